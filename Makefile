@@ -1,0 +1,42 @@
+# Each command sets up .venv by itself; only a Python (>= 3.11) and its package index are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test test-slow lint docs bench clean
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## learn from seen digits, teach itself the unseen ones, write a report
+	$(BIN)/unseen demo
+
+test: $(STAMP)  ## lint, type-check and test everything that runs in minutes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n 2
+
+test-slow: $(STAMP)  ## the studies on real data that take longer
+	$(BIN)/pytest -q -m slow
+
+lint: $(STAMP)  ## mend what ruff can mend, then type-check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/mypy
+
+docs: $(STAMP)  ## build the documentation; warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -j auto docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+bench: $(STAMP)  ## ratios of our costs to one matrix product
+	$(BIN)/python benchmarks/ratios.py
+
+clean:  ## remove everything the other targets made
+	rm -rf $(VENV) build dist docs/_build docs/auto_examples docs/api/generated unseen-demo

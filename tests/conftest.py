@@ -1,0 +1,38 @@
+"""Fixtures shared by all tests."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unseen.data import ZeroShotData
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real data beside the checkout; not part of the package."""
+    folder = ROOT / ".." / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real data beside the checkout is absent")
+    return folder.resolve()
+
+
+@pytest.fixture
+def zoo() -> ZeroShotData:
+    """Four classes, two tables, six rows; okapi is unseen."""
+    names = ["zebra", "seal", "okapi", "otter"]
+    rng = np.random.default_rng(0)
+    looks = pd.DataFrame(
+        rng.normal(size=(4, 2)), index=names, columns=["stripes", "fur"]
+    )
+    words = pd.DataFrame(rng.normal(size=(4, 3)).astype(np.float32), index=names)
+    return ZeroShotData(
+        name="zoo",
+        X=rng.normal(size=(6, 5)).astype(np.float32),
+        y=np.array(["seal", "okapi", "zebra", "otter", "okapi", "zebra"]),
+        class_embeddings=pd.concat({"looks": looks, "words": words}, axis=1),
+        unseen=np.array(["okapi"]),
+    )

@@ -1,0 +1,129 @@
+"""ZeroShotData keeps what it is given, splits it, and refuses what does not fit."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from unseen.data import ZeroShotData, fuse_tables
+
+
+def test_the_two_sides_share_out_the_rows(zoo):
+    assert_array_equal(zoo.X_seen, zoo.X[[0, 2, 3, 5]])
+    assert_array_equal(zoo.X_unseen, zoo.X[[1, 4]])
+    assert zoo.y_seen.tolist() == ["seal", "zebra", "otter", "zebra"]
+    assert zoo.y_unseen.tolist() == ["okapi", "okapi"]
+    assert zoo.seen.tolist() == ["zebra", "seal", "otter"]
+    assert zoo.n_classes == 4
+
+
+def test_resplitting_leaves_the_first_alone(zoo):
+    other = zoo.with_unseen(["seal", "otter"])
+    assert other.seen.tolist() == ["zebra", "okapi"]
+    assert len(other.X_unseen) == 2
+    assert zoo.unseen.tolist() == ["okapi"]
+    assert other.X is zoo.X
+
+
+def test_one_table_of_several(zoo):
+    looks = zoo.with_tables("looks")
+    assert looks.class_embeddings.columns.tolist() == ["stripes", "fur"]
+    assert looks.tables == ("looks",)
+    assert looks.with_tables("looks").tables == ("looks",)
+    assert zoo.with_tables(["words", "looks"]).tables == ("words", "looks")
+
+
+def test_an_absent_table_is_named_with_those_there(zoo):
+    with pytest.raises(ValueError, match=r"'smells'.*'looks', 'words'"):
+        zoo.with_tables("smells")
+
+
+def test_a_plain_table_has_no_name(zoo):
+    plain = replace(zoo, class_embeddings=zoo.class_embeddings["looks"])
+    assert plain.tables == ()
+    assert "2 dimensions" in repr(plain)
+
+
+def test_fields_cannot_be_set(zoo):
+    with pytest.raises(FrozenInstanceError):
+        zoo.name = "other"
+
+
+def test_a_memory_map_stays_one(zoo, tmp_path):
+    np.save(tmp_path / "X.npy", zoo.X)
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    mapped = replace(zoo, X=X)
+    assert isinstance(mapped.X, np.memmap)
+    assert_array_equal(mapped.X_unseen, zoo.X_unseen)
+
+
+def test_pandas_labels_become_an_array(zoo):
+    data = replace(zoo, y=pd.Series(zoo.y), unseen=pd.Index(zoo.unseen))
+    assert type(data.y) is np.ndarray and data.y.dtype.kind == "U"
+    assert_array_equal(data.y, zoo.y)
+
+
+def test_repr_is_short_with_many_classes():
+    names = [f"a rather long class name {i}" for i in range(300)]
+    table = pd.DataFrame(np.eye(300), index=names)
+    data = ZeroShotData("many", np.eye(300), names, table, names[:100])
+    assert len(repr(data).splitlines()) == 4
+    assert max(map(len, repr(data).splitlines())) < 110
+    assert "200 seen classes" in repr(data)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda d: {"y": d.y[:-1]}, ValueError, r"y has 5 labels, but X has 6 rows"),
+        (lambda d: {"y": [*d.y[:-1], "yak"]}, ValueError, r"y holds 'yak'"),
+        (lambda d: {"y": np.arange(6)}, TypeError, r"y holds 0\b"),
+        (lambda d: {"y": [*d.y[:-1], None]}, TypeError, r"y holds None"),
+        (lambda d: {"y": d.y[:, None]}, ValueError, r"y has shape \(6, 1\)"),
+        (lambda d: {"unseen": ["yak"]}, ValueError, r"unseen names 'yak'"),
+        (lambda d: {"unseen": ["seal", "seal"]}, ValueError, r"'seal' more than once"),
+        (lambda d: {"unseen": [2]}, TypeError, r"unseen holds 2"),
+        (lambda d: {"X": d.X.astype(np.float16)}, TypeError, r"X is float16"),
+        (lambda d: {"X": d.X.astype(int)}, TypeError, r"X is int64"),
+        (lambda d: {"X": d.X.tolist()}, TypeError, r"X is list"),
+        (lambda d: {"X": d.X[:, 0]}, ValueError, r"X has shape \(6,\)"),
+        (lambda d: {"X": d.X[:, :0]}, ValueError, r"X has shape \(6, 0\)"),
+        (lambda d: {"y": ["zebra"] * 6}, ValueError, r"'seal', 'otter' has no row"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(zoo, change, error, message):
+    with pytest.raises(error, match=f"^zoo: .*{message}"):
+        replace(zoo, **change(zoo))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda t: t.to_numpy(), TypeError, "is a ndarray"),
+        (lambda t: t.iloc[:0], ValueError, r"empty, with shape \(0, 5\)"),
+        (lambda t: t.iloc[:, :0], ValueError, r"empty, with shape \(4, 0\)"),
+        (lambda t: t.rename(index={"seal": "okapi"}), ValueError, "holds 'okapi' more"),
+        (lambda t: t.reset_index(drop=True), TypeError, "holds 0, which is no string"),
+        (lambda t: t.replace(t.iloc[3, 0], np.nan), ValueError, "'otter' holds NaN"),
+        (lambda t: t["looks"].assign(fur="thick"), TypeError, "'fur' .* not numeric"),
+        (lambda t: t["looks"] * 1j, TypeError, "'stripes', 'fur' .* not numeric"),
+        (lambda t: pd.concat({"a": t}, axis=1), ValueError, "have 3 levels"),
+        (lambda t: pd.concat({1: t["looks"]}, axis=1), TypeError, r"is \[1\]"),
+    ],
+)
+def test_a_bad_table_is_refused_by_name(zoo, change, error, message):
+    with pytest.raises(error, match=f"^zoo: .*{message}"):
+        replace(zoo, class_embeddings=change(zoo.class_embeddings))
+
+
+def test_fused_tables_follow_the_first_and_must_agree(zoo):
+    looks = zoo.class_embeddings["looks"]
+    fused = fuse_tables({"looks": looks, "again": looks.iloc[::-1]})
+    assert_array_equal(fused["again"], fused["looks"])
+    assert fused.index.equals(looks.index)
+    with pytest.raises(ValueError, match=r"differ in 'otter'"):
+        fuse_tables({"looks": looks, "words": looks.drop("otter")})
+    with pytest.raises(ValueError, match="no table"):
+        fuse_tables({})

@@ -1,0 +1,394 @@
+"""ZeroShotData: features, labels, class embeddings by name, and who is unseen."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+__all__ = ["ZeroShotData", "fuse_tables"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ZeroShotData:
+    """A zero-shot data set that checks itself once and keeps the unseen labels apart.
+
+    Parameters
+    ----------
+    name : str
+        What the set is called in messages and reports.
+    X : ndarray of shape (n_samples, n_features)
+        Features, float32 or float64; may be a memory map. Whether they are finite is
+        left to the estimators, which read every row anyway.
+    y : array of str of shape (n_samples,)
+        The class name of every row.
+    class_embeddings : DataFrame of shape (n_classes, n_dims)
+        One row of finite numbers per class, indexed by class name. Several tables at
+        once have two-level columns, see :func:`fuse_tables`.
+    unseen : array of str
+        The classes without labelled rows. Every other class needs at least one row.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from unseen.data import ZeroShotData
+    >>> table = pd.DataFrame(
+    ...     {"stripes": [1.0, 0.0, 0.5], "hooves": [1.0, 0.0, 1.0]},
+    ...     index=["zebra", "seal", "okapi"],
+    ... )
+    >>> X = np.array([[0.9, 0.8], [0.1, 0.2], [0.5, 0.9]])
+    >>> data = ZeroShotData("zoo", X, ["zebra", "seal", "okapi"], table, ["okapi"])
+    >>> data
+    ZeroShotData 'zoo': 3 rows x 2 features (float64)
+      2 seen classes, 2 rows: zebra, seal
+      1 unseen class, 1 row: okapi
+      class embeddings: 2 dimensions
+    >>> data.X_seen.shape, data.X_unseen.shape
+    ((2, 2), (1, 2))
+    >>> data.y_seen.tolist()
+    ['zebra', 'seal']
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    class_embeddings: pd.DataFrame
+    unseen: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_table(self.name, self.class_embeddings)
+        _check_features(self.name, self.X)
+        # frozen: the one place where a field is written, to make lists into arrays
+        object.__setattr__(self, "y", _as_names(self.name, "y", self.y))
+        object.__setattr__(self, "unseen", _as_names(self.name, "unseen", self.unseen))
+        self._check_unseen()
+        self._check_labels()
+
+    def _check_unseen(self) -> None:
+        strangers = self.unseen[~pd.Index(self.unseen).isin(self.classes)]
+        if len(strangers):
+            raise ValueError(
+                f"{self.name}: unseen names {_few(strangers)}, not in the index of "
+                f"class_embeddings. Its classes are {_few(self.classes)}."
+            )
+        again = pd.Index(self.unseen).duplicated()
+        if again.any():
+            raise ValueError(
+                f"{self.name}: unseen names {_few(self.unseen[again])} more than once. "
+                "Name each class once."
+            )
+
+    def _check_labels(self) -> None:
+        if len(self.y) != len(self.X):
+            raise ValueError(
+                f"{self.name}: y has {len(self.y)} labels, but X has {len(self.X)} "
+                "rows. Give one class name per row."
+            )
+        strange = self._class_rows < 0
+        if strange.any():
+            raise ValueError(
+                f"{self.name}: y holds {_few(self.y[strange])}, not in the index of "
+                f"class_embeddings. Its classes are {_few(self.classes)}."
+            )
+        # An estimator would take a class without labels for an unseen one.
+        n_rows = np.bincount(self._class_rows, minlength=self.n_classes)
+        empty = self.classes[(n_rows == 0) & ~self._is_unseen]
+        if len(empty):
+            raise ValueError(
+                f"{self.name}: {_few(empty)} has no row in X and is not named in "
+                "unseen. Name it there, or drop it from class_embeddings."
+            )
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Names of all classes, in the order of the table."""
+        return np.asarray(self.class_embeddings.index, dtype=str)
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Names of the seen classes, in the order of the table."""
+        return self.classes[~self._is_unseen]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, seen and unseen."""
+        return len(self.class_embeddings)
+
+    @property
+    def X_seen(self) -> np.ndarray:  # noqa: N802, the name of the matrix
+        """Features of the labelled rows."""
+        return self.X[~self._in_unseen]
+
+    @property
+    def y_seen(self) -> np.ndarray:
+        """Class names of the labelled rows."""
+        return self.y[~self._in_unseen]
+
+    @property
+    def X_unseen(self) -> np.ndarray:  # noqa: N802
+        """What ``adapt`` may see: features only."""
+        return self.X[self._in_unseen]
+
+    @property
+    def y_unseen(self) -> np.ndarray:
+        """True classes of the rows in ``X_unseen``: for scoring, never for fitting."""
+        return self.y[self._in_unseen]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the class tables: several if fused; empty if the one has no name."""
+        columns = self.class_embeddings.columns
+        if columns.nlevels == 2:
+            return tuple(str(name) for name in columns.unique(0))
+        return () if columns.name is None else (str(columns.name),)
+
+    def with_unseen(self, names: Sequence[str] | np.ndarray) -> "ZeroShotData":
+        """Hold out other classes.
+
+        Parameters
+        ----------
+        names : array of str
+            The classes that are unseen from now on; all others are seen.
+
+        Returns
+        -------
+        ZeroShotData
+            The same rows and classes, split anew.
+
+        Examples
+        --------
+        >>> from unseen.loading import load_data
+        >>> load_data("digits").with_unseen(["3", "4"]).seen.tolist()
+        ['0', '1', '2', '5', '6', '7', '8', '9']
+        """
+        return replace(self, unseen=np.asarray(names))
+
+    def with_tables(self, names: str | Sequence[str]) -> "ZeroShotData":
+        """Keep only some of several fused class tables.
+
+        Parameters
+        ----------
+        names : str or list of str
+            One name gives a plain table, a list of names a table with two-level
+            columns.
+
+        Returns
+        -------
+        ZeroShotData
+            The same rows and split with fewer class embeddings.
+
+        Examples
+        --------
+        >>> from unseen.loading import load_data
+        >>> data = load_data("digits", classes=["segments", "strokes"])
+        >>> data.tables
+        ('segments', 'strokes')
+        >>> data.with_tables("segments").class_embeddings.shape
+        (10, 7)
+        """
+        table = self.class_embeddings
+        found = {name: one_table(table, name) for name in self.tables}
+        return replace(self, class_embeddings=pick_tables(self.name, found, names))
+
+    def __repr__(self) -> str:
+        n_unseen = int(self._in_unseen.sum())
+        n, p = self.X.shape
+        dims = f"{self.class_embeddings.shape[1]} dimensions"
+        named = f" ({' + '.join(self.tables)})" if self.tables else ""
+        return "\n".join(
+            [
+                f"ZeroShotData {self.name!r}: {n} rows x {p} features ({self.X.dtype})",
+                _side("seen", self.seen, n - n_unseen),
+                _side("unseen", self.unseen, n_unseen),
+                f"  class embeddings: {dims}{named}",
+            ]
+        )
+
+    @cached_property
+    def _class_rows(self) -> np.ndarray:
+        """For every sample the row of its class in the table, -1 if there is none."""
+        return self.class_embeddings.index.get_indexer(pd.Index(self.y))
+
+    @cached_property
+    def _is_unseen(self) -> np.ndarray:
+        return np.asarray(self.class_embeddings.index.isin(self.unseen))
+
+    @cached_property
+    def _in_unseen(self) -> np.ndarray:
+        return self._is_unseen[self._class_rows]
+
+
+def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put several class tables side by side, under two-level columns.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        Tables indexed by the same class names, in any order.
+
+    Returns
+    -------
+    DataFrame
+        First level of the columns: the table's name; second: its dimension. The rows
+        follow the first table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen.data import fuse_tables
+    >>> looks = pd.DataFrame({"stripes": [1.0, 0.0]}, index=["zebra", "seal"])
+    >>> words = pd.DataFrame({0: [0.3, 0.1], 1: [0.2, 0.4]}, index=["zebra", "seal"])
+    >>> fuse_tables({"looks": looks, "words": words})
+            looks words
+          stripes     0    1
+    zebra     1.0   0.3  0.2
+    seal      0.0   0.1  0.4
+    """
+    if not tables:
+        raise ValueError("fuse_tables got no table. Give at least one by name.")
+    first_name, first = next(iter(tables.items()))
+    for name, table in tables.items():
+        if not table.index.is_unique:
+            raise ValueError(
+                f"Class table {name!r} holds a class more than once. "
+                "Give one row per class."
+            )
+        apart = first.index.symmetric_difference(table.index)
+        if len(apart):
+            raise ValueError(
+                f"Class tables {first_name!r} and {name!r} differ in "
+                f"{_few(np.asarray(apart))}. Fuse tables of the same classes."
+            )
+    plain = {
+        name: table.reindex(first.index).rename_axis(columns=None)
+        for name, table in tables.items()
+    }
+    return pd.concat(plain, axis=1)
+
+
+def one_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Take table ``name`` out of fused ones; a plain table is its only one."""
+    if table.columns.nlevels == 1:
+        return table
+    columns = table.columns.get_level_values(0) == name
+    return table.loc[:, columns].droplevel(0, axis=1)
+
+
+def pick_tables(
+    where: str,
+    tables: dict[str, pd.DataFrame],
+    names: str | Sequence[str] | None,
+) -> pd.DataFrame:
+    """One table by name, several fused, or the first if no name is given."""
+    wanted = [names] if isinstance(names, str) else names
+    missing = [name for name in wanted or [] if name not in tables]
+    if missing:
+        raise ValueError(
+            f"{where}: there is no class table {_few(missing)}. "
+            f"The tables are {_few(list(tables))}."
+        )
+    if wanted is not None and not isinstance(names, str):
+        return fuse_tables({name: tables[name] for name in wanted})
+    name = wanted[0] if wanted else next(iter(tables))
+    return tables[name].rename_axis(columns=name)
+
+
+def _check_table(name: str, table: pd.DataFrame) -> None:
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(
+            f"{name}: class_embeddings is a {type(table).__name__}. "
+            "Give a pandas DataFrame indexed by class name."
+        )
+    if table.size == 0:
+        raise ValueError(
+            f"{name}: class_embeddings is empty, with shape {table.shape}. "
+            "Give one row per class and at least one column."
+        )
+    if table.columns.nlevels > 2:
+        raise ValueError(
+            f"{name}: the columns of class_embeddings have {table.columns.nlevels} "
+            "levels. Use one, or two: table and dimension."
+        )
+    if table.columns.nlevels == 2 and not all(
+        isinstance(table_name, str) for table_name in table.columns.unique(0)
+    ):
+        raise TypeError(
+            f"{name}: the first level of the columns of class_embeddings is "
+            f"{list(table.columns.unique(0))}. Name the fused tables by strings."
+        )
+    odd = [label for label in table.index.tolist() if not isinstance(label, str)]
+    if odd:
+        raise TypeError(
+            f"{name}: the index of class_embeddings holds {odd[0]!r}, which is no string. "
+            "Index the table by class name."
+        )
+    if not table.index.is_unique:
+        again = np.asarray(table.index[table.index.duplicated()])
+        raise ValueError(
+            f"{name}: class_embeddings holds {_few(again)} more than once. "
+            "Give one row per class."
+        )
+    odd_columns = [
+        str(column)
+        for column, dtype in zip(table.columns, table.dtypes, strict=True)
+        if not is_numeric_dtype(dtype) or is_complex_dtype(dtype)
+    ]
+    if odd_columns:
+        raise TypeError(
+            f"{name}: column {_few(odd_columns)} of class_embeddings is not numeric. "
+            "Give numbers only."
+        )
+    finite = np.isfinite(table.to_numpy(dtype=float)).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"{name}: the class embedding of {_few(np.asarray(table.index)[~finite])} "
+            "holds NaN or infinity. Give finite numbers."
+        )
+
+
+def _check_features(name: str, X: np.ndarray) -> None:
+    if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
+        kind = X.dtype if isinstance(X, np.ndarray) else type(X).__name__
+        raise TypeError(
+            f"{name}: X is {kind}. Give a NumPy array of float32 or float64."
+        )
+    if X.ndim != 2 or X.size == 0:
+        raise ValueError(
+            f"{name}: X has shape {X.shape}. "
+            "Give two dimensions, rows and features, neither empty."
+        )
+
+
+def _as_names(name: str, field: str, values: object) -> np.ndarray:
+    names = np.asarray(values)
+    if names.ndim != 1:
+        raise ValueError(
+            f"{name}: {field} has shape {names.shape}. "
+            "Give one dimension of class names."
+        )
+    odd = []
+    if names.dtype.kind != "U":
+        odd = [label for label in names.tolist() if not isinstance(label, str)]
+    if odd:
+        raise TypeError(
+            f"{name}: {field} holds {odd[0]!r}, which is no string. "
+            "Give class names as in the index of class_embeddings."
+        )
+    return names.astype(str)
+
+
+def _few(names: Sequence[str] | np.ndarray, most: int = 5) -> str:
+    """Quote the first few of some names."""
+    names = list(dict.fromkeys(map(str, names)))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
+
+
+def _side(side: str, names: np.ndarray, n_rows: int) -> str:
+    several = "class" if len(names) == 1 else "classes"
+    rows = "row" if n_rows == 1 else "rows"
+    listed = textwrap.shorten(", ".join(names), 60, placeholder=" ...")
+    return f"  {len(names)} {side} {several}, {n_rows} {rows}: {listed}".rstrip(": ")

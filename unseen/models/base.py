@@ -1,0 +1,174 @@
+"""What every zero-shot classifier shares: who competes, scores, and answers.
+
+A model file provides its objective, its solver and ``_scorer``: from class
+embeddings to one linear scorer per class. Everything per row is here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    check_X_y,
+    validate_data,
+)
+
+from unseen.class_table import ClassTable, Competition, encode
+from unseen.pile import Pile
+from unseen.statistics import BLOCK_ELEMENTS, inverse_lengths
+
+DTYPES = [np.float64, np.float32]
+CACHED_ELEMENTS = BLOCK_ELEMENTS // 32  # rows that stay in the processor's cache
+
+
+class LinearScorer(NamedTuple):
+    """One linear score per class: ``x @ coef.T + intercept``.
+
+    ``coef`` has shape (n_classes, n_features), ``intercept`` (n_classes,).
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+
+class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the zero-shot models: classes compete by their embeddings."""
+
+    def decision_function(self, X, *, classes=None):
+        """Score every row against every competing class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        classes : None, str, list of names, or table, default=None
+            Who competes. By default the unseen classes, or all if none is unseen;
+            after ``adapt`` those it was given. ``"all"``, ``"seen"`` and
+            ``"unseen"`` name groups, a 1-D list names classes, and a 2-D array,
+            frame or mapping of tables describes new ones.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_competing) or (n_samples,)
+            One column per competing class, in order; if two compete, one number
+            per row, positive for the second.
+        """
+        scores = self._scores(X, classes)[1]
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X, *, classes=None):
+        """Return the best-scoring of the competing classes for every row.
+
+        ``classes`` is explained at ``decision_function``.
+        """
+        names, scores = self._scores(X, classes)
+        return names[scores.argmax(axis=1)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether ``fit`` came to its end."""
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self):
+        """Declare that float32 stays float32 and rows are dense."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    # ---- for the model files -------------------------------------------------
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        """Return the inductive scorer of the competing classes."""
+        raise TypeError(f"{type(self).__name__} provides no scorer.")
+
+    def _unit_rows(self) -> bool:
+        """Tell whether rows are scaled to unit length before they are scored."""
+        return False
+
+    def _check_training(self, X, y, class_embeddings):
+        """Return checked rows, the class table and class numbers; store nothing."""
+        X, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
+        return X, *encode(y, class_embeddings)
+
+    def _store_table(self, X, table: ClassTable) -> None:
+        """Store what all fitted models hold; the last step of a ``fit``."""
+        validate_data(self, X, skip_check_array=True)  # sets names and number
+        self._table = table
+        self.classes_ = table.names
+        self.class_embeddings_ = table.embeddings
+        self.unseen_classes_ = table.names[~table.seen]
+        self._set_competition(table.competition())
+        self._adapted: tuple[Competition, LinearScorer] | None = None
+        for stale in ("labels_", "reliability_", "rounds_"):
+            self.__dict__.pop(stale, None)
+
+    def _set_competition(self, competition: Competition) -> None:
+        self._default = competition
+        self.competing_classes_ = competition.names
+
+    def _competition(self, classes: Any) -> Competition:
+        return self._default if classes is None else self._table.competition(classes)
+
+    def _check_rows(self, X) -> np.ndarray:
+        # Whether the numbers are finite shows in the scores: no pass of its own.
+        return validate_data(
+            self, X, dtype=DTYPES, reset=False, ensure_all_finite=False
+        )
+
+    def _check_pile(self, X) -> Pile:
+        check_is_fitted(self)
+        if isinstance(X, Pile):
+            return X
+        return Pile(validate_data(self, X, dtype=DTYPES, reset=False))
+
+    def _scores(self, X, classes: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return (names, scores) with one column per competing class."""
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        competition = self._competition(classes)
+        scorer = self._current_scorer(competition)
+        return competition.names, linear_scores(X, scorer, self._unit_rows())
+
+    def _current_scorer(self, competition: Competition) -> LinearScorer:
+        """Return scorers: adapted where a class was adapted to, else inductive."""
+        scorer = self._scorer(competition)
+        if self._adapted is None:
+            return scorer
+        coef, intercept = scorer.coef.copy(), scorer.intercept.copy()
+        theirs, adapted = self._adapted
+        place = {name: i for i, name in enumerate(theirs.names.tolist())}
+        for row, name in enumerate(competition.names.tolist()):
+            i = place.get(name)
+            # A new class may reuse a name: only the same embedding is the same class.
+            if i is not None and np.array_equal(
+                theirs.embeddings[i], competition.embeddings[row]
+            ):
+                coef[row], intercept[row] = adapted.coef[i], adapted.intercept[i]
+        return LinearScorer(coef, intercept)
+
+
+def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
+    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not.
+
+    Blocks small enough for the cache, so that the lengths of the rows cost no
+    second journey through memory, and X is not copied.
+    """
+    coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
+    intercept = scorer.intercept.astype(X.dtype)
+    scores = np.empty((len(X), len(intercept)), dtype=X.dtype)
+    step = max(1, CACHED_ELEMENTS // X.shape[1])
+    for start in range(0, len(X), step):
+        rows = X[start : start + step]
+        out = np.matmul(rows, coef, out=scores[start : start + step])
+        if unit_rows:
+            out *= inverse_lengths(rows)[:, None]
+        out += intercept
+    if not np.isfinite(scores).all():
+        check_array(X, dtype=DTYPES, input_name="X")  # names what is wrong with X
+        raise ValueError(
+            "X holds numbers so large that scores leave the range of "
+            f"{X.dtype}. Scale X, or give float64."
+        )
+    return scores

@@ -1,0 +1,159 @@
+"""The dictionary step: least squares under a bound on every atom's length.
+
+    C  (n_samples, d)   codes, met only through CᵀC and CᵀX
+    D  (d, n_features)  dictionary, one atom per row
+
+    min_D  |X - C D|²   subject to   |D_i|² ≤ 1 for every atom i
+
+Two roads to the same minimum, so that one can check the other: ADMM, as the
+paper says, and Newton's method on the Lagrange dual, exact to rounding.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+
+
+def solve_by_admm(
+    CtC: np.ndarray,
+    CtX: np.ndarray,
+    D: np.ndarray,
+    *,
+    tol: float = 1e-8,
+    max_steps: int = 10_000,
+) -> np.ndarray:
+    """Solve by the alternating direction method of multipliers, starting at D.
+
+    Works in the eigenbasis of CᵀC, where any ρ costs one division, and keeps ρ in
+    balance: it doubles when the two copies disagree by more than ten times what
+    the projected copy moves, and halves in the opposite case. Stops when both are
+    below ``tol`` relative to the dictionary; returns the projected copy.
+    """
+    values, basis = linalg.eigh(CtC)
+    target = basis.T @ CtX
+    rho = max(np.trace(CtC) / len(CtC), np.finfo(float).tiny)
+    R, U = shorten(D), np.zeros_like(D)
+    for step in range(1, max_steps + 1):
+        # D = (CᵀC + ρI)⁻¹ (CᵀX + ρ (R - U))
+        right = target + rho * (basis.T @ (R - U))
+        D = basis @ (right / (values + rho)[:, None])
+        previous, R = R, shorten(D + U)
+        U += D - R
+        disagreement, movement = linalg.norm(D - R), linalg.norm(R - previous)
+        if max(disagreement, movement) <= tol * max(linalg.norm(R), 1e-300):
+            return R
+        if step % 10 == 0 and disagreement > 10 * movement:
+            rho, U = 2 * rho, U / 2
+        elif step % 10 == 0 and movement > 10 * disagreement:
+            rho, U = rho / 2, 2 * U
+    warnings.warn(
+        f"ADMM used all its {max_steps} steps; its copies of the dictionary still "
+        f"differ by {disagreement:.1e} (tol={tol:.1e}). Try dictionary='dual'.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return R
+
+
+def solve_by_reference_admm(
+    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray
+) -> np.ndarray:
+    """Take the authors' ADMM steps: ρ = 1 shrinking by 0.999, at most 49 of them.
+
+    Stops when the mean over atoms of (mean change of an atom)² is at most 1e-12,
+    and returns the copy that was not projected.
+    """
+    values, basis = linalg.eigh(CtC)
+    target = basis.T @ CtX
+    rho, R, U = 1.0, D, np.zeros_like(D)
+    for _ in range(49):
+        previous = D
+        right = target + rho * (basis.T @ (R - U))
+        D = basis @ (right / (values + rho)[:, None])
+        U = D + U  # in two halves: what is to be projected ...
+        R = shorten(U)
+        U = U - R  # ... less its projection
+        rho *= 0.999
+        if np.mean(np.mean(previous - D, axis=1) ** 2) <= 1e-12:
+            break
+    return D
+
+
+def solve_by_dual(
+    CtC: np.ndarray,
+    CtX: np.ndarray,
+    D: np.ndarray | None = None,
+    *,
+    tol: float = 1e-10,
+    max_steps: int = 200,
+) -> np.ndarray:
+    """Solve exactly by projected Newton steps on the Lagrange dual.
+
+    With one multiplier λ_i ≥ 0 per atom, D(λ) = (CᵀC + diag λ)⁻¹ CᵀX; the dual's
+    slope in λ_i is |D_i|² - 1, its curvature -2 (CᵀC + diag λ)⁻¹ ∘ (D Dᵀ). Convex
+    without strict curvature when CᵀC is singular, so multipliers keep a floor of
+    rounding size. ``D`` is not needed; it stands for a common signature.
+    """
+    d = len(CtC)
+    size = max(np.trace(CtC) / d, np.finfo(float).tiny)
+    floor = 1e-12 * size
+    lam = np.full(d, size)
+    value, D, inverse = _dual(CtC, CtX, lam)
+    for _ in range(max_steps):
+        slope = (D * D).sum(axis=1) - 1
+        # At the optimum a free multiplier's atom has length 1, any other at most 1.
+        if max(slope.max(), np.abs(slope[lam > floor]).max(initial=0)) <= tol:
+            return shorten(D)
+        free = (lam > floor) | (slope > 0)
+        curvature = 2 * (inverse * (D @ D.T))[np.ix_(free, free)]
+        curvature[np.diag_indices_from(curvature)] += 1e-14 * np.trace(curvature)
+        step = np.zeros(d)
+        step[free] = linalg.solve(curvature, slope[free], assume_a="pos")
+        value, lam, D, inverse, moved = _ascend(
+            CtC, CtX, value, lam, step, slope, floor
+        )
+        if not moved:
+            return shorten(D)
+    warnings.warn(
+        f"The dual used all its {max_steps} Newton steps; the longest atom has "
+        f"length {np.sqrt(slope.max() + 1):.6f} and is cut to 1.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return shorten(D)
+
+
+def _dual(CtC, CtX, lam):
+    """Return the dual (less |X|²), its dictionary and (CᵀC + diag λ)⁻¹."""
+    inverse = linalg.inv(CtC + np.diag(lam), assume_a="pos")
+    D = inverse @ CtX
+    return -np.vdot(CtX, D) - lam.sum(), D, inverse
+
+
+def _ascend(CtC, CtX, value, lam, step, slope, floor):
+    """Halve the step until the dual rises; tell whether it could be made to."""
+    for _ in range(60):
+        trial = np.maximum(lam + step, floor)
+        new = _dual(CtC, CtX, trial)
+        if new[0] >= value + 1e-4 * slope @ (trial - lam):
+            return new[0], trial, new[1], new[2], not np.array_equal(trial, lam)
+        step = step / 2
+    _, D, inverse = _dual(CtC, CtX, lam)
+    return value, lam, D, inverse, False
+
+
+def shorten(D: np.ndarray) -> np.ndarray:
+    """Return D with every atom longer than 1 cut to length 1."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", D, D))
+    return D / np.maximum(lengths, 1)[:, None]
+
+
+DICTIONARY_SOLVERS = {
+    "admm": solve_by_admm,
+    "dual": solve_by_dual,
+    "reference": solve_by_reference_admm,
+}

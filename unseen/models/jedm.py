@@ -1,0 +1,600 @@
+"""JEDM: the Joint Embedding Dictionary Model (Yu et al., IEEE Trans. Cybernetics).
+
+Rows are samples; the paper writes columns.
+
+    X  (n_samples, p)       rows of seen classes: unit length, centred, on p axes
+    Y  (n_samples, M)       label coding: 0/1 ('one_hot') or ±1 ('signed')
+    A  (M, q)               seen class embeddings: unit length, centred
+    D  (d, p)               dictionary, one atom per row          components_
+    V  (d, q)               compatibility, embedding to latent    compatibility_
+    Z  (M, d)               seen prototypes in the latent space, Z = A Vᵀ
+    C  (n_samples, d)       codes of the rows
+
+    min_{D,C,V}  |X - C D|² + alpha |C Zᵀ - Y|² + beta |Z|²,   |D_i| ≤ 1      (2)
+
+    C = (X Dᵀ + alpha Y Z) (D Dᵀ + alpha ZᵀZ)⁻¹                               (4)
+    V = (CᵀC + gamma I)⁻¹ CᵀY A (AᵀA)⁻¹,  gamma = beta / alpha                (6)
+    D = argmin |X - C D|²  subject to  |D_i| ≤ 1                              (7)
+    score(x, a) = x Dᵀ V a                                                    (8)
+
+Codes are linear in [X, Y]: C = X P + Y Q. So CᵀC, CᵀX and CᵀY follow from XᵀX,
+XᵀY and YᵀY, which one pass over the samples makes; the sweeps never see them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
+
+from unseen.class_table import ClassTable, Competition, unit_blocks
+from unseen.models.base import LinearScorer, ZeroShotClassifier
+from unseen.models.dictionary import DICTIONARY_SOLVERS
+from unseen.pile import Pile
+from unseen.statistics import Sums, sum_rows
+from unseen.transduction.rounds import Round, rank_share
+
+POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
+AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]
+COUNT = [Interval(Integral, 1, None, closed="left"), None]
+
+# What a parameter left at None means. The paper is silent on ridges, sizes and
+# sweeps; there both readings take what the authors' program does.
+READINGS: dict[str, dict[str, Any]] = {
+    "reference": {
+        "n_components": 100,
+        "n_axes": 100,
+        "alpha": 0.1,
+        "beta": 0.01,
+        "embedding_ridge": 1.0,
+        "code_ridge": 1.0,
+        "label_coding": "one_hot",
+        "dictionary": "reference",
+        "score_scaling": "class_length",
+        "max_iter": 20,
+        "tol": 0.0,
+    },
+    "paper": {
+        "n_components": 100,
+        "n_axes": 100,
+        "alpha": 0.1,
+        "beta": 0.01,
+        "embedding_ridge": 0.0,
+        "code_ridge": 0.0,
+        "label_coding": "signed",
+        "dictionary": "admm",
+        "score_scaling": "none",
+        "max_iter": 200,
+        "tol": 1e-5,
+    },
+}
+
+
+class JEDM(ZeroShotClassifier):
+    """Joint Embedding Dictionary Model: rows and classes meet in a latent space.
+
+    A dictionary explains the features, a compatibility matrix carries class
+    embeddings to the dictionary's codes, and both are learned together on the
+    seen classes. An unseen class needs its embedding only.
+
+    Parameters left at ``None`` take the value of the chosen reading.
+
+    Parameters
+    ----------
+    variant : {'reference', 'paper'}, default='reference'
+        ``'reference'`` does what the authors' program does, ``'paper'`` takes the
+        equations as printed. The printed ones are close to chance at the authors'
+        alpha and beta: see the user guide.
+    n_components : int, default=None
+        Size d of the latent space, the number of atoms. (100, 100)
+    n_axes : int, 'all' or None, default=None
+        Principal axes the features are reduced to first, at most as many as
+        there are features; ``'all'`` keeps the features. (100, 100)
+    alpha : float, default=None
+        Weight of the label term. (0.1, 0.1)
+    beta : float, default=None
+        Weight of the prototypes' size. (0.01, 0.01)
+    embedding_ridge : float, default=None
+        Added to the diagonal of AᵀA in (6); 0 takes the pseudo-inverse. (1, 0)
+    code_ridge : float, default=None
+        Added to the diagonal in (4); 0 takes the code of least norm. (1, 0)
+    label_coding : {'one_hot', 'signed'}, default=None
+        Y in 0/1 or ±1. ('one_hot', 'signed')
+    dictionary : {'admm', 'dual', 'reference'}, default=None
+        How (7) is solved: ADMM to convergence, exactly by its dual, or the
+        authors' 49 steps. ('reference', 'admm')
+    score_scaling : {'class_length', 'none'}, default=None
+        ``'class_length'``: after ``adapt``, the columns of DᵀV have unit length and
+        every class's scores have unit length over the pile. ('class_length', 'none')
+    per_domain_centering : bool, default=True
+        ``adapt`` centres rows and embeddings by the means of the pile and of the
+        competing classes. Otherwise the seen means serve throughout.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    max_iter : int, default=None
+        Sweeps at most. (20, 200)
+    tol : float, default=None
+        Stop when a sweep lowers the objective by less than this share; 0 never
+        stops early, and never warns. (0, 1e-5)
+    components_init : ndarray of shape (n_components, n_axes), default=None
+        Dictionary to start from; by default random atoms of unit length.
+    compatibility_init : ndarray of shape (n_components, n_dims), default=None
+        Compatibility to start from; by default random columns of unit length.
+    random_state : int, RandomState or None, default=0
+        Draws the starts.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        All classes of the table.
+    competing_classes_ : ndarray of shape (n_competing,)
+        Who competes by default: the columns of ``decision_function``.
+    components_ : ndarray of shape (n_components, n_axes)
+        The dictionary D, on the principal axes; after ``adapt``, the adapted one.
+    compatibility_ : ndarray of shape (n_components, n_dims)
+        The compatibility matrix V.
+    axes_ : ndarray of shape (n_features, n_axes)
+        Principal axes of the seen rows.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the seen rows.
+    history_ : list of float
+        Objective (2) at the start and after every sweep. It never rises for
+        ``variant='paper'``; the extra ridges of ``'reference'`` minimise something
+        else, so there it may.
+    n_iter_ : int
+        Sweeps made.
+    labels_, reliability_, rounds_
+        Left by ``adapt``: the label of every row of the pile; its rank among the
+        rows of the same label, 1 for the best; and no rounds (``TSTD`` has some).
+
+    References
+    ----------
+    Y. Yu, Z. Ji, X. Li, J. Guo, Z. Zhang, H. Ling, F. Wu, "Transductive Zero-Shot
+    Learning with a Self-training Dictionary Approach".
+
+    Examples
+    --------
+    >>> from unseen import JEDM, load_data
+    >>> data = load_data("digits")
+    >>> jedm = JEDM().fit(data.X_seen, data.y_seen,
+    ...                   class_embeddings=data.class_embeddings)
+    >>> jedm.competing_classes_.tolist() == data.unseen.tolist()
+    True
+    >>> jedm.predict(data.X_unseen).shape == data.y_unseen.shape
+    True
+    """
+
+    _readings = READINGS
+    _parameter_constraints: dict = {
+        "variant": [StrOptions(set(READINGS))],
+        "n_components": COUNT,
+        "n_axes": [*COUNT, StrOptions({"all"})],
+        "alpha": POSITIVE,
+        "beta": AT_LEAST_0,
+        "embedding_ridge": AT_LEAST_0,
+        "code_ridge": AT_LEAST_0,
+        "label_coding": [StrOptions({"one_hot", "signed"}), None],
+        "dictionary": [StrOptions(set(DICTIONARY_SOLVERS)), None],
+        "score_scaling": [StrOptions({"class_length", "none"}), None],
+        "per_domain_centering": ["boolean"],
+        "unit_rows": ["boolean"],
+        "max_iter": COUNT,
+        "tol": AT_LEAST_0,
+        "components_init": ["array-like", None],
+        "compatibility_init": ["array-like", None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        variant="reference",
+        *,
+        n_components=None,
+        n_axes=None,
+        alpha=None,
+        beta=None,
+        embedding_ridge=None,
+        code_ridge=None,
+        label_coding=None,
+        dictionary=None,
+        score_scaling=None,
+        per_domain_centering=True,
+        unit_rows=True,
+        max_iter=None,
+        tol=None,
+        components_init=None,
+        compatibility_init=None,
+        random_state=0,
+    ):
+        self.variant = variant
+        self.n_components = n_components
+        self.n_axes = n_axes
+        self.alpha = alpha
+        self.beta = beta
+        self.embedding_ridge = embedding_ridge
+        self.code_ridge = code_ridge
+        self.label_coding = label_coding
+        self.dictionary = dictionary
+        self.score_scaling = score_scaling
+        self.per_domain_centering = per_domain_centering
+        self.unit_rows = unit_rows
+        self.max_iter = max_iter
+        self.tol = tol
+        self.components_init = components_init
+        self.compatibility_init = compatibility_init
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, *, class_embeddings=None):
+        """Learn dictionary and compatibility from rows of seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class names, or row numbers of the table if that is an array.
+        class_embeddings : DataFrame, array, mapping of tables or None, default=None
+            One row per class, seen and unseen. Without it every class is its own
+            indicator, and JEDM an ordinary classifier.
+
+        Returns
+        -------
+        self
+        """
+        X, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(X, codes, len(table)), table, X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def adapt(self, X, *, classes=None):
+        """Take the means and score lengths of a pile of unlabelled rows.
+
+        The authors' JEDM is what comes out: centring per domain and class scores
+        of equal length look at the pile, though no label does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``decision_function``.
+
+        Returns
+        -------
+        self
+        """
+        return self._finish(self._pupil(X, classes), rounds=[])
+
+    def _sums(self, X, codes, n_classes) -> Sums:
+        return sum_rows(X, codes, n_classes, unit_rows=self.unit_rows)
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
+        """Fit from the sums alone; X only names the features."""
+        n_axes = self._value("n_axes")
+        reduced = sums.reduced(None if n_axes == "all" else n_axes)
+        units = unit_blocks(table.embeddings, table.widths)
+        embedding_mean = sums.counts @ units / sums.n_rows
+        A = (units - embedding_mean)[table.seen]
+        coding = {"one_hot": one_hot_products, "signed": signed_products}
+        products = coding[self._value("label_coding")](
+            reduced.sums.for_classes(table.seen)
+        )
+        D, V = self._starts(reduced.axes.shape[1], A.shape[1])
+        with threadpool_limits(limits=1, user_api="blas"):  # d × d: threads only hinder
+            D, V, history = solve_jedm(
+                products,
+                A,
+                D,
+                V,
+                reference_order=self.variant == "reference",
+                **{key: self._value(key) for key in SOLVER_PARAMETERS},
+            )
+        self.components_, self.compatibility_ = D, V
+        self._seen_components = D
+        self.history_, self.n_iter_ = history, len(history) - 1
+        self.mean_, self.axes_ = reduced.mean, reduced.axes
+        self.embedding_mean_ = embedding_mean
+        self._store_table(X, table)
+        return self
+
+    def _value(self, name: str) -> Any:
+        """Return a parameter, or what the reading says if it was left alone."""
+        value = getattr(self, name)
+        return self._readings[self.variant][name] if value is None else value
+
+    def _starts(self, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
+        d = self._value("n_components")
+        random = check_random_state(self.random_state)
+        D, V = random.standard_normal((d, p)), random.standard_normal((d, q))
+        D /= linalg.norm(D, axis=1, keepdims=True)  # atoms of unit length
+        V /= linalg.norm(V, axis=0, keepdims=True)  # columns of unit length
+        if self.components_init is not None:
+            D = checked_start(self.components_init, D.shape, "components_init")
+        if self.compatibility_init is not None:
+            V = checked_start(self.compatibility_init, V.shape, "compatibility_init")
+        return D, V
+
+    def _unit_rows(self) -> bool:
+        return self.unit_rows
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        A = unit_blocks(competition.embeddings, self._table.widths)
+        Z = (A - self.embedding_mean_) @ self.compatibility_.T
+        coef = Z @ self._seen_components @ self.axes_.T
+        return LinearScorer(coef, -coef @ self.mean_)
+
+    def _pupil(self, X, classes, **refit) -> JEDMPupil:
+        """Return this model, ready to learn from a pile."""
+        pile = self._check_pile(X)
+        return JEDMPupil(self, pile, self._table.competition(classes), **refit)
+
+    def _finish(self, pupil: JEDMPupil, rounds: list[Round]) -> JEDM:
+        """Take over what a pupil learned."""
+        answer = pupil.answer()
+        self.components_ = pupil.D
+        self._adapted = pupil.competition, pupil.scorer()
+        self._set_competition(pupil.competition)
+        self.labels_ = pupil.competition.names[answer.argmax(axis=1)]
+        self.reliability_ = rank_share(answer)
+        self.rounds_ = rounds
+        return self
+
+
+SOLVER_PARAMETERS = (
+    "alpha",
+    "beta",
+    "embedding_ridge",
+    "code_ridge",
+    "dictionary",
+    "max_iter",
+    "tol",
+)
+
+
+def checked_start(start: Any, shape: tuple[int, int], name: str) -> np.ndarray:
+    """Return a given start matrix in float64, of the right shape."""
+    start = np.array(start, dtype=np.float64)
+    if start.shape != shape or not np.isfinite(start).all():
+        raise ValueError(
+            f"{name} has shape {start.shape}; give finite numbers of shape {shape} "
+            "(n_components by axes, or by embedding dimensions)."
+        )
+    return start
+
+
+# ---- learning from the seen classes: (2) to (7), on sums only --------------------
+
+
+class Products(NamedTuple):
+    """XᵀX, XᵀY and YᵀY: all that the sweeps know of the samples."""
+
+    XtX: np.ndarray
+    XtY: np.ndarray
+    YtY: np.ndarray
+
+
+def one_hot_products(sums: Sums) -> Products:
+    """Return the products for Y in 0/1."""
+    return Products(sums.gram, sums.class_sums.T, np.diag(sums.counts))
+
+
+def signed_products(sums: Sums) -> Products:
+    """Return the products for Y in ±1, which is 2 one_hot - 1."""
+    n, counts, total = sums.n_rows, sums.counts, sums.class_sums.sum(axis=0)
+    YtY = 4 * np.diag(counts) - 2 * (counts[:, None] + counts) + n
+    return Products(sums.gram, 2 * sums.class_sums.T - total[:, None], YtY)
+
+
+class Codes(NamedTuple):
+    """CᵀC, CᵀX and CᵀY of the present codes."""
+
+    CtC: np.ndarray
+    CtX: np.ndarray
+    CtY: np.ndarray
+
+
+def update_codes(s: Products, D, Z, alpha, ridge) -> Codes:
+    """Equation (4), as products: C = X P + Y Q."""
+    K = D @ D.T + alpha * Z.T @ Z
+    if ridge:
+        K[np.diag_indices_from(K)] += ridge
+        K_inverse = linalg.inv(K, assume_a="pos")
+    else:
+        K_inverse = linalg.pinvh(K)
+    P, Q = D.T @ K_inverse, alpha * Z @ K_inverse
+    CtX = P.T @ s.XtX + Q.T @ s.XtY.T
+    CtY = P.T @ s.XtY + Q.T @ s.YtY
+    CtC = CtX @ P + CtY @ Q
+    return Codes((CtC + CtC.T) / 2, CtX, CtY)
+
+
+def right_factor(A, ridge) -> np.ndarray:
+    """A (AᵀA + ridge I)⁻¹, or the pseudo-inverse's transpose for no ridge."""
+    if not ridge:
+        return linalg.pinv(A).T
+    M = len(A)  # = (AAᵀ + ridge I)⁻¹ A, and classes are fewer than dimensions
+    return linalg.solve(A @ A.T + ridge * np.eye(M), A, assume_a="pos")
+
+
+def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:
+    """Equation (6): V = (CᵀC + gamma I)⁻¹ CᵀY A (AᵀA + ridge I)⁻¹."""
+    left = codes.CtC + gamma * np.eye(len(codes.CtC))
+    if gamma:
+        return linalg.solve(left, codes.CtY @ right, assume_a="pos")
+    return linalg.pinvh(left) @ (codes.CtY @ right)
+
+
+def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> float:
+    """Equation (2)."""
+    reconstruction = (
+        np.trace(s.XtX) - 2 * np.vdot(codes.CtX, D) + np.vdot(codes.CtC, D @ D.T)
+    )
+    labels = (
+        np.trace(s.YtY) - 2 * np.vdot(codes.CtY, Z.T) + np.vdot(codes.CtC, Z.T @ Z)
+    )
+    return float(reconstruction + alpha * labels + beta * np.vdot(Z, Z))
+
+
+def solve_jedm(
+    s: Products,
+    A,
+    D,
+    V,
+    *,
+    alpha,
+    beta,
+    embedding_ridge,
+    code_ridge,
+    dictionary,
+    max_iter,
+    tol,
+    reference_order,
+):
+    """Alternate the three updates; return D, V and the objective after each sweep.
+
+    The paper sweeps C, V, D. The authors' program makes C once and sweeps V, D, C,
+    which is the same chain of updates, looked at one step later.
+    """
+    solve_dictionary = DICTIONARY_SOLVERS[dictionary]
+    right = right_factor(A, embedding_ridge)
+    Z = A @ V.T
+    codes = update_codes(s, D, Z, alpha, code_ridge)
+    history = [objective(s, codes, D, Z, alpha, beta)]
+    for sweep in range(max_iter):
+        if sweep and not reference_order:
+            codes = update_codes(s, D, Z, alpha, code_ridge)
+        V = update_compatibility(codes, right, beta / alpha)
+        Z = A @ V.T
+        D = solve_dictionary(codes.CtC, codes.CtX, D)
+        if reference_order:
+            codes = update_codes(s, D, Z, alpha, code_ridge)
+        history.append(objective(s, codes, D, Z, alpha, beta))
+        drop = history[-2] - history[-1]
+        if tol and drop <= tol * abs(history[-2]):
+            break
+    else:
+        if tol:
+            warnings.warn(
+                f"All max_iter={max_iter} sweeps used; the last still lowered the "
+                f"objective by {drop:.1e} to {history[-1]:.4g} (tol={tol:.1e}). "
+                "Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+    return D, V, history
+
+
+# ---- learning from a pile: (10) to (14), on sums only ----------------------------
+
+
+class JEDMPupil:
+    """JEDM in the middle of learning from a pile: D moves, V stays.
+
+        B  (n_rows, p)   rows of the pile on the axes, centred
+        Z  (N, d)        prototypes of the competing classes
+
+        min_{D,C}  |B - C D|² + lam |Y Z - C|² + mu |D - D*|²             (10)
+
+    over the self-labelled rows, with D* the dictionary before.
+    """
+
+    def __init__(
+        self,
+        model: JEDM,
+        pile: Pile,
+        competition: Competition,
+        *,
+        lam: float = 100.0,
+        mu: float = 100.0,
+        inner_steps: int = 4,
+        moving_anchor: bool = True,
+    ):
+        self.competition = competition
+        self.lam, self.mu = lam, mu
+        self.inner_steps, self.moving_anchor = inner_steps, moving_anchor
+        self.scaled = model._value("score_scaling") == "class_length"
+        self.axes, self.V = model.axes_, model.compatibility_
+        self.D = model._seen_components
+        A = unit_blocks(competition.embeddings, model._table.widths)
+        if model.per_domain_centering:
+            self.mean = pile.mean(model.unit_rows)
+            self.A = A - A.mean(axis=0)
+        else:
+            self.mean, self.A = model.mean_, A - model.embedding_mean_
+        self.Z = self.A @ self.V.T
+        self.B = pile.on_axes(self.axes, model.unit_rows) - self.mean @ self.axes
+
+    def scores(self) -> np.ndarray:
+        """Equation (8)."""
+        return self.B @ (self.Z @ self.D).T
+
+    def answer(self) -> np.ndarray:
+        """Return the scores scaled as ``score_scaling`` says."""
+        return self.B @ self._scaled_coef().T
+
+    def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
+        """Alternate (12) and (14); return the objective (10)."""
+        chosen = sum_rows(self.B[rows], labels, len(self.Z))
+        anchor = self.D
+        codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
+        for _ in range(self.inner_steps):
+            if self.moving_anchor:
+                anchor = self.D
+            self.D = update_pile_dictionary(codes, anchor, self.mu)
+            codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
+        return pile_objective(
+            chosen, codes, self.D, self.Z, anchor, self.lam, self.mu
+        )
+
+    def scorer(self) -> LinearScorer:
+        """Return the adapted scorer for rows to come."""
+        coef = self._scaled_coef() @ self.axes.T
+        return LinearScorer(coef, -coef @ self.mean)
+
+    def _scaled_coef(self) -> np.ndarray:
+        if not self.scaled:
+            return self.Z @ self.D
+        W = self.V.T @ self.D  # (q, p): one row per embedding dimension
+        coef = self.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
+        lengths = linalg.norm(self.B @ coef.T, axis=0)
+        return coef / nonzero(lengths)[:, None]
+
+
+def nonzero(lengths: np.ndarray) -> np.ndarray:
+    """Return the lengths with 1 in place of 0."""
+    return np.where(lengths > 0, lengths, 1)
+
+
+def update_pile_codes(chosen: Sums, D, Z, lam) -> Codes:
+    """Equation (12): C = (B Dᵀ + lam Y Z) (D Dᵀ + lam I)⁻¹, as products."""
+    K_inverse = linalg.inv(D @ D.T + lam * np.eye(len(D)), assume_a="pos")
+    P, Q = D.T @ K_inverse, lam * Z @ K_inverse
+    CtX = P.T @ chosen.gram + Q.T @ chosen.class_sums
+    CtY = P.T @ chosen.class_sums.T + Q.T * chosen.counts
+    return Codes(CtX @ P + CtY @ Q, CtX, CtY)
+
+
+def update_pile_dictionary(codes: Codes, anchor, mu) -> np.ndarray:
+    """Equation (14): D = (CᵀC + mu I)⁻¹ (CᵀB + mu D*)."""
+    left = codes.CtC + mu * np.eye(len(anchor))
+    return linalg.solve(left, codes.CtX + mu * anchor, assume_a="pos")
+
+
+def pile_objective(chosen: Sums, codes: Codes, D, Z, anchor, lam, mu) -> float:
+    """Equation (10)."""
+    reconstruction = (
+        np.trace(chosen.gram) - 2 * np.vdot(codes.CtX, D) + np.vdot(codes.CtC, D @ D.T)
+    )
+    near_prototypes = (
+        chosen.counts @ np.einsum("ij,ij->i", Z, Z)
+        - 2 * np.vdot(codes.CtY, Z.T)
+        + np.trace(codes.CtC)
+    )
+    moved = linalg.norm(D - anchor) ** 2
+    return float(reconstruction + lam * near_prototypes + mu * moved)

@@ -1,0 +1,61 @@
+"""The pile of unlabelled rows that a model adapts to.
+
+A pile is looked at in a few fixed ways only: the length of its rows, its mean
+row, and its rows on some axes. Each is worked out once and kept, so that a
+search over hyper-parameters, or several models on one pile, share the passes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen.statistics import inverse_lengths
+
+
+class Pile:
+    """Unlabelled rows, with what every adaptation asks of them.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.pile import Pile
+    >>> pile = Pile(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    >>> pile.mean(unit_rows=True)
+    array([0.3, 0.9])
+    """
+
+    def __init__(self, X: np.ndarray):
+        self.X = X
+        self._scales: np.ndarray | None = None
+        self._on_axes: dict = {}
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.X)
+
+    def scales(self, unit_rows: bool) -> np.ndarray:
+        """Return the factor of each row: 1 / |x|, or 1."""
+        if not unit_rows:
+            return np.ones(len(self.X), dtype=self.X.dtype)
+        if self._scales is None:
+            self._scales = inverse_lengths(self.X)
+        return self._scales
+
+    def mean(self, unit_rows: bool) -> np.ndarray:
+        """Return the mean row in float64."""
+        scales = self.scales(unit_rows)
+        return (scales @ self.X).astype(np.float64) / len(self.X)
+
+    def on_axes(self, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
+        """Return the rows times ``axes``, in float64, not centred."""
+        key = (id(axes), unit_rows)
+        if key not in self._on_axes:
+            projected = self.X @ axes.astype(self.X.dtype, copy=False)
+            projected = projected * self.scales(unit_rows)[:, None]
+            # The axes are kept with the answer: their id stays theirs.
+            self._on_axes[key] = axes, projected.astype(np.float64, copy=False)
+        return self._on_axes[key][1]

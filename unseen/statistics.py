@@ -1,0 +1,224 @@
+"""The sums over samples that every linear model needs.
+
+    X  (n_samples, n_features)   rows, as they come or scaled to unit length
+    Y  (n_samples, n_classes)    1 for the own class, 0 elsewhere (never formed)
+
+    gram        XᵀX   (n_features, n_features)
+    class_sums  YᵀX   (n_classes, n_features)
+    counts      Yᵀ1   (n_classes,)
+
+One pass makes them; after it, the cost of a fit does not depend on the number
+of samples. Sums add, so blocks, chunks and workers give what memory gives, and
+held-out classes are taken away by subtraction. Products are made in the
+precision of the rows and accumulated in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg, sparse
+
+BLOCK_ELEMENTS = 2**23  # rows are taken in blocks of about this many numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """Sums carried to the leading principal axes of their own centred rows.
+
+    A row x becomes ``(x - mean) @ axes``; ``sums`` are those of such rows.
+    """
+
+    mean: np.ndarray
+    axes: np.ndarray
+    sums: Sums
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Gram matrix, class sums and class counts of a set of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.statistics import sum_rows
+    >>> X, codes = np.array([[1.0, 0], [3, 0], [0, 2]]), np.array([0, 0, 1])
+    >>> first, last = sum_rows(X[:2], codes[:2], 2), sum_rows(X[2:], codes[2:], 2)
+    >>> (first + last).class_means
+    array([[2., 0.],
+           [0., 2.]])
+    >>> (first + last).within_class_scatter()
+    array([[2., 0.],
+           [0., 0.]])
+    """
+
+    gram: np.ndarray
+    class_sums: np.ndarray
+    counts: np.ndarray
+    _reduced: dict = field(default_factory=dict, init=False, repr=False)
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over both sets of rows."""
+        return Sums(
+            self.gram + other.gram,
+            self.class_sums + other.class_sums,
+            self.counts + other.counts,
+        )
+
+    def __sub__(self, other: Sums) -> Sums:
+        """Return the sums without the other's rows, which must be among these."""
+        counts = self.counts - other.counts
+        if (counts < 0).any():
+            raise ValueError("The sums to take away hold rows that are not in the whole.")
+        class_sums = self.class_sums - other.class_sums
+        class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
+        return Sums(self.gram - other.gram, class_sums, counts)
+
+    @property
+    def n_rows(self) -> float:
+        """How many rows were summed."""
+        return self.counts.sum()
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean row (zeros if there is none)."""
+        return self.class_sums.sum(axis=0) / max(self.n_rows, 1)
+
+    @property
+    def class_means(self) -> np.ndarray:
+        """Mean row of each class (zeros for a class without rows)."""
+        return self.class_sums / np.maximum(self.counts, 1)[:, None]
+
+    def shifted(self, origin: np.ndarray) -> Sums:
+        """Return the sums of ``x - origin``."""
+        total, n = self.class_sums.sum(axis=0), self.n_rows
+        cross = np.outer(total - 0.5 * n * origin, origin)
+        gram = self.gram - cross - cross.T
+        return Sums(gram, self.class_sums - np.outer(self.counts, origin), self.counts)
+
+    def projected(self, axes: np.ndarray) -> Sums:
+        """Return the sums of ``x @ axes``."""
+        return Sums(axes.T @ self.gram @ axes, self.class_sums @ axes, self.counts)
+
+    def for_classes(self, chosen: np.ndarray) -> Sums:
+        """Return the sums with the table of classes cut down to ``chosen``.
+
+        The Gram matrix stays: only classes without rows may be left out.
+        """
+        if self.counts.sum() != self.counts[chosen].sum():
+            raise ValueError("Only classes without rows can be left out of the sums.")
+        return Sums(self.gram, self.class_sums[chosen], self.counts[chosen])
+
+    def within_class_scatter(self) -> np.ndarray:
+        """Return XᵀX − Σ_c s_c s_cᵀ / n_c, the scatter around the class means."""
+        scaled = self.class_sums / np.sqrt(np.maximum(self.counts, 1))[:, None]
+        return self.gram - scaled.T @ scaled
+
+    def reduced(self, n_axes: int | None) -> Reduced:
+        """Return the centred sums on their ``n_axes`` leading principal axes.
+
+        ``None`` keeps every feature as it is and only centres. The answer is kept,
+        so that a grid of hyper-parameters asks for one decomposition.
+        """
+        if n_axes not in self._reduced:
+            self._reduced[n_axes] = self._reduce(n_axes)
+        return self._reduced[n_axes]
+
+    def _reduce(self, n_axes: int | None) -> Reduced:
+        mean = self.mean
+        centred = self.shifted(mean)
+        if n_axes is None:
+            return Reduced(mean, np.eye(len(mean)), centred)
+        values, axes = leading_eigenvectors(centred.gram, min(n_axes, len(mean)))
+        # In this basis the Gram matrix is the eigenvalues: nothing to multiply out.
+        on_axes = Sums(np.diag(values), centred.class_sums @ axes, self.counts)
+        return Reduced(mean, axes, on_axes)
+
+
+def sum_rows(
+    X: np.ndarray,
+    codes: np.ndarray,
+    n_classes: int,
+    *,
+    unit_rows: bool = False,
+    block_rows: int | None = None,
+) -> Sums:
+    """Sum the rows of an array, block by block.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), float32 or float64
+    codes : ndarray of shape (n_samples,)
+        Class number of each row, in 0 … n_classes - 1.
+    n_classes : int
+    unit_rows : bool, default=False
+        Scale each row to unit length first.
+    block_rows : int, default=None
+        Rows at a time; by default blocks of about eight million numbers.
+
+    Returns
+    -------
+    Sums
+    """
+    step = block_rows or max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    starts = range(0, len(X), step)
+    blocks = ((X[i : i + step], codes[i : i + step]) for i in starts)
+    return sum_blocks(blocks, X.shape[1], n_classes, unit_rows=unit_rows)
+
+
+def sum_blocks(
+    blocks: Iterable[tuple[np.ndarray, np.ndarray]],
+    n_features: int,
+    n_classes: int,
+    *,
+    unit_rows: bool = False,
+) -> Sums:
+    """Sum an iterator of ``(rows, codes)`` blocks, holding one block at a time."""
+    gram = np.zeros((n_features, n_features))
+    class_sums = np.zeros((n_classes, n_features))
+    counts = np.zeros(n_classes)
+    for X, codes in blocks:
+        if unit_rows:
+            X = X * inverse_lengths(X)[:, None]
+        gram += X.T @ X  # NumPy sees the symmetry and calls syrk
+        class_sums += indicator(codes, n_classes, X.dtype).T @ X
+        counts += np.bincount(codes, minlength=n_classes)
+    return Sums(gram, class_sums, counts)
+
+
+def indicator(codes: np.ndarray, n_classes: int, dtype=np.float64) -> sparse.csr_array:
+    """Return the sparse 0/1 matrix with one row per sample, one column per class."""
+    n = len(codes)
+    ones, ends = np.ones(n, dtype=dtype), np.arange(n + 1)
+    return sparse.csr_array((ones, codes, ends), shape=(n, n_classes))
+
+
+def inverse_lengths(X: np.ndarray) -> np.ndarray:
+    """Return 1 / |x| for every row, 1 for a row of zeros.
+
+    Rows whose squares leave the range of their type are measured after scaling.
+    """
+    smallest = np.finfo(X.dtype).tiny
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->i", X, X)
+    lengths = np.sqrt(squares, dtype=np.float64)
+    odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
+    if len(odd):
+        largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
+        scale = np.where(largest > 0, largest, 1)
+        lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
+    return (1 / np.where(lengths > smallest, lengths, 1)).astype(X.dtype)
+
+
+def leading_eigenvectors(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues of S, falling, and their eigenvectors.
+
+    Signs are fixed: the entry of largest magnitude is positive.
+    """
+    p = len(S)
+    values, vectors = linalg.eigh(S, subset_by_index=[p - k, p - 1])
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
+    return values, vectors * np.where(largest < 0, -1, 1)

@@ -1,0 +1,153 @@
+"""Self-training, the loop: label, rank, keep a growing share, refit.
+
+Any model takes part through a *pupil*, the model in the middle of learning
+from one pile:
+
+    scores()              (n_rows, n_classes), by which rows are labelled and ranked
+    refit(rows, labels)   learn from self-labelled rows, anchored to what it was;
+                          returns the value of what the refit lowers
+    answer()              (n_rows, n_classes), the scores its final labels follow
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+
+class Pupil(Protocol):
+    """A model learning from a pile; see the head of this file."""
+
+    def scores(self) -> np.ndarray:
+        """Return the scores that label and rank the rows."""
+
+    def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
+        """Learn from these rows under these labels; return the objective."""
+
+    def answer(self) -> np.ndarray:
+        """Return the scores that the reported labels follow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round of self-training did.
+
+    Attributes
+    ----------
+    rate : float
+        Share of each predicted class that was kept.
+    selected : ndarray of shape (n_competing,)
+        Rows kept of each competing class.
+    n_changed : int
+        Rows whose reported label differs from the round before.
+    objective : float
+        Value of what the refit lowers, after it.
+    labels : ndarray of shape (n_samples,)
+        Labels after the round.
+    """
+
+    rate: float
+    selected: np.ndarray
+    n_changed: int
+    objective: float
+    labels: np.ndarray
+
+    @property
+    def n_selected(self) -> int:
+        """Rows kept in all."""
+        return int(self.selected.sum())
+
+    def __str__(self) -> str:
+        return (
+            f"Kept {self.n_selected:,} of {len(self.labels):,} rows (rate "
+            f"{self.rate:g}); {self.n_changed:,} labels changed."
+        )
+
+
+def self_train(
+    pupil: Pupil,
+    names: np.ndarray,
+    rates: Sequence[float],
+    *,
+    how_many: Callable[[float], int],
+) -> list[Round]:
+    """Run one round per rate and return what each did.
+
+    Parameters
+    ----------
+    pupil : Pupil
+    names : ndarray of shape (n_competing,)
+        Names of the score columns.
+    rates : sequence of float
+    how_many : callable
+        Turns ``rate * n_predicted`` into a number of rows.
+    """
+    rounds: list[Round] = []
+    reported = pupil.answer().argmax(axis=1)
+    for rate in rates:
+        scores = pupil.scores()
+        rows, labels = most_reliable(scores, rate, how_many)
+        objective = pupil.refit(rows, labels)
+        before, reported = reported, pupil.answer().argmax(axis=1)
+        rounds.append(
+            Round(
+                rate=float(rate),
+                selected=np.bincount(labels, minlength=len(names)),
+                n_changed=int((before != reported).sum()),
+                objective=objective,
+                labels=names[reported],
+            )
+        )
+    return rounds
+
+
+def checked_rates(rates: Sequence[float]) -> np.ndarray:
+    """Return the rates as an array, or say which of them is no share."""
+    rates = np.asarray(rates, dtype=np.float64)
+    outside = rates[~((rates > 0) & (rates <= 1))] if rates.ndim == 1 else rates
+    if rates.ndim != 1 or len(outside):
+        raise ValueError(
+            f"rates={rates.tolist()} must be a list of shares in (0, 1]"
+            + (f"; {outside[0]} is not." if rates.ndim == 1 else ".")
+        )
+    return rates
+
+
+def most_reliable(
+    scores: np.ndarray, rate: float, how_many: Callable[[float], int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to trust and their labels, a share of each predicted class."""
+    labels = scores.argmax(axis=1)
+    order, place, sizes = rank_within(labels, scores[np.arange(len(scores)), labels])
+    quota = np.array([how_many(rate * int(size)) for size in sizes])
+    kept = np.sort(order[place < quota[labels[order]]])
+    return kept, labels[kept]
+
+
+def rank_within(
+    labels: np.ndarray, reliability: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Order rows by class, most reliable first; ties keep the order of the rows.
+
+    Returns (order, place of each ordered row in its class, size of each class).
+    """
+    order = np.lexsort((-reliability, labels))
+    sizes = np.bincount(labels)
+    first = np.cumsum(sizes) - sizes
+    place = np.arange(len(labels)) - first[labels[order]]
+    return order, place, sizes
+
+
+def rank_share(scores: np.ndarray) -> np.ndarray:
+    """Return 1 for the most reliable row of a predicted class, falling to 1/n_c.
+
+    A round at rate r trusts, up to rounding, the rows above 1 - r.
+    """
+    labels = scores.argmax(axis=1)
+    order, place, sizes = rank_within(labels, scores[np.arange(len(scores)), labels])
+    share = np.empty(len(labels))
+    share[order] = 1 - place / sizes[labels[order]]
+    return share

@@ -322,8 +322,8 @@ def _check_table(name: str, table: pd.DataFrame) -> None:
     odd = [label for label in table.index.tolist() if not isinstance(label, str)]
     if odd:
         raise TypeError(
-            f"{name}: the index of class_embeddings holds {odd[0]!r}, which is no string. "
-            "Index the table by class name."
+            f"{name}: the index of class_embeddings holds {odd[0]!r}, which is "
+            "no string. Index the table by class name."
         )
     if not table.index.is_unique:
         again = np.asarray(table.index[table.index.duplicated()])

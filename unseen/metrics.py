@@ -89,8 +89,8 @@ def top_k_accuracy(
     columns = classes.get_indexer(pd.Index(y_true))
     if (columns < 0).any():
         raise ValueError(
-            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of scores "
-            f"stands for. The classes of the columns are {list(classes[:5])}"
+            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
+            f"scores stands for. The columns stand for {classes[:5].tolist()}"
             f"{'...' if len(classes) > 5 else ''}."
         )
     own = scores[np.arange(len(scores)), columns][:, None]

@@ -229,9 +229,11 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._bytes = open(path, "rb")  # closed by __exit__
         try:
-            self._file = np.load(path, allow_pickle=False)
+            self._file = np.load(self._bytes, allow_pickle=False)
         except Exception as error:  # damaged bytes raise anything
+            self._bytes.close()
             raise self._damaged(error) from error
 
     def __enter__(self) -> "Archive":
@@ -239,6 +241,7 @@ class Archive:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        self._bytes.close()
 
     @property
     def keys(self) -> list[str]:

@@ -1,3 +1,31 @@
-"""Zero-shot classification that teaches itself on unlabelled data."""
+"""Zero-shot classification that teaches itself on unlabelled data.
+
+The public names, in the order the data meets them.
+"""
+
+from unseen.data import ZeroShotData
+from unseen.loading import load_data, save_data
+from unseen.metrics import (
+    confusion,
+    harmonic_mean,
+    per_class_accuracy,
+    top_k_accuracy,
+)
+from unseen.model_selection import ClasswiseSearchCV
+from unseen.models.jedm import JEDM
+from unseen.transduction.tstd import TSTD
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "JEDM",
+    "TSTD",
+    "ClasswiseSearchCV",
+    "ZeroShotData",
+    "confusion",
+    "harmonic_mean",
+    "load_data",
+    "per_class_accuracy",
+    "save_data",
+    "top_k_accuracy",
+]

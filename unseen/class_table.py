@@ -198,7 +198,9 @@ def unit_blocks(embeddings: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
 def _read_several(tables: Mapping, what: str):
     if not tables:
         raise ValueError(f"{what} is an empty mapping. Give at least one table.")
-    parts = {key: read_table(table, what=f"{what}[{key!r}]") for key, table in tables.items()}
+    parts = {
+        key: read_table(table, what=f"{what}[{key!r}]") for key, table in tables.items()
+    }
     (first_key, (names, first, _)), *others = parts.items()
     blocks = [first]
     for key, (other_names, embeddings, _) in others:
@@ -245,7 +247,9 @@ def _as_numbers(table: Any, names: np.ndarray | None, what: str) -> np.ndarray:
     try:
         embeddings = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} holds something that is no number: {error}.") from None
+        raise ValueError(
+            f"{what} holds something that is no number: {error}."
+        ) from None
     if embeddings.ndim != 2 or 0 in embeddings.shape:
         raise ValueError(
             f"{what} has shape {embeddings.shape}. Give one row per class and at least "

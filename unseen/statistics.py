@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg, sparse
 
-BLOCK_ELEMENTS = 2**23  # rows are taken in blocks of about this many numbers
+BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own precision
+CACHED_ELEMENTS = 2**18  # numbers that stay in a processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,9 @@ class Sums:
         """Return the sums without the other's rows, which must be among these."""
         counts = self.counts - other.counts
         if (counts < 0).any():
-            raise ValueError("The sums to take away hold rows that are not in the whole.")
+            raise ValueError(
+                "The sums to take away hold rows that are not in the whole."
+            )
         class_sums = self.class_sums - other.class_sums
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
         return Sums(self.gram - other.gram, class_sums, counts)
@@ -93,10 +96,11 @@ class Sums:
 
     def shifted(self, origin: np.ndarray) -> Sums:
         """Return the sums of ``x - origin``."""
-        total, n = self.class_sums.sum(axis=0), self.n_rows
-        cross = np.outer(total - 0.5 * n * origin, origin)
-        gram = self.gram - cross - cross.T
-        return Sums(gram, self.class_sums - np.outer(self.counts, origin), self.counts)
+        # (X - 1oᵀ)ᵀ(X - 1oᵀ) = XᵀX - (t - no/2)oᵀ - o(t - no/2)ᵀ  with t = Xᵀ1
+        half = self.class_sums.sum(axis=0) - self.n_rows / 2 * origin
+        cross = np.column_stack([half, origin]) @ np.vstack([origin, half])
+        class_sums = self.class_sums - np.outer(self.counts, origin)
+        return Sums(self.gram - cross, class_sums, self.counts)
 
     def projected(self, axes: np.ndarray) -> Sums:
         """Return the sums of ``x @ axes``."""
@@ -110,6 +114,13 @@ class Sums:
         if self.counts.sum() != self.counts[chosen].sum():
             raise ValueError("Only classes without rows can be left out of the sums.")
         return Sums(self.gram, self.class_sums[chosen], self.counts[chosen])
+
+    def for_table(self, chosen: np.ndarray) -> Sums:
+        """Return the sums for a longer table, of which these are the ``chosen``."""
+        class_sums = np.zeros((len(chosen), self.class_sums.shape[1]))
+        counts = np.zeros(len(chosen))
+        class_sums[chosen], counts[chosen] = self.class_sums, self.counts
+        return Sums(self.gram, class_sums, counts)
 
     def within_class_scatter(self) -> np.ndarray:
         """Return XᵀX − Σ_c s_c s_cᵀ / n_c, the scatter around the class means."""
@@ -180,12 +191,38 @@ def sum_blocks(
     class_sums = np.zeros((n_classes, n_features))
     counts = np.zeros(n_classes)
     for X, codes in blocks:
-        if unit_rows:
-            X = X * inverse_lengths(X)[:, None]
-        gram += X.T @ X  # NumPy sees the symmetry and calls syrk
-        class_sums += indicator(codes, n_classes, X.dtype).T @ X
+        gram += np.tril(_lower_gram(X, codes, class_sums, unit_rows))
         counts += np.bincount(codes, minlength=n_classes)
-    return Sums(gram, class_sums, counts)
+    return Sums(symmetric(gram), class_sums, counts)
+
+
+def _lower_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
+    """Return the lower triangle of XᵀX and add to the class sums.
+
+    Goes through X in pieces that stay in the cache while they are scaled, counted
+    and multiplied, so that the block comes through memory once. Above the diagonal
+    the answer is rubbish.
+    """
+    p = X.shape[1]
+    rank_k_update = linalg.blas.get_blas_funcs("syrk", dtype=X.dtype)
+    gram = np.zeros((p, p), dtype=X.dtype, order="F")
+    step = max(1, 4 * CACHED_ELEMENTS // p)
+    for start in range(0, len(X), step):
+        rows = X[start : start + step]
+        if unit_rows:
+            rows = rows * inverse_lengths(rows)[:, None]
+        rows = np.ascontiguousarray(rows)
+        here = codes[start : start + step]
+        class_sums += indicator(here, len(class_sums), X.dtype).T @ rows
+        rank_k_update(1, rows.T, beta=1, c=gram, lower=1, overwrite_c=1)
+    return gram
+
+
+def symmetric(lower: np.ndarray) -> np.ndarray:
+    """Return the full matrix of a lower triangle."""
+    full = lower + lower.T
+    full[np.diag_indices_from(full)] /= 2
+    return full
 
 
 def indicator(codes: np.ndarray, n_classes: int, dtype=np.float64) -> sparse.csr_array:
@@ -218,7 +255,7 @@ def leading_eigenvectors(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]
     Signs are fixed: the entry of largest magnitude is positive.
     """
     p = len(S)
-    values, vectors = linalg.eigh(S, subset_by_index=[p - k, p - 1])
+    values, vectors = linalg.eigh(S, subset_by_index=[p - k, p - 1], check_finite=False)
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
     return values, vectors * np.where(largest < 0, -1, 1)

@@ -19,10 +19,9 @@ from sklearn.utils.validation import (
 
 from unseen.class_table import ClassTable, Competition, encode
 from unseen.pile import Pile
-from unseen.statistics import BLOCK_ELEMENTS, inverse_lengths
+from unseen.statistics import CACHED_ELEMENTS, Sums, inverse_lengths, sum_rows
 
 DTYPES = [np.float64, np.float32]
-CACHED_ELEMENTS = BLOCK_ELEMENTS // 32  # rows that stay in the processor's cache
 
 
 class LinearScorer(NamedTuple):
@@ -86,6 +85,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     def _unit_rows(self) -> bool:
         """Tell whether rows are scaled to unit length before they are scored."""
         return False
+
+    def _sums(self, X, codes, n_classes: int) -> Sums:
+        """Return the sums of rows, scaled as this model scales them."""
+        return sum_rows(X, codes, n_classes, unit_rows=self._unit_rows())
 
     def _check_training(self, X, y, class_embeddings):
         """Return checked rows, the class table and class numbers; store nothing."""

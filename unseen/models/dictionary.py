@@ -68,19 +68,29 @@ def solve_by_reference_admm(
     and returns the copy that was not projected.
     """
     values, basis = linalg.eigh(CtC)
-    target = basis.T @ CtX
-    rho, R, U = 1.0, D, np.zeros_like(D)
+    target, rotated = basis.T @ CtX, basis.T @ D
+    goal, U, rho = rotated, None, 1.0  # goal = basisᵀ (R - U); U is None for zero
+    slack = 1 - longest(D)
     for _ in range(49):
-        previous = D
-        right = target + rho * (basis.T @ (R - U))
-        D = basis @ (right / (values + rho)[:, None])
-        U = D + U  # in two halves: what is to be projected ...
-        R = shorten(U)
-        U = U - R  # ... less its projection
+        previous = rotated
+        rotated = (target + rho * goal) / (values + rho)[:, None]
+        change = rotated - previous
+        # No atom can have grown by more than the whole change: while that leaves
+        # room below length 1, the projection does nothing and need not be asked.
+        slack -= linalg.norm(change)
+        if U is None and slack > 0:
+            goal = rotated
+        else:
+            D = basis @ rotated
+            whole = D if U is None else D + U
+            slack = 1 - longest(whole)
+            R = shorten(whole)
+            U = whole - R if slack < 0 else None
+            goal = rotated if U is None else basis.T @ (R - U)
         rho *= 0.999
-        if np.mean(np.mean(previous - D, axis=1) ** 2) <= 1e-12:
+        if np.sum(change.sum(axis=1) ** 2) <= 1e-12 * len(D) * D.shape[1] ** 2:
             break
-    return D
+    return basis @ rotated
 
 
 def solve_by_dual(
@@ -150,6 +160,11 @@ def shorten(D: np.ndarray) -> np.ndarray:
     """Return D with every atom longer than 1 cut to length 1."""
     lengths = np.sqrt(np.einsum("ij,ij->i", D, D))
     return D / np.maximum(lengths, 1)[:, None]
+
+
+def longest(D: np.ndarray) -> float:
+    """Return the length of the longest atom."""
+    return float(np.sqrt(np.einsum("ij,ij->i", D, D).max()))
 
 
 DICTIONARY_SOLVERS = {

@@ -173,6 +173,7 @@ class JEDM(ZeroShotClassifier):
     """
 
     _readings = READINGS
+    _adapt_parameters = frozenset({"score_scaling", "per_domain_centering"})
     _parameter_constraints: dict = {
         "variant": [StrOptions(set(READINGS))],
         "n_components": COUNT,
@@ -270,9 +271,6 @@ class JEDM(ZeroShotClassifier):
         self
         """
         return self._finish(self._pupil(X, classes), rounds=[])
-
-    def _sums(self, X, codes, n_classes) -> Sums:
-        return sum_rows(X, codes, n_classes, unit_rows=self.unit_rows)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
         """Fit from the sums alone; X only names the features."""
@@ -435,9 +433,7 @@ def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> float:
     reconstruction = (
         np.trace(s.XtX) - 2 * np.vdot(codes.CtX, D) + np.vdot(codes.CtC, D @ D.T)
     )
-    labels = (
-        np.trace(s.YtY) - 2 * np.vdot(codes.CtY, Z.T) + np.vdot(codes.CtC, Z.T @ Z)
-    )
+    labels = np.trace(s.YtY) - 2 * np.vdot(codes.CtY, Z.T) + np.vdot(codes.CtC, Z.T @ Z)
     return float(reconstruction + alpha * labels + beta * np.vdot(Z, Z))
 
 
@@ -548,9 +544,7 @@ class JEDMPupil:
                 anchor = self.D
             self.D = update_pile_dictionary(codes, anchor, self.mu)
             codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
-        return pile_objective(
-            chosen, codes, self.D, self.Z, anchor, self.lam, self.mu
-        )
+        return pile_objective(chosen, codes, self.D, self.Z, anchor, self.lam, self.mu)
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""

@@ -83,6 +83,13 @@ class TSTD(JEDM):
     """
 
     _readings = {key: READINGS[key] | ROUND_READINGS[key] for key in READINGS}
+    _adapt_parameters = JEDM._adapt_parameters | {
+        "lam",
+        "mu",
+        "rates",
+        "inner_steps",
+        "rounding",
+    }
     _parameter_constraints: dict = {
         **JEDM._parameter_constraints,
         "lam": POSITIVE,

@@ -1,0 +1,337 @@
+"""Choosing hyper-parameters without a label of an unseen class.
+
+The seen classes are dealt into folds. In turn, each fold's classes play the
+unseen ones: a model is fitted on the others, the fold's rows are its pile, only
+the fold's classes compete, and ``adapt`` is called if the model has one. What
+scores best on these pseudo-unseen classes is fitted on all seen ones.
+
+Rows are summed once, fold by fold. A fold's training sums are the whole less
+its own, its principal axes are worked out once, and its pile is projected once;
+a point of the grid costs the solver only.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_is_fitted, check_X_y
+
+from unseen._progress import progress_bar
+from unseen.class_table import ClassTable, encode
+from unseen.metrics import per_class_accuracy
+from unseen.pile import Pile
+
+# The grid of the paper, for all four weights of TSTD.
+PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
+PAPER_STAGES = (
+    {"alpha": list(PAPER_GRID), "beta": list(PAPER_GRID)},
+    {"lam": list(PAPER_GRID), "mu": list(PAPER_GRID)},
+)
+
+
+class ClasswiseSearchCV(MetaEstimatorMixin, BaseEstimator):
+    """Search a grid by cross-validation over classes, not rows.
+
+    Parameters
+    ----------
+    estimator : zero-shot model
+        Cloned, never changed.
+    param_grid : dict, or list of dicts
+        Candidate values by parameter name; a list is the union of its grids, or
+        with ``in_stages=True`` a sequence: each grid is searched with the winners
+        of those before it.
+    n_folds : int, default=5
+        Folds; five hold out 20 % of the seen classes each.
+    transductive : bool or list of bool, default=True
+        Call ``adapt`` on the pseudo-unseen pile where the estimator has it, so
+        that the whole procedure is judged; one entry per stage if ``in_stages``.
+    in_stages : bool, default=False
+    scoring : callable, default=None
+        ``scoring(y_true, y_pred)``, greater is better; by default
+        ``per_class_accuracy``.
+    random_state : int, RandomState or None, default=0
+        Deals the classes into folds.
+    progress : bool, default=False
+        Show a progress bar on the error stream.
+
+    Attributes
+    ----------
+    best_params_, best_score_, best_index_
+        The winner; ties go to the first.
+    best_estimator_ : estimator
+        The winner fitted on all seen classes. ``predict``, ``decision_function``
+        and ``adapt`` are its.
+    cv_results_ : dict of arrays
+        ``params``, ``split0_test_score`` …, ``mean_test_score``,
+        ``std_test_score``, ``rank_test_score`` and ``stage``.
+    folds_ : list of ndarray
+        Names of the classes each fold held out.
+
+    Examples
+    --------
+    >>> from unseen import ClasswiseSearchCV, JEDM, load_data
+    >>> data = load_data("digits")
+    >>> search = ClasswiseSearchCV(JEDM(), {"embedding_ridge": [0.1, 1.0]}, n_folds=3)
+    >>> search = search.fit(data.X_seen, data.y_seen,
+    ...                     class_embeddings=data.class_embeddings)
+    >>> sorted(search.best_params_)
+    ['embedding_ridge']
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "param_grid": [dict, list, tuple],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "transductive": ["boolean", list, tuple],
+        "in_stages": ["boolean"],
+        "scoring": [callable, None],
+        "random_state": ["random_state"],
+        "progress": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_grid,
+        *,
+        n_folds=5,
+        transductive=True,
+        in_stages=False,
+        scoring=None,
+        random_state=0,
+        progress=False,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.n_folds = n_folds
+        self.transductive = transductive
+        self.in_stages = in_stages
+        self.scoring = scoring
+        self.random_state = random_state
+        self.progress = progress
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, *, class_embeddings):
+        """Search on the seen classes, then fit the winner on all of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of seen classes only.
+        y : array-like of shape (n_samples,)
+        class_embeddings : DataFrame, array or mapping of tables
+            As for the estimator. Classes that do not occur in ``y`` take no part.
+
+        Returns
+        -------
+        self
+        """
+        rows, y = check_X_y(X, y, dtype=[np.float64, np.float32], estimator=self)
+        table, codes = encode(y, class_embeddings)
+        stages = self._stages()
+        dealt = deal_classes(table.seen, self.n_folds, self.random_state)
+        material = Material(rows, codes, table, dealt)
+        scoring = self.scoring or per_class_accuracy
+        results: list[Candidate] = []
+        winner: dict[str, Any] = {}
+        steps = sum(len(grid) for grid, _ in stages) * len(dealt)
+        with progress_bar("searching", steps, shown=self.progress) as advance:
+            for number, (grid, adapt) in enumerate(stages):
+                tried = [Candidate(number, {**winner, **point}, []) for point in grid]
+                for fold in material.folds:
+                    score_on_fold(self.estimator, fold, tried, adapt, scoring, advance)
+                results += tried
+                best = max(tried, key=lambda candidate: np.mean(candidate.scores))
+                winner = best.params
+        fitted = clone(self.estimator).set_params(**winner)
+        material.fit_all(fitted, X, y, class_embeddings)
+        self.best_estimator_, self.best_params_ = fitted, winner
+        self.cv_results_ = tabulate(results)
+        self.best_index_ = results.index(best)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.folds_ = [table.names[fold] for fold in dealt]
+        return self
+
+    def _stages(self) -> list[tuple[ParameterGrid, bool]]:
+        """Return (grid, transductive) of every stage."""
+        grids = [self.param_grid] if isinstance(self.param_grid, Mapping) else None
+        if grids is None and self.in_stages:
+            grids = list(self.param_grid)
+        stages = [ParameterGrid(g) for g in grids or [list(self.param_grid)]]
+        if isinstance(self.transductive, Sequence):
+            if len(self.transductive) != len(stages):
+                raise ValueError(
+                    f"transductive has {len(self.transductive)} entries for "
+                    f"{len(stages)} stages. Give one each, or a single bool."
+                )
+            return list(zip(stages, self.transductive, strict=True))
+        return [(stage, self.transductive) for stage in stages]
+
+    def predict(self, X, *, classes=None):
+        """Predict with the winner."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X, classes=classes)
+
+    def decision_function(self, X, *, classes=None):
+        """Score with the winner."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X, classes=classes)
+
+    def adapt(self, X, *, classes=None):
+        """Adapt the winner to a pile of unlabelled rows."""
+        check_is_fitted(self)
+        self.best_estimator_.adapt(X, classes=classes)
+        return self
+
+
+def deal_classes(seen: np.ndarray, n_folds: int, random_state) -> list[np.ndarray]:
+    """Deal the seen classes into folds as even as can be; return row numbers."""
+    classes = np.flatnonzero(seen)
+    if len(classes) < 2 * n_folds:
+        raise ValueError(
+            f"n_folds={n_folds} needs {2 * n_folds} seen classes, so that two compete "
+            f"in every fold; y holds {len(classes)}."
+        )
+    shuffled = check_random_state(random_state).permutation(classes)
+    return [np.sort(shuffled[i::n_folds]) for i in range(n_folds)]
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A point of the grid and its score on every fold."""
+
+    stage: int
+    params: dict[str, Any]
+    scores: list[float]
+
+
+class Material:
+    """Rows of seen classes, summed fold by fold: what every candidate is fitted from.
+
+    Classes that are not in ``y`` are dropped here, so no fold can meet them.
+    """
+
+    def __init__(self, X, codes, table: ClassTable, dealt: Iterable[np.ndarray]):
+        self.table = table
+        self._sums: dict[bool, Any] = {}
+        number = np.cumsum(table.seen) - 1  # of a class among the seen ones
+        self.names = table.names[table.seen]
+        self.embeddings = table.embeddings[table.seen]
+        self.folds = []
+        for held_out in dealt:
+            own = np.isin(codes, held_out)
+            self.folds.append(Fold(self, X, number[codes], own, number[held_out]))
+        self.X = X
+
+    def sums(self, model):
+        """Return the sums over all folds, as the model scales its rows."""
+        key = model._unit_rows()
+        if key not in self._sums:
+            first, *others = (fold.own_sums(model) for fold in self.folds)
+            self._sums[key] = sum(others, start=first)
+        return self._sums[key]
+
+    def fit_all(self, model, X, y, class_embeddings) -> None:
+        """Fit the model on every seen class, from the sums if it can."""
+        if not hasattr(model, "_fit_sums"):
+            model.fit(X, y, class_embeddings=class_embeddings)
+            return
+        # The model meets the whole table again, unseen classes included.
+        model._fit_sums(self.sums(model).for_table(self.table.seen), self.table, X)
+
+
+class Fold:
+    """One fold: its classes are held out, its rows are the pile."""
+
+    def __init__(self, material: Material, X, codes, own, held_out):
+        self.material, self.X, self.codes, self.own = material, X, codes, own
+        train = np.ones(len(material.names), dtype=bool)
+        train[held_out] = False
+        width = material.table.widths
+        self.table = ClassTable(material.names, material.embeddings, train, width)
+        self.pile = Pile(X[own])
+        self.y_pile = material.names[codes[own]]
+        self._own: dict[bool, Any] = {}
+        self._train: dict[bool, Any] = {}
+
+    def own_sums(self, model):
+        """Return the sums of the held-out rows."""
+        key = model._unit_rows()
+        if key not in self._own:
+            n_classes = len(self.material.names)
+            codes = self.codes[self.own]
+            self._own[key] = model._sums(self.pile.X, codes, n_classes)
+        return self._own[key]
+
+    def fit(self, model) -> None:
+        """Fit the model on the classes of the other folds."""
+        if not hasattr(model, "_fit_sums"):
+            table = pd.DataFrame(self.table.embeddings, index=self.table.names)
+            train = ~self.own
+            y = self.table.names[self.codes[train]]
+            model.fit(self.X[train], y, class_embeddings=table)
+            return
+        key = model._unit_rows()
+        if key not in self._train:
+            self._train[key] = self.material.sums(model) - self.own_sums(model)
+        model._fit_sums(self._train[key], self.table, self.X)
+
+    def answer(self, model, transductive: bool) -> np.ndarray:
+        """Label the pile, the held-out classes competing."""
+        if not (transductive and hasattr(model, "adapt")):
+            return model.predict(self.pile.X)
+        return model.adapt(
+            self.pile if hasattr(model, "_fit_sums") else self.pile.X
+        ).labels_
+
+
+def score_on_fold(
+    estimator,
+    fold: Fold,
+    candidates: Sequence[Candidate],
+    transductive: bool,
+    scoring: Callable,
+    advance: Callable[[], None],
+) -> None:
+    """Score every candidate on one fold.
+
+    Candidates that differ only in how they adapt share one fit.
+    """
+    late = getattr(estimator, "_adapt_parameters", frozenset())
+    fitted: dict[str, Any] = {}
+    for candidate in candidates:
+        early = {k: v for k, v in candidate.params.items() if k not in late}
+        key = repr(sorted(early.items()))
+        if key not in fitted:
+            fitted = {key: clone(estimator).set_params(**early)}
+            fold.fit(fitted[key])
+        model = copy.copy(fitted[key]).set_params(**candidate.params)
+        labels = fold.answer(model, transductive)
+        candidate.scores.append(float(scoring(fold.y_pile, labels)))
+        advance()
+
+
+def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:
+    """Return the candidates in the columns of scikit-learn's ``cv_results_``."""
+    scores = np.array([candidate.scores for candidate in candidates])
+    mean = scores.mean(axis=1)
+    names = sorted({name for c in candidates for name in c.params})
+    return {
+        "stage": np.array([c.stage for c in candidates]),
+        "params": [c.params for c in candidates],
+        **{f"param_{n}": [c.params.get(n) for c in candidates] for n in names},
+        **{f"split{i}_test_score": scores[:, i] for i in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": (mean[:, None] < mean).sum(axis=1) + 1,
+    }

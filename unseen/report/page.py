@@ -1,0 +1,143 @@
+"""What every page shares: the template, figures and images inside it, the writing."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen._atomic import replace_file
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+__all__ = ["inline_png", "inline_svg", "new_figure", "write_page"]
+
+# Stand-ins in a figure for the page's own colours, which differ by light and dark.
+INK, BEFORE, AFTER = "#010203", "#010204", "#010205"
+PAGE_COLOURS = {INK: "currentColor", BEFORE: "var(--before)", AFTER: "var(--after)"}
+FAINT = "#8c8c8c"
+
+
+def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> Path:
+    """Fill a template of this package, escaping everything, and write it whole.
+
+    Parameters
+    ----------
+    template : str
+        File in ``unseen/report/templates``.
+    path : path
+        The page; its folder is made if need be.
+    **content
+        What the template shows.
+
+    Returns
+    -------
+    Path
+        The page written.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pages = Environment(
+        loader=PackageLoader("unseen.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["percent"] = percent
+    pages.filters["points"] = points
+    html = pages.get_template(template).render(**content)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(path) as file:
+        file.write(html.encode())
+    return path
+
+
+def percent(share: float) -> str:
+    r"""Write a share as a percentage.
+
+    >>> percent(0.4571)
+    '45.7\xa0%'
+    """
+    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
+
+
+def points(difference: float) -> str:
+    """Write a difference of shares in percentage points, with its sign.
+
+    >>> points(0.25), points(-0.031), points(0.0)
+    ('+25.0', '−3.1', '0.0')
+    """
+    text = f"{100 * difference:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make a bare figure, in inches, that will take the colours of its page."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(length=0, labelsize=10, colors=INK)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.xaxis.label.set(color=INK, size=10)
+    axes.yaxis.label.set(color=INK, size=10)
+    return figure
+
+
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """Draw a figure as SVG to stand inside a page, in the page's text colour.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        Its texts are escaped by matplotlib and stay text.
+    name : str
+        Keeps its ids apart from those of other figures.
+    """
+    from markupsafe import Markup
+    from matplotlib import rc_context
+
+    buffer = StringIO()
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": name}
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with rc_context(settings):
+        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    svg = svg.replace("<svg", '<svg aria-hidden="true"', 1)
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r'="#([^"]+)"', rf'="#{name}-\1"', svg)
+    svg = svg.replace("url(#", f"url(#{name}-")
+    for stand_in, colour in PAGE_COLOURS.items():
+        svg = svg.replace(stand_in, colour)
+    return Markup(svg)  # matplotlib has escaped its texts
+
+
+def inline_png(image: np.ndarray) -> str:
+    """Encode a grey image, 0 paper to 1 ink, as a data URI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.report.page import inline_png
+    >>> inline_png(np.eye(8))[:30]
+    'data:image/png;base64,iVBORw0K'
+    """
+    from matplotlib.image import imsave
+
+    buffer = BytesIO()
+    nothing: Any = {"Software": None}
+    imsave(buffer, image, format="png", cmap="gray_r", vmin=0, vmax=1, metadata=nothing)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -61,6 +61,13 @@ class SplitResult:
         How far to trust each of ``labels``; larger is better.
     rounds : list
         What each round of self-training did.
+
+    Examples
+    --------
+    >>> from unseen.experiments import run_demo
+    >>> (split,) = run_demo(n_splits=1).splits
+    >>> len(split.labels) == len(split.reliability) == len(split.y_true)
+    True
     """
 
     unseen: tuple[str, ...]
@@ -109,6 +116,12 @@ class DemoResult:
         One for each choice of unseen classes.
     n_drawn : int or None
         How many splits were asked for; None for all there are.
+
+    Examples
+    --------
+    >>> from unseen.experiments import run_demo
+    >>> run_demo(n_splits=1).by_class().index.tolist()
+    ['2', '4', '6']
     """
 
     seed: int

@@ -73,7 +73,14 @@ def read_own_npz(path: Path, classes: Classes = None) -> ZeroShotData:
 
     Examples
     --------
-    See :func:`save_data`.
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading import load_data, save_data
+    >>> from unseen.loading.npz import read_own_npz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_data(load_data("digits"), Path(folder) / "mine.npz")
+    ...     read_own_npz(path, classes="strokes").class_embeddings.shape
+    (10, 7)
     """
     with Archive(path) as archive:
         version = archive[MARK]

@@ -41,6 +41,16 @@ def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> P
     -------
     Path
         The page written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.report.page import write_page
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_page("base.html", Path(folder) / "empty.html")
+    ...     page.name
+    'empty.html'
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -103,6 +113,12 @@ def inline_svg(figure: Figure, name: str) -> Markup:
         Its texts are escaped by matplotlib and stay text.
     name : str
         Keeps its ids apart from those of other figures.
+
+    Examples
+    --------
+    >>> from unseen.report.page import inline_svg, new_figure
+    >>> inline_svg(new_figure(3, 2), "empty")[:23]
+    Markup('<svg aria-hidden="true"')
     """
     from markupsafe import Markup
     from matplotlib import rc_context

@@ -1,0 +1,67 @@
+"""Sphinx configuration: MyST pages, numpydoc docstrings, a gallery that runs."""
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+import unseen
+
+project = "unseen"
+author = "The unseen developers"
+copyright = author
+version = release = unseen.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+default_role = "literal"
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # numpydoc's Parameters say it in words
+numpydoc_show_class_members = False  # the class template lists them
+numpydoc_class_members_toctree = False
+
+
+def public_properties(name: str) -> list[str]:
+    """List the properties of a class given by its full name; none for a function."""
+    module, _, member = name.rpartition(".")
+    found = getattr(import_module(module), member)
+    return [
+        key
+        for key, value in inspect.getmembers(found)
+        if isinstance(value, property) and not key.startswith("_")
+    ]
+
+
+listed = (Path(__file__).parent / "api" / "index.rst").read_text()
+names = re.findall(r"^   (unseen[\w.]+)$", listed, re.MULTILINE)
+autosummary_context = {"properties": {name: public_properties(name) for name in names}}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"plot_",
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "min_reported_time": 1e9,  # nobody waits for these
+    "write_computation_times": False,
+    "abort_on_example_error": False,
+    "thumbnail_size": (400, 280),
+}
+
+html_theme = "furo"
+html_title = f"unseen {release}"
+html_static_path = ["_static"]
+html_show_sphinx = False
+html_copy_source = False

@@ -13,6 +13,7 @@ from unseen.metrics import (
 )
 from unseen.model_selection import ClasswiseSearchCV
 from unseen.models.jedm import JEDM
+from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
 from unseen.transduction.tstd import TSTD
 
 __version__ = "0.1.0"
@@ -21,6 +22,9 @@ __all__ = [
     "JEDM",
     "TSTD",
     "ClasswiseSearchCV",
+    "PerDomainCenterer",
+    "SumsPCA",
+    "WithinClassWhitener",
     "ZeroShotData",
     "confusion",
     "harmonic_mean",

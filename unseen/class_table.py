@@ -141,7 +141,8 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     check_classification_targets(y)
     if class_embeddings is None:
         names, codes = np.unique(y, return_inverse=True)
-        embeddings, widths = np.eye(len(names)), (len(names),)
+        embeddings = np.eye(len(names))
+        widths: tuple[int, ...] = (len(names),)
     else:
         given, embeddings, widths = read_table(class_embeddings)
         names = np.arange(len(embeddings)) if given is None else given
@@ -150,14 +151,14 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
             row = int(np.flatnonzero(codes < 0)[0])
             what = "rows, numbered from 0" if given is None else "classes"
             raise ValueError(
-                f"y holds {y[row]!r} (row {row}), but class_embeddings has "
+                f"y holds {_short(y[[row]])} (row {row}), but class_embeddings has "
                 f"{len(names)} {what}. Give one row per class that occurs in y."
             )
     seen = np.bincount(codes, minlength=len(names)) > 0
     if seen.sum() < 2:
         only = names[seen][0] if seen.any() else None
         raise ValueError(
-            f"y holds one class only ({only!r}). Give rows of at least two classes."
+            f"y holds one class only ({_short([only])}). Give rows of at least two classes."
         )
     return ClassTable(names, embeddings, seen, widths), codes
 
@@ -209,7 +210,7 @@ def _read_several(tables: Mapping, what: str):
                 f"{what}[{key!r}] does not list the same classes as "
                 f"{what}[{first_key!r}]: {len(embeddings)} rows against {len(first)}."
             )
-        if names is not None:
+        if names is not None and other_names is not None:
             rows = pd.Index(other_names).get_indexer(pd.Index(names))
             if (rows < 0).any():
                 raise ValueError(
@@ -247,9 +248,7 @@ def _as_numbers(table: Any, names: np.ndarray | None, what: str) -> np.ndarray:
     try:
         embeddings = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{what} holds something that is no number: {error}."
-        ) from None
+        raise ValueError(f"{what} holds more than numbers: {error}.") from None
     if embeddings.ndim != 2 or 0 in embeddings.shape:
         raise ValueError(
             f"{what} has shape {embeddings.shape}. Give one row per class and at least "

@@ -72,9 +72,7 @@ class Sums:
         """Return the sums without the other's rows, which must be among these."""
         counts = self.counts - other.counts
         if (counts < 0).any():
-            raise ValueError(
-                "The sums to take away hold rows that are not in the whole."
-            )
+            raise ValueError("The sums to take away hold rows that the whole lacks.")
         class_sums = self.class_sums - other.class_sums
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
         return Sums(self.gram - other.gram, class_sums, counts)
@@ -238,14 +236,15 @@ def inverse_lengths(X: np.ndarray) -> np.ndarray:
     Rows whose squares leave the range of their type are measured after scaling.
     """
     smallest = np.finfo(X.dtype).tiny
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.einsum("ij,ij->i", X, X)
     lengths = np.sqrt(squares, dtype=np.float64)
     odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
     if len(odd):
         largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
         scale = np.where(largest > 0, largest, 1)
-        lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
+        with np.errstate(invalid="ignore"):  # infinite rows become NaN: seen later
+            lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
     return (1 / np.where(lengths > smallest, lengths, 1)).astype(X.dtype)
 
 

@@ -1,0 +1,1 @@
+"""FIT: one method, one file, each with its objective at the head."""

@@ -164,7 +164,8 @@ def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.nd
     step = max(1, CACHED_ELEMENTS // X.shape[1])
     for start in range(0, len(X), step):
         rows = X[start : start + step]
-        out = np.matmul(rows, coef, out=scores[start : start + step])
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            out = np.matmul(rows, coef, out=scores[start : start + step])
         if unit_rows:
             out *= inverse_lengths(rows)[:, None]
         out += intercept

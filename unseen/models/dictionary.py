@@ -109,7 +109,9 @@ def solve_by_dual(
     rounding size. ``D`` is not needed; it stands for a common signature.
     """
     d = len(CtC)
-    size = max(np.trace(CtC) / d, np.finfo(float).tiny)
+    size = np.trace(CtC) / d
+    if not size:  # no codes: any dictionary is a minimum, the least is nothing
+        return np.zeros_like(CtX)
     floor = 1e-12 * size
     lam = np.full(d, size)
     value, D, inverse = _dual(CtC, CtX, lam)
@@ -150,7 +152,8 @@ def _ascend(CtC, CtX, value, lam, step, slope, floor):
         trial = np.maximum(lam + step, floor)
         new = _dual(CtC, CtX, trial)
         if new[0] >= value + 1e-4 * slope @ (trial - lam):
-            return new[0], trial, new[1], new[2], not np.array_equal(trial, lam)
+            moved = new[0] - value > 1e-15 * abs(value)  # else rounding is all
+            return new[0], trial, new[1], new[2], moved
         step = step / 2
     _, D, inverse = _dual(CtC, CtX, lam)
     return value, lam, D, inverse, False

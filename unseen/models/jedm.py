@@ -122,8 +122,8 @@ class JEDM(ZeroShotClassifier):
     max_iter : int, default=None
         Sweeps at most. (20, 200)
     tol : float, default=None
-        Stop when a sweep lowers the objective by less than this share; 0 never
-        stops early, and never warns. (0, 1e-5)
+        Stop when a sweep lowers the objective by less than this share of its value
+        at the start; 0 never stops early, and never warns. (0, 1e-5)
     components_init : ndarray of shape (n_components, n_axes), default=None
         Dictionary to start from; by default random atoms of unit length.
     compatibility_init : ndarray of shape (n_components, n_dims), default=None
@@ -413,7 +413,7 @@ def update_codes(s: Products, D, Z, alpha, ridge) -> Codes:
 
 
 def right_factor(A, ridge) -> np.ndarray:
-    """A (AᵀA + ridge I)⁻¹, or the pseudo-inverse's transpose for no ridge."""
+    """Return A (AᵀA + ridge I)⁻¹; for no ridge the pseudo-inverse, transposed."""
     if not ridge:
         return linalg.pinv(A).T
     M = len(A)  # = (AAᵀ + ridge I)⁻¹ A, and classes are fewer than dimensions
@@ -472,7 +472,7 @@ def solve_jedm(
             codes = update_codes(s, D, Z, alpha, code_ridge)
         history.append(objective(s, codes, D, Z, alpha, beta))
         drop = history[-2] - history[-1]
-        if tol and drop <= tol * abs(history[-2]):
+        if tol and drop <= tol * abs(history[0]):
             break
     else:
         if tol:

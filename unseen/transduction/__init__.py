@@ -1,0 +1,1 @@
+"""ADAPT: what models do with a pile of unlabelled rows."""

@@ -70,7 +70,7 @@ class Round:
 def self_train(
     pupil: Pupil,
     names: np.ndarray,
-    rates: Sequence[float],
+    rates: Sequence[float] | np.ndarray,
     *,
     how_many: Callable[[float], int],
 ) -> list[Round]:
@@ -104,7 +104,7 @@ def self_train(
     return rounds
 
 
-def checked_rates(rates: Sequence[float]) -> np.ndarray:
+def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the rates as an array, or say which of them is no share."""
     rates = np.asarray(rates, dtype=np.float64)
     outside = rates[~((rates > 0) & (rates <= 1))] if rates.ndim == 1 else rates

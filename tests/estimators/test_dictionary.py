@@ -1,0 +1,86 @@
+"""The dictionary step: two roads, one minimum, and the authors' road."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from tests.oracles import authors_dictionary
+from unseen.models.dictionary import (
+    solve_by_admm,
+    solve_by_dual,
+    solve_by_reference_admm,
+)
+
+
+def make(n, d, p, size, seed=0):
+    """Codes and rows whose free least-squares atoms have lengths up to ``size``."""
+    rng = np.random.default_rng(seed)
+    C = rng.normal(size=(n, d))
+    atoms = rng.normal(size=(d, p)) * rng.uniform(size / 20, size, size=(d, 1))
+    return C, C @ atoms + rng.normal(size=(n, p))
+
+
+@pytest.mark.parametrize(
+    "n, d, p, size",
+    [(50, 8, 6, 1.0), (400, 40, 30, 1.0), (300, 100, 100, 0.5), (30, 40, 30, 1.0)],
+)
+def test_admm_equals_the_exact_step_where_at_least_half_the_norms_bind(n, d, p, size):
+    C, X = make(n, d, p, size)
+    exact = solve_by_dual(C.T @ C, C.T @ X)
+    admm = solve_by_admm(C.T @ C, C.T @ X, np.zeros((d, p)))
+    lengths = np.linalg.norm(exact, axis=1)
+    assert np.mean(lengths > 1 - 1e-9) >= 0.5
+    assert lengths.max() <= 1 + 1e-12
+    assert_allclose(admm, exact, rtol=1e-6, atol=1e-6)
+
+
+def test_both_equal_a_generic_constrained_minimiser():
+    C, X = make(30, 3, 4, 1.0)
+    bounds = [
+        {"type": "ineq", "fun": lambda v, i=i: 1 - np.sum(v.reshape(3, 4)[i] ** 2)}
+        for i in range(3)
+    ]
+    best = minimize(
+        lambda v: np.sum((X - C @ v.reshape(3, 4)) ** 2),
+        np.zeros(12),
+        constraints=bounds,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    ).x.reshape(3, 4)
+    assert (np.linalg.norm(best, axis=1) > 1 - 1e-6).any()
+    assert_allclose(solve_by_dual(C.T @ C, C.T @ X), best, atol=1e-5)
+    assert_allclose(solve_by_admm(C.T @ C, C.T @ X, np.zeros((3, 4))), best, atol=1e-5)
+
+
+def test_where_no_norm_binds_it_is_plain_least_squares():
+    C, X = make(500, 6, 5, 0.05)
+    X /= 20
+    plain = np.linalg.lstsq(C, X, rcond=None)[0]
+    assert np.linalg.norm(plain, axis=1).max() < 1
+    assert_allclose(solve_by_dual(C.T @ C, C.T @ X), plain, atol=1e-9)
+    assert_allclose(solve_by_admm(C.T @ C, C.T @ X, 0 * plain), plain, atol=1e-7)
+
+
+@pytest.mark.parametrize("size", [0.02, 0.3, 2.0])
+def test_the_authors_steps_are_theirs(size):
+    """With and without binding atoms, also where the shortcut for free ones ends."""
+    C, X = make(200, 10, 8, size)
+    X = X * size
+    D = np.random.default_rng(1).normal(size=(10, 8))
+    D /= np.linalg.norm(D, axis=1, keepdims=True)
+    ours = solve_by_reference_admm(C.T @ C, C.T @ X, D)
+    assert_allclose(ours, authors_dictionary(X.T, C.T, D.T).T, rtol=1e-9, atol=1e-12)
+
+
+def test_atoms_without_codes_stay_defined():
+    CtC, CtX = np.zeros((3, 3)), np.zeros((3, 4))
+    for solve in (solve_by_admm, solve_by_dual, solve_by_reference_admm):
+        assert np.isfinite(solve(CtC, CtX, np.zeros((3, 4)))).all()
+
+
+def test_admm_that_runs_out_of_steps_says_so():
+    C, X = make(50, 8, 6, 1.0)
+    with pytest.warns(ConvergenceWarning, match="all its 3 steps"):
+        solve_by_admm(C.T @ C, C.T @ X, np.zeros((8, 6)), max_steps=3)

@@ -1,0 +1,358 @@
+"""JEDM: each update against a generic minimiser, the whole against the authors'."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+
+from tests.oracles import (
+    authors_answer,
+    authors_jedm,
+    authors_preparation,
+    minimise,
+)
+from unseen import JEDM
+from unseen.models.jedm import (
+    objective,
+    one_hot_products,
+    right_factor,
+    signed_products,
+    solve_jedm,
+    update_codes,
+    update_compatibility,
+)
+from unseen.statistics import sum_rows
+
+
+@pytest.fixture
+def small():
+    """Centred rows of four classes, with both codings and their products."""
+    rng = np.random.default_rng(3)
+    codes = np.repeat(np.arange(4), [5, 7, 6, 4])
+    X = rng.normal(size=(22, 5)) + rng.normal(size=(4, 5))[codes]
+    X -= X.mean(axis=0)
+    sums = sum_rows(X, codes, 4)
+    H = np.eye(4)[codes]
+    D, V = rng.normal(size=(3, 5)), rng.normal(size=(3, 6))
+    A = rng.normal(size=(4, 6))
+    return X, H, A, D, V, sums
+
+
+def eq2(X, Y, A, D, V, C, alpha, beta):
+    VA = V @ A.T
+    return (
+        np.sum((X - C @ D) ** 2)
+        + alpha * np.sum((C @ VA - Y) ** 2)
+        + beta * np.sum(VA**2)
+    )
+
+
+@pytest.mark.parametrize("coding", ["one_hot", "signed"])
+def test_the_products_of_both_codings_are_those_of_the_samples(small, coding):
+    X, H, *_, sums = small
+    Y = H if coding == "one_hot" else 2 * H - 1
+    made = {"one_hot": one_hot_products, "signed": signed_products}[coding](sums)
+    assert_allclose(made.XtX, X.T @ X)
+    assert_allclose(made.XtY, X.T @ Y, atol=1e-12)
+    assert_allclose(made.YtY, Y.T @ Y)
+
+
+def brute_codes(X, Y, A, D, V, alpha):
+    start = np.zeros((len(X), len(D)))
+    return minimise(lambda C: eq2(X, Y, A, D, V, C, alpha, 0), start)
+
+
+def test_the_code_step_is_the_minimum_of_eq_3(small):
+    X, H, A, D, V, sums = small
+    Y, alpha = 2 * H - 1, 0.7
+    C = brute_codes(X, Y, A, D, V, alpha)
+    codes = update_codes(signed_products(sums), D, A @ V.T, alpha, 0)
+    for ours, theirs in zip(codes, (C.T @ C, C.T @ X, C.T @ Y), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_a_code_ridge_adds_its_share_to_eq_3(small):
+    X, H, A, D, V, sums = small
+    C = minimise(
+        lambda C: eq2(X, H, A, D, V, C, 0.7, 0) + 0.4 * np.sum(C**2),
+        np.zeros((len(X), len(D))),
+    )
+    codes = update_codes(one_hot_products(sums), D, A @ V.T, 0.7, 0.4)
+    assert_allclose(codes.CtX, C.T @ X, rtol=1e-5, atol=1e-5)
+
+
+def test_more_atoms_than_features_and_classes_give_the_code_of_least_norm(small):
+    X, H, A, *_, sums = small
+    rng = np.random.default_rng(0)
+    D, V = rng.normal(size=(15, 5)), rng.normal(size=(15, 6))
+    Y, alpha, Z = 2 * H - 1, 0.7, A @ V.T
+    stacked = np.hstack([D, np.sqrt(alpha) * Z.T])  # C @ stacked ≈ [X, √alpha Y]
+    C = np.hstack([X, np.sqrt(alpha) * Y]) @ np.linalg.pinv(stacked)
+    codes = update_codes(signed_products(sums), D, Z, alpha, 0)
+    assert_allclose(codes.CtC, C.T @ C, atol=1e-8)
+
+
+def test_the_compatibility_step_is_the_minimum_of_eq_5(small):
+    X, H, A, D, V, sums = small
+    Y, alpha, beta = 2 * H - 1, 0.7, 0.2
+    C = brute_codes(X, Y, A, D, V, alpha)
+    best = minimise(lambda V: eq2(X, Y, A, D, V, C, alpha, beta), V)
+    codes = update_codes(signed_products(sums), D, A @ V.T, alpha, 0)
+    ours = update_compatibility(codes, right_factor(A, 0), beta / alpha)
+    # Eq. (5) fixes V A; of V itself it leaves what no seen embedding shows.
+    assert_allclose(ours @ A.T, best @ A.T, atol=1e-5)
+    outside = linalg.null_space(A)
+    assert_allclose(ours @ outside, 0, atol=1e-10)
+
+
+def test_an_embedding_ridge_equals_the_inverse_it_stands_for(small):
+    *_, A, _, _, _ = small
+    literal = A @ np.linalg.inv(A.T @ A + 0.3 * np.eye(6))
+    assert_allclose(right_factor(A, 0.3), literal)
+
+
+def test_the_objective_is_eq_2_on_the_samples(small):
+    X, H, A, D, V, sums = small
+    Y, alpha, beta = 2 * H - 1, 0.7, 0.2
+    products = signed_products(sums)
+    codes = update_codes(products, D, A @ V.T, alpha, 0)
+    C = brute_codes(X, Y, A, D, V, alpha)
+    assert_allclose(
+        objective(products, codes, D, A @ V.T, alpha, beta),
+        eq2(X, Y, A, D, V, C, alpha, beta),
+        rtol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("dictionary", ["admm", "dual"])
+@pytest.mark.parametrize("alpha, beta", [(0.01, 100), (0.1, 0.01), (10, 1)])
+def test_the_papers_objective_never_rises(small, dictionary, alpha, beta):
+    X, H, A, D, V, sums = small
+    D = D / np.linalg.norm(D, axis=1, keepdims=True)
+    *_, history = solve_jedm(
+        signed_products(sums),
+        A,
+        D,
+        V,
+        alpha=alpha,
+        beta=beta,
+        embedding_ridge=0,
+        code_ridge=0,
+        dictionary=dictionary,
+        max_iter=60,
+        tol=0,
+        reference_order=False,
+    )
+    assert np.diff(history).max() <= 1e-8 * history[0]
+    assert history[-1] < history[0]
+
+
+@pytest.fixture
+def problem():
+    """Eight classes, six seen; rows scatter around a map of the embeddings."""
+    rng = np.random.default_rng(0)
+    A = rng.uniform(size=(8, 6))
+    y = np.repeat(np.arange(8), [9, 12, 10, 8, 11, 13, 10, 9])
+    X = (A @ rng.normal(size=(6, 20)))[y] + 0.3 * rng.normal(size=(len(y), 20)) + 2
+    return X, y, A, y < 6
+
+
+def starts(d, p, q):
+    rng = np.random.default_rng(1)
+    D, V = rng.normal(size=(d, p)), rng.normal(size=(d, q))
+    return D / np.linalg.norm(D, axis=1, keepdims=True), V / np.linalg.norm(V, axis=0)
+
+
+def test_the_reference_equals_the_authors_program(problem):
+    X, y, A, seen = problem
+    D0, V0 = starts(7, 10, 6)
+    model = JEDM(n_components=7, n_axes=10, components_init=D0, compatibility_init=V0)
+    model.fit(X[seen], y[seen], class_embeddings=A).adapt(X[~seen])
+    Xs, Xu, As, Au = authors_preparation(
+        X[seen], X[~seen], A, np.bincount(y), np.arange(8) < 6, 10
+    )
+    D, V = authors_jedm(Xs.T, As.T, np.eye(6)[y[seen]], D0.T, V0)
+    assert_allclose(model.components_.T @ model.compatibility_, D @ V, rtol=1e-9)
+    answer = authors_answer(Xu.T, Au.T, D, V)
+    assert_array_equal(model.labels_, 6 + answer.argmax(axis=1))
+    assert_allclose(model.decision_function(X[~seen]), answer[:, 1] - answer[:, 0])
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+def test_class_order_is_free(problem, variant):
+    X, y, A, seen = problem
+    order = np.random.default_rng(5).permutation(8)
+    names = np.array(list("abcdefgh"))
+    first = pd.DataFrame(A, index=names)
+    second = first.iloc[order]
+    answers = []
+    for table in (first, second):
+        model = JEDM(variant, n_components=5, tol=1e-3, max_iter=500)
+        model.fit(X[seen], names[y[seen]], class_embeddings=table)
+        answers.append(model.decision_function(X, classes=list("ghab")))
+    assert_allclose(*answers, rtol=1e-6, atol=1e-9)
+
+
+def test_row_order_and_chunks_are_free(problem):
+    X, y, A, seen = problem
+    order = np.random.default_rng(5).permutation(seen.sum())
+    first = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    second = JEDM().fit(X[seen][order], y[seen][order], class_embeddings=A)
+    assert_allclose(first.decision_function(X), second.decision_function(X))
+
+
+def test_a_row_scores_the_same_alone_and_in_any_batch(problem):
+    X, y, A, seen = problem
+    model = JEDM().fit(X[seen], y[seen], class_embeddings=A).adapt(X[~seen])
+    whole = model.decision_function(X, classes="all")
+    alone = np.vstack([model.decision_function(x[None], classes="all") for x in X])
+    assert_allclose(whole, alone, atol=1e-12)
+
+
+def test_float32_rows_are_scored_in_float32_and_agree(problem):
+    X, y, A, seen = problem
+    double = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    single = JEDM().fit(X[seen].astype(np.float32), y[seen], class_embeddings=A)
+    scores = single.decision_function(X.astype(np.float32), classes="all")
+    assert scores.dtype == np.float32
+    assert_allclose(scores, double.decision_function(X, classes="all"), atol=1e-4)
+
+
+def test_who_competes(problem):
+    X, y, A, seen = problem
+    model = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    assert_array_equal(model.competing_classes_, [6, 7])
+    assert model.decision_function(X).shape == (len(X),)
+    assert set(model.predict(X, classes="seen")) <= set(range(6))
+    every = model.decision_function(X, classes="all")
+    assert every.shape == (len(X), 8)
+    some = model.decision_function(X, classes=[5, 0, 7])
+    assert_allclose(some, every[:, [5, 0, 7]])
+
+
+def test_new_classes_need_no_retraining(problem):
+    X, y, A, seen = problem
+    whole = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    short = JEDM().fit(X[seen], y[seen], class_embeddings=A[:6])
+    assert_array_equal(short.predict(X[~seen], classes=A[6:]), whole.predict(X[~seen]))
+    named = pd.DataFrame(A[6:], index=["okapi", "tapir"])
+    assert set(short.predict(X[~seen], classes=named)) <= {"okapi", "tapir"}
+
+
+def test_adapting_to_some_classes_leaves_the_others_inductive(problem):
+    X, y, A, seen = problem
+    model = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    before = model.decision_function(X, classes="all")
+    model.adapt(X[~seen])
+    after = model.decision_function(X, classes="all")
+    assert_allclose(after[:, :6], before[:, :6])
+    assert not np.allclose(after[:, 6:], before[:, 6:])
+
+
+def test_adapting_to_new_classes_makes_them_compete(problem):
+    X, y, A, seen = problem
+    table = pd.DataFrame(A[:6], index=list("abcdef"))
+    new = pd.DataFrame(A[6:], index=["okapi", "tapir"])
+    model = JEDM().fit(X[seen], table.index[y[seen]], class_embeddings=table)
+    model.adapt(X[~seen], classes=new)
+    assert_array_equal(model.competing_classes_, ["okapi", "tapir"])
+    assert_array_equal(model.predict(X[~seen]), model.labels_)
+    assert_array_equal(model.predict(X[~seen], classes=new), model.labels_)
+
+
+def test_without_a_table_it_is_an_ordinary_classifier(problem):
+    X, y, _, _ = problem
+    model = JEDM().fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_stopping_for_want_of_sweeps_is_told(problem):
+    X, y, A, seen = problem
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 sweeps used"):
+        model = JEDM("paper", max_iter=2, n_components=5)
+        model.fit(X[seen], y[seen], class_embeddings=A)
+    assert model.n_iter_ == 2 and len(model.history_) == 3
+
+
+def test_the_reference_makes_its_twenty_sweeps_without_complaint(problem):
+    X, y, A, seen = problem
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert JEDM().fit(X[seen], y[seen], class_embeddings=A).n_iter_ == 20
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"X": np.full((71, 20), np.nan)}, "NaN"),
+        ({"X": np.full((71, 20), np.inf)}, "infinity"),
+        ({"X": np.zeros(71)}, "1D array"),
+        ({"X": np.array([["a"] * 20] * 71)}, "could not convert|dtype"),
+        ({"y": np.full(71, 9)}, r"y holds 9 \(row 0\).* 8 rows"),
+        ({"y": np.full(71, -1)}, r"y holds -1"),
+        ({"y": np.zeros(71, dtype=int)}, "one class only"),
+        ({"y": np.linspace(0, 1, 71)}, "Unknown label type"),
+        ({"y": np.arange(5)}, "inconsistent numbers of samples"),
+        (
+            {"class_embeddings": np.zeros((0, 6))},
+            r"class_embeddings has shape \(0, 6\)",
+        ),
+        ({"class_embeddings": np.zeros(8)}, r"class_embeddings has shape \(8,\)"),
+        ({"class_embeddings": np.full((8, 6), np.nan)}, "class_embeddings holds NaN"),
+        ({"class_embeddings": np.full((8, 6), "x")}, "more than numbers"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence_and_leaves_nothing_fitted(
+    problem, change, message
+):
+    X, y, A, _ = problem
+    y = np.minimum(y, 5)
+    given = {"X": X[:71], "y": y[:71], "class_embeddings": A, **change}
+    model = JEDM()
+    with pytest.raises(ValueError, match=message):
+        model.fit(given.pop("X"), given.pop("y"), **given)
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"alpha": 0}, "'alpha' parameter of JEDM"),
+        ({"n_components": 0}, "'n_components' parameter of JEDM"),
+        ({"variant": "mine"}, "'variant' parameter of JEDM"),
+        ({"components_init": np.zeros((2, 2))}, r"components_init has shape \(2, 2\)"),
+        ({"compatibility_init": np.zeros(3)}, r"compatibility_init has shape \(3,\)"),
+    ],
+)
+def test_bad_parameters_are_named(problem, parameters, message):
+    X, y, A, seen = problem
+    with pytest.raises(ValueError, match=message):
+        JEDM(**parameters).fit(X[seen], y[seen], class_embeddings=A)
+
+
+def test_a_failed_refit_leaves_the_old_model(problem):
+    X, y, A, seen = problem
+    model = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="y holds 6"):
+        model.fit(X[:, :3], y, class_embeddings=A[:6])
+    assert_array_equal(model.decision_function(X), before)
+
+
+def test_prediction_names_what_is_wrong_with_its_rows(problem):
+    X, y, A, seen = problem
+    model = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(bad)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :4])
+    with pytest.raises(ValueError, match="'everyone' is not a group"):
+        model.predict(X, classes="everyone")
+    with pytest.raises(ValueError, match="names 11, which the fitted table"):
+        model.predict(X, classes=[0, 11])

@@ -1,0 +1,110 @@
+"""Class tables: every accepted form reads the same, every fault is named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from unseen.class_table import encode, read_table, unit_blocks
+
+NAMES = ["zebra", "seal", "okapi"]
+
+
+@pytest.fixture
+def looks():
+    return pd.DataFrame([[1.0, 0], [0, 2], [1, 1]], index=NAMES)
+
+
+@pytest.fixture
+def words():
+    return pd.DataFrame([[1.0, 0, 3], [0, 2, 1], [1, 1, 5]], index=NAMES)
+
+
+def test_an_array_table_is_met_by_row_numbers(looks):
+    table, codes = encode(np.array([2, 0, 2]), looks.to_numpy())
+    assert_array_equal(codes, [2, 0, 2])
+    assert_array_equal(table.names, [0, 1, 2])
+    assert_array_equal(table.competition().names, [1])
+
+
+def test_pandas_and_polars_read_the_same(looks):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": looks[0], "name": NAMES, "b": looks[1]})
+    names, embeddings, widths = read_table(frame)
+    assert_array_equal(names, NAMES)
+    assert_allclose(embeddings, looks)
+    assert widths == (2,)
+
+
+def test_several_tables_are_fused_by_name(looks, words):
+    fused = read_table({"looks": looks, "words": words.iloc[::-1]})
+    two_level = read_table(pd.concat({"looks": looks, "words": words}, axis=1))
+    for names, embeddings, widths in (fused, two_level):
+        assert_array_equal(names, NAMES)
+        assert_allclose(embeddings, np.hstack([looks, words]))
+        assert widths == (2, 3)
+
+
+def test_fused_tables_weigh_the_same(looks, words):
+    _, embeddings, widths = read_table({"looks": looks, "words": 1000 * words})
+    unit = unit_blocks(embeddings, widths)
+    assert_allclose(np.linalg.norm(unit[:, :2], axis=1), np.sqrt(0.5))
+    assert_allclose(np.linalg.norm(unit, axis=1), 1)
+
+
+def test_without_a_table_classes_are_their_own_indicators():
+    table, codes = encode(np.array(["b", "a", "b"]))
+    assert_array_equal(table.names, ["a", "b"])
+    assert_array_equal(codes, [1, 0, 1])
+    assert_array_equal(table.embeddings, np.eye(2))
+
+
+def test_groups_names_and_newcomers(looks):
+    table, _ = encode(np.array(["zebra", "seal"]), looks)
+    assert_array_equal(table.competition().names, ["okapi"])
+    assert_array_equal(table.competition("seen").names, ["zebra", "seal"])
+    assert_array_equal(table.competition(["okapi", "zebra"]).names, ["okapi", "zebra"])
+    new = table.competition(pd.DataFrame([[0.5, 0.5]], index=["tapir"]))
+    assert_array_equal(new.names, ["tapir"])
+    assert_array_equal(table.competition(np.ones((2, 2))).names, [3, 4])
+
+
+@pytest.mark.parametrize(
+    "classes, message",
+    [
+        ("everyone", "'everyone' is not a group of classes"),
+        (["tapir"], "names 'tapir', which the fitted table of 3 classes"),
+        (["zebra", "zebra"], "names a class twice"),
+        ([], "shape"),
+        (pd.DataFrame([[1.0, 2]], index=["zebra"]), "'zebra' stands in the fitted"),
+        (np.ones((2, 5)), "5 dimensions, but the model was fitted on 2"),
+    ],
+)
+def test_a_competition_that_cannot_be_is_told(looks, classes, message):
+    table, _ = encode(np.array(["zebra", "seal"]), looks)
+    with pytest.raises(ValueError, match=message):
+        table.competition(classes)
+
+
+def test_if_all_are_seen_all_compete_and_none_is_unseen(looks):
+    table, _ = encode(np.array(NAMES), looks)
+    assert_array_equal(table.competition().names, NAMES)
+    with pytest.raises(ValueError, match="every class of the table was seen"):
+        table.competition("unseen")
+
+
+@pytest.mark.parametrize(
+    "table, message",
+    [
+        (pd.DataFrame([[1.0], [2]], index=["a", "a"]), "names 'a' more than once"),
+        (pd.DataFrame([[1.0], [2]], index=["a", None]), "row without a name"),
+        (pd.DataFrame([[1.0], [np.inf]], index=["a", "b"]), "in the row of 'b'"),
+        (pd.DataFrame([["x"], ["y"]], index=["a", "b"]), "more than numbers"),
+        (np.ones((2, 0)), "shape"),
+        ({}, "empty mapping"),
+        ({"p": np.ones((2, 2)), "q": np.ones((3, 2))}, "same classes"),
+    ],
+)
+def test_faults_of_a_table_are_named(table, message):
+    with pytest.raises(ValueError, match=message):
+        encode(np.array(["a", "b"]), table)

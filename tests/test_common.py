@@ -1,0 +1,21 @@
+"""scikit-learn's own checks, over every public estimator."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from unseen import JEDM, TSTD, PerDomainCenterer, SumsPCA, WithinClassWhitener
+
+ESTIMATORS = [
+    JEDM(),
+    JEDM(variant="paper", n_components=2, tol=1e-3),
+    TSTD(),
+    PerDomainCenterer(),
+    SumsPCA(),
+    WithinClassWhitener(),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

@@ -1,0 +1,41 @@
+"""No label of an unseen class may reach fit, adapt or model selection."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+
+from tests.checks import make_data, run_protocol, scrambled
+from unseen import JEDM, TSTD, ClasswiseSearchCV
+
+MODELS = [
+    JEDM(n_components=8),
+    JEDM("paper", n_components=8, tol=1e-3, max_iter=1000),
+    TSTD(n_components=8, lam=1.0, mu=1.0),
+    ClasswiseSearchCV(TSTD(n_components=8), {"lam": [0.1, 10.0]}, n_folds=3),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+def test_scrambled_unseen_labels_change_nothing(model):
+    data = make_data()
+    other = scrambled(data)
+    assert (data.y_unseen != other.y_unseen).any()
+    first, second = (run_protocol(clone(model), d) for d in (data, other))
+    for ours, theirs in zip(first, second, strict=True):
+        assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+def test_the_same_seed_gives_the_same_answer(model):
+    data = make_data()
+    first, second = (run_protocol(clone(model), data) for _ in range(2))
+    for ours, theirs in zip(first, second, strict=True):
+        assert_array_equal(ours, theirs)
+
+
+def test_a_model_that_peeks_would_be_caught():
+    """The check itself can fail: a model that is told the labels changes."""
+    data = make_data()
+    peeking = [d.y_unseen for d in (data, scrambled(data))]
+    assert not np.array_equal(*peeking)

@@ -1,0 +1,155 @@
+"""Class-wise search: equal to doing it by hand, and blind to the unseen."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from unseen import JEDM, TSTD, ClasswiseSearchCV, per_class_accuracy
+from unseen.model_selection import PAPER_STAGES, deal_classes
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    names = np.array([f"class {i}" for i in range(14)])
+    A = rng.uniform(size=(14, 6))
+    y = np.repeat(np.arange(14), 8)
+    X = (A @ rng.normal(size=(6, 12)))[y] + 0.6 * rng.normal(size=(len(y), 12)) + 1
+    seen = y < 11
+    return X[seen], names[y[seen]], pd.DataFrame(A, index=names), X[~seen]
+
+
+def by_hand(estimator, fold, X, y, table, transductive):
+    """Hold out a fold's classes the long way: rows are cut, nothing is shared."""
+    held = np.isin(y, fold)
+    seen_table = table.loc[np.unique(y)]
+    model = clone(estimator).fit(X[~held], y[~held], class_embeddings=seen_table)
+    answer = model.adapt(X[held]).labels_ if transductive else model.predict(X[held])
+    return per_class_accuracy(y[held], answer)
+
+
+@pytest.mark.parametrize("transductive", [True, False])
+@pytest.mark.parametrize("model", [JEDM(n_components=6), TSTD(n_components=6)])
+def test_scores_from_shared_sums_equal_those_by_hand(problem, model, transductive):
+    X, y, table, _ = problem
+    grid = {"alpha": [0.1, 10.0], "score_scaling": ["none", "class_length"]}
+    search = ClasswiseSearchCV(model, grid, n_folds=3, transductive=transductive)
+    search.fit(X, y, class_embeddings=table)
+    for i, params in enumerate(search.cv_results_["params"]):
+        for k, fold in enumerate(search.folds_):
+            candidate = clone(model).set_params(**params)
+            expected = by_hand(candidate, fold, X, y, table, transductive)
+            assert search.cv_results_[f"split{k}_test_score"][i] == expected
+
+
+def test_the_winner_is_fitted_on_all_seen_classes(problem):
+    X, y, table, pile = problem
+    search = ClasswiseSearchCV(TSTD(n_components=6), {"lam": [0.1, 10.0]}, n_folds=3)
+    search.fit(X, y, class_embeddings=table)
+    direct = TSTD(n_components=6, **search.best_params_)
+    direct.fit(X, y, class_embeddings=table)
+    assert_allclose(
+        search.decision_function(pile), direct.decision_function(pile), rtol=1e-8
+    )
+    assert_array_equal(search.predict(pile), direct.predict(pile))
+    search.adapt(pile)
+    assert_array_equal(search.best_estimator_.labels_, direct.adapt(pile).labels_)
+    assert_array_equal(search.best_estimator_.competing_classes_, table.index[11:])
+
+
+def test_stages_keep_what_won_before(problem):
+    X, y, table, _ = problem
+    search = ClasswiseSearchCV(
+        TSTD(n_components=6),
+        PAPER_STAGES,
+        n_folds=3,
+        in_stages=True,
+        transductive=[False, True],
+    ).fit(X, y, class_embeddings=table)
+    results = search.cv_results_
+    assert len(results["params"]) == 50
+    first, second = results["stage"] == 0, results["stage"] == 1
+    best_first = results["params"][results["mean_test_score"][first].argmax()]
+    for params in np.array(results["params"])[second]:
+        assert {k: params[k] for k in best_first} == best_first
+    assert search.best_score_ == results["mean_test_score"][second].max()
+    assert results["stage"][search.best_index_] == 1
+
+
+def test_an_unseen_class_takes_no_part(problem):
+    X, y, table, _ = problem
+    other = table.copy()
+    other.iloc[11:] = np.random.default_rng(9).normal(size=(3, 6)) * 50
+    results = [
+        ClasswiseSearchCV(TSTD(n_components=6), {"mu": [0.1, 10.0]}, n_folds=3)
+        .fit(X, y, class_embeddings=t)
+        .cv_results_["mean_test_score"]
+        for t in (table, other, table.iloc[:11])
+    ]
+    assert_array_equal(results[0], results[1])
+    assert_array_equal(results[0], results[2])
+
+
+class NearestEmbedding(ClassifierMixin, BaseEstimator):
+    """A model from outside: ridge from features to embeddings, nearest class."""
+
+    def __init__(self, ridge=1.0):
+        self.ridge = ridge
+
+    def fit(self, X, y, *, class_embeddings):
+        A = class_embeddings.loc[y].to_numpy()
+        left = X.T @ X + self.ridge * np.eye(X.shape[1])
+        self.map_ = np.linalg.solve(left, X.T @ A)
+        self.unseen_ = class_embeddings.drop(index=np.unique(y))
+        self.classes_ = np.asarray(class_embeddings.index)
+        return self
+
+    def predict(self, X):
+        scores = X @ self.map_ @ self.unseen_.to_numpy().T
+        return self.unseen_.index.to_numpy()[scores.argmax(axis=1)]
+
+
+def test_a_model_from_outside_can_be_searched(problem):
+    X, y, table, _ = problem
+    search = ClasswiseSearchCV(NearestEmbedding(), {"ridge": [0.1, 10.0]}, n_folds=3)
+    search.fit(X, y, class_embeddings=table)
+    held = np.isin(y, search.folds_[0])
+    model = NearestEmbedding(0.1).fit(
+        X[~held], y[~held], class_embeddings=table.loc[np.unique(y)]
+    )
+    expected = per_class_accuracy(y[held], model.predict(X[held]))
+    assert search.cv_results_["split0_test_score"][0] == expected
+
+
+def test_folds_are_even_disjoint_and_drawn_by_the_seed():
+    seen = np.array([True] * 11 + [False] * 3)
+    folds = deal_classes(seen, 5, 0)
+    assert sorted(len(f) for f in folds) == [2, 2, 2, 2, 3]
+    assert_array_equal(np.sort(np.concatenate(folds)), np.arange(11))
+    again, other = deal_classes(seen, 5, 0), deal_classes(seen, 5, 1)
+    assert all((a == b).all() for a, b in zip(folds, again, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(folds, other, strict=True))
+
+
+def test_too_few_classes_and_wrong_stages_are_told(problem):
+    X, y, table, _ = problem
+    with pytest.raises(ValueError, match=r"n_folds=6 needs 12 seen classes.* 11"):
+        ClasswiseSearchCV(JEDM(), {"alpha": [1.0]}, n_folds=6).fit(
+            X, y, class_embeddings=table
+        )
+    with pytest.raises(ValueError, match="transductive has 1 entries for 2 stages"):
+        ClasswiseSearchCV(
+            TSTD(), PAPER_STAGES, in_stages=True, transductive=[True]
+        ).fit(X, y, class_embeddings=table)
+
+
+def test_progress_goes_to_the_error_stream(problem, capsys):
+    X, y, table, _ = problem
+    grid = {"alpha": [0.1, 1.0]}
+    ClasswiseSearchCV(JEDM(), grid, n_folds=2, progress=True).fit(
+        X, y, class_embeddings=table
+    )
+    shown = capsys.readouterr()
+    assert "4/4" in shown.err and not shown.out

@@ -1,0 +1,102 @@
+"""Transformers: equal to scikit-learn's, whole or in chunks."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from unseen import JEDM, TSTD, PerDomainCenterer, SumsPCA, WithinClassWhitener
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=80)
+    return rng.normal(size=(80, 6)) @ rng.normal(size=(6, 6)) + y[:, None], y
+
+
+def test_axes_from_sums_are_those_of_a_decomposed_matrix(rows):
+    X, _ = rows
+    ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
+    assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-10)
+    assert_allclose(ours.explained_variance_, theirs.explained_variance_)
+
+
+@pytest.mark.parametrize("chunk", [1, 9, 80])
+def test_chunks_change_nothing(rows, chunk):
+    X, y = rows
+    pca, whitener = SumsPCA(3), WithinClassWhitener(4)
+    for i in range(0, 80, chunk):
+        pca.partial_fit(X[i : i + chunk])
+        whitener.partial_fit(X[i : i + chunk], y[i : i + chunk])
+    assert_allclose(pca.transform(X), SumsPCA(3).fit(X).transform(X), atol=1e-8)
+    whole = WithinClassWhitener(4).fit(X, y)
+    assert_allclose(whitener.transform(X), whole.transform(X), atol=1e-8)
+    assert_array_equal(whitener.classes_, whole.classes_)
+
+
+def test_after_whitening_classes_are_round(rows):
+    X, y = rows
+    B = WithinClassWhitener(shrinkage=1e-12).fit(X, y).transform(X)
+    inside = B - np.vstack([B[y == c].mean(axis=0) for c in range(4)])[y]
+    assert_allclose(inside.T @ inside / len(B), np.eye(6), atol=1e-8)
+
+
+def test_nearest_whitened_mean_is_linear_discriminant_analysis(rows):
+    X, y = rows
+    B = WithinClassWhitener(shrinkage=1e-12).fit(X, y).transform(X)
+    means = np.vstack([B[y == c].mean(axis=0) for c in range(4)])
+    nearest = ((B[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
+    lda = LinearDiscriminantAnalysis(priors=[0.25] * 4).fit(X, y)
+    assert_array_equal(nearest, lda.predict(X))
+
+
+def test_much_shrinkage_only_scales(rows):
+    X, y = rows
+    B = WithinClassWhitener(shrinkage=1e9).fit(X, y).transform(X)
+    P = SumsPCA().fit(X).transform(X)
+    ratio = np.linalg.norm(B) / np.linalg.norm(P)
+    assert_allclose(B, ratio * P, rtol=1e-6, atol=1e-12)
+
+
+def test_classes_that_are_points_are_left_alone():
+    X = np.repeat(np.eye(3), 2, axis=0)
+    B = WithinClassWhitener().fit(X, [0, 0, 1, 1, 2, 2]).transform(X)
+    assert np.isfinite(B).all()
+
+
+def test_a_pile_is_centred_by_its_own_mean_only_after_adapt(rows):
+    X, _ = rows
+    centerer = PerDomainCenterer().fit(X[:50])
+    assert_allclose(centerer.transform(X[50:]), X[50:] - X[:50].mean(axis=0))
+    centerer.adapt(X[50:])
+    assert_allclose(centerer.transform(X[50:]).mean(axis=0), 0, atol=1e-12)
+    assert_allclose(centerer.seen_mean_, X[:50].mean(axis=0))
+
+
+def test_the_steps_of_jedm_as_a_pipeline_give_jedm():
+    rng = np.random.default_rng(1)
+    A = rng.uniform(size=(6, 5))
+    y = np.repeat(np.arange(6), 10)
+    X = (A @ rng.normal(size=(5, 9)))[y] + 0.4 * rng.normal(size=(60, 9)) + 1
+    seen = y < 4
+    pipe = make_pipeline(Normalizer(), SumsPCA(5), JEDM(unit_rows=False, n_axes="all"))
+    pipe.fit(X[seen], y[seen], jedm__class_embeddings=A)
+    model = JEDM(n_axes=5).fit(X[seen], y[seen], class_embeddings=A)
+    assert_allclose(pipe.decision_function(X), model.decision_function(X), atol=1e-10)
+    pipe[-1].adapt(pipe[:-1].transform(X[~seen]))
+    assert_array_equal(pipe[-1].labels_, model.adapt(X[~seen]).labels_)
+
+
+def test_whitening_in_front_of_self_training_runs():
+    rng = np.random.default_rng(1)
+    A = rng.uniform(size=(6, 5))
+    y = np.repeat(np.arange(6), 10)
+    X = (A @ rng.normal(size=(5, 9)))[y] + 0.4 * rng.normal(size=(60, 9))
+    pipe = make_pipeline(Normalizer(), WithinClassWhitener(), TSTD())
+    pipe.fit(X[y < 4], y[y < 4], tstd__class_embeddings=A)
+    labels = pipe[-1].adapt(pipe[:-1].transform(X[y >= 4])).labels_
+    assert set(labels) <= {4, 5}

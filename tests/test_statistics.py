@@ -1,0 +1,142 @@
+"""The sums: equal to the samples, whatever the blocks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from unseen.statistics import (
+    inverse_lengths,
+    leading_eigenvectors,
+    sum_blocks,
+    sum_rows,
+)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 7)) + 3, rng.integers(4, size=60)
+
+
+def parts(sums):
+    return sums.gram, sums.class_sums, sums.counts
+
+
+def assert_same(ours, theirs, rtol=1e-10):
+    for a, b in zip(parts(ours), parts(theirs), strict=True):
+        assert_allclose(a, b, rtol=rtol, atol=rtol * max(1, np.abs(b).max()))
+
+
+@pytest.mark.parametrize("unit_rows", [False, True])
+def test_the_sums_are_those_of_the_definition(rows, unit_rows):
+    X, codes = rows
+    sums = sum_rows(X, codes, 5, unit_rows=unit_rows)
+    if unit_rows:
+        X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    Y = np.eye(5)[codes]
+    assert_allclose(sums.gram, X.T @ X)
+    assert_allclose(sums.class_sums, Y.T @ X)
+    assert_array_equal(sums.counts, Y.sum(axis=0))
+    within = sum(
+        (X[codes == c] - X[codes == c].mean(axis=0)).T
+        @ (X[codes == c] - X[codes == c].mean(axis=0))
+        for c in range(4)
+    )
+    assert_allclose(sums.within_class_scatter(), within)
+
+
+@pytest.mark.parametrize("unit_rows", [False, True])
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 1e-6)])
+@pytest.mark.parametrize("block_rows", [1, 7, 59, 60, 1000])
+def test_blocks_of_any_size_change_nothing(rows, block_rows, dtype, rtol, unit_rows):
+    X, codes = rows
+    X = X.astype(dtype)
+    whole = sum_rows(X, codes, 4, unit_rows=unit_rows)
+    cut = sum_rows(X, codes, 4, unit_rows=unit_rows, block_rows=block_rows)
+    assert_same(cut, whole, rtol)
+    assert cut.gram.dtype == np.float64
+
+
+def test_an_iterator_of_blocks_is_read_once_and_no_faster_than_needed(rows):
+    X, codes = rows
+    handed_out = []
+
+    def blocks():
+        for i in range(0, 60, 20):
+            handed_out.append(i)
+            yield X[i : i + 20], codes[i : i + 20]
+
+    assert_same(sum_blocks(blocks(), 7, 4), sum_rows(X, codes, 4))
+    assert handed_out == [0, 20, 40]
+
+
+def test_rows_that_are_not_contiguous_are_summed_the_same(rows):
+    X, codes = rows
+    wide = np.repeat(X, 2, axis=1)
+    assert_same(sum_rows(wide[:, ::2], codes, 4), sum_rows(X, codes, 4))
+    assert_same(sum_rows(np.asfortranarray(X), codes, 4), sum_rows(X, codes, 4))
+
+
+def test_sums_add_and_held_out_classes_are_taken_away(rows):
+    X, codes = rows
+    held = codes == 2
+    whole, own = sum_rows(X, codes, 4), sum_rows(X[held], codes[held], 4)
+    rest = sum_rows(X[~held], codes[~held], 4)
+    assert_same(whole - own, rest)
+    assert_same(rest + own, whole)
+    assert not (whole - own).class_sums[2].any()
+    with pytest.raises(ValueError, match="rows that the whole lacks"):
+        own - whole
+
+
+def test_shifting_and_projecting_need_no_samples(rows):
+    X, codes = rows
+    rng = np.random.default_rng(1)
+    origin, axes = rng.normal(size=7), rng.normal(size=(7, 3))
+    sums = sum_rows(X, codes, 4)
+    assert_same(sums.shifted(origin), sum_rows(X - origin, codes, 4))
+    assert_same(sums.projected(axes), sum_rows(X @ axes, codes, 4))
+    assert_allclose(sums.shifted(sums.mean).mean, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7, 50, None])
+def test_reduced_sums_are_those_of_rows_on_the_axes(rows, k):
+    X, codes = rows
+    reduced = sum_rows(X, codes, 4).reduced(k)
+    carried = (X - X.mean(axis=0)) @ reduced.axes
+    assert_same(reduced.sums, sum_rows(carried, codes, 4), rtol=1e-9)
+    assert reduced.axes.shape == (7, min(k or 7, 7))
+
+
+def test_leading_eigenvectors_have_fixed_signs_and_falling_values(rows):
+    X, _ = rows
+    S = np.cov(X.T)
+    values, vectors = leading_eigenvectors(S, 4)
+    assert_allclose(S @ vectors, vectors * values, atol=1e-12)
+    assert (np.diff(values) <= 0).all()
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(4)]
+    assert (largest > 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.sampled_from([0.0, 1e-30, 1e-300, 1e-3, 1.0, 1e25, 1e200]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_lengths_are_right_far_from_one(n, size, dtype):
+    rows = np.random.default_rng(n).normal(size=(n, 4)) * size
+    with np.errstate(over="ignore", under="ignore"):
+        rows = rows.astype(dtype)
+    if not np.isfinite(rows).all():
+        return
+    inverse = inverse_lengths(rows)
+    assert inverse.dtype == dtype
+    exact = np.linalg.norm(rows.astype(np.longdouble), axis=1)
+    tiny = exact <= np.finfo(dtype).tiny
+    assert_allclose(inverse[tiny], 1)
+    assert_allclose(
+        inverse[~tiny].astype(float) * exact[~tiny].astype(float), 1, rtol=1e-5
+    )

@@ -1,0 +1,255 @@
+"""Features made ready: centred, reduced and whitened, from sums where it can be.
+
+Unit rows are scikit-learn's ``Normalizer()``, centring by the seen mean its
+``StandardScaler(with_std=False)``. Here is what it lacks:
+
+- ``PerDomainCenterer`` centres the pile by its own mean. It is named for what it
+  does because it looks at the pile: that is transductive.
+- ``SumsPCA`` and ``WithinClassWhitener`` learn from sums, so they take data in
+  chunks (``partial_fit``) and are exact whatever the chunks.
+
+In a pipeline, ``pipe[-1].adapt(pipe[:-1].transform(X))``.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen.models.base import DTYPES
+from unseen.statistics import Sums, sum_rows
+
+SIZE = [Interval(Integral, 1, None, closed="left"), None]
+
+
+class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Centre seen rows by their mean and, after ``adapt``, a pile by its own.
+
+    Attributes
+    ----------
+    seen_mean_ : ndarray of shape (n_features,)
+        Mean of the rows given to ``fit``.
+    mean_ : ndarray of shape (n_features,)
+        What ``transform`` takes away: the seen mean, after ``adapt`` the pile's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import PerDomainCenterer
+    >>> centerer = PerDomainCenterer().fit(np.array([[0.0], [2.0]]))
+    >>> pile = np.array([[10.0], [14.0]])
+    >>> centerer.transform(pile).ravel(), centerer.adapt(pile).transform(pile).ravel()
+    (array([ 9., 13.]), array([-2.,  2.]))
+    """
+
+    def fit(self, X, y=None):
+        """Learn the seen mean."""
+        X = validate_data(self, X, dtype=DTYPES)
+        self.seen_mean_ = self.mean_ = X.mean(axis=0, dtype=np.float64)
+        return self
+
+    def adapt(self, X):
+        """Take the mean of a pile of unlabelled rows from now on."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        self.mean_ = X.mean(axis=0, dtype=np.float64)
+        return self
+
+    def transform(self, X):
+        """Return the rows less the mean of their domain."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        return X - self.mean_.astype(X.dtype)
+
+    def __sklearn_tags__(self):
+        """Declare that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _FromSums(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A linear map learned from sums: ``(x - mean_) @ axes_``."""
+
+    def transform(self, X):
+        """Return the rows on the learned axes."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        axes = self.axes_.astype(X.dtype, copy=False)
+        return X @ axes - (self.mean_ @ self.axes_).astype(X.dtype)
+
+    def _add(self, X, codes, n_classes: int, *, first: bool) -> None:
+        sums = sum_rows(X, codes, n_classes)
+        self._seen_sums: Sums = sums if first else self._seen_sums + sums
+        self._solve(self._seen_sums)
+
+    def _solve(self, sums: Sums) -> None:
+        raise TypeError(f"{type(self).__name__} solves nothing.")
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.axes_.shape[1]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there are axes."""
+        return hasattr(self, "axes_")
+
+    def __sklearn_tags__(self):
+        """Declare that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SumsPCA(_FromSums):
+    """Principal axes from the sums of the rows, whole or in chunks.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Axes to keep, at most as many as there are features; ``None`` keeps all.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (n_features, n_components)
+        Principal axes, leading first; the largest entry of each is positive.
+    mean_ : ndarray of shape (n_features,)
+    explained_variance_ : ndarray of shape (n_components,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import SumsPCA
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.1], [4.0, -0.1], [6.0, 0.0]])
+    >>> whole = SumsPCA(1).fit(X)
+    >>> chunks = SumsPCA(1).partial_fit(X[:1]).partial_fit(X[1:])
+    >>> bool(np.allclose(whole.transform(X), chunks.transform(X)))
+    True
+    """
+
+    _parameter_constraints: dict = {"n_components": SIZE}
+
+    def __init__(self, n_components=None):
+        self.n_components = n_components
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the axes of these rows."""
+        X = validate_data(self, X, dtype=DTYPES)
+        self._add(X, np.zeros(len(X), dtype=int), 1, first=True)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Learn the axes of these rows and all before."""
+        first = not hasattr(self, "axes_")
+        X = validate_data(self, X, dtype=DTYPES, reset=first)
+        self._add(X, np.zeros(len(X), dtype=int), 1, first=first)
+        return self
+
+    def _solve(self, sums: Sums) -> None:
+        p = sums.gram.shape[0]
+        reduced = sums.reduced(min(self.n_components or p, p))
+        self.mean_, self.axes_ = reduced.mean, reduced.axes
+        self.explained_variance_ = np.diag(reduced.sums.gram) / max(sums.n_rows - 1, 1)
+
+
+class WithinClassWhitener(_FromSums):
+    """Make the scatter inside classes round, from the sums of labelled rows.
+
+    The features are reduced to their leading principal axes E, then stretched so
+    that the pooled within-class covariance S_w, shrunk a little towards a multiple
+    of the identity, becomes the identity:
+
+        axes = E (S_w + shrinkage · tr(S_w)/r · I)^(-1/2)
+
+    Parameters
+    ----------
+    n_components : int or None, default=500
+        Principal axes r to keep, at most as many as there are features.
+    shrinkage : float, default=0.1
+        How much of the mean variance is added in every direction.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (n_features, n_components)
+    mean_ : ndarray of shape (n_features,)
+        Mean of the rows.
+    classes_ : ndarray
+        Classes seen so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import WithinClassWhitener
+    >>> X = np.array([[0.0, 0.0], [8.0, 1.0], [0.0, 5.0], [8.0, 6.0]])
+    >>> whitener = WithinClassWhitener(shrinkage=1e-9).fit(X, [0, 0, 1, 1])
+    >>> inside = np.diff(whitener.transform(X), axis=0)[[0, 2]]
+    >>> np.linalg.norm(inside, axis=1).round(6)  # both classes have spread 2
+    array([2., 2.])
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": SIZE,
+        "shrinkage": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, n_components=500, shrinkage=0.1):
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Learn from labelled rows of seen classes."""
+        X, y = validate_data(self, X, y, dtype=DTYPES)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self._add(X, codes, len(self.classes_), first=True)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y):
+        """Learn from these rows and all before; new classes may turn up."""
+        first = not hasattr(self, "axes_")
+        X, y = validate_data(self, X, y, dtype=DTYPES, reset=first)
+        before = self.classes_ if not first else y[:0]
+        self.classes_ = np.union1d(before, y)
+        if not first:
+            known = np.isin(self.classes_, before)
+            self._seen_sums = self._seen_sums.for_table(known)
+        codes = np.searchsorted(self.classes_, y)
+        self._add(X, codes, len(self.classes_), first=first)
+        return self
+
+    def _solve(self, sums: Sums) -> None:
+        p = sums.gram.shape[0]
+        reduced = sums.reduced(min(self.n_components or p, p))
+        S_w = reduced.sums.within_class_scatter() / sums.n_rows
+        self.mean_ = reduced.mean
+        self.axes_ = reduced.axes @ inverse_root(S_w, self.shrinkage)
+
+    def __sklearn_tags__(self):
+        """Declare that labels are needed."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
+    """Return (S_w + shrinkage · mean variance · I)^(-1/2)."""
+    values, vectors = linalg.eigh(S_w)
+    values = np.maximum(values, 0)
+    mean = values.mean()
+    if not mean:  # every class is a point: nothing to stretch
+        return np.eye(len(S_w))
+    return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T

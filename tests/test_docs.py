@@ -1,0 +1,63 @@
+"""The documentation keeps its word: its code runs, and every public name is in it."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import unseen
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [
+    page
+    for page in sorted((ROOT / "docs").glob("**/*.md"))
+    if ">>>" in page.read_text("utf-8") and "_build" not in page.parts
+]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+
+
+@pytest.mark.parametrize("name", unseen.__all__)
+def test_every_public_name_is_in_the_api_reference(name):
+    reference = (ROOT / "docs" / "api" / "index.rst").read_text("utf-8").split()
+    assert f"unseen.{name}" in reference
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run_as_shown(page):
+    # The closing fence of a block is no part of its last answer.
+    text = page.read_text("utf-8").replace("```", "")
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(test, out=report.append)
+    assert not runner.failures, "".join(report)
+
+
+def test_the_python_of_the_readme_runs(capsys):
+    blocks = python_blocks(README)
+    assert blocks, "README shows no Python"
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    promised = re.findall(r"^print\(.*# (.*)$", "\n".join(blocks), re.M)
+    assert promised, "README says nothing of what it prints"
+    assert capsys.readouterr().out.split() == promised
+
+
+@pytest.mark.parametrize("command", ["make demo", "make test"])
+def test_the_readme_shows_both_commands(command):
+    text = README.read_text("utf-8")
+    assert re.search(rf"^(\$ )?{command}\b", text, re.M)
+
+
+def test_the_files_the_readme_links_to_exist():
+    links = re.findall(r"\]\(([^)#]+)\)|src=\"([^\"]+)\"", README.read_text("utf-8"))
+    local = [a or b for a, b in links if "://" not in (a or b)]
+    assert local
+    missing = [link for link in local if not (ROOT / link).exists()]
+    assert not missing

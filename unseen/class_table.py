@@ -158,7 +158,7 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     if seen.sum() < 2:
         only = names[seen][0] if seen.any() else None
         raise ValueError(
-            f"y holds one class only ({_short([only])}). Give rows of at least two classes."
+            f"y holds one class only ({_short([only])}). Give rows of two or more."
         )
     return ClassTable(names, embeddings, seen, widths), codes
 

@@ -189,36 +189,36 @@ def sum_blocks(
     class_sums = np.zeros((n_classes, n_features))
     counts = np.zeros(n_classes)
     for X, codes in blocks:
-        gram += np.tril(_lower_gram(X, codes, class_sums, unit_rows))
+        gram += _upper_gram(X, codes, class_sums, unit_rows)
         counts += np.bincount(codes, minlength=n_classes)
-    return Sums(symmetric(gram), class_sums, counts)
+    return Sums(mirrored(gram), class_sums, counts)
 
 
-def _lower_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
-    """Return the lower triangle of XᵀX and add to the class sums.
+def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
+    """Return the upper triangle of XᵀX, zeros below, and add to the class sums.
 
     Goes through X in pieces that stay in the cache while they are scaled, counted
-    and multiplied, so that the block comes through memory once. Above the diagonal
-    the answer is rubbish.
+    and multiplied, so that the block comes through memory once.
     """
     p = X.shape[1]
     rank_k_update = linalg.blas.get_blas_funcs("syrk", dtype=X.dtype)
-    gram = np.zeros((p, p), dtype=X.dtype, order="F")
+    lower = np.zeros((p, p), dtype=X.dtype, order="F")
     step = max(1, 4 * CACHED_ELEMENTS // p)
+    scaled = np.empty((min(step, len(X)), p), dtype=X.dtype)
     for start in range(0, len(X), step):
-        rows = X[start : start + step]
+        rows = np.ascontiguousarray(X[start : start + step])
         if unit_rows:
-            rows = rows * inverse_lengths(rows)[:, None]
-        rows = np.ascontiguousarray(rows)
+            factors = inverse_lengths(rows)[:, None]
+            rows = np.multiply(rows, factors, out=scaled[: len(rows)])
         here = codes[start : start + step]
         class_sums += indicator(here, len(class_sums), X.dtype).T @ rows
-        rank_k_update(1, rows.T, beta=1, c=gram, lower=1, overwrite_c=1)
-    return gram
+        rank_k_update(1, rows.T, beta=1, c=lower, lower=1, overwrite_c=1)
+    return lower.T
 
 
-def symmetric(lower: np.ndarray) -> np.ndarray:
-    """Return the full matrix of a lower triangle."""
-    full = lower + lower.T
+def mirrored(upper: np.ndarray) -> np.ndarray:
+    """Return the full symmetric matrix of an upper triangle with zeros below."""
+    full = upper + upper.T
     full[np.diag_indices_from(full)] /= 2
     return full
 

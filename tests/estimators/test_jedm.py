@@ -131,7 +131,7 @@ def test_the_objective_is_eq_2_on_the_samples(small):
 @pytest.mark.parametrize("dictionary", ["admm", "dual"])
 @pytest.mark.parametrize("alpha, beta", [(0.01, 100), (0.1, 0.01), (10, 1)])
 def test_the_papers_objective_never_rises(small, dictionary, alpha, beta):
-    X, H, A, D, V, sums = small
+    _, _, A, D, V, sums = small
     D = D / np.linalg.norm(D, axis=1, keepdims=True)
     *_, history = solve_jedm(
         signed_products(sums),

@@ -70,21 +70,21 @@ def solve_by_reference_admm(
     values, basis = linalg.eigh(CtC)
     target, rotated = basis.T @ CtX, basis.T @ D
     goal, U, rho = rotated, None, 1.0  # goal = basisᵀ (R - U); U is None for zero
-    slack = 1 - longest(D)
+    slack = 1 - lengths(D).max()
     for _ in range(49):
         previous = rotated
         rotated = (target + rho * goal) / (values + rho)[:, None]
         change = rotated - previous
         # No atom can have grown by more than the whole change: while that leaves
         # room below length 1, the projection does nothing and need not be asked.
-        slack -= linalg.norm(change)
+        slack -= np.sqrt(np.vdot(change, change))
         if U is None and slack > 0:
             goal = rotated
         else:
-            D = basis @ rotated
-            whole = D if U is None else D + U
-            slack = 1 - longest(whole)
-            R = shorten(whole)
+            whole = basis @ rotated + (0 if U is None else U)
+            long = lengths(whole)
+            slack = 1 - long.max()
+            R = whole / np.maximum(long, 1)[:, None]
             U = whole - R if slack < 0 else None
             goal = rotated if U is None else basis.T @ (R - U)
         rho *= 0.999
@@ -161,13 +161,12 @@ def _ascend(CtC, CtX, value, lam, step, slope, floor):
 
 def shorten(D: np.ndarray) -> np.ndarray:
     """Return D with every atom longer than 1 cut to length 1."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", D, D))
-    return D / np.maximum(lengths, 1)[:, None]
+    return D / np.maximum(lengths(D), 1)[:, None]
 
 
-def longest(D: np.ndarray) -> float:
-    """Return the length of the longest atom."""
-    return float(np.sqrt(np.einsum("ij,ij->i", D, D).max()))
+def lengths(D: np.ndarray) -> np.ndarray:
+    """Return the length of every atom."""
+    return np.sqrt(np.einsum("ij,ij->i", D, D))
 
 
 DICTIONARY_SOLVERS = {

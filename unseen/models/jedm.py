@@ -532,7 +532,8 @@ class JEDMPupil:
 
     def answer(self) -> np.ndarray:
         """Return the scores scaled as ``score_scaling`` says."""
-        return self.B @ self._scaled_coef().T
+        scores = self.B @ self._coef().T
+        return scores / self._lengths(scores)
 
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Alternate (12) and (14); return the objective (10)."""
@@ -548,16 +549,21 @@ class JEDMPupil:
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
-        coef = self._scaled_coef() @ self.axes.T
+        coef = self._coef()
+        coef = coef / self._lengths(self.B @ coef.T)[:, None] @ self.axes.T
         return LinearScorer(coef, -coef @ self.mean)
 
-    def _scaled_coef(self) -> np.ndarray:
+    def _coef(self) -> np.ndarray:
         if not self.scaled:
             return self.Z @ self.D
         W = self.V.T @ self.D  # (q, p): one row per embedding dimension
-        coef = self.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
-        lengths = linalg.norm(self.B @ coef.T, axis=0)
-        return coef / nonzero(lengths)[:, None]
+        return self.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
+
+    def _lengths(self, scores: np.ndarray) -> np.ndarray:
+        """Return the length of each class's scores over the pile, or ones."""
+        if not self.scaled:
+            return np.ones(scores.shape[1])
+        return nonzero(linalg.norm(scores, axis=0))
 
 
 def nonzero(lengths: np.ndarray) -> np.ndarray:

@@ -12,17 +12,23 @@ from unseen.metrics import (
     top_k_accuracy,
 )
 from unseen.model_selection import ClasswiseSearchCV
+from unseen.models.cca import CCA
+from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
+from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.tstd import TSTD
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CCA",
+    "ESZSL",
     "JEDM",
     "TSTD",
     "ClasswiseSearchCV",
     "PerDomainCenterer",
+    "SelfTraining",
     "SumsPCA",
     "WithinClassWhitener",
     "ZeroShotData",

@@ -15,8 +15,7 @@ from unseen.models.jedm import (
     update_pile_dictionary,
 )
 from unseen.statistics import sum_rows
-from unseen.transduction.rounds import most_reliable, rank_share
-from unseen.transduction.tstd import ROUNDING
+from unseen.transduction.rounds import ROUNDING, most_reliable, rank_share
 
 
 @pytest.fixture
@@ -112,7 +111,7 @@ def test_the_papers_round_is_one_code_and_one_dictionary_step(problem):
     model, pile = fitted(problem, variant="paper", n_components=5, tol=1e-2)
     seen_dictionary = model.components_
     model.set_params(rates=[1.0]).adapt(pile)
-    pupil = model._pupil(pile, None)
+    pupil = model.pupil(pile, None)
     rows, labels = most_reliable(pupil.scores(), 1.0, ROUNDING["nearest"])
     chosen = sum_rows(pupil.B[rows], labels, 3)
     codes = update_pile_codes(chosen, seen_dictionary, pupil.Z, 100.0)
@@ -156,7 +155,7 @@ def test_rounds_tell_what_happened(problem):
     assert rounds[-1].n_selected == len(pile)
     assert rounds[0].n_selected <= 0.4 * len(pile)
     assert np.isfinite([r.objective for r in rounds]).all()
-    before = model._pupil(pile, None).answer().argmax(axis=1) + 6
+    before = model.pupil(pile, None).answer().argmax(axis=1) + 6
     for r in rounds:
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels

@@ -35,12 +35,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from unseen.class_table import ClassTable, Competition, unit_blocks
-from unseen.models.base import LinearScorer, ZeroShotClassifier
+from unseen.class_table import ClassTable, Competition
+from unseen.models.base import LinearScorer
+from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.pile import Pile
 from unseen.statistics import Sums, sum_rows
-from unseen.transduction.rounds import Round, rank_share
 
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]
@@ -78,7 +78,7 @@ READINGS: dict[str, dict[str, Any]] = {
 }
 
 
-class JEDM(ZeroShotClassifier):
+class JEDM(BilinearClassifier):
     """Joint Embedding Dictionary Model: rows and classes meet in a latent space.
 
     A dictionary explains the features, a compatibility matrix carries class
@@ -253,41 +253,17 @@ class JEDM(ZeroShotClassifier):
         X, table, codes = self._check_training(X, y, class_embeddings)
         return self._fit_sums(self._sums(X, codes, len(table)), table, X)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None):
-        """Take the means and score lengths of a pile of unlabelled rows.
-
-        The authors' JEDM is what comes out: centring per domain and class scores
-        of equal length look at the pile, though no label does.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
-        return self._finish(self._pupil(X, classes), rounds=[])
-
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
         """Fit from the sums alone; X only names the features."""
-        n_axes = self._value("n_axes")
-        reduced = sums.reduced(None if n_axes == "all" else n_axes)
-        units = unit_blocks(table.embeddings, table.widths)
-        embedding_mean = sums.counts @ units / sums.n_rows
-        A = (units - embedding_mean)[table.seen]
-        coding = {"one_hot": one_hot_products, "signed": signed_products}
-        products = coding[self._value("label_coding")](
-            reduced.sums.for_classes(table.seen)
-        )
-        D, V = self._starts(reduced.axes.shape[1], A.shape[1])
+        seen = self._see(sums, table)
+        products = {"one_hot": one_hot_products, "signed": signed_products}[
+            self._value("label_coding")
+        ](seen.sums)
+        D, V = self._starts(seen.reduced.axes.shape[1], seen.A.shape[1])
         with threadpool_limits(limits=1, user_api="blas"):  # d × d: threads only hinder
             D, V, history = solve_jedm(
                 products,
-                A,
+                seen.A,
                 D,
                 V,
                 reference_order=self.variant == "reference",
@@ -296,10 +272,21 @@ class JEDM(ZeroShotClassifier):
         self.components_, self.compatibility_ = D, V
         self._seen_components = D
         self.history_, self.n_iter_ = history, len(history) - 1
-        self.mean_, self.axes_ = reduced.mean, reduced.axes
-        self.embedding_mean_ = embedding_mean
-        self._store_table(X, table)
+        self._store_seen(X, table, seen)
         return self
+
+    def pupil(self, X, classes=None, **refit) -> JEDMPupil:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``.
+
+        Takes ``lam``, ``mu``, ``inner_steps`` and ``moving_anchor`` of the refit.
+        """
+        pile = self._check_pile(X)
+        return JEDMPupil(self, pile, self._table.competition(classes), **refit)
+
+    def take_over(self, pupil: JEDMPupil) -> None:
+        """Predict from now on as the pupil would; see ``SelfTraining``."""
+        self.components_ = pupil.D
+        super().take_over(pupil)
 
     def _value(self, name: str) -> Any:
         """Return a parameter, or what the reading says if it was left alone."""
@@ -318,30 +305,11 @@ class JEDM(ZeroShotClassifier):
             V = checked_start(self.compatibility_init, V.shape, "compatibility_init")
         return D, V
 
-    def _unit_rows(self) -> bool:
-        return self.unit_rows
+    def _n_axes(self):
+        return self._value("n_axes")
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
-        A = unit_blocks(competition.embeddings, self._table.widths)
-        Z = (A - self.embedding_mean_) @ self.compatibility_.T
-        coef = Z @ self._seen_components @ self.axes_.T
-        return LinearScorer(coef, -coef @ self.mean_)
-
-    def _pupil(self, X, classes, **refit) -> JEDMPupil:
-        """Return this model, ready to learn from a pile."""
-        pile = self._check_pile(X)
-        return JEDMPupil(self, pile, self._table.competition(classes), **refit)
-
-    def _finish(self, pupil: JEDMPupil, rounds: list[Round]) -> JEDM:
-        """Take over what a pupil learned."""
-        answer = pupil.answer()
-        self.components_ = pupil.D
-        self._adapted = pupil.competition, pupil.scorer()
-        self._set_competition(pupil.competition)
-        self.labels_ = pupil.competition.names[answer.argmax(axis=1)]
-        self.reliability_ = rank_share(answer)
-        self.rounds_ = rounds
-        return self
+    def _coef_on_axes(self, A: np.ndarray) -> np.ndarray:
+        return A @ self.compatibility_.T @ self._seen_components
 
 
 SOLVER_PARAMETERS = (
@@ -517,14 +485,8 @@ class JEDMPupil:
         self.scaled = model._value("score_scaling") == "class_length"
         self.axes, self.V = model.axes_, model.compatibility_
         self.D = model._seen_components
-        A = unit_blocks(competition.embeddings, model._table.widths)
-        if model.per_domain_centering:
-            self.mean = pile.mean(model.unit_rows)
-            self.A = A - A.mean(axis=0)
-        else:
-            self.mean, self.A = model.mean_, A - model.embedding_mean_
+        self.B, self.mean, self.A = model._view(pile, competition)
         self.Z = self.A @ self.V.T
-        self.B = pile.on_axes(self.axes, model.unit_rows) - self.mean @ self.axes
 
     def scores(self) -> np.ndarray:
         """Equation (8)."""

@@ -3,6 +3,7 @@
 Any model takes part through a *pupil*, the model in the middle of learning
 from one pile:
 
+    competition           who competes: the names of the score columns
     scores()              (n_rows, n_classes), by which rows are labelled and ranked
     refit(rows, labels)   learn from self-labelled rows, anchored to what it was;
                           returns the value of what the refit lowers
@@ -11,15 +12,27 @@ from one pile:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
+
+# Turns rate * n_predicted into a number of rows.
+ROUNDING: dict[str, Callable[[float], int]] = {
+    "floor": math.floor,
+    "nearest": lambda rows: math.floor(rows + 0.5),
+    "at_least_one": lambda rows: max(1, math.floor(rows)),
+}
+PAPER_RATES = (0.4, 0.6, 0.8, 1.0)
 
 
 class Pupil(Protocol):
     """A model learning from a pile; see the head of this file."""
+
+    competition: Any  # its ``names`` are the score columns
 
     def scores(self) -> np.ndarray:
         """Return the scores that label and rank the rows."""
@@ -69,7 +82,6 @@ class Round:
 
 def self_train(
     pupil: Pupil,
-    names: np.ndarray,
     rates: Sequence[float] | np.ndarray,
     *,
     how_many: Callable[[float], int],
@@ -79,29 +91,38 @@ def self_train(
     Parameters
     ----------
     pupil : Pupil
-    names : ndarray of shape (n_competing,)
-        Names of the score columns.
     rates : sequence of float
     how_many : callable
         Turns ``rate * n_predicted`` into a number of rows.
     """
+    names = pupil.competition.names
     rounds: list[Round] = []
     reported = pupil.answer().argmax(axis=1)
-    for rate in rates:
-        scores = pupil.scores()
-        rows, labels = most_reliable(scores, rate, how_many)
-        objective = pupil.refit(rows, labels)
-        before, reported = reported, pupil.answer().argmax(axis=1)
-        rounds.append(
-            Round(
-                rate=float(rate),
-                selected=np.bincount(labels, minlength=len(names)),
-                n_changed=int((before != reported).sum()),
-                objective=objective,
-                labels=names[reported],
+    # The refits are small: more threads would only wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for rate in rates:
+            rows, labels = most_reliable(pupil.scores(), rate, how_many)
+            objective = pupil.refit(rows, labels)
+            before, reported = reported, pupil.answer().argmax(axis=1)
+            rounds.append(
+                Round(
+                    rate=float(rate),
+                    selected=np.bincount(labels, minlength=len(names)),
+                    n_changed=int((before != reported).sum()),
+                    objective=objective,
+                    labels=names[reported],
+                )
             )
-        )
     return rounds
+
+
+def record_answer(model: Any, pupil: Pupil, rounds: list[Round]) -> Any:
+    """Leave on the model what its pupil says of the pile; return the model."""
+    answer = pupil.answer()
+    model.labels_ = pupil.competition.names[answer.argmax(axis=1)]
+    model.reliability_ = rank_share(answer)
+    model.rounds_ = rounds
+    return model
 
 
 def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:

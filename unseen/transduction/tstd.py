@@ -11,27 +11,23 @@ The refit is JEDM's (models/jedm.py), the rounds are everyone's (rounds.py).
 
 from __future__ import annotations
 
-import math
-
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
-from threadpoolctl import threadpool_limits
 
 from unseen.models.jedm import COUNT, JEDM, POSITIVE, READINGS
-from unseen.transduction.rounds import checked_rates, self_train
+from unseen.transduction.rounds import (
+    PAPER_RATES,
+    ROUNDING,
+    checked_rates,
+    record_answer,
+    self_train,
+)
 
-# rate * n_predicted as a number of rows
-ROUNDING = {
-    "floor": math.floor,
-    "nearest": lambda rows: math.floor(rows + 0.5),
-    "at_least_one": lambda rows: max(1, math.floor(rows)),
-}
 # What a parameter left at None means.
 ROUND_READINGS = {
     "reference": {"lam": 100.0, "mu": 100.0, "inner_steps": 4, "rounding": "floor"},
     "paper": {"lam": 100.0, "mu": 100.0, "inner_steps": 1, "rounding": "nearest"},
 }
-PAPER_RATES = (0.4, 0.6, 0.8, 1.0)
 
 
 class TSTD(JEDM):
@@ -167,7 +163,7 @@ class TSTD(JEDM):
         self
         """
         rates = checked_rates(self.rates)
-        pupil = self._pupil(
+        pupil = self.pupil(
             X,
             classes,
             lam=self._value("lam"),
@@ -175,8 +171,6 @@ class TSTD(JEDM):
             inner_steps=self._value("inner_steps"),
             moving_anchor=self.variant == "reference",
         )
-        how_many = ROUNDING[self._value("rounding")]
-        with threadpool_limits(limits=1, user_api="blas"):
-            names = pupil.competition.names
-            rounds = self_train(pupil, names, rates, how_many=how_many)
-        return self._finish(pupil, rounds)
+        rounds = self_train(pupil, rates, how_many=ROUNDING[self._value("rounding")])
+        self.take_over(pupil)
+        return record_answer(self, pupil, rounds)

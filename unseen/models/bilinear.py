@@ -1,0 +1,140 @@
+"""What bilinear models share: rows on axes, embeddings centred, one matrix between.
+
+    score(x, a) = (x - mean) axes W (a - embedding_mean)ᵀ
+
+Rows have unit length (if asked), are centred by the seen mean and carried to
+the leading principal axes of the seen rows; embeddings have unit length, table by
+table, and are centred by their mean over the seen rows. With
+``per_domain_centering``, ``adapt`` puts the means of the pile and of the competing
+classes in place of the seen ones.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen.class_table import ClassTable, Competition, unit_blocks
+from unseen.models.base import LinearScorer, ZeroShotClassifier
+from unseen.pile import Pile
+from unseen.statistics import Reduced, Sums
+from unseen.transduction.rounds import Pupil, record_answer
+
+
+class Seen(NamedTuple):
+    """What a solver gets to see: reduced sums and centred embeddings of the seen."""
+
+    reduced: Reduced
+    sums: Sums
+    A: np.ndarray
+    embedding_mean: np.ndarray
+
+
+class View(NamedTuple):
+    """A pile and its competing classes, centred as the model says."""
+
+    B: np.ndarray
+    mean: np.ndarray
+    A: np.ndarray
+
+
+class BilinearClassifier(ZeroShotClassifier):
+    """Base of the models that score by one matrix between rows and embeddings.
+
+    A model file provides ``_fit_sums``, ``_coef_on_axes`` and ``pupil``; its
+    parameters include ``n_axes``, ``unit_rows`` and ``per_domain_centering``.
+    """
+
+    @abstractmethod
+    def _coef_on_axes(self, A: np.ndarray) -> np.ndarray:
+        """Return one scorer per class on the axes, from centred embeddings."""
+
+    @abstractmethod
+    def pupil(self, X, classes=None, *, lam: float, mu: float) -> Pupil:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+
+    def adapt(self, X, *, classes=None):
+        """Take the means of a pile of unlabelled rows; no self-training.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``decision_function``.
+
+        Returns
+        -------
+        self
+        """
+        pupil = self.pupil(X, classes, lam=1.0, mu=1.0)
+        self.take_over(pupil)
+        return record_answer(self, pupil, rounds=[])
+
+    def take_over(self, pupil) -> None:
+        """Predict from now on as the pupil would; see ``SelfTraining``."""
+        self._adapted = pupil.competition, pupil.scorer()
+        self._set_competition(pupil.competition)
+
+    def _unit_rows(self) -> bool:
+        return self.unit_rows
+
+    def _see(self, sums: Sums, table: ClassTable) -> Seen:
+        """Return what the solver sees of the seen classes."""
+        n_axes = self._n_axes()
+        reduced = sums.reduced(None if n_axes == "all" else n_axes)
+        units = unit_blocks(table.embeddings, table.widths)
+        embedding_mean = sums.counts @ units / sums.n_rows
+        A = (units - embedding_mean)[table.seen]
+        return Seen(reduced, reduced.sums.for_classes(table.seen), A, embedding_mean)
+
+    def _n_axes(self):
+        return self.n_axes
+
+    def _store_seen(self, X, table: ClassTable, seen: Seen) -> None:
+        """Store means, axes and table; the last step of a ``fit``."""
+        self.mean_, self.axes_ = seen.reduced.mean, seen.reduced.axes
+        self.embedding_mean_ = seen.embedding_mean
+        self._store_table(X, table)
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        A = unit_blocks(competition.embeddings, self._table.widths)
+        coef = self._coef_on_axes(A - self.embedding_mean_) @ self.axes_.T
+        return LinearScorer(coef, -coef @ self.mean_)
+
+    def _view(self, pile: Pile, competition: Competition) -> View:
+        """Return the pile on the axes and the competing embeddings, centred."""
+        A = unit_blocks(competition.embeddings, self._table.widths)
+        if self.per_domain_centering:
+            mean, embedding_mean = pile.mean(self.unit_rows), A.mean(axis=0)
+        else:
+            mean, embedding_mean = self.mean_, self.embedding_mean_
+        B = pile.on_axes(self.axes_, self.unit_rows) - mean @ self.axes_
+        return View(B, mean, A - embedding_mean)
+
+
+class ViewPupil:
+    """The part of a pupil that bilinear models share: scores on the view."""
+
+    def __init__(self, model: BilinearClassifier, pile: Pile, competition):
+        self.competition = competition
+        self.axes = model.axes_
+        self.B, self.mean, self.A = model._view(pile, competition)
+
+    @abstractmethod
+    def coef(self) -> np.ndarray:
+        """Return one scorer per class on the axes, as learned so far."""
+
+    def scores(self) -> np.ndarray:
+        """Return the scores of the pile."""
+        return self.B @ self.coef().T
+
+    def answer(self) -> np.ndarray:
+        """Return the same: what labels is what is reported."""
+        return self.scores()
+
+    def scorer(self) -> LinearScorer:
+        """Return the adapted scorer for rows to come."""
+        coef = self.coef() @ self.axes.T
+        return LinearScorer(coef, -coef @ self.mean)

@@ -1,0 +1,214 @@
+"""CCA: canonical correlation between rows and the embeddings of their classes.
+
+Rows are samples.
+
+    X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    A  (M, q)           seen class embeddings: unit length, centred over the rows
+    P  (p, k), R (q, k) projections                  x_weights_, embedding_weights_
+    ρ  (k,)             canonical correlations                    correlations_
+
+    max  corr(X P_j, Y A R_j)   for j = 1 … k, each uncorrelated with those before
+
+With C_xx, C_aa and C_xa the covariances and regularised roots L of the first two,
+the SVD of L_x⁻¹ C_xa L_a⁻ᵀ gives P, R and ρ. Classes are told apart by the cosine
+between projections weighted by ρ^power:
+
+    score(x, a) = (x P D) · (a R D) / |a R D|,   D = diag(ρ^power)
+
+A row's own length is left in: it changes no argmax, and long projections are those
+the model is sure of.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from unseen.class_table import ClassTable
+from unseen.models.bilinear import BilinearClassifier, ViewPupil
+from unseen.statistics import Sums, sum_rows
+
+
+class CCA(BilinearClassifier):
+    """Canonical correlation analysis: rows and classes meet where they correlate.
+
+    Choose it for embeddings with many related dimensions, such as word vectors.
+
+    Parameters
+    ----------
+    regularisation : float, default=0.1
+        Added to both covariances, in units of their mean variance.
+    n_components : int or None, default=None
+        Canonical directions k to keep; ``None`` keeps all there are, one fewer
+        than seen classes.
+    power : float, default=1.0
+        Directions are weighted by their correlation to this power.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    per_domain_centering : bool, default=True
+        ``adapt`` centres by the means of the pile and of the competing classes.
+
+    Attributes
+    ----------
+    x_weights_ : ndarray of shape (n_axes, n_components)
+    embedding_weights_ : ndarray of shape (n_dims, n_components)
+    correlations_ : ndarray of shape (n_components,)
+    axes_, mean_, embedding_mean_, classes_, competing_classes_
+        As for ``JEDM``.
+
+    References
+    ----------
+    A. Lazaridou, E. Bruni, M. Baroni, "Is this a wampimuk?", ACL 2014.
+
+    Examples
+    --------
+    >>> from unseen import CCA, load_data
+    >>> data = load_data("digits")
+    >>> model = CCA().fit(data.X_seen, data.y_seen,
+    ...                   class_embeddings=data.class_embeddings)
+    >>> len(model.correlations_)
+    6
+    """
+
+    _adapt_parameters = frozenset({"per_domain_centering"})
+    _parameter_constraints: dict = {
+        "regularisation": [Interval(Real, 0, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "power": [Interval(Real, 0, None, closed="left")],
+        "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "unit_rows": ["boolean"],
+        "per_domain_centering": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        regularisation=0.1,
+        *,
+        n_components=None,
+        power=1.0,
+        n_axes=500,
+        unit_rows=True,
+        per_domain_centering=True,
+    ):
+        self.regularisation = regularisation
+        self.n_components = n_components
+        self.power = power
+        self.n_axes = n_axes
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, *, class_embeddings=None):
+        """Learn the projections from rows of seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class names, or row numbers of the table if that is an array.
+        class_embeddings : DataFrame, array, mapping of tables or None, default=None
+            One row per class, seen and unseen; without it every class is its own
+            indicator.
+
+        Returns
+        -------
+        self
+        """
+        X, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(X, codes, len(table)), table, X)
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> CCA:
+        seen = self._see(sums, table)
+        P, R, rho = solve_cca(seen.sums, seen.A, self.regularisation)
+        k = min(self.n_components or len(rho), len(rho), len(seen.A) - 1)
+        self.x_weights_, self.embedding_weights_ = P[:, :k], R[:, :k]
+        self.correlations_ = rho[:k]
+        self._store_seen(X, table, seen)
+        return self
+
+    def _weighted(self) -> tuple[np.ndarray, np.ndarray]:
+        weights = self.correlations_**self.power
+        return self.x_weights_ * weights, self.embedding_weights_ * weights
+
+    def _coef_on_axes(self, A):
+        P, R = self._weighted()
+        return unit_prototypes(A @ R) @ P.T
+
+    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> CCAPupil:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+        pile = self._check_pile(X)
+        return CCAPupil(self, pile, self._table.competition(classes), lam, mu)
+
+
+def solve_cca(
+    sums: Sums, A: np.ndarray, regularisation: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return projections of rows and embeddings, and their correlations."""
+    n = sums.n_rows
+    C_xx = sums.gram / n
+    C_aa = A.T @ (A * sums.counts[:, None]) / n
+    C_xa = sums.class_sums.T @ A / n
+    L_x, L_a = (regular_root(C, regularisation) for C in (C_xx, C_aa))
+    half = linalg.solve_triangular(L_x, C_xa, lower=True)
+    whitened = linalg.solve_triangular(L_a, half.T, lower=True).T
+    U, rho, Vt = linalg.svd(whitened, full_matrices=False)
+    P = linalg.solve_triangular(L_x, U, lower=True, trans="T")
+    R = linalg.solve_triangular(L_a, Vt.T, lower=True, trans="T")
+    return P, R, np.minimum(rho, 1)
+
+
+def regular_root(C: np.ndarray, regularisation: float) -> np.ndarray:
+    """Return L with L Lᵀ = C + regularisation · mean variance · I."""
+    mean = np.trace(C) / len(C)
+    return linalg.cholesky(
+        C + (regularisation * mean or 1.0) * np.eye(len(C)), lower=True
+    )
+
+
+def unit_prototypes(Z: np.ndarray) -> np.ndarray:
+    """Return the rows at unit length; a row of zeros stays."""
+    lengths = linalg.norm(Z, axis=1, keepdims=True)
+    return Z / np.where(lengths > 0, lengths, 1)
+
+
+class CCAPupil(ViewPupil):
+    """CCA in the middle of learning from a pile: P moves, prototypes stay.
+
+        B  (n_rows, p)   self-labelled rows of the pile on the axes
+        Z  (N, k)        unit prototypes of the competing classes
+
+        min_P  lam |B P - Y Z|² + mu |P - P*|²
+
+    The paper's two baselines: rows sit near the prototype of their label, and the
+    projection stays near P*, the one before.
+    """
+
+    def __init__(self, model, pile, competition, lam, mu):
+        super().__init__(model, pile, competition)
+        self.lam, self.mu = lam, mu
+        self.P, R = model._weighted()
+        self.Z = unit_prototypes(self.A @ R)
+
+    def coef(self) -> np.ndarray:
+        """Return one scorer per class on the axes."""
+        return self.Z @ self.P.T
+
+    def refit(self, rows, labels) -> float:
+        """Learn from self-labelled rows; return the objective."""
+        chosen = sum_rows(self.B[rows], labels, len(self.Z))
+        before, target = self.P, chosen.class_sums.T @ self.Z
+        left = self.lam * chosen.gram + self.mu * np.eye(len(before))
+        right = self.lam * target + self.mu * before
+        self.P = P = linalg.solve(left, right, assume_a="pos")
+        near = (
+            np.vdot(chosen.gram @ P, P)
+            - 2 * np.vdot(target, P)
+            + chosen.counts @ np.einsum("ij,ij->i", self.Z, self.Z)
+        )
+        return float(self.lam * near + self.mu * linalg.norm(P - before) ** 2)

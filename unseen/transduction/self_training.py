@@ -1,0 +1,171 @@
+"""Self-training around any zero-shot model that can take part.
+
+    label the pile → keep the best share of each predicted class → refit, anchored
+    to the model before → label again, with a larger share
+
+The strategy is the paper's (its Table V puts it around CCA, ESZSL and JEDM). What a
+refit is, the model knows; the rounds are in rounds.py.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    _fit_context,
+    clone,
+)
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from unseen.transduction.rounds import (
+    PAPER_RATES,
+    ROUNDING,
+    checked_rates,
+    record_answer,
+    self_train,
+)
+
+FITTED = ("classes_", "n_features_in_", "feature_names_in_", "class_embeddings_")
+
+
+class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Let a zero-shot model teach itself on a pile of unlabelled rows.
+
+    Parameters
+    ----------
+    base : zero-shot model
+        Cloned, never changed. Any model takes part that has ``fit``, ``predict``
+        and the two methods of the protocol in the Notes.
+    lam : float, default=1.0
+        Weight of the pull of self-labelled rows to the prototype of their label.
+    mu : float, default=1.0
+        Weight of the pull to the model before.
+    rates : sequence of float in (0, 1], default=(0.4, 0.6, 0.8, 1.0)
+        Share of each predicted class that is kept, one round each.
+    rounding : {'floor', 'nearest', 'at_least_one'}, default='nearest'
+        How a share becomes a number of rows.
+
+    Attributes
+    ----------
+    base_ : estimator
+        The fitted and, after ``adapt``, adapted model.
+    labels_, reliability_, rounds_
+        Left by ``adapt``: the label of every row of the pile after the last round;
+        its rank among the rows of the same label, 1 for the best; and what each
+        round did.
+
+    Notes
+    -----
+    The protocol of a base, in full:
+
+    ``pupil(X, classes=None, *, lam, mu)``
+        returns the model in the middle of learning from the rows ``X``: an object
+        with ``competition.names`` (who competes), ``scores()`` (rows by classes),
+        ``refit(rows, labels)`` (learn from these row numbers under these column
+        numbers, anchored to what it was; returns the objective) and ``answer()``
+        (the scores that final labels follow, mostly ``scores()``).
+    ``take_over(pupil)``
+        makes the model predict as the pupil would.
+
+    The user guide shows a base from outside the package.
+
+    Examples
+    --------
+    >>> from unseen import ESZSL, SelfTraining, load_data
+    >>> data = load_data("digits")
+    >>> model = SelfTraining(ESZSL()).fit(data.X_seen, data.y_seen,
+    ...                                   class_embeddings=data.class_embeddings)
+    >>> print(model.adapt(data.X_unseen).rounds_[0])
+    Kept 213 of 533 rows (rate 0.4); ... labels changed.
+    """
+
+    _adapt_parameters = frozenset({"lam", "mu", "rates", "rounding"})
+    _parameter_constraints: dict = {
+        "base": [HasMethods(["fit", "predict", "pupil", "take_over"])],
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "mu": [Interval(Real, 0, None, closed="neither")],
+        "rates": ["array-like"],
+        "rounding": [StrOptions(set(ROUNDING))],
+    }
+
+    def __init__(self, base, *, lam=1.0, mu=1.0, rates=PAPER_RATES, rounding="nearest"):
+        self.base = base
+        self.lam = lam
+        self.mu = mu
+        self.rates = rates
+        self.rounding = rounding
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, *, class_embeddings=None):
+        """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
+        base = clone(self.base).fit(X, y, class_embeddings=class_embeddings)
+        return self._store(base)
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def adapt(self, X, *, classes=None):
+        """Teach the base on a pile of unlabelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``JEDM.decision_function``.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        rates = checked_rates(self.rates)
+        pupil = self.base_.pupil(X, classes, lam=self.lam, mu=self.mu)
+        rounds = self_train(pupil, rates, how_many=ROUNDING[self.rounding])
+        self.base_.take_over(pupil)
+        return record_answer(self, pupil, rounds)
+
+    def predict(self, X, *, classes=None):
+        """Predict with the base, adapted if it was."""
+        check_is_fitted(self)
+        return self.base_.predict(X, classes=classes)
+
+    @available_if(lambda self: hasattr(self.base, "decision_function"))
+    def decision_function(self, X, *, classes=None):
+        """Score with the base, adapted if it was."""
+        check_is_fitted(self)
+        return self.base_.decision_function(X, classes=classes)
+
+    @property
+    def competing_classes_(self):
+        """Who competes by default."""
+        return self.base_.competing_classes_
+
+    def _store(self, base) -> SelfTraining:
+        self.base_ = base
+        for name in FITTED:
+            if hasattr(base, name):
+                setattr(self, name, getattr(base, name))
+        for stale in ("labels_", "reliability_", "rounds_"):
+            self.__dict__.pop(stale, None)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there is a fitted base."""
+        return hasattr(self, "base_")
+
+    # A base that fits from sums lets the class-wise search share them here too.
+
+    @available_if(lambda self: hasattr(self.base, "_fit_sums"))
+    def _fit_sums(self, sums, table, X) -> SelfTraining:
+        return self._store(clone(self.base)._fit_sums(sums, table, X))
+
+    @available_if(lambda self: hasattr(self.base, "_fit_sums"))
+    def _sums(self, X, codes, n_classes):
+        return self.base._sums(X, codes, n_classes)
+
+    @available_if(lambda self: hasattr(self.base, "_fit_sums"))
+    def _unit_rows(self) -> bool:
+        return self.base._unit_rows()

@@ -3,12 +3,24 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unseen import JEDM, TSTD, PerDomainCenterer, SumsPCA, WithinClassWhitener
+from unseen import (
+    CCA,
+    ESZSL,
+    JEDM,
+    TSTD,
+    PerDomainCenterer,
+    SelfTraining,
+    SumsPCA,
+    WithinClassWhitener,
+)
 
 ESTIMATORS = [
     JEDM(),
     JEDM(variant="paper", n_components=2, tol=1e-3),
     TSTD(),
+    ESZSL(),
+    CCA(),
+    SelfTraining(ESZSL()),
     PerDomainCenterer(),
     SumsPCA(),
     WithinClassWhitener(),

@@ -6,12 +6,14 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from tests.checks import make_data, run_protocol, scrambled
-from unseen import JEDM, TSTD, ClasswiseSearchCV
+from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
 
 MODELS = [
     JEDM(n_components=8),
     JEDM("paper", n_components=8, tol=1e-3, max_iter=1000),
     TSTD(n_components=8, lam=1.0, mu=1.0),
+    ESZSL(),
+    SelfTraining(CCA()),
     ClasswiseSearchCV(TSTD(n_components=8), {"lam": [0.1, 10.0]}, n_folds=3),
 ]
 

@@ -1,0 +1,117 @@
+"""ESZSL: its closed form and its refit against least squares on the objective."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tests.checks import make_data
+from unseen import ESZSL
+from unseen.models.eszsl import solve_eszsl
+from unseen.models.jedm import one_hot_products, signed_products
+from unseen.statistics import sum_rows
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(4), [5, 7, 6, 4])
+    X = rng.normal(size=(22, 5)) + rng.normal(size=(4, 5))[codes]
+    return X - X.mean(axis=0), codes, rng.normal(size=(4, 3))
+
+
+@pytest.mark.parametrize("gamma, lam", [(1e-2, 1.0), (10.0, 1e-3), (3.0, 3.0)])
+@pytest.mark.parametrize("coding", ["one_hot", "signed"])
+def test_the_closed_form_is_the_minimum_of_the_objective(small, gamma, lam, coding):
+    X, codes, A = small
+    Y = np.eye(4)[codes] * (2 if coding == "signed" else 1) - (coding == "signed")
+    p, q = X.shape[1], A.shape[1]
+    terms = [
+        np.kron(X, A),
+        gamma**0.5 * np.kron(np.eye(p), A),
+        lam**0.5 * np.kron(X, np.eye(q)),
+        (gamma * lam) ** 0.5 * np.eye(p * q),
+    ]
+    target = np.zeros(sum(map(len, terms)))
+    target[: Y.size] = Y.ravel()
+    W = np.linalg.lstsq(np.vstack(terms), target, rcond=None)[0].reshape(p, q)
+    made = {"one_hot": one_hot_products, "signed": signed_products}[coding](
+        sum_rows(X, codes, 4)
+    )
+    assert_allclose(solve_eszsl(made, A, gamma, lam, diagonal=False), W, atol=1e-10)
+
+
+def test_dividing_on_all_the_axes_is_solving_on_the_features():
+    data = make_data()
+    train = data.X_seen, data.y_seen
+    solved = ESZSL(0.3, 0.2, n_axes="all")
+    divided = ESZSL(0.3, 0.2, n_axes=16)
+    for model in (solved, divided):
+        model.fit(*train, class_embeddings=data.class_embeddings)
+    assert_allclose(
+        solved.decision_function(data.X, classes="all"),
+        divided.decision_function(data.X, classes="all"),
+        atol=1e-10,
+    )
+
+
+def test_scores_are_those_of_the_samples():
+    data = make_data()
+    gamma, lam = 0.5, 0.7
+    model = ESZSL(gamma, lam, n_axes="all")
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    X = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    units = data.class_embeddings.to_numpy()
+    units = units / np.linalg.norm(units, axis=1, keepdims=True)
+    A_rows = units[data.class_embeddings.index.get_indexer(data.y_seen)]
+    seen = ~data.class_embeddings.index.isin(data.unseen)
+    A = units - A_rows.mean(axis=0)
+    Y = (data.y_seen[:, None] == data.class_embeddings.index[seen].to_numpy()) * 1.0
+    Xc = X - X.mean(axis=0)
+    W = (
+        np.linalg.inv(Xc.T @ Xc + gamma * np.eye(16))
+        @ Xc.T
+        @ Y
+        @ A[seen]
+        @ np.linalg.inv(A[seen].T @ A[seen] + lam * np.eye(7))
+    )
+    new = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    expected = (new - X.mean(axis=0)) @ W @ A[~seen].T
+    assert_allclose(model.decision_function(data.X_unseen), expected, atol=1e-10)
+
+
+def test_both_codings_agree_when_embeddings_sum_to_nothing():
+    data = make_data()
+    rows = np.sort(data.y_seen)
+    # As many rows of each class: then centred embeddings sum to zero over classes.
+    assert len(set(np.unique(rows, return_counts=True)[1])) == 1
+    answers = [
+        ESZSL(label_coding=coding)
+        .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+        .predict(data.X_unseen)
+        for coding in ("one_hot", "signed")
+    ]
+    assert_array_equal(*answers)
+
+
+@pytest.mark.parametrize("lam, mu", [(0.3, 2.0), (5.0, 0.01)])
+def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
+    data = make_data()
+    model = ESZSL()
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
+    before, rows = pupil.W, np.arange(0, 42, 2)
+    labels = np.random.default_rng(0).integers(3, size=len(rows))
+    value = pupil.refit(rows, labels)
+    B, T, Y = pupil.B[rows], pupil.A, np.eye(3)[labels]
+    p, q = before.shape
+    terms = [
+        np.kron(B, T),
+        lam**0.5 * np.kron(B, np.eye(q)),
+        mu**0.5 * np.eye(p * q),
+    ]
+    target = np.concatenate(
+        [Y.ravel(), lam**0.5 * (Y @ T).ravel(), mu**0.5 * before.ravel()]
+    )
+    W, rest, *_ = np.linalg.lstsq(np.vstack(terms), target, rcond=None)
+    assert_allclose(pupil.W, W.reshape(p, q), atol=1e-8)
+    assert_allclose(value, rest[0], rtol=1e-8)

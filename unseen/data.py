@@ -30,6 +30,9 @@ class ZeroShotData:
         once have two-level columns, see :func:`fuse_tables`.
     unseen : array of str
         The classes without labelled rows. Every other class needs at least one row.
+    seen_test : array of bool of shape (n_samples,), optional
+        Rows of seen classes set aside for scoring, as generalized zero-shot learning
+        does. They are in neither ``X_seen`` nor ``X_unseen``.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class ZeroShotData:
     y: np.ndarray
     class_embeddings: pd.DataFrame
     unseen: np.ndarray
+    seen_test: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_table(self.name, self.class_embeddings)
@@ -66,6 +70,9 @@ class ZeroShotData:
         object.__setattr__(self, "unseen", _as_names(self.name, "unseen", self.unseen))
         self._check_unseen()
         self._check_labels()
+        if self.seen_test is not None:
+            object.__setattr__(self, "seen_test", np.asarray(self.seen_test))
+            self._check_seen_test(np.asarray(self.seen_test))
 
     def _check_unseen(self) -> None:
         strangers = self.unseen[~pd.Index(self.unseen).isin(self.classes)]
@@ -94,13 +101,36 @@ class ZeroShotData:
                 f"class_embeddings. Its classes are {_few(self.classes)}."
             )
         # An estimator would take a class without labels for an unseen one.
-        n_rows = np.bincount(self._class_rows, minlength=self.n_classes)
+        n_rows = self._count_rows(np.ones(len(self.y), dtype=bool))
         empty = self.classes[(n_rows == 0) & ~self._is_unseen]
         if len(empty):
             raise ValueError(
                 f"{self.name}: {_few(empty)} has no row in X and is not named in "
                 "unseen. Name it there, or drop it from class_embeddings."
             )
+
+    def _check_seen_test(self, aside: np.ndarray) -> None:
+        if aside.dtype.kind != "b" or aside.shape != self.y.shape:
+            raise ValueError(
+                f"{self.name}: seen_test is {aside.dtype} of shape {aside.shape}. "
+                f"Give True or False for each of the {len(self.y)} rows."
+            )
+        unseen = self.y[aside & self._in_unseen]
+        if len(unseen):
+            raise ValueError(
+                f"{self.name}: seen_test holds rows of {_few(unseen)}, which is "
+                "unseen. Set aside rows of seen classes only."
+            )
+        left = self._count_rows(~aside)
+        empty = self.classes[(left == 0) & ~self._is_unseen]
+        if len(empty):
+            raise ValueError(
+                f"{self.name}: seen_test sets every row of {_few(empty)} aside. "
+                "Leave some to learn from."
+            )
+
+    def _count_rows(self, chosen: np.ndarray) -> np.ndarray:
+        return np.bincount(self._class_rows[chosen], minlength=self.n_classes)
 
     @property
     def classes(self) -> np.ndarray:
@@ -120,12 +150,22 @@ class ZeroShotData:
     @property
     def X_seen(self) -> np.ndarray:  # noqa: N802, the name of the matrix
         """Features of the labelled rows."""
-        return self.X[~self._in_unseen]
+        return self.X[self._in_training]
 
     @property
     def y_seen(self) -> np.ndarray:
         """Class names of the labelled rows."""
-        return self.y[~self._in_unseen]
+        return self.y[self._in_training]
+
+    @property
+    def X_seen_test(self) -> np.ndarray:  # noqa: N802
+        """Features of the rows of seen classes that are set aside for scoring."""
+        return self.X[self._set_aside]
+
+    @property
+    def y_seen_test(self) -> np.ndarray:
+        """Class names of the rows in ``X_seen_test``."""
+        return self.y[self._set_aside]
 
     @property
     def X_unseen(self) -> np.ndarray:  # noqa: N802
@@ -156,7 +196,7 @@ class ZeroShotData:
         Returns
         -------
         ZeroShotData
-            The same rows and classes, split anew.
+            The same rows and classes, split anew; no row is set aside any more.
 
         Examples
         --------
@@ -164,7 +204,7 @@ class ZeroShotData:
         >>> load_data("digits").with_unseen(["3", "4"]).seen.tolist()
         ['0', '1', '2', '5', '6', '7', '8', '9']
         """
-        return replace(self, unseen=np.asarray(names))
+        return replace(self, unseen=np.asarray(names), seen_test=None)
 
     def with_tables(self, names: str | Sequence[str]) -> "ZeroShotData":
         """Keep only some of several fused class tables.
@@ -195,13 +235,15 @@ class ZeroShotData:
 
     def __repr__(self) -> str:
         n_unseen = int(self._in_unseen.sum())
+        n_aside = int(self._set_aside.sum())
+        aside = f" (and {n_aside} rows for scoring)" if n_aside else ""
         n, p = self.X.shape
         dims = f"{self.class_embeddings.shape[1]} dimensions"
         named = f" ({' + '.join(self.tables)})" if self.tables else ""
         return "\n".join(
             [
                 f"ZeroShotData {self.name!r}: {n} rows x {p} features ({self.X.dtype})",
-                _side("seen", self.seen, n - n_unseen),
+                _side("seen", self.seen, n - n_unseen - n_aside) + aside,
                 _side("unseen", self.unseen, n_unseen),
                 f"  class embeddings: {dims}{named}",
             ]
@@ -210,7 +252,19 @@ class ZeroShotData:
     @cached_property
     def _class_rows(self) -> np.ndarray:
         """For every sample the row of its class in the table, -1 if there is none."""
-        return self.class_embeddings.index.get_indexer(pd.Index(self.y))
+        # By the distinct names: an index of all labels would cost more than X's pages.
+        names, place = np.unique(self.y, return_inverse=True)
+        return self.class_embeddings.index.get_indexer(pd.Index(names))[place]
+
+    @cached_property
+    def _in_training(self) -> np.ndarray:
+        return ~self._in_unseen & ~self._set_aside
+
+    @cached_property
+    def _set_aside(self) -> np.ndarray:
+        if self.seen_test is None:
+            return np.zeros(len(self.y), dtype=bool)
+        return np.asarray(self.seen_test)
 
     @cached_property
     def _is_unseen(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from unseen.loading import load_data, load_digits_attributes, reader, registry
+from unseen.loading.parts import Parts
 
 
 def test_a_missing_file_is_named_with_the_bundled_sets(tmp_path):
@@ -13,7 +14,7 @@ def test_a_missing_file_is_named_with_the_bundled_sets(tmp_path):
         load_data(tmp_path / "cub.npz")
 
 
-@pytest.mark.parametrize("content", [b"", b"P", b"a,b\n1,2\n", b"\x93NUMPY"])
+@pytest.mark.parametrize("content", [b"", b"P", b"a line\n", b"\x93NUMPY"])
 def test_unknown_content_is_refused_with_the_kinds(tmp_path, content):
     path = tmp_path / "set.npz"
     path.write_bytes(content)
@@ -26,14 +27,13 @@ def test_a_folder_is_refused_with_the_kinds(tmp_path):
         load_data(tmp_path)
 
 
-def test_a_new_reader_is_one_decorator(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "readers", registry.readers)
+def test_a_new_reader_is_one_decorator(tmp_path):
     path = tmp_path / "set.txt"
     path.write_text("digits, please")
 
     @reader("a polite request", recognises=lambda path: path.suffix == ".txt")
-    def read(path, classes):
-        return load_digits_attributes(classes)
+    def read(path):
+        return Parts.of(load_digits_attributes())
 
     try:
         assert load_data(path, classes="strokes").tables == ("strokes",)

@@ -1,34 +1,79 @@
-"""Load a data set: a file of any known kind, or a bundled set by name."""
+"""Load a data set: a file of any known kind, a frame, or a bundled set by name."""
 
 import os
 from pathlib import Path
+from typing import Any
 
 from unseen.data import ZeroShotData
-from unseen.loading import digits, npz  # noqa: F401, each registers what it reads
+
+# Each registers what it reads, in the order they are asked: the particular first.
+from unseen.loading import (
+    authors,  # noqa: F401
+    awa,  # noqa: F401
+    csv_file,  # noqa: F401
+    cub,  # noqa: F401
+    digits,  # noqa: F401, registers the bundled set
+    folder,  # noqa: F401
+    hdf5,  # noqa: F401
+    npz,  # noqa: F401
+    parquet,  # noqa: F401
+    sun,  # noqa: F401
+    xlsa17,  # noqa: F401
+)
+from unseen.loading.blocks import iter_blocks, sum_seen
 from unseen.loading.digits import load_digits_attributes
+from unseen.loading.frames import read_frame
+from unseen.loading.npy import open_npy
 from unseen.loading.npz import save_data
-from unseen.loading.registry import Classes, bundled, reader, readers
+from unseen.loading.parts import Parts
+from unseen.loading.registry import bundled, find_reader, reader
+from unseen.loading.splits import load_split, standard_splits
+from unseen.loading.tables import read_class_table
+from unseen.loading.word_vectors import embed_names
+from unseen.loading.writing import write_data
 
-__all__ = ["load_data", "load_digits_attributes", "reader", "save_data"]
+__all__ = [
+    "embed_names",
+    "iter_blocks",
+    "load_data",
+    "load_digits_attributes",
+    "load_split",
+    "open_npy",
+    "read_class_table",
+    "read_parts",
+    "reader",
+    "save_data",
+    "standard_splits",
+    "sum_seen",
+    "write_data",
+]
 
 
-def load_data(source: str | os.PathLike[str], classes: Classes = None) -> ZeroShotData:
+def load_data(source: Any, classes: Any = None, *, unseen: Any = None) -> ZeroShotData:
     """Load a zero-shot data set.
 
     Parameters
     ----------
-    source : path or str
-        A file, whose kind is told by its content, or the name of a bundled set:
-        ``"digits"``. For a file of that name, write ``"./digits"``.
-    classes : str or list of str, optional
-        Which class table to take if the set has several. A list fuses them into one
-        table with two-level columns. By default the set's own choice: in a file the
-        first table.
+    source : path, str or DataFrame
+        A file or folder, whose kind is told by its content; the name of a bundled
+        set, ``"digits"`` (for a file of that name, write ``"./digits"``); or a pandas
+        or polars frame with one row per sample.
+    classes : str, path, DataFrame, or list or mapping of these, optional
+        Which class table to take: the name of one in the set, or a table from
+        elsewhere, as a frame indexed by class name, as a file (CSV, parquet, ``.npy``),
+        or as a file of word vectors in which the class names are looked up. A list or
+        mapping fuses several into one table with two-level columns. By default the
+        set's own choice: in a file the first table.
+    unseen : list of str, str or path, optional
+        Who is unseen instead of those the set names: class names, a standard split
+        such as ``"sun-707"`` (see :func:`load_split`), or a text file with a name per
+        line. Without any word on it, the classes that have no rows.
 
     Returns
     -------
     ZeroShotData
-        Features in float32 or float64, labels by class name, and the split.
+        Features in float32 or float64, memory-mapped where the file allows it; labels
+        by class name; and the split.
 
     Examples
     --------
@@ -39,18 +84,50 @@ def load_data(source: str | os.PathLike[str], classes: Classes = None) -> ZeroSh
       3 unseen classes, 533 rows: 2, 5, 8
       class embeddings: 14 dimensions (segments + strokes)
     """
+    if isinstance(source, str) and source in bundled and not _from_elsewhere(classes):
+        data = bundled[source](classes)
+        return data if unseen is None else data.with_unseen(unseen)
+    return read_parts(source).build(classes, unseen)
+
+
+def read_parts(source: Any) -> Parts:
+    """Read what a file holds without judging it.
+
+    Parameters
+    ----------
+    source : path, str or DataFrame
+        As for :func:`load_data`.
+
+    Returns
+    -------
+    Parts
+        Features, labels, class tables and split as they were found.
+
+    Examples
+    --------
+    >>> from unseen.loading import read_parts
+    >>> list(read_parts("digits").tables)
+    ['segments', 'strokes']
+    """
     if isinstance(source, str) and source in bundled:
-        return bundled[source](classes)
-    path = Path(source)
-    if not path.exists():
-        raise FileNotFoundError(
-            f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
-            f"set: {', '.join(bundled)}."
-        )
-    for known in readers:
-        if known.recognises(path):
-            return known.read(path, classes)
-    raise ValueError(
-        f"{str(path)!r} is none of the kinds that can be read: "
-        f"{'; '.join(known.kind for known in readers)}."
+        return Parts.of(bundled[source](None))
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return find_reader(path).read(path)
+    if hasattr(source, "columns"):
+        return read_frame(source)
+    raise TypeError(
+        f"source is a {type(source).__name__}. Give a path, the name of a bundled set, "
+        "or a pandas or polars frame."
     )
+
+
+def _from_elsewhere(classes: Any) -> bool:
+    named = [classes] if isinstance(classes, str) else classes
+    if named is None:
+        return False
+    return not (isinstance(named, list | tuple) and all(_is_word(n) for n in named))
+
+
+def _is_word(name: Any) -> bool:
+    return isinstance(name, str) and not Path(name).exists()

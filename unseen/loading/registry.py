@@ -7,10 +7,12 @@ import the module in ``unseen/loading/__init__.py``.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unseen.data import ZeroShotData
+from unseen.loading.parts import Parts
 
-__all__ = ["Classes", "Reader", "bundled", "reader", "readers"]
+__all__ = ["Classes", "Reader", "bundled", "find_reader", "reader", "readers"]
 
 Classes = str | Sequence[str] | None
 """Which class tables to take: one by name, several to fuse, or the default."""
@@ -22,15 +24,15 @@ class Reader:
 
     kind: str
     recognises: Callable[[Path], bool]
-    read: Callable[[Path, Classes], ZeroShotData]
+    read: Callable[[Path], Parts]
 
 
 readers: list[Reader] = []
-bundled: dict[str, Callable[[Classes], ZeroShotData]] = {}
+bundled: dict[str, Callable[[Any], ZeroShotData]] = {}
 
 
 def reader(kind: str, recognises: Callable[[Path], bool]) -> Callable:
-    """Register the decorated ``read(path, classes)`` for files that are recognised.
+    """Register the decorated ``read(path)`` for files that are recognised.
 
     Parameters
     ----------
@@ -43,14 +45,42 @@ def reader(kind: str, recognises: Callable[[Path], bool]) -> Callable:
     --------
     >>> from unseen.loading.registry import reader, readers
     >>> @reader("always empty", recognises=lambda path: False)
-    ... def read(path, classes):
+    ... def read(path):
     ...     raise NotImplementedError
     >>> readers.pop().kind
     'always empty'
     """
 
-    def register(read: Callable[[Path, Classes], ZeroShotData]) -> Callable:
+    def register(read: Callable[[Path], Parts]) -> Callable:
         readers.append(Reader(kind, recognises, read))
         return read
 
     return register
+
+
+def find_reader(path: Path) -> Reader:
+    """Return the reader that recognises a file or folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading import load_data, save_data
+    >>> from unseen.loading.registry import find_reader
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_data(load_data("digits"), Path(folder) / "mine.npz")
+    ...     find_reader(path).kind
+    'data set saved by unseen (.npz)'
+    """
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
+            f"set: {', '.join(bundled)}."
+        )
+    for known in readers:
+        if known.recognises(path):
+            return known
+    raise ValueError(
+        f"{str(path)!r} is none of the kinds that can be read: "
+        f"{'; '.join(known.kind for known in readers)}."
+    )

@@ -1,0 +1,168 @@
+"""CSV files: one row per sample, as :mod:`unseen.loading.frames` says.
+
+A class table beside it, ``birds.classes.csv`` for ``birds.csv``, is taken along.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from unseen.loading.frames import read_frame
+from unseen.loading.parts import Parts, damaged_file
+from unseen.loading.registry import reader
+from unseen.loading.tables import frame_to_table
+
+__all__ = ["is_csv", "read_csv", "read_csv_frame"]
+
+SEPARATORS = ",;\t"
+# pandas 3 reads numbers exactly and deprecates saying so.
+EXACT: dict[str, Any] = (
+    {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+)
+
+
+def is_csv(path: Path) -> bool:
+    """Tell text whose first lines have at least two fields."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        start = file.read(4096)
+    try:
+        # The last bytes may be half a letter.
+        text = start.decode("utf-8-sig", "strict" if len(start) < 4096 else "ignore")
+    except UnicodeDecodeError:
+        return False
+    lines = text.split("\n")
+    # A line may be longer than this look at it.
+    if len(lines) == 1:
+        return len(start) == 4096 and _has_fields(lines[0])
+    return _has_fields(lines[0]) and _has_fields(lines[1])
+
+
+@reader("CSV with a column of labels", recognises=is_csv)
+def read_csv(path: Path) -> Parts:
+    r"""Read a CSV file of samples, with ``<stem>.classes.csv`` if it is there.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its stem names the set. Fields are separated by comma, semicolon
+        or tab.
+
+    Returns
+    -------
+    Parts
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.csv_file import read_csv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "zoo.csv"
+    ...     _ = path.write_text("label,a,b\nzebra,1,2\nokapi,3,4.5\n")
+    ...     table = path.with_name("zoo.classes.csv")
+    ...     _ = table.write_text(
+    ...         "class,split,stripes\nzebra,seen,1\nokapi,unseen,0.5\n")
+    ...     read_csv(path).build()
+    ZeroShotData 'zoo': 2 rows x 2 features (float64)
+      1 seen class, 1 row: zebra
+      1 unseen class, 1 row: okapi
+      class embeddings: 1 dimensions
+    """
+    with damaged_file(path):
+        parts = read_frame(read_csv_frame(path), path.stem, str(path))
+    return with_table_beside(parts, path, ".classes.csv")
+
+
+def with_table_beside(parts: Parts, path: Path, suffix: str) -> Parts:
+    """Add the class table of ``<stem>.classes.<kind>``, if there is one."""
+    from unseen.loading.parquet import is_parquet, read_parquet_frame
+
+    beside = path.with_name(path.stem + suffix)
+    if not beside.is_file() or beside == path:
+        return parts
+    read = read_parquet_frame if is_parquet(beside) else read_csv_frame
+    with damaged_file(beside):
+        table, unseen = frame_to_table(read(beside), beside)
+    if table.shape[1] == 0:
+        raise ValueError(
+            f"{beside}: has no dimension. Give at least one number a class."
+        )
+    parts.tables[""] = table
+    parts.class_names = table.index.to_numpy().astype(str)
+    if unseen is not None:
+        parts.unseen = unseen
+    parts.origin["classes"] = str(beside)
+    return parts
+
+
+def read_csv_frame(path: Path) -> pd.DataFrame:
+    r"""Read a CSV file whole, its separator told by its first line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.csv_file import read_csv_frame
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "zoo.csv"
+    ...     _ = path.write_text("label;a\nzebra;1\n")
+    ...     read_csv_frame(path)
+       label  a
+    0  zebra  1
+    """
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header = file.readline()
+        separator = max(SEPARATORS, key=header.count)
+        file.seek(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                file,
+                sep=separator,
+                **EXACT,
+                keep_default_na=False,
+                na_values=[""],
+                index_col=False,
+            )
+    heads = header.strip().split(separator)
+    doubled = [head for head in heads if heads.count(head) > 1]
+    if doubled:
+        raise ValueError(
+            f"{path}: names column {doubled[0]!r} twice. Give each its own name."
+        )
+    for column in frame:
+        if frame[column].dtype.kind not in "fiub":
+            frame[column] = _numbers_if_all(frame[column])
+    return frame
+
+
+def _numbers_if_all(column: pd.Series) -> pd.Series:
+    """Read 'nan' and 'inf' as numbers where everything else is one too."""
+    words = column.dropna().astype(str).str.strip().str.lower()
+    odd = words[pd.to_numeric(words, errors="coerce").isna()]
+    if len(odd) and odd.isin({"nan", "na", "null", "inf", "-inf", "+inf"}).all():
+        if len(odd) < len(words):
+            return pd.to_numeric(
+                column.astype(object).replace(["NA", "NULL", "null"], "nan"),
+                errors="coerce",
+            )
+    return column
+
+
+def _has_fields(line: str) -> bool:
+    plain = line.strip().replace("\t", " ")
+    return plain.isprintable() and any(sign in line for sign in SEPARATORS)
+
+
+def to_csv_text(frame: pd.DataFrame) -> bytes:
+    """Return a frame as CSV; numbers read back as they were."""
+    text = io.StringIO()
+    frame.to_csv(text, index=False, lineterminator="\n")
+    return text.getvalue().encode()

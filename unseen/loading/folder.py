@@ -1,0 +1,165 @@
+"""A folder of plain files, the simplest way to bring data along.
+
+features.npy    (n_samples, n_features), opened as a memory map
+labels.csv      a class name per row; a second column ``split`` may say ``test``
+for rows of seen classes that are set aside for scoring
+classes.csv     one row per class: its name, ``split`` (seen or unseen), and its
+numbers
+classes/*.csv   further class tables, each with a name per row; optional
+about.json      name of the set, order and precision of its tables; optional
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from array import array
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from unseen.loading.csv_file import read_csv_frame
+from unseen.loading.npy import open_npy
+from unseen.loading.parts import Parts, damaged_file
+from unseen.loading.registry import reader
+from unseen.loading.tables import frame_to_table
+
+__all__ = ["read_folder"]
+
+HEADERS = ("label", "labels", "class", "class_name", "name", "y")
+
+
+def is_folder(path: Path) -> bool:
+    """Tell a folder with features.npy, labels.csv and classes.csv."""
+    return all((path / name).is_file() for name in ("features.npy", "labels.csv"))
+
+
+@reader("folder with features.npy, labels.csv, classes.csv", recognises=is_folder)
+def read_folder(path: Path) -> Parts:
+    r"""Read a folder of plain files, see the head of :mod:`unseen.loading.folder`.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; its name names the set.
+
+    Returns
+    -------
+    Parts
+        ``X`` is a memory map.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.folder import read_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     zoo = Path(folder)
+    ...     np.save(zoo / "features.npy", np.eye(2, dtype=np.float32))
+    ...     _ = (zoo / "labels.csv").write_text("label\nzebra\nokapi\n")
+    ...     _ = (zoo / "classes.csv").write_text(
+    ...         "class,split,stripes\nzebra,seen,1\nokapi,unseen,0.5\n")
+    ...     data = read_folder(zoo).build()
+    >>> type(data.X).__name__, data.unseen.tolist()
+    ('memmap', ['okapi'])
+    """
+    X = open_npy(path / "features.npy")
+    with damaged_file(path / "labels.csv"):
+        y, splits = read_labels(path / "labels.csv")
+    about = _about(path / "about.json")
+    parts = Parts(
+        name=about.get("name", path.resolve().name),
+        where=str(path),
+        X=X,
+        y=y,
+        class_names=np.unique(y),
+        seen_test=None if splits is None else splits == "test",
+        fused=bool(about.get("fused", False)),
+        origin={
+            "X": "features.npy",
+            "y": "labels.csv",
+            "unseen": "classes.csv",
+            "classes": "classes.csv",
+        },
+    )
+    if parts.seen_test is not None and not parts.seen_test.any():
+        parts.seen_test = None
+    _add_tables(parts, path, about.get("tables", {}))
+    return parts
+
+
+def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return (labels, splits or None) of a file with one row per sample.
+
+    Names are kept once each: a million rows cost a million small numbers.
+    """
+    codes: list[array] = [array("i"), array("i")]
+    known: list[dict[str, int]] = [{}, {}]
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file, strict=True)
+        width = 1
+        for number, row in enumerate(rows):
+            if number == 0:
+                width = len(row)
+                if width not in (1, 2):
+                    raise ValueError(
+                        f"{path}: has {width} columns. Give labels, at most a split."
+                    )
+                if row[0].strip().lower() in HEADERS:
+                    continue
+            if len(row) != width or not row[0]:
+                raise ValueError(
+                    f"{path}: line {rows.line_num} is {','.join(row)[:50]!r}. "
+                    "Give one class name per row."
+                )
+            for column, value in enumerate(row):
+                seen = known[column]
+                codes[column].append(seen.setdefault(value, len(seen)))
+    y, split = (
+        np.array(list(names), dtype=str)[np.frombuffer(rows, dtype=np.intc)]
+        if names
+        else np.array([], dtype=str)
+        for names, rows in zip(known, codes, strict=True)
+    )
+    return y, split if width == 2 else None
+
+
+def _about(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    with damaged_file(path):
+        about = json.loads(path.read_text("utf-8"))
+        kinds = {"name": str, "fused": bool, "tables": dict}
+        for key, kind in kinds.items():
+            if not isinstance(about, dict) or not isinstance(
+                about.get(key, kind()), kind
+            ):
+                raise ValueError(
+                    f"{path}: {key!r} is no {kind.__name__}. Save the set again."
+                )
+        return about
+
+
+def _add_tables(parts: Parts, path: Path, dtypes: dict[str, Any]) -> None:
+    found = {}
+    main = path / "classes.csv"
+    if main.is_file():
+        with damaged_file(main):
+            table, parts.unseen = frame_to_table(read_csv_frame(main), main)
+        parts.class_names = table.index.to_numpy().astype(str)
+        if table.shape[1]:
+            found[""] = table
+    for file in sorted((path / "classes").glob("*.csv")):
+        with damaged_file(file):
+            found[unquote(file.stem)] = frame_to_table(read_csv_frame(file), file)[0]
+    order = [name for name in dtypes if name in found]
+    for name in [*order, *(name for name in found if name not in order)]:
+        table, dtype = found[name], dtypes.get(name)
+        if dtype in ("float32", "float64"):
+            table = table.astype(dtype)
+        numbers = [str(i) for i in range(table.shape[1])]
+        if table.columns.tolist() == numbers:
+            table = table.set_axis(range(table.shape[1]), axis=1)
+        parts.tables[name] = table

@@ -1,0 +1,160 @@
+"""MATLAB files: version 5 by SciPy, version 7.3 (which is HDF5) by h5py.
+
+Both give arrays as MATLAB shows them, cells of text as arrays of ``str``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.loading.hdf5 import is_hdf5, map_dataset, open_hdf5, read_dataset
+from unseen.loading.parts import damaged_file, listed
+
+__all__ = ["MatFile", "is_mat", "mat_keys"]
+
+
+def is_mat(path: Path) -> bool:
+    """Tell a MATLAB file of version 5 or 7.3 by its header."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        start = file.read(128)
+    return start.startswith(b"MATLAB ") or (
+        path.suffix.lower() == ".mat" and (is_hdf5(path) or start[126:] in ENDIANS)
+    )
+
+
+ENDIANS = (b"IM", b"MI")
+
+
+def mat_keys(path: Path) -> frozenset[str]:
+    """Return the names of the variables, none for what is no MATLAB file."""
+    if not is_mat(path):
+        return frozenset()
+    try:
+        return frozenset(MatFile(path).keys)
+    except ImportError:
+        raise
+    except Exception:  # damaged: whoever reads it will say so
+        return frozenset()
+
+
+class MatFile:
+    """The variables of a MATLAB file, each read when it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.io, tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.matlab import MatFile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "zoo.mat"
+    ...     names = np.array(["zebra", "okapi"], dtype=object)
+    ...     scipy.io.savemat(path, {"names": names[:, None], "a": np.eye(2)})
+    ...     MatFile(path).texts("names").tolist()
+    ['zebra', 'okapi']
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.in_hdf5 = is_hdf5(path)
+        with damaged_file(path), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.in_hdf5:
+                with open_hdf5(path) as file:
+                    self.keys = [key for key in file if not key.startswith("#")]
+            else:
+                from scipy.io import whosmat
+
+                with open(path, "rb") as stream:
+                    self.keys = [name for name, _, _ in whosmat(stream)]
+
+    def numbers(self, key: str) -> np.ndarray:
+        """Return a matrix of real numbers, (rows, columns) as MATLAB has it.
+
+        It is in MATLAB's order of memory: the transpose is in C's.
+        """
+        values = self._read(key)
+        if values.ndim != 2 or values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{self.path}: {key!r} is {values.dtype} of shape {values.shape}. "
+                "Give a matrix of real numbers."
+            )
+        return values
+
+    def rows(self, key: str) -> np.ndarray:
+        """Return a vector of whole numbers, counted from 1 in the file, from 0 here."""
+        values = self.numbers(key).ravel(order="F")
+        if not np.isfinite(values).all() or (values != np.floor(values)).any():
+            raise ValueError(f"{self.path}: {key!r} holds more than whole numbers.")
+        if np.abs(values.astype(np.float64)).max(initial=0) > 2**53:
+            raise ValueError(f"{self.path}: {key!r} holds numbers beyond any row.")
+        return values.astype(np.int64) - 1
+
+    def texts(self, key: str) -> np.ndarray:
+        """Return a cell array of text as one dimension of ``str``."""
+        values = self._read(key, text=True)
+        if values.dtype.kind == "U":  # a matrix of letters
+            return np.array(
+                [str(v).strip() for v in values.ravel(order="F")], dtype=str
+            )
+        return np.array(
+            [self._text(v, key) for v in values.ravel(order="F")], dtype=str
+        )
+
+    def _text(self, cell: Any, key: str) -> str:
+        while isinstance(cell, np.ndarray) and cell.size == 1:
+            cell = cell.ravel()[0]
+        if not isinstance(cell, str):
+            raise ValueError(f"{self.path}: {key!r} holds more than text.")
+        return str(cell).strip()
+
+    def _read(self, key: str, text: bool = False) -> np.ndarray:
+        if key not in self.keys:
+            raise ValueError(
+                f"{self.path}: there is no variable {key!r} among {listed(self.keys)}."
+            )
+        with damaged_file(self.path, f"variable {key!r}"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.in_hdf5:
+                with open_hdf5(self.path) as file:
+                    return self._from_hdf5(file, key, text)
+            from scipy.io import loadmat
+
+            with open(self.path, "rb") as stream:
+                found = loadmat(stream, variable_names=[key])
+            if not isinstance(found.get(key), np.ndarray):
+                raise ValueError(f"{self.path}: {key!r} is no matrix.")
+            return found[key]
+
+    def _from_hdf5(self, file: Any, key: str, text: bool) -> np.ndarray:
+        dataset = file[key]
+        if not hasattr(dataset, "dtype"):
+            raise ValueError(f"{self.path}: {key!r} is a struct. Save a matrix.")
+        if not text:
+            return map_dataset(dataset, self.path, key).T
+        if dataset.dtype.kind in "iu":  # one text: letters by number
+            return np.array([_letters(dataset[()])], dtype=str)
+        if dataset.dtype.kind != "O" or dataset.size > 10**7:
+            raise ValueError(f"{self.path}: {key!r} is no cell array of text.")
+        cells = np.empty(dataset.size, dtype=object)
+        for place, reference in enumerate(dataset[()].ravel()):
+            cell = file[reference] if reference else None
+            if cell is None or not hasattr(cell, "dtype"):
+                raise ValueError(f"{self.path}: {key!r} holds more than text.")
+            cells[place] = _letters(read_dataset(cell, self.path, key))
+        return cells
+
+
+def _letters(codes: np.ndarray) -> str:
+    if codes.dtype.kind not in "iu" or codes.size > 10**5:
+        raise ValueError("a cell holds more than text")
+    return codes.astype("<u2").ravel().tobytes().decode("utf-16-le")

@@ -1,0 +1,242 @@
+"""What a reader finds in a file, before anyone has judged it.
+
+A reader says what is there and where; :meth:`Parts.build` makes a
+:class:`~unseen.data.ZeroShotData` of it and stops at the first thing that does
+not fit, :func:`unseen.loading.checks.find_faults` goes on and names them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unseen.data import ZeroShotData, one_table
+
+__all__ = ["Parts", "as_float", "as_names", "damaged_file", "listed", "needs_extra"]
+
+
+@dataclass(eq=False)
+class Parts:
+    """The parts of a data set as a file holds them, neither checked nor chosen.
+
+    Parameters
+    ----------
+    name : str
+        What the set is called.
+    where : str
+        The file or folder, for messages.
+    X : ndarray of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+        Class names, or row numbers of ``class_names`` counted from 0.
+    class_names : ndarray of str
+    tables : dict of str to DataFrame
+        Class tables by name; their rows follow ``class_names``. May be empty.
+    unseen, seen : ndarray or None
+        Names or row numbers of the classes on each side; None if nothing is said.
+    seen_test : ndarray of bool or None
+        Rows of seen classes that are set aside for scoring.
+    fused : bool
+        Whether all tables together are the default, not the first alone.
+    first : int
+        The number of the first class in the file: 1 in MATLAB's files.
+    origin : dict
+        What ``X``, ``y``, ``classes`` and ``unseen`` are called in the file.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from unseen.loading.parts import Parts
+    >>> names = np.array(["zebra", "okapi"])
+    >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=names)
+    >>> Parts("zoo", "zoo.npz", np.eye(2), np.array([0, 1]), names, {"looks": looks},
+    ...       unseen=np.array([1])).build()
+    ZeroShotData 'zoo': 2 rows x 2 features (float64)
+      1 seen class, 1 row: zebra
+      1 unseen class, 1 row: okapi
+      class embeddings: 1 dimensions (looks)
+    """
+
+    name: str
+    where: str
+    X: np.ndarray
+    y: np.ndarray
+    class_names: np.ndarray
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    unseen: np.ndarray | None = None
+    seen: np.ndarray | None = None
+    seen_test: np.ndarray | None = None
+    fused: bool = False
+    first: int = 0
+    origin: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: ZeroShotData) -> Parts:
+        """Take a finished data set apart."""
+        names = data.tables or ("",)
+        return cls(
+            name=data.name,
+            where=data.name,
+            X=data.X,
+            y=data.y,
+            class_names=data.classes,
+            tables={name: one_table(data.class_embeddings, name) for name in names},
+            unseen=data.unseen,
+            seen_test=data.seen_test,
+            fused=data.class_embeddings.columns.nlevels == 2,
+        )
+
+    def called(self, part: str) -> str:
+        """Return what a part is called in the file."""
+        return self.origin.get(part, part)
+
+    def build(self, classes: Any = None, unseen: Any = None) -> ZeroShotData:
+        """Make the data set, or say what does not fit.
+
+        Parameters
+        ----------
+        classes : see :func:`unseen.load_data`
+        unseen : see :func:`unseen.load_data`
+
+        Returns
+        -------
+        ZeroShotData
+        """
+        from unseen.loading.splits import choose_unseen
+        from unseen.loading.tables import choose_table
+
+        y = self.named("y", self.y)
+        table = choose_table(self, classes)
+        names = choose_unseen(self, unseen, table, y)
+        return ZeroShotData(
+            name=self.name,
+            X=as_float(self.X, f"{self.where}: {self.called('X')}"),
+            y=y,
+            class_embeddings=table,
+            unseen=names,
+            seen_test=None if unseen is not None else self.seen_test,
+        )
+
+    def named(self, part: str, labels: np.ndarray) -> np.ndarray:
+        """Return class names for names or row numbers, or say which is neither."""
+        labels = np.asarray(labels)
+        if labels.ndim != 1:
+            raise ValueError(
+                f"{self.where}: {self.called(part)} is {labels.dtype} of shape "
+                f"{labels.shape}. Give one dimension: a class name or number each."
+            )
+        if labels.dtype.kind not in "iu":
+            return labels
+        outside = np.flatnonzero((labels < 0) | (labels >= len(self.class_names)))
+        if len(outside):
+            row, last = outside[0], len(self.class_names) - 1 + self.first
+            raise ValueError(
+                f"{self.where}: {self.called(part)} holds {labels[row] + self.first} "
+                f"(row {row}), but there are {len(self.class_names)} classes. Count "
+                f"classes from {self.first} to {last}."
+            )
+        return self.class_names[labels]
+
+
+@contextmanager
+def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
+    """Turn whatever a parser makes of damaged bytes into one clear ``ValueError``.
+
+    Examples
+    --------
+    >>> from unseen.loading.parts import damaged_file
+    >>> with damaged_file("birds.h5"):
+    ...     raise KeyError("bad symbol table")
+    Traceback (most recent call last):
+    ...
+    ValueError: birds.h5: the file is damaged (KeyError: 'bad symbol table'). Fetch or
+    save the file again.
+    """
+    try:
+        yield
+    except (FileNotFoundError, PermissionError, ImportError):
+        raise
+    except Exception as error:  # damaged bytes raise anything
+        if isinstance(error, ValueError) and str(error).startswith(str(path)):
+            raise
+        reason = " ".join(str(error).split())[:300]
+        raise ValueError(
+            f"{path}: {what} is damaged ({type(error).__name__}: {reason}). "
+            "Fetch or save the file again."
+        ) from error
+
+
+def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
+    """Return features in float32 or float64; a map in native order stays a map.
+
+    Half precision becomes float32, whole numbers float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.loading.parts import as_float
+    >>> as_float(np.ones((2, 2), dtype=np.float16)).dtype
+    dtype('float32')
+    """
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{where} is {values.dtype}. Give real numbers.")
+    if values.dtype.kind != "f":
+        return values.astype(np.float64)
+    wide = values.dtype.itemsize > 4
+    dtype = np.dtype(np.float64 if wide else np.float32)
+    return values if values.dtype == dtype else values.astype(dtype)
+
+
+def as_names(values: Any, where: str) -> np.ndarray:
+    """Return one dimension of text; bytes are read as UTF-8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.loading.parts import as_names
+    >>> as_names(np.array([b"okapi", b"zebra"]), "zoo.h5: 'class_names'").tolist()
+    ['okapi', 'zebra']
+    """
+    names = np.asarray(values)
+    if names.dtype.kind in "SO":
+        decoded = [n.decode() if isinstance(n, bytes) else n for n in names.tolist()]
+        if names.ndim == 1 and all(isinstance(name, str) for name in decoded):
+            names = np.array(decoded, dtype=str)
+    if names.dtype.kind != "U" or names.ndim != 1 or names.size == 0:
+        raise ValueError(
+            f"{where} is {names.dtype} of shape {names.shape}. "
+            "Give one dimension of text, one name per class."
+        )
+    return names
+
+
+def listed(keys: Any, most: int = 12) -> str:
+    """Name a few of many.
+
+    Examples
+    --------
+    >>> from unseen.loading.parts import listed
+    >>> listed("abcd", most=2)
+    'a, b, ...'
+    """
+    keys = [str(key) for key in keys]
+    return ", ".join(keys[:most]) + (", ..." if len(keys) > most else "")
+
+
+def needs_extra(package: str, extra: str, what: str) -> ImportError:
+    """Return the error that says which extra to install.
+
+    Examples
+    --------
+    >>> from unseen.loading.parts import needs_extra
+    >>> needs_extra("h5py", "files", "birds.h5")
+    ImportError("birds.h5 needs h5py. Install it with: pip install 'unseen[files]'")
+    """
+    return ImportError(
+        f"{what} needs {package}. Install it with: pip install 'unseen[{extra}]'"
+    )

@@ -1,0 +1,224 @@
+"""Class tables, from the set itself or from anywhere else.
+
+``classes=`` of :func:`unseen.load_data` may name tables of the set, point to
+files, or be frames; :func:`choose_table` makes one table of whatever it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from unseen.data import fuse_tables, pick_tables
+from unseen.loading.parts import damaged_file, listed
+
+if TYPE_CHECKING:
+    from unseen.loading.parts import Parts
+
+__all__ = ["choose_table", "read_class_table"]
+
+NAME_COLUMNS = ("class", "name", "class_name", "label")
+SPLIT_COLUMNS = ("split", "unseen")
+
+
+def choose_table(parts: Parts, classes: Any) -> pd.DataFrame:
+    """Return the class table that was asked for, several of them fused.
+
+    Parameters
+    ----------
+    parts : Parts
+    classes : None, str, path, DataFrame, list or mapping of these
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from unseen.loading.parts import Parts
+    >>> from unseen.loading.tables import choose_table
+    >>> names = np.array(["zebra", "okapi"])
+    >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=names)
+    >>> parts = Parts("zoo", "zoo.csv", np.eye(2), names, names, {"looks": looks})
+    >>> choose_table(parts, {"own": looks * 2, "looks": "looks"}).columns.tolist()
+    [('own', 'stripes'), ('looks', 'stripes')]
+    """
+    if classes is None:
+        return _default(parts)
+    if isinstance(classes, Mapping):
+        found = {str(key): _one(parts, str(key), t) for key, t in classes.items()}
+        return fuse_tables({key: _plain(table) for key, table in found.items()})
+    if isinstance(classes, list | tuple):
+        if all(isinstance(item, str) and item in parts.tables for item in classes):
+            return pick_tables(parts.where, parts.tables, list(classes))
+        found = {_name(item): _one(parts, _name(item), item) for item in classes}
+        return fuse_tables({key: _plain(table) for key, table in found.items()})
+    if isinstance(classes, str) and classes in parts.tables:
+        return pick_tables(parts.where, parts.tables, classes)
+    return _one(parts, _name(classes), classes)
+
+
+def read_class_table(
+    path: str | os.PathLike[str], class_names: np.ndarray | None = None
+) -> pd.DataFrame:
+    r"""Read one class table from a file of its own.
+
+    Parameters
+    ----------
+    path : path
+        CSV or parquet with one row per class and its name in a column ``class``,
+        ``name``, ``class_name`` or ``label``, or in the first column; columns
+        ``split`` and ``unseen`` are no dimensions. Or ``.npy`` with rows in the order
+        of ``class_names``. Or a file of word vectors, in which the names are looked up.
+    class_names : ndarray of str, optional
+        The classes of the set.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by class name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.tables import read_class_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "looks.csv"
+    ...     _ = path.write_text("class,stripes,hooves\nzebra,1,1\nseal,0,0\n")
+    ...     read_class_table(path)
+           stripes  hooves
+    zebra        1       1
+    seal         0       0
+    """
+    from unseen.loading.csv_file import is_csv, read_csv_frame
+    from unseen.loading.npy import is_npy, open_npy
+    from unseen.loading.parquet import is_parquet, read_parquet_frame
+    from unseen.loading.word_vectors import embed_names, is_word_vectors
+
+    path = Path(path)
+    if is_parquet(path):
+        return frame_to_table(read_parquet_frame(path), path)[0]
+    if is_npy(path):
+        values = np.array(open_npy(path))
+        if class_names is None or len(values) != len(class_names):
+            n = "unknown" if class_names is None else len(class_names)
+            raise ValueError(
+                f"{path}: has {len(values)} rows, but the number of classes is {n}. "
+                "Give one row per class."
+            )
+        return pd.DataFrame(values, index=pd.Index(class_names))
+    if is_word_vectors(path) and class_names is not None:
+        found = embed_names(class_names, path)
+        absent = [n for n in class_names.tolist() if n not in found.table.index]
+        if absent:
+            raise ValueError(
+                f"{path}: knows no word of {listed(absent, 5)}. Give other vectors, or "
+                "build the table with embed_names and mend it."
+            )
+        return found.table
+    if is_csv(path):
+        return frame_to_table(read_csv_frame(path), path)[0]
+    raise ValueError(
+        f"{path}: is no class table. Give CSV, parquet, .npy or word vectors."
+    )
+
+
+def frame_to_table(
+    frame: pd.DataFrame, where: str | Path
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return (table, who is unseen or None) of a frame with one row per class."""
+    frame = frame.rename(columns=str)
+    if isinstance(frame.index, pd.RangeIndex):
+        by_name = [c for c in frame.columns if c.lower() in NAME_COLUMNS]
+        key = (
+            by_name[0] if by_name else (frame.columns[0] if len(frame.columns) else "")
+        )
+        if not key:
+            raise ValueError(f"{where}: has no columns. Name the classes in the first.")
+        frame = frame.set_index(key)
+    names = pd.Index([str(name) for name in frame.index], dtype=object)
+    frame = frame.set_axis(names, axis=0).rename_axis(None)
+    unseen = _unseen_column(frame, where)
+    dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLIT_COLUMNS])
+    odd = [c for c in dims if dims[c].dtype.kind not in "fiub"]
+    if odd:
+        raise ValueError(
+            f"{where}: column {odd[0]!r} holds more than numbers. "
+            "Give numbers, or name the column 'class' if it holds the names."
+        )
+    return dims.rename_axis(columns=None), unseen
+
+
+def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
+    columns = [c for c in frame if str(c).lower() in SPLIT_COLUMNS]
+    if not columns:
+        return None
+    words = frame[columns[0]].map(lambda value: str(value).strip().lower())
+    yes, no = {"unseen", "true", "1", "1.0", "test"}, {"seen", "false", "0", "0.0"}
+    odd = words[~words.isin(yes | no | {"train"})]
+    if len(odd):
+        raise ValueError(
+            f"{where}: column {columns[0]!r} says {odd.iloc[0]!r} for class "
+            f"{odd.index[0]!r}. Say 'seen' or 'unseen'."
+        )
+    return np.array(frame.index[words.isin(yes)], dtype=str)
+
+
+def _default(parts: Parts) -> pd.DataFrame:
+    if not parts.tables:
+        raise ValueError(
+            f"{parts.where}: there is no class table. Give one with classes=: a file, "
+            "a frame, or word vectors to look the class names up in."
+        )
+    if parts.fused:
+        return pick_tables(parts.where, parts.tables, list(parts.tables))
+    table = pick_tables(parts.where, parts.tables, None)
+    return table.rename_axis(columns=None) if list(parts.tables) == [""] else table
+
+
+def _one(parts: Parts, name: str, source: Any) -> pd.DataFrame:
+    if isinstance(source, str) and source in parts.tables:
+        return pick_tables(parts.where, parts.tables, source)
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.exists():
+            known = f"The tables are {listed(parts.tables)}." if parts.tables else ""
+            raise ValueError(
+                f"{parts.where}: there is no class table {str(source)!r}, nor a file "
+                f"of that name. {known}".rstrip()
+            )
+        with damaged_file(path):
+            table = read_class_table(path, parts.class_names)
+        return table.rename_axis(columns=name)
+    if isinstance(source, np.ndarray):
+        if source.ndim != 2 or len(source) != len(parts.class_names):
+            raise ValueError(
+                f"{parts.where}: classes has shape {source.shape}, but there are "
+                f"{len(parts.class_names)} classes. Give one row per class."
+            )
+        return pd.DataFrame(source, index=pd.Index(parts.class_names))
+    if type(source).__module__.split(".")[0] == "polars":
+        source = pd.DataFrame(source.to_dict(as_series=False))
+    if not isinstance(source, pd.DataFrame):
+        raise TypeError(
+            f"{parts.where}: classes is a {type(source).__name__}. Give the name of a "
+            "table, a file, a frame, or a list or mapping of these."
+        )
+    if source.columns.nlevels == 2:
+        return source
+    return frame_to_table(source, f"{parts.where}: classes")[0]
+
+
+def _name(source: Any) -> str:
+    return Path(source).stem if isinstance(source, str | os.PathLike) else "classes"
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename_axis(columns=None)

@@ -16,12 +16,11 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, check_X_y
@@ -30,6 +29,9 @@ from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
 from unseen.pile import Pile
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import ParameterGrid
 
 # The grid of the paper, for all four weights of TSTD.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -164,10 +166,11 @@ class ClasswiseSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _stages(self) -> list[tuple[ParameterGrid, bool]]:
         """Return (grid, transductive) of every stage."""
-        grids = [self.param_grid] if isinstance(self.param_grid, Mapping) else None
-        if grids is None and self.in_stages:
-            grids = list(self.param_grid)
-        stages = [ParameterGrid(g) for g in grids or [list(self.param_grid)]]
+        from sklearn.model_selection import ParameterGrid  # slow to import
+
+        staged = self.in_stages and not isinstance(self.param_grid, Mapping)
+        grids = list(self.param_grid) if staged else [self.param_grid]
+        stages = [ParameterGrid(grid) for grid in grids]
         if isinstance(self.transductive, Sequence):
             if len(self.transductive) != len(stages):
                 raise ValueError(
@@ -307,7 +310,7 @@ def score_on_fold(
 
     Candidates that differ only in how they adapt share one fit.
     """
-    late = getattr(estimator, "_adapt_parameters", frozenset())
+    late: frozenset[str] = getattr(estimator, "_adapt_parameters", frozenset())
     fitted: dict[str, Any] = {}
     for candidate in candidates:
         early = {k: v for k, v in candidate.params.items() if k not in late}

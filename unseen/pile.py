@@ -38,7 +38,7 @@ class Pile:
         return len(self.X)
 
     def scales(self, unit_rows: bool) -> np.ndarray:
-        """Return the factor of each row: 1 / |x|, or 1."""
+        """Return the factor of each row: ``1 / |x|``, or 1."""
         if not unit_rows:
             return np.ones(len(self.X), dtype=self.X.dtype)
         if self._scales is None:

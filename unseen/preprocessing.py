@@ -16,7 +16,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -233,23 +232,11 @@ class WithinClassWhitener(_FromSums):
 
     def _solve(self, sums: Sums) -> None:
         p = sums.gram.shape[0]
-        reduced = sums.reduced(min(self.n_components or p, p))
-        S_w = reduced.sums.within_class_scatter() / sums.n_rows
-        self.mean_ = reduced.mean
-        self.axes_ = reduced.axes @ inverse_root(S_w, self.shrinkage)
+        white = sums.whitened(min(self.n_components or p, p), self.shrinkage)
+        self.mean_, self.axes_ = white.mean, white.axes
 
     def __sklearn_tags__(self):
         """Declare that labels are needed."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
-    """Return (S_w + shrinkage · mean variance · I)^(-1/2)."""
-    values, vectors = linalg.eigh(S_w)
-    values = np.maximum(values, 0)
-    mean = values.mean()
-    if not mean:  # every class is a point: nothing to stretch
-        return np.eye(len(S_w))
-    return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T

@@ -135,6 +135,23 @@ class Sums:
             self._reduced[n_axes] = self._reduce(n_axes)
         return self._reduced[n_axes]
 
+    def whitened(self, n_axes: int | None, shrinkage: float) -> Reduced:
+        """Return the centred sums where the scatter inside classes is round.
+
+        On the leading principal axes E, with S_w the pooled within-class covariance,
+        the axes become E (S_w + shrinkage · mean variance · I)^(-1/2). Kept like
+        ``reduced``.
+        """
+        key = n_axes, shrinkage
+        if key not in self._reduced:
+            reduced = self.reduced(n_axes)
+            S_w = reduced.sums.within_class_scatter() / max(self.n_rows, 1)
+            root = inverse_root(S_w, shrinkage)
+            self._reduced[key] = Reduced(
+                reduced.mean, reduced.axes @ root, reduced.sums.projected(root)
+            )
+        return self._reduced[key]
+
     def _reduce(self, n_axes: int | None) -> Reduced:
         mean = self.mean
         centred = self.shifted(mean)
@@ -231,7 +248,7 @@ def indicator(codes: np.ndarray, n_classes: int, dtype=np.float64) -> sparse.csr
 
 
 def inverse_lengths(X: np.ndarray) -> np.ndarray:
-    """Return 1 / |x| for every row, 1 for a row of zeros.
+    """Return ``1 / |x|`` for every row, 1 for a row of zeros.
 
     Rows whose squares leave the range of their type are measured after scaling.
     """
@@ -246,6 +263,16 @@ def inverse_lengths(X: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):  # infinite rows become NaN: seen later
             lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
     return (1 / np.where(lengths > smallest, lengths, 1)).astype(X.dtype)
+
+
+def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
+    """Return (S_w + shrinkage · mean variance · I)^(-1/2)."""
+    values, vectors = linalg.eigh(S_w)
+    values = np.maximum(values, 0)
+    mean = values.mean()
+    if not mean:  # every class is a point: nothing to stretch
+        return np.eye(len(S_w))
+    return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T
 
 
 def leading_eigenvectors(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

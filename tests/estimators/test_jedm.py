@@ -356,3 +356,16 @@ def test_prediction_names_what_is_wrong_with_its_rows(problem):
         model.predict(X, classes="everyone")
     with pytest.raises(ValueError, match="names 11, which the fitted table"):
         model.predict(X, classes=[0, 11])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_are_met_with_their_feature_names(problem, kind):
+    library = pytest.importorskip(kind)
+    X, y, A, seen = problem
+    frame = library.DataFrame({f"f{i}": X[:, i] for i in range(20)})
+    seen_rows = frame[seen] if kind == "pandas" else frame.filter(seen)
+    model = JEDM().fit(seen_rows, y[seen], class_embeddings=A)
+    assert list(model.feature_names_in_) == [f"f{i}" for i in range(20)]
+    plain = JEDM().fit(X[seen], y[seen], class_embeddings=A)
+    assert_array_equal(model.predict(frame), plain.predict(X))
+    assert_array_equal(model.adapt(frame).labels_, plain.adapt(X).labels_)

@@ -92,11 +92,14 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_training(self, X, y, class_embeddings):
         """Return checked rows, the class table and class numbers; store nothing."""
-        X, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
-        return X, *encode(y, class_embeddings)
+        rows, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
+        return rows, *encode(y, class_embeddings)
 
     def _store_table(self, X, table: ClassTable) -> None:
-        """Store what all fitted models hold; the last step of a ``fit``."""
+        """Store what all fitted models hold; the last step of a ``fit``.
+
+        X is what the caller gave: a frame names its features.
+        """
         validate_data(self, X, skip_check_array=True)  # sets names and number
         self._table = table
         self.classes_ = table.names

@@ -44,7 +44,8 @@ class BilinearClassifier(ZeroShotClassifier):
     """Base of the models that score by one matrix between rows and embeddings.
 
     A model file provides ``_fit_sums``, ``_coef_on_axes`` and ``pupil``; its
-    parameters include ``n_axes``, ``unit_rows`` and ``per_domain_centering``.
+    parameters include ``n_axes``, ``whitening``, ``unit_rows`` and
+    ``per_domain_centering``.
     """
 
     @abstractmethod
@@ -82,8 +83,11 @@ class BilinearClassifier(ZeroShotClassifier):
 
     def _see(self, sums: Sums, table: ClassTable) -> Seen:
         """Return what the solver sees of the seen classes."""
-        n_axes = self._n_axes()
-        reduced = sums.reduced(None if n_axes == "all" else n_axes)
+        n_axes = None if self._n_axes() == "all" else self._n_axes()
+        if self.whitening is None:
+            reduced = sums.reduced(n_axes)
+        else:
+            reduced = unit_on_average(sums.whitened(n_axes, self.whitening))
         units = unit_blocks(table.embeddings, table.widths)
         embedding_mean = sums.counts @ units / sums.n_rows
         A = (units - embedding_mean)[table.seen]
@@ -112,6 +116,19 @@ class BilinearClassifier(ZeroShotClassifier):
             mean, embedding_mean = self.mean_, self.embedding_mean_
         B = pile.on_axes(self.axes_, self.unit_rows) - mean @ self.axes_
         return View(B, mean, A - embedding_mean)
+
+
+def unit_on_average(reduced: Reduced) -> Reduced:
+    """Scale the axes so that rows have unit mean square, as unit rows would.
+
+    Whitened rows are as long as they have dimensions; ridges and weights that suit
+    rows of unit length then suit these.
+    """
+    square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
+    scale = 1 / np.sqrt(square) if square else 1.0
+    sums = reduced.sums
+    scaled = Sums(sums.gram * scale**2, sums.class_sums * scale, sums.counts)
+    return Reduced(reduced.mean, reduced.axes * scale, scaled)
 
 
 class ViewPupil:

@@ -49,6 +49,9 @@ class CCA(BilinearClassifier):
         Directions are weighted by their correlation to this power.
     n_axes : int or 'all', default=500
         Principal axes the features are reduced to, at most as many as there are.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
     per_domain_centering : bool, default=True
@@ -82,6 +85,7 @@ class CCA(BilinearClassifier):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "power": [Interval(Real, 0, None, closed="left")],
         "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "whitening": [Interval(Real, 0, None, closed="neither"), None],
         "unit_rows": ["boolean"],
         "per_domain_centering": ["boolean"],
     }
@@ -93,6 +97,7 @@ class CCA(BilinearClassifier):
         n_components=None,
         power=1.0,
         n_axes=500,
+        whitening=None,
         unit_rows=True,
         per_domain_centering=True,
     ):
@@ -100,6 +105,7 @@ class CCA(BilinearClassifier):
         self.n_components = n_components
         self.power = power
         self.n_axes = n_axes
+        self.whitening = whitening
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
 
@@ -120,8 +126,8 @@ class CCA(BilinearClassifier):
         -------
         self
         """
-        X, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(X, codes, len(table)), table, X)
+        rows, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> CCA:
         seen = self._see(sums, table)

@@ -104,7 +104,7 @@ def solve_by_dual(
     """Solve exactly by projected Newton steps on the Lagrange dual.
 
     With one multiplier λ_i ≥ 0 per atom, D(λ) = (CᵀC + diag λ)⁻¹ CᵀX; the dual's
-    slope in λ_i is |D_i|² - 1, its curvature -2 (CᵀC + diag λ)⁻¹ ∘ (D Dᵀ). Convex
+    slope in λ_i is ``|D_i|² - 1``, its curvature -2 (CᵀC + diag λ)⁻¹ ∘ (D Dᵀ). Convex
     without strict curvature when CᵀC is singular, so multipliers keep a floor of
     rounding size. ``D`` is not needed; it stands for a common signature.
     """

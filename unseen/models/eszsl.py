@@ -46,6 +46,9 @@ class ESZSL(BilinearClassifier):
     n_axes : int or 'all', default=500
         Principal axes the features are reduced to, at most as many as there are;
         ``'all'`` keeps the features and solves instead of dividing.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
     per_domain_centering : bool, default=True
@@ -79,6 +82,7 @@ class ESZSL(BilinearClassifier):
         "lam": [Interval(Real, 0, None, closed="neither")],
         "label_coding": [StrOptions({"one_hot", "signed"})],
         "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "whitening": [Interval(Real, 0, None, closed="neither"), None],
         "unit_rows": ["boolean"],
         "per_domain_centering": ["boolean"],
     }
@@ -90,6 +94,7 @@ class ESZSL(BilinearClassifier):
         *,
         label_coding="one_hot",
         n_axes=500,
+        whitening=None,
         unit_rows=True,
         per_domain_centering=True,
     ):
@@ -97,6 +102,7 @@ class ESZSL(BilinearClassifier):
         self.lam = lam
         self.label_coding = label_coding
         self.n_axes = n_axes
+        self.whitening = whitening
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
 
@@ -117,15 +123,16 @@ class ESZSL(BilinearClassifier):
         -------
         self
         """
-        X, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(X, codes, len(table)), table, X)
+        rows, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> ESZSL:
         seen = self._see(sums, table)
         coded = {"one_hot": one_hot_products, "signed": signed_products}
         products = coded[self.label_coding](seen.sums)
+        diagonal = self.n_axes != "all" and self.whitening is None
         self.coef_ = solve_eszsl(
-            products, seen.A, self.gamma, self.lam, diagonal=self.n_axes != "all"
+            products, seen.A, self.gamma, self.lam, diagonal=diagonal
         )
         self._store_seen(X, table, seen)
         return self

@@ -112,11 +112,18 @@ class JEDM(BilinearClassifier):
         How (7) is solved: ADMM to convergence, exactly by its dual, or the
         authors' 49 steps. ('reference', 'admm')
     score_scaling : {'class_length', 'none'}, default=None
-        ``'class_length'``: after ``adapt``, the columns of DᵀV have unit length and
-        every class's scores have unit length over the pile. ('class_length', 'none')
+        ``'class_length'``: after ``adapt``, the columns of DᵀV have unit length
+        (unless prototypes have) and every class's scores have unit length over the
+        pile. ('class_length', 'none')
+    unit_prototypes : bool, default=False
+        Give every class prototype V a unit length, so that long ones do not win
+        everywhere.
     per_domain_centering : bool, default=True
         ``adapt`` centres rows and embeddings by the means of the pile and of the
         competing classes. Otherwise the seen means serve throughout.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
     max_iter : int, default=None
@@ -173,7 +180,9 @@ class JEDM(BilinearClassifier):
     """
 
     _readings = READINGS
-    _adapt_parameters = frozenset({"score_scaling", "per_domain_centering"})
+    _adapt_parameters = frozenset(
+        {"score_scaling", "unit_prototypes", "per_domain_centering"}
+    )
     _parameter_constraints: dict = {
         "variant": [StrOptions(set(READINGS))],
         "n_components": COUNT,
@@ -185,7 +194,9 @@ class JEDM(BilinearClassifier):
         "label_coding": [StrOptions({"one_hot", "signed"}), None],
         "dictionary": [StrOptions(set(DICTIONARY_SOLVERS)), None],
         "score_scaling": [StrOptions({"class_length", "none"}), None],
+        "unit_prototypes": ["boolean"],
         "per_domain_centering": ["boolean"],
+        "whitening": [Interval(Real, 0, None, closed="neither"), None],
         "unit_rows": ["boolean"],
         "max_iter": COUNT,
         "tol": AT_LEAST_0,
@@ -207,7 +218,9 @@ class JEDM(BilinearClassifier):
         label_coding=None,
         dictionary=None,
         score_scaling=None,
+        unit_prototypes=False,
         per_domain_centering=True,
+        whitening=None,
         unit_rows=True,
         max_iter=None,
         tol=None,
@@ -225,7 +238,9 @@ class JEDM(BilinearClassifier):
         self.label_coding = label_coding
         self.dictionary = dictionary
         self.score_scaling = score_scaling
+        self.unit_prototypes = unit_prototypes
         self.per_domain_centering = per_domain_centering
+        self.whitening = whitening
         self.unit_rows = unit_rows
         self.max_iter = max_iter
         self.tol = tol
@@ -250,8 +265,8 @@ class JEDM(BilinearClassifier):
         -------
         self
         """
-        X, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(X, codes, len(table)), table, X)
+        rows, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
         """Fit from the sums alone; X only names the features."""
@@ -308,8 +323,14 @@ class JEDM(BilinearClassifier):
     def _n_axes(self):
         return self._value("n_axes")
 
+    def _prototypes(self, A: np.ndarray) -> np.ndarray:
+        Z = A @ self.compatibility_.T
+        if self.unit_prototypes:
+            Z /= nonzero(linalg.norm(Z, axis=1, keepdims=True))
+        return Z
+
     def _coef_on_axes(self, A: np.ndarray) -> np.ndarray:
-        return A @ self.compatibility_.T @ self._seen_components
+        return self._prototypes(A) @ self._seen_components
 
 
 SOLVER_PARAMETERS = (
@@ -483,10 +504,11 @@ class JEDMPupil:
         self.lam, self.mu = lam, mu
         self.inner_steps, self.moving_anchor = inner_steps, moving_anchor
         self.scaled = model._value("score_scaling") == "class_length"
+        self.unit = model.unit_prototypes
         self.axes, self.V = model.axes_, model.compatibility_
         self.D = model._seen_components
         self.B, self.mean, self.A = model._view(pile, competition)
-        self.Z = self.A @ self.V.T
+        self.Z = model._prototypes(self.A)
 
     def scores(self) -> np.ndarray:
         """Equation (8)."""
@@ -516,7 +538,7 @@ class JEDMPupil:
         return LinearScorer(coef, -coef @ self.mean)
 
     def _coef(self) -> np.ndarray:
-        if not self.scaled:
+        if not self.scaled or self.unit:
             return self.Z @ self.D
         W = self.V.T @ self.D  # (q, p): one row per embedding dimension
         return self.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))

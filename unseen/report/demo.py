@@ -74,10 +74,10 @@ def draw_splits(result: DemoResult) -> Markup:
     """One dot per split: accuracy before, to the right; after, upwards."""
     figure = new_figure(4.6, 4.6)
     (axes,) = figure.axes
-    befores = [split.before for split in result.splits]
+    starts = [split.before for split in result.splits]
     afters = [split.after for split in result.splits]
     axes.plot([0, 1], [0, 1], color=FAINT, lw=1.2, ls="--", label="no change")
-    axes.scatter(befores, afters, s=22, color=AFTER, alpha=0.65, label="one split")
+    axes.scatter(starts, afters, s=22, color=AFTER, alpha=0.65, label="one split")
     axes.scatter(
         [result.before],
         [result.after],

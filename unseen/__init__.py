@@ -16,6 +16,7 @@ from unseen.models.cca import CCA
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
+from unseen.storage import load
 from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.tstd import TSTD
 
@@ -34,6 +35,7 @@ __all__ = [
     "ZeroShotData",
     "confusion",
     "harmonic_mean",
+    "load",
     "load_data",
     "per_class_accuracy",
     "save_data",

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unseen import __version__
-from unseen.cli import demo
+from unseen.cli import data, demo
 
 __all__ = ["app", "main"]
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.add_typer(data.app, name="data")
 
 
 def _show_version(wanted: bool) -> None:

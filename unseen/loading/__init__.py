@@ -6,20 +6,13 @@ from typing import Any
 
 from unseen.data import ZeroShotData
 
-# Each registers what it reads, in the order they are asked: the particular first.
-from unseen.loading import (
-    authors,  # noqa: F401
-    awa,  # noqa: F401
-    csv_file,  # noqa: F401
-    cub,  # noqa: F401
-    digits,  # noqa: F401, registers the bundled set
-    folder,  # noqa: F401
-    hdf5,  # noqa: F401
-    npz,  # noqa: F401
-    parquet,  # noqa: F401
-    sun,  # noqa: F401
-    xlsa17,  # noqa: F401
-)
+# isort: off
+# Each registers what it reads, and they are asked in this order: the particular first.
+from unseen.loading import digits  # noqa: F401
+from unseen.loading import npz, xlsa17, authors, sun, cub, awa, folder  # noqa: F401
+from unseen.loading import hdf5, parquet, csv_file  # noqa: F401
+
+# isort: on
 from unseen.loading.blocks import iter_blocks, sum_seen
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame

@@ -221,4 +221,8 @@ def _name(source: Any) -> str:
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    if table.columns.nlevels == 2:
+        raise TypeError(
+            "A table with two-level columns is fused already. Give its parts."
+        )
     return table.rename_axis(columns=None)

@@ -221,12 +221,11 @@ def _class_frame(data: ZeroShotData) -> pd.DataFrame:
 
 
 def _dims(table: pd.DataFrame) -> pd.DataFrame:
-    table = table.reset_index(drop=True).rename_axis(columns=None)
-    if table.columns.nlevels == 2:
-        return table.set_axis(
-            [".".join(map(str, pair)) for pair in table.columns], axis=1
-        )
-    return table.rename(columns=str)
+    names = [
+        ".".join(map(str, label)) if isinstance(label, tuple) else str(label)
+        for label in table.columns
+    ]
+    return table.reset_index(drop=True).set_axis(names, axis=1)
 
 
 def _row_splits(data: ZeroShotData) -> np.ndarray:

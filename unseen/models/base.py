@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 from unseen.class_table import ClassTable, Competition, encode
 from unseen.pile import Pile
 from unseen.statistics import CACHED_ELEMENTS, Sums, inverse_lengths, sum_rows
+from unseen.storage import Storable
 
 DTYPES = [np.float64, np.float32]
 
@@ -34,7 +35,7 @@ class LinearScorer(NamedTuple):
     intercept: np.ndarray
 
 
-class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     """Base of the zero-shot models: classes compete by their embeddings."""
 
     def decision_function(self, X, *, classes=None):

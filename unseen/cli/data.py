@@ -1,0 +1,217 @@
+"""``unseen data``: what is there, what is in it, what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unseen.cli.errors import one_line_errors
+
+EXAMPLES = """
+Examples:
+
+  unseen data info xlsa17/data/CUB
+
+  unseen data check my_birds/
+
+  unseen data convert xlsa17/data/CUB cub.h5
+"""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Look at data sets, check, fetch and convert them.",
+    epilog=EXAMPLES,
+)
+
+Source = Annotated[str, typer.Argument(help="File, folder or bundled set.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option("--classes", help="Class table: a name or a file; several fuse."),
+]
+
+
+@app.command("list")
+def list_sets(as_json: AsJson = False) -> None:
+    """List bundled sets, benchmarks to fetch, standard splits and kinds of files."""
+    from unseen.loading.catalogue import CATALOGUE
+    from unseen.loading.registry import bundled, readers
+    from unseen.loading.splits import standard_splits
+    from unseen.loading.writing import WRITERS
+
+    answer: dict[str, Any] = {
+        "bundled": {name: "in the package" for name in bundled},
+        "to fetch": {name: entry.title for name, entry in CATALOGUE.items()},
+        "splits": {name: split.title for name, split in standard_splits().items()},
+        "readable": [known.kind for known in readers],
+        "writable": list(WRITERS),
+    }
+    if as_json:
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    for title, entries in answer.items():
+        typer.echo(f"{title}:")
+        if isinstance(entries, dict):
+            for name, text in entries.items():
+                typer.echo(f"  {name:<16}{text}")
+        else:
+            typer.echo("\n".join(f"  {entry}" for entry in entries))
+
+
+@app.command()
+def info(path: Source, as_json: AsJson = False) -> None:
+    """Show what was found in PATH: rows, classes, split, class tables, missing values.
+
+    The answer is what the files say, before anything is checked.
+    """
+    with file_errors():
+        from unseen.loading import read_parts
+        from unseen.loading.checks import describe
+
+        found = describe(read_parts(path))
+    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(as_lines(found)))
+
+
+@app.command()
+def check(path: Source, classes: Tables = None, as_json: AsJson = False) -> None:
+    """Name every fault of PATH at once; exit code 1 if there is one."""
+    with file_errors():
+        from unseen.loading import read_parts
+        from unseen.loading.checks import find_faults
+        from unseen.loading.tables import choose_table
+
+        parts = read_parts(path)
+        if classes:
+            table = choose_table(parts, chosen(classes))
+            parts.tables = {", ".join(classes): table}
+        faults = find_faults(parts)
+    if as_json:
+        rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
+        typer.echo(json.dumps({"path": path, "faults": rows}, indent=2))
+    else:
+        for fault in faults:
+            typer.echo(str(fault))
+        count = len(faults)
+        typer.echo(
+            f"{path}: {count} {'fault' if count == 1 else 'faults'}."
+            if faults
+            else f"{path}: no faults."
+        )
+    if faults:
+        raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="Benchmark, see: unseen data list")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for data sets.", show_default="the cache folder"),
+    ] = None,
+    sha256: Annotated[
+        str | None, typer.Option(help="SHA-256 that the archive must have.")
+    ] = None,
+) -> None:
+    """Download a public benchmark, check it, unpack it, and say whom to cite."""
+    with file_errors():
+        from unseen.loading.catalogue import CATALOGUE
+        from unseen.loading.fetch import fetch as fetch_archive
+
+        with show_bytes(name) as progress:
+            fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
+    entry = CATALOGUE[name]
+    if fetched.trust == "first use":
+        typer.echo(
+            "No checksum is known for this archive. This download was taken on trust; "
+            "its SHA-256 was written down, and the next must match it.",
+            err=True,
+        )
+    typer.echo(f"sha256   {fetched.sha256} ({fetched.trust})")
+    typer.echo(f"licence  {entry.licence}")
+    typer.echo(f"cite     {entry.citation}")
+    if entry.note:
+        typer.echo(f"note     {entry.note}")
+    typer.echo(f"Look at it:  unseen data info {fetched.folder}")
+
+
+@app.command()
+def convert(
+    source: Source,
+    target: Annotated[Path, typer.Argument(help="File or folder to write.")],
+    classes: Tables = None,
+    unseen: Annotated[
+        str | None, typer.Option(help="Standard split, or file with a name per line.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Kind of file.", show_default="by the suffix")
+    ] = None,
+) -> None:
+    """Write any set that can be read in any kind that can be written."""
+    with file_errors():
+        from unseen.loading import load_data, write_data
+        from unseen.loading.writing import kind_of
+
+        kind_of(target, kind)  # complain now, not after the reading
+        data = load_data(source, chosen(classes), unseen=unseen)
+        written = write_data(data, target, kind=kind)
+    typer.echo(repr(data))
+    typer.echo(f"Look at it:  unseen data info {written}")
+
+
+def chosen(classes: list[str] | None) -> Any:
+    """Return no table, one table or several as ``load_data`` takes them."""
+    if not classes:
+        return None
+    return classes[0] if len(classes) == 1 else classes
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Turn errors about files and their content into one line and exit code 2."""
+    try:
+        with one_line_errors():
+            yield
+    except (ValueError, TypeError, ImportError) as error:
+        typer.echo(f"unseen: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2) from error
+
+
+@contextmanager
+def show_bytes(name: str) -> Iterator[Any]:
+    """Yield a function that draws how many bytes have come, on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def as_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Write what was found as lines of text."""
+    least, mean, most = found["length of rows"]
+    plain = {key: value for key, value in found.items() if key not in NESTED}
+    for key, value in plain.items():
+        shown = f"{value:,}" if isinstance(value, int) else value
+        if isinstance(value, bool):
+            shown = "yes" if value else "no"
+        yield f"{key:<22}{shown}"
+    yield f"{'length of rows':<22}{least:.4g} to {most:.4g}, mean {mean:.4g}"
+    for name, table in found["tables"].items():
+        yield (
+            f"{'class table':<22}{name or '(no name)'}: {table['dimensions']} "
+            f"dimensions, {table['missing values']} missing values, "
+            f"mean length {table['mean length']:.4g}"
+        )
+    if not found["tables"]:
+        yield f"{'class table':<22}none; give one with --classes"
+
+
+NESTED = ("tables", "length of rows")

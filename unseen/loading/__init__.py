@@ -5,14 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from unseen.data import ZeroShotData
-
-# isort: off
-# Each registers what it reads, and they are asked in this order: the particular first.
-from unseen.loading import digits  # noqa: F401
-from unseen.loading import npz, xlsa17, authors, sun, cub, awa, folder  # noqa: F401
-from unseen.loading import hdf5, parquet, csv_file  # noqa: F401
-
-# isort: on
+from unseen.loading import (  # noqa: F401, each registers what it reads
+    authors,
+    awa,
+    csv_file,
+    cub,
+    digits,
+    folder,
+    hdf5,
+    npz,
+    parquet,
+    sun,
+    xlsa17,
+)
 from unseen.loading.blocks import iter_blocks, sum_seen
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame

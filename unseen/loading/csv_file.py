@@ -44,7 +44,7 @@ def is_csv(path: Path) -> bool:
     return _has_fields(lines[0]) and _has_fields(lines[1])
 
 
-@reader("CSV with a column of labels", recognises=is_csv)
+@reader("CSV with a column of labels", recognises=is_csv, general=True)
 def read_csv(path: Path) -> Parts:
     r"""Read a CSV file of samples, with ``<stem>.classes.csv`` if it is there.
 
@@ -120,6 +120,7 @@ def read_csv_frame(path: Path) -> pd.DataFrame:
     with open(path, encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         separator = max(SEPARATORS, key=header.count)
+        _check_widths(path, separator.encode())
         file.seek(0)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -141,6 +142,21 @@ def read_csv_frame(path: Path) -> pd.DataFrame:
         if frame[column].dtype.kind not in "fiub":
             frame[column] = _numbers_if_all(frame[column])
     return frame
+
+
+def _check_widths(path: Path, separator: bytes) -> None:
+    """Say which line has too many or too few fields: pandas would fill them up."""
+    with open(path, "rb") as file:
+        width = None
+        for number, line in enumerate(file, 1):
+            if not line.strip() or b'"' in line:  # quoted fields are left to pandas
+                continue
+            width = line.count(separator) if width is None else width
+            if line.count(separator) != width:
+                raise ValueError(
+                    f"{path}: line {number} has {line.count(separator) + 1} fields, "
+                    f"but the first has {width + 1}. Fetch or save the file again."
+                )
 
 
 def _numbers_if_all(column: pd.Series) -> pd.Series:

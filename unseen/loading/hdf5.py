@@ -38,7 +38,7 @@ def is_hdf5(path: Path) -> bool:
     return any(start[place:].startswith(SIGNATURE) for place in (0, 512, 1024, 2048))
 
 
-@reader("HDF5 (.h5) with X, y, class_names, tables", recognises=is_hdf5)
+@reader("HDF5 (.h5) with X, y, class_names, tables", recognises=is_hdf5, general=True)
 def read_hdf5(path: Path) -> Parts:
     """Read an HDF5 file with arrays by key.
 

@@ -1,17 +1,17 @@
-"""MATLAB files: version 5 by SciPy, version 7.3 (which is HDF5) by h5py.
+"""MATLAB files: version 5 by mat5.py, version 7.3 (which is HDF5) by h5py.
 
 Both give arrays as MATLAB shows them, cells of text as arrays of ``str``.
 """
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unseen.loading.hdf5 import is_hdf5, map_dataset, open_hdf5, read_dataset
+from unseen.loading.mat5 import Mat5File
 from unseen.loading.parts import damaged_file, listed
 
 __all__ = ["MatFile", "is_mat", "mat_keys"]
@@ -66,16 +66,13 @@ class MatFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.in_hdf5 = is_hdf5(path)
-        with damaged_file(path), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with damaged_file(path):
             if self.in_hdf5:
                 with open_hdf5(path) as file:
                     self.keys = [key for key in file if not key.startswith("#")]
             else:
-                from scipy.io import whosmat
-
-                with open(path, "rb") as stream:
-                    self.keys = [name for name, _, _ in whosmat(stream)]
+                self._mat5 = Mat5File(path)
+                self.keys = self._mat5.keys
 
     def numbers(self, key: str) -> np.ndarray:
         """Return a matrix of real numbers, (rows, columns) as MATLAB has it.
@@ -111,8 +108,6 @@ class MatFile:
         )
 
     def _text(self, cell: Any, key: str) -> str:
-        while isinstance(cell, np.ndarray) and cell.size == 1:
-            cell = cell.ravel()[0]
         if not isinstance(cell, str):
             raise ValueError(f"{self.path}: {key!r} holds more than text.")
         return str(cell).strip()
@@ -122,18 +117,11 @@ class MatFile:
             raise ValueError(
                 f"{self.path}: there is no variable {key!r} among {listed(self.keys)}."
             )
-        with damaged_file(self.path, f"variable {key!r}"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with damaged_file(self.path, f"variable {key!r}"):
             if self.in_hdf5:
                 with open_hdf5(self.path) as file:
                     return self._from_hdf5(file, key, text)
-            from scipy.io import loadmat
-
-            with open(self.path, "rb") as stream:
-                found = loadmat(stream, variable_names=[key])
-            if not isinstance(found.get(key), np.ndarray):
-                raise ValueError(f"{self.path}: {key!r} is no matrix.")
-            return found[key]
+            return self._mat5.read(key)
 
     def _from_hdf5(self, file: Any, key: str, text: bool) -> np.ndarray:
         dataset = file[key]

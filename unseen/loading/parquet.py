@@ -28,7 +28,7 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-@reader("parquet with a column of labels", recognises=is_parquet)
+@reader("parquet with a column of labels", recognises=is_parquet, general=True)
 def read_parquet(path: Path) -> Parts:
     """Read a parquet file of samples, with ``<stem>.classes.parquet`` if it is there.
 

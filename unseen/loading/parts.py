@@ -185,11 +185,12 @@ def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
     """
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{where} is {values.dtype}. Give real numbers.")
-    if values.dtype.kind != "f":
-        return values.astype(np.float64)
-    wide = values.dtype.itemsize > 4
+    wide = values.dtype.kind != "f" or values.dtype.itemsize > 4
     dtype = np.dtype(np.float64 if wide else np.float32)
-    return values if values.dtype == dtype else values.astype(dtype)
+    if values.dtype == dtype:
+        return values
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN stays NaN, and is told
+        return values.astype(dtype)
 
 
 def as_names(values: Any, where: str) -> np.ndarray:

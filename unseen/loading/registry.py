@@ -1,4 +1,4 @@
-"""The readers, one per kind of file, in the order they are asked.
+"""The readers, one per kind of file.
 
 A new kind is one file in this folder: write ``read``, put :func:`reader` above it, and
 import the module in ``unseen/loading/__init__.py``.
@@ -25,13 +25,16 @@ class Reader:
     kind: str
     recognises: Callable[[Path], bool]
     read: Callable[[Path], Parts]
+    general: bool = False
 
 
 readers: list[Reader] = []
 bundled: dict[str, Callable[[Any], ZeroShotData]] = {}
 
 
-def reader(kind: str, recognises: Callable[[Path], bool]) -> Callable:
+def reader(
+    kind: str, recognises: Callable[[Path], bool], *, general: bool = False
+) -> Callable:
     """Register the decorated ``read(path)`` for files that are recognised.
 
     Parameters
@@ -40,6 +43,8 @@ def reader(kind: str, recognises: Callable[[Path], bool]) -> Callable:
         What the file is called in messages, such as ``"NumPy archive (.npz)"``.
     recognises : callable
         ``recognises(path)`` looks at the content and never raises.
+    general : bool, default=False
+        Ask this reader after all that are not: any text with commas is CSV.
 
     Examples
     --------
@@ -52,7 +57,7 @@ def reader(kind: str, recognises: Callable[[Path], bool]) -> Callable:
     """
 
     def register(read: Callable[[Path], Parts]) -> Callable:
-        readers.append(Reader(kind, recognises, read))
+        readers.append(Reader(kind, recognises, read, general))
         return read
 
     return register
@@ -77,7 +82,7 @@ def find_reader(path: Path) -> Reader:
             f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
             f"set: {', '.join(bundled)}."
         )
-    for known in readers:
+    for known in sorted(readers, key=lambda known: known.general):
         if known.recognises(path):
             return known
     raise ValueError(

@@ -138,7 +138,8 @@ def _row_frames(data: ZeroShotData) -> Iterator[bytes]:
     start = 0
     for X in iter_blocks(data.X, rows=10_000):
         here = slice(start, start + len(X))
-        frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+        names = [f"x{i}" for i in range(X.shape[1])]
+        frame = pd.DataFrame(X.astype(np.float64), columns=names)  # exact as text
         if data.seen_test is not None:
             frame.insert(0, "split", _row_splits(data)[here])
         frame.insert(0, "label", data.y[here])

@@ -5,8 +5,7 @@
                      trainval_loc, test_seen_loc, test_unseen_loc from 1
 
 Rows of ``test_seen_loc`` are set aside as ``seen_test``; rows in none of the three
-locations are left out. Word vectors in further ``*_splits.mat`` files are further
-class tables. Version 5 and 7.3 are both read.
+locations are left out. Version 5 and 7.3 are both read.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.matlab import MatFile, mat_keys
-from unseen.loading.parts import Parts
+from unseen.loading.parts import Parts, as_float
 from unseen.loading.registry import reader
 
 __all__ = ["read_xlsa17"]
@@ -64,7 +63,7 @@ def read_xlsa17(path: Path) -> Parts:
     features, splits = MatFile(pair[0]), MatFile(pair[1])
     y = features.rows("labels")
     X = samples_by_row(features, "features", len(y))
-    tables = _tables(splits, pair[1].stem)
+    tables = _tables(splits)
     names = _class_names(splits, len(next(iter(tables.values()))))
     kept, aside, sides = _locations(splits, y)
     unseen, seen = (np.unique(y[rows]) for rows in sides)
@@ -120,12 +119,14 @@ def samples_by_row(file: MatFile, key: str, n_samples: int) -> np.ndarray:
     )
 
 
-def _tables(splits: MatFile, stem: str) -> dict[str, pd.DataFrame]:
+def _tables(splits: MatFile) -> dict[str, pd.DataFrame]:
     found = {
         key: splits.numbers(key)
         for key in ("att", "original_att")
         if key in splits.keys
     }
+    if "att" not in found:
+        raise ValueError(f"{splits.path}: there is no variable 'att'. Fetch it again.")
     n_classes = found["att"].shape[1]
     for key, values in found.items():
         if values.shape[1] != n_classes:
@@ -134,13 +135,9 @@ def _tables(splits: MatFile, stem: str) -> dict[str, pd.DataFrame]:
                 f"{n_classes}. Give one column per class."
             )
     return {
-        key: pd.DataFrame(np.ascontiguousarray(values.T, dtype=_dtype(values)))
+        key: pd.DataFrame(np.ascontiguousarray(as_float(values).T))
         for key, values in found.items()
     }
-
-
-def _dtype(values: np.ndarray) -> type:
-    return np.float32 if values.dtype == np.float32 else np.float64
 
 
 def _class_names(splits: MatFile, n_classes: int) -> np.ndarray:

@@ -1,0 +1,372 @@
+"""Every layout of the field, made by hand, is read as what it is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+from layouts import (
+    LAYOUTS,
+    NAMES,
+    UNSEEN,
+    A,
+    X,
+    Y,
+    cells,
+    small_set,
+    write_awa1,
+    write_awa2,
+    write_awa_base,
+    write_cub,
+    write_layout,
+    write_sun,
+    write_xlsa17,
+    xlsa17_parts,
+)
+from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
+
+from unseen.data import ZeroShotData
+from unseen.loading import load_data, read_parts, write_data
+from unseen.loading.mat5 import Mat5File
+from unseen.loading.registry import find_reader
+
+KINDS = {
+    "own npz": "data set saved by unseen",
+    "npz": "NumPy archive",
+    "hdf5": "HDF5",
+    "csv": "CSV",
+    "parquet": "parquet",
+    "folder": "folder with features.npy",
+    "xlsa17": "xlsa17 pair",
+    "xlsa17 7.3": "xlsa17 pair",
+    "authors": "Train.mat and Test.mat",
+    "awa1": "Animals with Attributes",
+    "awa2": "Animals with Attributes",
+    "cub": "Caltech-UCSD Birds",
+    "sun": "SUN Attribute",
+}
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_every_layout_is_recognised_by_its_own_reader_and_loads(kind, tmp_path):
+    path = write_layout(kind, tmp_path)
+    assert find_reader(path).kind.startswith(KINDS[kind])
+    data = load_data(path)
+    assert data.X.shape == X.shape and data.n_classes == 4
+    assert len(data.unseen) == 2 and len(data.X_unseen) == 4
+
+
+@pytest.mark.parametrize("kind", ["xlsa17", "xlsa17 7.3"])
+def test_xlsa17_gives_features_names_tables_and_the_three_locations(kind, tmp_path):
+    path = write_layout(kind, tmp_path)
+    data = load_data(path)
+    assert data.name == "set"
+    assert_array_equal(data.X, X)
+    assert data.y.tolist() == [NAMES[code] for code in Y]
+    assert data.classes.tolist() == NAMES and data.unseen.tolist() == UNSEEN
+    assert_array_equal(data.X_seen, X[[0, 1]])
+    assert_array_equal(data.X_seen_test, X[[4, 5]])
+    assert data.y_seen_test.tolist() == NAMES[:2]
+    assert data.tables == ("att",)
+    assert_allclose(np.linalg.norm(data.class_embeddings, axis=1), 1)
+    assert_allclose(load_data(path, classes="original_att").class_embeddings, 100 * A)
+    assert (
+        load_data(path, classes=["att", "original_att"]).class_embeddings.shape[1] == 6
+    )
+    assert_array_equal(load_data(path / "res101.mat").X, X)
+
+
+def test_xlsa17_is_found_by_content_under_other_names(tmp_path):
+    path = write_xlsa17(tmp_path / "AWA2")
+    (path / "res101.mat").rename(path / "googlenet.mat")
+    (path / "att_splits.mat").rename(path / "w2v_splits.mat")
+    assert_array_equal(load_data(path).X, X)
+    assert_array_equal(load_data(path / "googlenet.mat").X, X)
+
+
+def test_xlsa17_rows_in_no_location_are_left_out(tmp_path):
+    path = write_xlsa17(tmp_path / "APY")
+    splits = xlsa17_parts()[1] | {"test_unseen_loc": np.array([[3.0], [4], [7]])}
+    scipy.io.savemat(path / "att_splits.mat", splits)
+    assert_array_equal(load_data(path).X, X[:7])
+
+
+def test_xlsa17_without_names_counts_the_classes(tmp_path):
+    path = write_xlsa17(tmp_path / "FLO")
+    splits = xlsa17_parts()[1]
+    del splits["allclasses_names"]
+    scipy.io.savemat(path / "att_splits.mat", splits)
+    assert load_data(path).classes.tolist() == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"test_unseen_loc": [[99.0]]}, "row 99, but there are 8 samples"),
+        ({"test_unseen_loc": [[0.0]]}, "row 0, but"),
+        ({"test_unseen_loc": [[1.5]]}, "more than whole numbers"),
+        ({"test_unseen_loc": [[1.0], [3]]}, "in two of trainval_loc"),
+        ({"trainval_loc": [[1.0], [2], [3]]}, "in two of trainval_loc"),
+        ({"test_unseen_loc": [[3.0], [4]], "trainval_loc": [[1.0], [2], [7]]}, "both"),
+        ({"allclasses_names": cells(NAMES[:3])}, "names 3 classes, but 'att' has 4"),
+        ({"original_att": np.ones((3, 5))}, "'original_att' has 5 columns"),
+        ({"att": np.ones((3, 2))}, "columns"),
+        ({"att": cells(NAMES)}, "Give a matrix of real numbers"),
+        ({"att": np.ones((3, 4)) * 1j}, "neither numbers nor text"),
+    ],
+)
+def test_what_is_wrong_with_an_xlsa17_pair_is_said(change, message, tmp_path):
+    path = write_xlsa17(tmp_path / "set")
+    splits = xlsa17_parts()[1] | {k: np.asarray(v) for k, v in change.items()}
+    scipy.io.savemat(path / "att_splits.mat", splits)
+    with pytest.raises(ValueError, match=message):
+        load_data(path)
+
+
+def test_labels_beyond_the_classes_are_named_as_the_file_counts_them(tmp_path):
+    path = write_xlsa17(tmp_path / "set")
+    labels = (Y + 1.0)[:, None]
+    labels[1] = 7
+    scipy.io.savemat(path / "res101.mat", {"features": X.T, "labels": labels})
+    with pytest.raises(ValueError, match=r"holds 7 .*Count classes from 1 to 4"):
+        load_data(path)
+
+
+def test_the_authors_pair(tmp_path):
+    data = load_data(write_layout("authors", tmp_path))
+    assert data.y.tolist()[:4] == ["seen 1", "seen 1", "seen 2", "seen 2"]
+    assert data.unseen.tolist() == ["unseen 1", "unseen 2"]
+    assert_array_equal(data.X, X[[0, 4, 1, 5, 2, 6, 3, 7]])
+    assert_array_equal(data.class_embeddings, A)
+
+
+def test_the_authors_samples_must_be_sorted_by_class(tmp_path):
+    path = write_layout("authors", tmp_path)
+    scipy.io.savemat(
+        path / "Train.mat",
+        {
+            "im_fea": X[:4].T,
+            "semantic_fea": A[[0, 1, 0, 1]].T,
+            "cla_num": np.array([[2.0], [2]]),
+        },
+    )
+    with pytest.raises(ValueError, match="sample 2 has another 'semantic_fea'"):
+        load_data(path)
+
+
+@pytest.mark.parametrize("write", [write_awa1, write_awa2])
+def test_awa_gives_both_matrices_and_its_split(write, tmp_path):
+    path = write(tmp_path / "AwA")
+    data = load_data(path, classes=["continuous", "binary"])
+    assert data.classes.tolist() == NAMES and data.unseen.tolist() == UNSEEN
+    assert_allclose(data.class_embeddings["continuous"], 100 * A)
+    assert data.class_embeddings["binary"].columns.tolist() == [
+        "black",
+        "white",
+        "swims",
+    ]
+    order = np.argsort(Y, kind="stable") if write is write_awa1 else np.arange(8)
+    assert_array_equal(data.X, X[order])
+    assert_array_equal(data.y, np.array(NAMES)[Y[order]])
+
+
+def test_awa_with_a_matrix_per_class_and_several_kinds(tmp_path):
+    path = write_awa1(tmp_path / "AwA")
+    place = path / "Features" / "vgg"
+    place.mkdir()
+    for code, name in enumerate(NAMES):
+        np.save(place / f"{name}.npy", 2 * X[Y == code])
+    with pytest.raises(ValueError, match=r"several kinds of features, decaf, vgg"):
+        load_data(path)
+    data = load_data(place)
+    assert_array_equal(data.X, 2 * X[np.argsort(Y, kind="stable")])
+    assert data.unseen.tolist() == UNSEEN
+
+
+def test_awa_without_features_says_where_to_put_them(tmp_path):
+    with pytest.raises(ValueError, match=r"no features of them\. Put them in Features"):
+        load_data(write_awa_base(tmp_path / "AwA"))
+
+
+def test_cub_takes_features_of_your_own_and_the_proposed_split(tmp_path):
+    path = write_cub(tmp_path / "CUB_200_2011")
+    data = load_data(path)
+    assert data.classes[0] == "001.Black_footed_Albatross"
+    assert data.unseen.tolist() == ["003.Sooty_Albatross", "004.Auk"]
+    assert isinstance(data.X, np.memmap) and data.tables == ("att_3",)
+    assert_allclose(data.class_embeddings, A)
+    (path / "testclasses.txt").unlink()
+    with pytest.raises(ValueError, match="classes are not in the set"):
+        load_data(path, unseen="cub-ps")
+    assert load_data(path).unseen.tolist() == []
+    (path / "features.npy").unlink()
+    with pytest.raises(ValueError, match=r"one row for each of the 8 images"):
+        load_data(path)
+
+
+def test_sun_classes_are_folders_and_embeddings_their_means(tmp_path):
+    data = load_data(write_sun(tmp_path / "SUN"))
+    assert data.classes.tolist() == ["abbey", "apse_indoor", "apse_outdoor", "zoo"]
+    assert sorted(data.unseen) == ["apse_outdoor", "zoo"]
+    assert_allclose(data.class_embeddings.loc["zoo"], A[2])
+    assert data.class_embeddings.columns.tolist() == ["open", "dark", "old"]
+
+
+@pytest.mark.parametrize("kind", ["npz", "hdf5", "folder", "csv", "parquet", "xlsa17"])
+@pytest.mark.parametrize("tables", ["fused", "one", "plain"])
+def test_what_is_written_is_read_back(kind, tables, tmp_path):
+    data = small_set()
+    if tables == "one":
+        data = data.with_tables("att")
+    elif tables == "plain":
+        table = data.class_embeddings["att"].rename_axis(columns=None)
+        data = ZeroShotData("small", data.X, data.y, table, data.unseen, data.seen_test)
+    path = write_data(data, tmp_path / "small", kind=kind)
+    again = load_data(path)
+    assert_array_equal(again.X, data.X)
+    assert_array_equal(again.y, data.y)
+    assert set(again.unseen) == set(data.unseen)
+    assert_array_equal(again.seen_test, data.seen_test)
+    if kind in ("npz", "hdf5", "folder"):
+        assert again.name == "small" and again.X.dtype == np.float32
+        assert again.tables == data.tables
+        assert_frame_equal(again.class_embeddings, data.class_embeddings)
+    elif kind == "xlsa17":
+        first = data.with_tables(data.tables[0]) if data.tables else data
+        assert_array_equal(again.class_embeddings, first.class_embeddings)
+    else:
+        assert_array_equal(again.class_embeddings, data.class_embeddings)
+    if kind in ("hdf5", "folder"):
+        assert isinstance(again.X, np.memmap)
+
+
+def test_writing_replaces_a_set_but_nothing_else(tmp_path):
+    path = write_data(small_set(), tmp_path / "small")
+    assert write_data(small_set().with_unseen(["rat"]), path) == path
+    assert load_data(path).unseen.tolist() == ["rat"]
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
+    with pytest.raises(FileExistsError, match="holds no data set"):
+        write_data(small_set(), tmp_path / "thesis")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["small", "thesis"]
+    with pytest.raises(ValueError, match=r"no kind of file .*'\.doc'.*npz, hdf5"):
+        write_data(small_set(), tmp_path / "small.doc")
+
+
+def test_an_interrupted_write_leaves_the_old_set(tmp_path, monkeypatch):
+    path = write_data(small_set(), tmp_path / "small")
+
+    def fail(*_args, **_keywords):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("unseen.loading.writing.to_csv_text", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_data(small_set().with_unseen(["rat"]), path)
+    assert load_data(path).unseen.tolist() == UNSEEN
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_the_matlab_reader_agrees_with_scipy(compressed, tmp_path):
+    rng = np.random.default_rng(0)
+    variables = {
+        "double": rng.normal(size=(3, 4)),
+        "single": rng.normal(size=(2, 5)).astype(np.float32),
+        "small": np.array([[1, 200, 3]], dtype=np.uint8),
+        "signed": np.array([[-5], [7]], dtype=np.int64),
+        "truth": np.array([[True, False]]),
+        "nothing": np.zeros((0, 3)),
+        "names": cells(["zébra", "", "a longer name than eight bytes"]),
+        "word": "okapi",
+    }
+    path = tmp_path / "all.mat"
+    scipy.io.savemat(path, variables, do_compression=compressed)
+    file, theirs = Mat5File(path), scipy.io.loadmat(path)
+    assert set(file.keys) == set(variables)
+    for key in ("double", "single", "small", "signed", "truth", "nothing"):
+        assert_array_equal(file.read(key), theirs[key])
+        assert file.read(key).dtype.kind in "fiu"
+    assert file.read("names").ravel().tolist() == variables["names"].ravel().tolist()
+    assert file.read("word").tolist() == ["okapi"]
+
+
+def test_hdf5_in_pieces_is_read_and_never_from_other_files(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "set.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", data=X, chunks=(2, 3), compression="gzip")
+        file["y"], file["att"], file["unseen"] = Y, A, [2, 3]
+        file["class_names"] = NAMES
+    data = load_data(path)
+    assert_array_equal(data.X, X)
+    assert not isinstance(data.X, np.memmap) and data.unseen.tolist() == UNSEEN
+    (tmp_path / "secret.bin").write_bytes(X.tobytes())
+    with h5py.File(path, "a") as file:
+        del file["X"]
+        outside = [("secret.bin", 0, X.nbytes)]
+        file.create_dataset("X", X.shape, "f8", external=outside)
+    with pytest.raises(ValueError, match="'X' lies in other files"):
+        load_data(path)
+
+
+def test_hdf5_of_python_objects_is_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "set.h5"
+    with h5py.File(path, "w") as file:
+        file["class_names"], file["unseen"], file["y"], file["att"] = NAMES, [2], Y, A
+        file["X"] = np.array([(1, 2.0)], dtype=[("a", int), ("b", float)])
+    with pytest.raises(ValueError, match="never unpickled"):
+        load_data(path)
+
+
+def test_matlab_needs_no_pickle_and_no_scipy_reader(monkeypatch, tmp_path):
+    import pickle
+
+    def refuse(*_args, **_keywords):
+        raise AssertionError("unpickled")
+
+    for name in ("load", "loads", "Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    for kind in LAYOUTS:
+        (tmp_path / kind).mkdir()
+        assert load_data(write_layout(kind, tmp_path / kind)).n_classes == 4
+
+
+def test_a_pickled_npy_is_refused(tmp_path):
+    path = write_data(small_set(), tmp_path / "small")
+    np.save(path / "features.npy", np.array([[None]]), allow_pickle=True)
+    with pytest.raises(ValueError, match="never unpickled"):
+        load_data(path)
+
+
+def test_a_npy_of_another_length_is_refused(tmp_path):
+    path = write_data(small_set(), tmp_path / "small")
+    content = (path / "features.npy").read_bytes()
+    for wrong in (content[:-1], content + b"\0"):
+        (path / "features.npy").write_bytes(wrong)
+        with pytest.raises(
+            ValueError, match=r"has \d+ bytes, but its header speaks of"
+        ):
+            load_data(path)
+
+
+def test_labels_and_classes_of_a_folder_are_checked_by_line(tmp_path):
+    path = write_data(small_set(), tmp_path / "small")
+    (path / "labels.csv").write_text("label\nrat\n\nrat\n")
+    with pytest.raises(ValueError, match=r"labels.csv: line 3"):
+        load_data(path)
+    (path / "labels.csv").write_text("a,b,c\n")
+    with pytest.raises(ValueError, match="has 3 columns"):
+        load_data(path)
+
+
+def test_a_folder_without_classes_takes_any_table(tmp_path):
+    path = tmp_path / "mine"
+    path.mkdir()
+    np.save(path / "features.npy", X)
+    (path / "labels.csv").write_text("\n".join(NAMES[code] for code in Y))
+    with pytest.raises(ValueError, match="no class table"):
+        load_data(path)
+    table = pd.DataFrame(A, index=NAMES)
+    assert load_data(path, table, unseen=UNSEEN).unseen.tolist() == UNSEEN
+    assert list(read_parts(path).tables) == []

@@ -101,3 +101,77 @@ def minimise(f, start, **options):
         options={"gtol": 1e-9, "maxiter": 5000, **options},
     )
     return found.x.reshape(start.shape)
+
+
+def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, rates, n_rounds):
+    """Anchored self-training on samples, line by line, for one linear kernel.
+
+    X, pile: rows of unit length. Returns labels of the start and after every round.
+    """
+    mean = X.mean(axis=0)
+    classes = np.unique(y)
+    M = len(classes)
+    within = sum(
+        np.cov(X[y == c].T, bias=True) * np.sum(y == c) for c in classes
+    ) / len(X)
+    p = len(within)
+    shrunk = within + 0.1 * np.trace(within) / p * np.eye(p)
+    values, vectors = np.linalg.eigh(shrunk)
+    W = vectors @ np.diag(values**-0.5) @ vectors.T
+    C = np.array([(X[y == c] - mean).mean(axis=0) for c in classes]) @ W
+
+    def unit(A):
+        return A / np.linalg.norm(A, axis=1, keepdims=True)
+
+    S, T = unit(S), unit(T)
+    centre = S.mean(axis=0)
+    size = np.sqrt(((S - centre) ** 2).sum(axis=1).mean())
+    S, T = (S - centre) / size, (T - centre) / size
+    best = None
+    for exponent in np.arange(-2.5, 2.01, 0.25):
+        errors = []
+        for c in range(M):  # leave class c out, for real
+            rest = [i for i in range(M) if i != c]
+            K = S[rest] @ S[rest].T + 100 + 10**exponent * np.eye(M - 1)
+            k = S[[c]] @ S[rest].T + 100
+            errors.append(C[c] - (k @ np.linalg.solve(K, C[rest]))[0])
+        press = np.mean(np.square(errors))
+        if best is None or press < best[0]:
+            best = press, 10**exponent, np.array(errors)
+    v, ridge, errors = best
+    alpha = np.linalg.solve(S @ S.T + 100 + ridge * np.eye(M), C)
+    spread, basis = np.linalg.eigh(errors.T @ errors / M)
+    v_j = spread / 2 + v / 2
+    length = np.sqrt(((C - errors) ** 2).sum(axis=1).mean())
+    Z = unit((T @ S.T + 100) @ alpha) * length @ basis
+    B = (pile - mean) @ W @ basis
+    q = 1 / (1 + v_j)
+    L = B @ (q * Z).T - (q * Z**2).sum(axis=1) / 2
+    labels, log_prior = [L.argmax(axis=1)], np.zeros(len(Z))
+    for rate in [*rates, *[1.0] * n_rounds][:n_rounds]:
+        scores = L + log_prior
+        R = np.exp(scores - scores.max(axis=1, keepdims=True))
+        R /= R.sum(axis=1, keepdims=True)
+        sizes = R.sum(axis=0) + prior_rows
+        log_prior = np.log(sizes / sizes.mean())
+        top = scores.argmax(axis=1)
+        ordered = np.sort(scores, axis=1)
+        lead = ordered[:, -1] - ordered[:, -2]
+        for c in range(len(Z)):
+            mine = np.flatnonzero(top == c)
+            order = np.argsort(-lead[mine], kind="stable")
+            R[mine[order][max(1, int(rate * len(mine))) :]] = 0
+        m = np.empty_like(Z)
+        for c in range(len(Z)):
+
+            def mean_of(k, c=c, R=R):
+                anchor = k / v_j
+                return (R[:, c] @ B + anchor * Z[c]) / (R[:, c].sum() + anchor)
+
+            k = kappa
+            while np.mean((mean_of(k) - Z[c]) ** 2 / v_j) > radius:
+                k *= 1.001
+            m[c] = mean_of(k)
+        L = B @ m.T - (m**2).sum(axis=1) / 2
+        labels.append(L.argmax(axis=1))
+    return labels

@@ -6,7 +6,15 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from tests.checks import make_data, run_protocol, scrambled
-from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
+from unseen import (
+    CCA,
+    ESZSL,
+    JEDM,
+    TSTD,
+    AnchoredSelfTraining,
+    ClasswiseSearchCV,
+    SelfTraining,
+)
 
 MODELS = [
     JEDM(n_components=8),
@@ -14,6 +22,12 @@ MODELS = [
     TSTD(n_components=8, lam=1.0, mu=1.0),
     ESZSL(),
     SelfTraining(CCA()),
+    AnchoredSelfTraining(min_weight=0.0),
+    ClasswiseSearchCV(
+        AnchoredSelfTraining(),
+        {"kappa": [2.0, 8.0], "shrinkage": [0.1, 0.5]},
+        n_folds=3,
+    ),
     ClasswiseSearchCV(TSTD(n_components=8), {"lam": [0.1, 10.0]}, n_folds=3),
 ]
 

@@ -17,6 +17,7 @@ from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
 from unseen.storage import load
+from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.tstd import TSTD
 
@@ -27,6 +28,7 @@ __all__ = [
     "ESZSL",
     "JEDM",
     "TSTD",
+    "AnchoredSelfTraining",
     "ClasswiseSearchCV",
     "PerDomainCenterer",
     "SelfTraining",

@@ -8,6 +8,7 @@ from one pile:
     refit(rows, labels)   learn from self-labelled rows, anchored to what it was;
                           returns the value of what the refit lowers
     answer()              (n_rows, n_classes), the scores its final labels follow
+    note()                optional: what else is to be said of the round, in words
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Round:
         Value of what the refit lowers, after it.
     labels : ndarray of shape (n_samples,)
         Labels after the round.
+    note : str
+        What the model has to say of the round, if anything.
     """
 
     rate: float
@@ -67,6 +70,7 @@ class Round:
     n_changed: int
     objective: float
     labels: np.ndarray
+    note: str = ""
 
     @property
     def n_selected(self) -> int:
@@ -74,10 +78,11 @@ class Round:
         return int(self.selected.sum())
 
     def __str__(self) -> str:
-        return (
+        told = (
             f"Kept {self.n_selected:,} of {len(self.labels):,} rows (rate "
             f"{self.rate:g}); {self.n_changed:,} labels changed."
         )
+        return f"{told} {self.note}".rstrip()
 
 
 def self_train(
@@ -85,6 +90,8 @@ def self_train(
     rates: Sequence[float] | np.ndarray,
     *,
     how_many: Callable[[float], int],
+    ranking: Callable[[np.ndarray], np.ndarray] | None = None,
+    tol: float | None = None,
 ) -> list[Round]:
     """Run one round per rate and return what each did.
 
@@ -94,14 +101,20 @@ def self_train(
     rates : sequence of float
     how_many : callable
         Turns ``rate * n_predicted`` into a number of rows.
+    ranking : callable, default=None
+        Turns scores into the reliability of each row's label; by default the score
+        of the label itself.
+    tol : float, default=None
+        Once every row is kept, stop when at most this share of labels changes.
     """
+    ranking = ranking or best_score
     names = pupil.competition.names
     rounds: list[Round] = []
     reported = pupil.answer().argmax(axis=1)
     # The refits are small: more threads would only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
         for rate in rates:
-            rows, labels = most_reliable(pupil.scores(), rate, how_many)
+            rows, labels = most_reliable(pupil.scores(), rate, how_many, ranking)
             objective = pupil.refit(rows, labels)
             before, reported = reported, pupil.answer().argmax(axis=1)
             rounds.append(
@@ -111,8 +124,12 @@ def self_train(
                     n_changed=int((before != reported).sum()),
                     objective=objective,
                     labels=names[reported],
+                    note=pupil.note() if hasattr(pupil, "note") else "",
                 )
             )
+            settled = tol is not None and rounds[-1].n_changed <= tol * len(reported)
+            if settled and rate == 1:
+                break
     return rounds
 
 
@@ -137,12 +154,28 @@ def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
     return rates
 
 
+def best_score(scores: np.ndarray) -> np.ndarray:
+    """Return each row's largest score."""
+    return scores.max(axis=1)
+
+
+def margin(scores: np.ndarray) -> np.ndarray:
+    """Return by how much each row's largest score leads the second."""
+    if scores.shape[1] < 2:
+        return scores.max(axis=1)
+    second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+    return first - second
+
+
 def most_reliable(
-    scores: np.ndarray, rate: float, how_many: Callable[[float], int]
+    scores: np.ndarray,
+    rate: float,
+    how_many: Callable[[float], int],
+    ranking: Callable[[np.ndarray], np.ndarray] = best_score,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to trust and their labels, a share of each predicted class."""
     labels = scores.argmax(axis=1)
-    order, place, sizes = rank_within(labels, scores[np.arange(len(scores)), labels])
+    order, place, sizes = rank_within(labels, ranking(scores))
     quota = np.array([how_many(rate * int(size)) for size in sizes])
     kept = np.sort(order[place < quota[labels[order]]])
     return kept, labels[kept]
@@ -168,7 +201,7 @@ def rank_share(scores: np.ndarray) -> np.ndarray:
     A round at rate r trusts, up to rounding, the rows above 1 - r.
     """
     labels = scores.argmax(axis=1)
-    order, place, sizes = rank_within(labels, scores[np.arange(len(scores)), labels])
+    order, place, sizes = rank_within(labels, best_score(scores))
     share = np.empty(len(labels))
     share[order] = 1 - place / sizes[labels[order]]
     return share

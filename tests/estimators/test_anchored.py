@@ -1,0 +1,448 @@
+"""Anchored self-training: parts by brute force, the whole by samples, limits."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+
+from tests.checks import make_data
+from tests.oracles import minimise, plain_anchored
+from unseen import AnchoredSelfTraining, per_class_accuracy
+from unseen.class_table import Competition
+from unseen.transduction.anchored import (
+    AnchoredPupil,
+    balanced,
+    fit_ridge,
+    gaussian_scores,
+    kernel,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Self-training changed")
+
+
+def fitted(data, **parameters):
+    return AnchoredSelfTraining(**parameters).fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+
+
+def pupil(B, Z, variances, **changes):
+    options = {
+        "own_rows": np.zeros(len(Z)),
+        "kappa": 3.0,
+        "radius": None,
+        "soft": True,
+        "prior_rows": 10.0,
+        "class_prior": None,
+        **changes,
+    }
+    names = np.arange(len(Z))
+    return AnchoredPupil(B, Competition(names, names[:, None]), Z, variances, **options)
+
+
+@pytest.fixture
+def rows():
+    """Four clusters, prototypes off the mark, uneven variances."""
+    rng = np.random.default_rng(0)
+    centres = 2 * rng.normal(size=(4, 5))
+    B = centres[rng.integers(4, size=60)] + rng.normal(size=(60, 5))
+    return B, centres + 0.7 * rng.normal(size=(4, 5)), rng.uniform(0.2, 1.0, size=5)
+
+
+# ---- parts ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf"])
+def test_left_out_errors_are_those_of_leaving_classes_out(name):
+    rng = np.random.default_rng(1)
+    S, C = [rng.normal(size=(9, 4)), rng.normal(size=(9, 2))], rng.normal(size=(9, 3))
+    fit = fit_ridge(S, C, [name])
+    for c in range(9):
+        rest = np.arange(9) != c
+        few = [table[rest] for table in S]
+        alpha = np.linalg.solve(kernel(name, few, few) + fit.ridge * np.eye(8), C[rest])
+        predicted = kernel(name, [table[[c]] for table in S], few) @ alpha
+        assert_allclose(fit.left_out[c], (C[c] - predicted)[0], rtol=1e-6)
+    assert_allclose(fit.variance, np.mean(fit.left_out**2), rtol=1e-8)
+
+
+def test_the_ridge_chosen_leaves_the_least_error():
+    rng = np.random.default_rng(2)
+    S = [rng.normal(size=(12, 3))]
+    C = S[0] @ rng.normal(size=(3, 5)) + 0.1 * rng.normal(size=(12, 5))
+    linear, rbf, both = (
+        fit_ridge(S, C, kernels) for kernels in (["linear"], ["rbf"], ["linear", "rbf"])
+    )
+    assert both.variance == min(linear.variance, rbf.variance)
+    assert both.kernel == "linear"
+
+
+def test_unrelated_embeddings_explain_nothing_even_for_few_classes():
+    """Centred means of seven classes must not give the left-out one away."""
+    rng = np.random.default_rng(3)
+    C = rng.normal(size=(7, 30))
+    fit = fit_ridge([rng.normal(size=(7, 14))], C - C.mean(axis=0), ["linear"])
+    assert fit.variance > 0.9 * np.var(C)
+
+
+def test_anchored_means_are_the_maximum_of_their_objective(rows):
+    B, Z, variances = rows
+    model = pupil(B, Z, variances, prior_rows=None)
+    R = np.exp(model.scores())
+    R /= R.sum(axis=1, keepdims=True)
+
+    def cost(m):
+        squares = ((B[:, None] - m) ** 2).sum(axis=2)
+        return np.sum(R * squares) / 2 + 3.0 * np.sum((m - Z) ** 2 / variances) / 2
+
+    model.refit(np.arange(60), R.argmax(axis=1))
+    assert_allclose(model.m, minimise(cost, Z), atol=1e-5)
+
+
+def test_means_held_within_the_radius_are_the_constrained_maximum(rows):
+    B, Z, variances = rows
+    model = pupil(B, Z, variances, prior_rows=None, radius=0.05)
+    R = np.exp(model.scores())
+    R /= R.sum(axis=1, keepdims=True)
+    model.refit(np.arange(60), R.argmax(axis=1))
+    assert model.n_held > 0
+    for c in range(4):
+        r = R[:, c]
+
+        def cost(m, r=r, c=c):
+            return (
+                r @ ((B - m) ** 2).sum(axis=1)
+                + 3.0 * np.sum((m - Z[c]) ** 2 / variances)
+            ) / 2
+
+        best = minimize(
+            cost,
+            Z[c],
+            method="SLSQP",
+            constraints={
+                "type": "ineq",
+                "fun": lambda m, c=c: 0.05 - np.mean((m - Z[c]) ** 2 / variances),
+            },
+            options={"ftol": 1e-13, "maxiter": 500},
+        ).x
+        assert_allclose(model.m[c], best, atol=1e-5)
+
+
+@pytest.mark.parametrize("radius", [None, 0.3])
+@pytest.mark.parametrize("prior_rows", [None, 10.0])
+def test_what_the_rounds_maximise_never_falls(rows, radius, prior_rows):
+    B, Z, variances = rows
+    model = pupil(B, Z, variances, radius=radius, prior_rows=prior_rows)
+    values = [
+        model.refit(np.arange(60), model.scores().argmax(axis=1)) for _ in range(30)
+    ]
+    assert np.diff(values).max() <= 1e-9
+    assert values[-1] < values[0]
+
+
+def test_known_sizes_are_imposed(rows):
+    B, Z, _ = rows
+    shares = np.array([0.4, 0.3, 0.2, 0.1])
+    L = gaussian_scores(B, Z) / 5
+    R = np.exp(L + balanced(L, shares))
+    R /= R.sum(axis=1, keepdims=True)
+    assert_allclose(R.mean(axis=0), shares, atol=1e-5)
+
+
+# ---- the whole -----------------------------------------------------------------------
+
+
+def test_every_round_is_that_of_the_samples():
+    data = make_data()
+    model = fitted(data, kernels=["linear"], min_weight=0, tol=0)
+    model.adapt(data.X_unseen)
+    X = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    pile = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    table = data.class_embeddings
+    start, *later = plain_anchored(
+        X,
+        data.y_seen,
+        table.loc[np.unique(data.y_seen)].to_numpy(),
+        pile,
+        table.loc[data.unseen].to_numpy(),
+        kappa=6.0,
+        radius=0.2,
+        prior_rows=10.0,
+        rates=[0.2, 0.4, 0.6, 0.8],
+        n_rounds=10,
+    )
+    inductive = fitted(data, kernels=["linear"]).predict(data.X_unseen)
+    assert_array_equal(inductive, data.unseen[start])
+    assert len(model.rounds_) >= 5  # it stops once labels have settled
+    for ours, theirs in zip(model.rounds_, later, strict=False):
+        assert_array_equal(ours.labels, data.unseen[theirs])
+
+
+def test_it_helps_where_the_prototypes_are_off():
+    data = make_data()
+    table = data.class_embeddings.copy()
+    table.iloc[9:] += 0.5 * (table.iloc[[10, 11, 9]].to_numpy() - table.iloc[9:])
+    data = replace(data, class_embeddings=table)
+    model = fitted(data)
+    before = per_class_accuracy(data.y_unseen, model.predict(data.X_unseen))
+    model.adapt(data.X_unseen)
+    assert per_class_accuracy(data.y_unseen, model.labels_) > before + 0.03
+    assert_array_equal(model.predict(data.X_unseen), model.labels_)
+
+
+def test_class_order_row_order_and_chunks_are_free():
+    data = make_data()
+    order = np.random.default_rng(0).permutation(len(data.X_seen))
+    shuffled = AnchoredSelfTraining().fit(
+        data.X_seen[order],
+        data.y_seen[order],
+        class_embeddings=data.class_embeddings.iloc[::-1],
+    )
+    rows = np.random.default_rng(1).permutation(len(data.X_unseen))
+    labels = fitted(data).adapt(data.X_unseen).labels_
+    assert_array_equal(shuffled.adapt(data.X_unseen[rows]).labels_, labels[rows])
+
+
+def test_no_rounds_an_endless_anchor_and_the_guard_keep_the_start():
+    data = make_data()
+    plain = {"by_direction": False, "prior_rows": None}
+    start = fitted(data, **plain).predict(data.X_unseen)
+    for parameters in ({"max_rounds": 0}, {"kappa": 1e12, "min_weight": 0}):
+        model = fitted(data, **plain, **parameters).adapt(data.X_unseen)
+        assert_array_equal(model.labels_, start)
+    kept = fitted(data, min_weight=0.99).adapt(data.X_unseen)
+    assert not kept.adapted_
+    assert_array_equal(kept.labels_, fitted(data).predict(data.X_unseen))
+    assert_array_equal(kept.predict(data.X_unseen), kept.labels_)
+    assert "Kept the inductive answer" in str(kept.rounds_[0])
+    assert kept.weight_ < 0.99
+
+
+def test_without_anchor_and_with_hard_labels_it_is_k_means():
+    data = make_data()
+    model = fitted(
+        data,
+        kappa=0,
+        radius=None,
+        soft=False,
+        rates=[],
+        prior_rows=None,
+        min_weight=0,
+        max_rounds=50,
+        tol=0,
+    )
+    model.adapt(data.X_unseen)
+    X = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    B = (X - model.mean_) @ model.axes_
+    start = fitted(data).predict(data.X_unseen)
+    means = np.array([B[start == c].mean(axis=0) for c in data.unseen])
+    lloyd = KMeans(3, init=means, n_init=1, max_iter=100, tol=0).fit(B)
+    assert_array_equal(model.labels_, data.unseen[lloyd.labels_])
+
+
+def test_every_ingredient_can_be_switched_off():
+    data = make_data()
+    default = fitted(data).adapt(data.X_unseen)
+    for change in (
+        {"whiten": False},
+        {"equal_prototypes": False},
+        {"by_direction": False},
+        {"kernels": ["linear"]},
+        {"kappa": 0.0},
+        {"radius": None},
+        {"soft": False},
+        {"prior_rows": None},
+        {"rates": []},
+        {"class_prior": "uniform"},
+        {"n_axes": 3},
+    ):
+        model = fitted(data, **change).adapt(data.X_unseen)
+        scores = model.decision_function(data.X_unseen)
+        assert np.isfinite(scores).all()
+        same = np.allclose(scores, default.decision_function(data.X_unseen))
+        assert not same or change == {"kernels": [default.kernel_]}, change
+
+
+def test_probabilities_are_tempered_and_follow_the_answer():
+    data = make_data()
+    model = fitted(data)
+    for _ in range(2):
+        P = model.predict_proba(data.X_unseen)
+        assert_allclose(P.sum(axis=1), 1)
+        names = model.competing_classes_
+        assert_array_equal(names[P.argmax(axis=1)], model.predict(data.X_unseen))
+        model.adapt(data.X_unseen)
+    assert_allclose(model.reliability_, P.max(axis=1))
+
+
+def test_seen_classes_compete_with_their_own_means():
+    data = make_data()
+    model = fitted(data)
+    assert (model.predict(data.X_seen, classes="seen") == data.y_seen).mean() > 0.8
+    everyone = model.decision_function(data.X, classes="all")
+    assert everyone.shape == (len(data.X), 12)
+
+
+def test_several_tables_are_fused_by_averaging_kernels():
+    data = make_data()
+    names, A = data.class_embeddings.index, data.class_embeddings
+    noise = pd.DataFrame(np.random.default_rng(5).normal(size=(12, 4)), index=names)
+    fused = AnchoredSelfTraining().fit(
+        data.X_seen, data.y_seen, class_embeddings={"good": A, "noise": noise}
+    )
+    twice = AnchoredSelfTraining().fit(
+        data.X_seen, data.y_seen, class_embeddings={"a": A, "b": A}
+    )
+    once = fitted(data)
+    assert_allclose(
+        twice.decision_function(data.X_unseen), once.decision_function(data.X_unseen)
+    )
+    assert fused.variance_ > once.variance_
+
+
+# ---- piles nobody likes --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+def test_tiny_piles(n_rows):
+    data = make_data()
+    for guard in (0.0, 0.2):
+        model = fitted(data, min_weight=guard).adapt(data.X_unseen[:n_rows])
+        assert len(model.labels_) == n_rows
+        assert np.isfinite(model.reliability_).all()
+
+
+def test_absent_and_duplicate_classes_constant_rows_and_zero_embeddings():
+    data = make_data()
+    table = data.class_embeddings.copy()
+    table.iloc[10] = table.iloc[9]
+    table.iloc[11] = 0
+    model = AnchoredSelfTraining(min_weight=0)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+    one_class = data.X_unseen[data.y_unseen == data.unseen[0]]
+    for pile in (one_class, np.ones((20, 16)), np.zeros((20, 16))):
+        model.adapt(pile)
+        assert np.isfinite(model.decision_function(data.X)).all()
+        assert np.isfinite(model.reliability_).all()
+
+
+def test_one_row_per_seen_class_gives_no_nan():
+    data = make_data()
+    first = [np.flatnonzero(data.y_seen == c)[0] for c in np.unique(data.y_seen)]
+    model = AnchoredSelfTraining().fit(
+        data.X_seen[first],
+        data.y_seen[first],
+        class_embeddings=data.class_embeddings,
+    )
+    model.adapt(data.X_unseen)
+    assert np.isfinite(model.decision_function(data.X)).all()
+
+
+def test_a_weak_start_is_told():
+    data = make_data()
+    rng = np.random.default_rng(0)
+    table = data.class_embeddings.copy()
+    table.iloc[9:] = rng.permutation(table.iloc[9:].to_numpy()[::-1])
+    model = AnchoredSelfTraining(kappa=0.0, radius=None, rates=[], min_weight=0)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+    pile = np.vstack([data.X_unseen, -data.X_unseen])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.adapt(pile)
+    start = model._table  # the start is what fit gave; compare by hand
+    inductive = AnchoredSelfTraining().fit(
+        data.X_seen, data.y_seen, class_embeddings=table
+    )
+    changed = np.mean(inductive.predict(pile) != model.labels_)
+    assert start is not None
+    assert bool(told) == (changed > 0.5)
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"kappa": -1}, "'kappa' parameter"),
+        ({"min_weight": 1.0}, "'min_weight' parameter"),
+        ({"rates": [0.5, 2]}, r"rates=.* in \(0, 1\]"),
+        ({"class_prior": [0.5, 0.5]}, r"class_prior has shape \(2,\).* 3 competing"),
+        ({"kernels": []}, "names no kernel"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    data = make_data()
+    with pytest.raises(ValueError, match=message):
+        fitted(data, **parameters).adapt(data.X_unseen)
+
+
+# ---- no seen class at all ------------------------------------------------------------
+
+
+@pytest.fixture
+def texts_and_images():
+    """Two modalities apart by a gap, six classes, anisotropic noise."""
+    rng = np.random.default_rng(0)
+    meaning = rng.normal(size=(6, 40))
+    y = rng.integers(6, size=400)
+    noise = rng.normal(size=(400, 40)) * np.linspace(0.2, 2.5, 40)
+    X = meaning[y] + noise + 4
+    T = meaning + 0.6 * rng.normal(size=(6, 40)) - 3
+    return pd.DataFrame(T, index=list("abcdef")), X, np.array(list("abcdef"))[y]
+
+
+def test_prototypes_alone_are_enough(texts_and_images):
+    T, X, y = texts_and_images
+    model = AnchoredSelfTraining.from_prototypes(T)
+    model.adapt(X)
+    cosine = AnchoredSelfTraining.from_prototypes(T, min_weight=0.999).adapt(X)
+    assert not cosine.adapted_
+    before = per_class_accuracy(y, cosine.labels_)
+    after = per_class_accuracy(y, model.labels_)
+    assert after > before + 0.05
+    assert_array_equal(model.predict(X), model.labels_)
+    assert_array_equal(cosine.predict(X), cosine.labels_)
+
+
+def test_it_survives_clone(texts_and_images):
+    T, X, _ = texts_and_images
+    model = AnchoredSelfTraining.from_prototypes(T)
+    labels = model.adapt(X).labels_
+    assert_array_equal(clone(model).adapt(X).labels_, labels)
+    assert_array_equal(model.adapt(X).labels_, labels)
+
+
+@pytest.mark.parametrize(
+    "pile",
+    [
+        np.ones((1, 40)),
+        np.ones((5, 40)),
+        np.ones((50, 40)),
+        np.zeros((50, 40)),
+        np.random.default_rng(0).normal(size=(4, 40)),
+        np.random.default_rng(0).normal(size=(30, 40)),
+        np.tile(np.eye(2, 40), (20, 1)),
+    ],
+)
+def test_degenerate_piles_get_an_answer(texts_and_images, pile):
+    T, _, _ = texts_and_images
+    model = AnchoredSelfTraining.from_prototypes(T, min_weight=0).adapt(pile)
+    assert len(model.labels_) == len(pile)
+    assert np.isfinite(model.reliability_).all()
+    assert np.isfinite(model.decision_function(pile)).all()
+    assert str(model.rounds_[0])
+
+
+def test_one_prototype_and_wrong_widths(texts_and_images):
+    T, X, _ = texts_and_images
+    assert set(AnchoredSelfTraining.from_prototypes(T[:1]).adapt(X).labels_) == {"a"}
+    model = AnchoredSelfTraining.from_prototypes(T)
+    with pytest.raises(ValueError, match="X has 7 features, but prototypes have 40"):
+        model.adapt(X[:, :7])
+    model.adapt(X)
+    with pytest.raises(ValueError, match="starts from prototypes"):
+        model.fit(X, np.arange(len(X)) % 2)

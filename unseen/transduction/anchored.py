@@ -1,0 +1,854 @@
+"""Anchored self-training (AST): our own method.
+
+Rows are samples. All happens where classes are round and of unit variance:
+
+    X  (n, p), y        seen rows, unit length            S  (M, q)  their embeddings
+    b = (x - mean) axes (r,)     a row, whitened by the seen within-class covariance
+    C  (M, r)           class means of the seen
+    k                   a kernel on embeddings, linear or RBF; several tables: averaged
+
+    α = (k(S, S) + λI)⁻¹ C          kernel ridge from embedding to class mean
+    Z = k(T, S) α                   prototypes of the unseen classes
+    e_c = α_c / [(k + λI)⁻¹]_cc     what the ridge misses when class c is left out
+
+The left-out errors choose kernel and λ (PRESS) and *measure* how far a class mean
+lies from its prototype: v on average, v_j in direction j. So 1/v is what a prototype
+is worth in rows, and self-training can be anchored to it with the right strength:
+
+    L_ic = b_i·m_c - |m_c|²/2 + log π_c,   R = softmax(L)          label, softly
+    keep the share `rate` of each predicted class with the largest margins
+    m_c = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)       refit, anchored
+
+κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
+`radius` of Z_c in units of v. At rate 1 this is EM: what it maximises,
+
+    J = Σ_i log Σ_c exp L_ic + prior_rows Σ_c log π_c - κ/2 Σ_cj (m - Z)²_cj / v_j
+
+never falls.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import linalg
+from scipy.special import logsumexp, softmax
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from unseen.class_table import ClassTable, Competition, read_table
+from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.pile import Pile
+from unseen.statistics import Reduced, Sums, inverse_lengths, sum_rows
+from unseen.transduction.rounds import (
+    ROUNDING,
+    Round,
+    checked_rates,
+    margin,
+    most_reliable,
+    self_train,
+)
+
+RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
+INTERCEPT = 100.0  # added to every kernel: a mean that is hardly shrunk
+TEMPERATURES = np.geomspace(0.5, 64, 29)
+NUMBER = [Interval(Real, 0, None, closed="left")]
+
+
+class AnchoredSelfTraining(ZeroShotClassifier):
+    """Anchored self-training: prototypes that the pile may correct, as far as is due.
+
+    The default method of the package. Every ingredient can be switched off; the
+    ablation shows what each is worth.
+
+    Parameters
+    ----------
+    n_axes : int or None, default=None
+        Principal axes to keep; ``None`` keeps all up to 1,024 features, else 500.
+    whiten : bool, default=True
+        Make the scatter inside seen classes round; otherwise only scale it.
+    shrinkage : float, default=0.1
+        How much of the mean variance is added in every direction before whitening.
+    kernels : sequence of {'linear', 'rbf'}, default=('linear', 'rbf')
+        Kernels on class embeddings to choose from, by leaving classes out.
+    equal_prototypes : bool, default=True
+        Give all prototypes one length, that of the left-out ones on average.
+    by_direction : bool, default=True
+        Measure v per direction, and trust directions in the inductive answer by
+        ``1 / (1 + v_j)``. Otherwise one v for all.
+    kappa : float, default=6.0
+        How many self-labelled rows count as one; 0 takes the anchor away.
+    radius : float or None, default=0.2
+        Class means stay within this mean squared distance of their prototype, in
+        units of v; ``None`` for no limit.
+    soft : bool, default=True
+        Rows count for classes by their posterior; otherwise for their label only.
+    prior_rows : float or None, default=10.0
+        Rows added to every class when class sizes are estimated in the rounds;
+        ``None`` takes classes to be of one size there.
+    class_prior : None, 'uniform' or array of shape (n_competing,), default=None
+        Class sizes you *know*. Imposed on the answer, so wrong ones ruin it.
+    rates : sequence of float in (0, 1], default=(0.2, 0.4, 0.6, 0.8)
+        Shares of the first rounds; all rounds after keep everything.
+    max_rounds : int, default=10
+    tol : float, default=0.001
+        Stop when at most this share of labels changes.
+    min_weight : float, default=0.2
+        Keep the inductive answer if the rows of an average class would weigh less
+        than this against its prototype; 0 always adapts.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    prototypes : array, DataFrame or None, default=None
+        Prototypes in feature space, one row per class, if there is no seen class at
+        all (text embeddings of a model like CLIP). Then ``adapt`` needs no ``fit``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Label of every row of the pile.
+    reliability_ : ndarray of shape (n_samples,)
+        Probability of that label, tempered on the seen classes.
+    rounds_ : list of Round
+        What every round did; ``print`` one to read it. If the inductive answer was
+        kept, the one entry says why.
+    adapted_ : bool
+        Whether the answer is the adapted one.
+    weight_ : float
+        What the rows of an average class weigh against its prototype, in [0, 1).
+    stopped_because_ : str
+    kernel_, ridge_ : str, float
+        What leaving classes out chose.
+    variance_ : float
+        v, the variance of a class mean around its prototype.
+    variances_ : ndarray of shape (n_axes,)
+        v_j, direction by direction.
+    explained_ : float
+        Share of the variance of class means that embeddings explain for classes
+        left out.
+    axes_, mean_ : ndarray
+        Rows become ``(x - mean_) @ axes_``.
+
+    Examples
+    --------
+    >>> from unseen import AnchoredSelfTraining, load_data
+    >>> data = load_data("digits")
+    >>> model = AnchoredSelfTraining().fit(data.X_seen, data.y_seen,
+    ...                                    class_embeddings=data.class_embeddings)
+    >>> model.adapt(data.X_unseen).labels_.shape
+    (533,)
+    >>> print(model.rounds_[0])
+    Kept 105 of 533 rows (rate 0.2); ...
+    """
+
+    _adapt_parameters = frozenset(
+        {
+            "kappa",
+            "radius",
+            "soft",
+            "prior_rows",
+            "class_prior",
+            "rates",
+            "max_rounds",
+            "tol",
+            "min_weight",
+        }
+    )
+    _parameter_constraints: dict = {
+        "n_axes": [Interval(Integral, 1, None, closed="left"), None],
+        "whiten": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="neither")],
+        "kernels": [list, tuple],
+        "equal_prototypes": ["boolean"],
+        "by_direction": ["boolean"],
+        "kappa": NUMBER,
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "soft": ["boolean"],
+        "prior_rows": [*NUMBER, None],
+        "class_prior": [StrOptions({"uniform"}), "array-like", None],
+        "rates": ["array-like"],
+        "max_rounds": [Interval(Integral, 0, None, closed="left")],
+        "tol": NUMBER,
+        "min_weight": [Interval(Real, 0, 1, closed="left")],
+        "unit_rows": ["boolean"],
+        "prototypes": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_axes=None,
+        whiten=True,
+        shrinkage=0.1,
+        kernels=("linear", "rbf"),
+        equal_prototypes=True,
+        by_direction=True,
+        kappa=6.0,
+        radius=0.2,
+        soft=True,
+        prior_rows=10.0,
+        class_prior=None,
+        rates=(0.2, 0.4, 0.6, 0.8),
+        max_rounds=10,
+        tol=0.001,
+        min_weight=0.2,
+        unit_rows=True,
+        prototypes=None,
+    ):
+        self.n_axes = n_axes
+        self.whiten = whiten
+        self.shrinkage = shrinkage
+        self.kernels = kernels
+        self.equal_prototypes = equal_prototypes
+        self.by_direction = by_direction
+        self.kappa = kappa
+        self.radius = radius
+        self.soft = soft
+        self.prior_rows = prior_rows
+        self.class_prior = class_prior
+        self.rates = rates
+        self.max_rounds = max_rounds
+        self.tol = tol
+        self.min_weight = min_weight
+        self.unit_rows = unit_rows
+        self.prototypes = prototypes
+
+    @classmethod
+    def from_prototypes(cls, prototypes, **parameters) -> AnchoredSelfTraining:
+        """Return a model that starts from prototypes instead of seen classes.
+
+        Parameters
+        ----------
+        prototypes : array of shape (n_classes, n_features) or DataFrame
+            One prototype per class, in the space of the rows; a frame names them.
+        **parameters
+            Of the constructor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from unseen import AnchoredSelfTraining
+        >>> rng = np.random.default_rng(0)
+        >>> texts = rng.normal(size=(3, 20))
+        >>> truth = np.repeat([0, 1, 2], 40)
+        >>> X = texts[truth] + 0.5 * rng.normal(size=(120, 20)) + 3
+        >>> model = AnchoredSelfTraining.from_prototypes(texts).adapt(X)
+        >>> bool((model.labels_ == truth).mean() > 0.95)
+        True
+        """
+        return cls(prototypes=prototypes, **parameters)
+
+    # ---- learning from the seen classes ------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, *, class_embeddings=None):
+        """Learn whitening, prototypes and their worth from rows of seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class names, or row numbers of the table if that is an array.
+        class_embeddings : DataFrame, array, mapping of tables or None, default=None
+            One row per class, seen and unseen; several tables are fused by averaging
+            their kernels. Without it every class is its own indicator.
+
+        Returns
+        -------
+        self
+        """
+        if self.prototypes is not None:
+            raise ValueError(
+                "This model starts from prototypes: call adapt(X), without fit. To "
+                "learn from seen classes, leave prototypes at None."
+            )
+        rows, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> AnchoredSelfTraining:
+        space = self._space(sums)
+        seen = space.sums.for_classes(table.seen)
+        C = seen.class_means
+        scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
+        ridge = fit_ridge(scale(table.embeddings[table.seen]), C, self.kernels)
+        basis, variances = self._directions(ridge)
+        self.axes_, self.mean_ = space.axes @ basis, space.mean
+        self.variances_, self.variance_ = variances, ridge.variance
+        self.kernel_, self.ridge_ = ridge.kernel, ridge.ridge
+        spread = float(np.mean(C**2))
+        self.explained_ = 1 - ridge.variance / spread if spread else 0.0
+        self._scale, self._weights = scale, ridge.weights @ basis
+        self._seen_embeddings = scale(table.embeddings[table.seen])
+        self._seen_means, self._seen_counts = C @ basis, seen.counts
+        self._seen_names = table.names[table.seen]
+        left_out = (C - ridge.left_out) @ basis
+        self._length = float(np.sqrt(np.mean(np.sum(left_out**2, axis=1))))
+        self._temperature = self._measure_temperature(left_out)
+        self._store_table(X, table)
+        return self
+
+    def _space(self, sums: Sums) -> Reduced:
+        """Return where classes are round with unit variance, or only the latter."""
+        p = sums.gram.shape[0]
+        n_axes = self.n_axes or (p if p <= 1024 else 500)
+        if self.whiten:
+            return sums.whitened(n_axes, self.shrinkage)
+        reduced = sums.reduced(n_axes)
+        within = np.trace(reduced.sums.within_class_scatter()) / sums.n_rows
+        scale = np.sqrt(reduced.axes.shape[1] / within) if within > 0 else 1.0
+        s = reduced.sums
+        scaled = Sums(s.gram * scale**2, s.class_sums * scale, s.counts)
+        return Reduced(reduced.mean, reduced.axes * scale, scaled)
+
+    def _directions(self, ridge: RidgeFit) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenbasis of the left-out errors, and v_j in it.
+
+        The covariance is shrunk half-way to v I: there are fewer classes than axes.
+        """
+        e, v = ridge.left_out, max(ridge.variance, 1e-9)
+        if not self.by_direction:
+            return np.eye(e.shape[1]), np.full(e.shape[1], v)
+        values, basis = linalg.eigh(e.T @ e / len(e))
+        return basis, (np.maximum(values, 0) + v) / 2
+
+    def _measure_temperature(self, left_out: np.ndarray) -> float:
+        """Return the temperature at which posteriors of left-out classes are honest.
+
+        Rows are drawn around the seen class means, with the variance that whitening
+        gave them, and meet prototypes made without their class.
+        """
+        random = np.random.default_rng(0)
+        M = len(left_out)
+        Z, q = self._lengthen(left_out), self._metric()
+        loss = np.zeros(len(TEMPERATURES))
+        for _ in range(5):
+            classes = random.permutation(M)[: max(2, min(M, 50))]
+            truth = np.repeat(np.arange(len(classes)), 10)
+            rows = self._seen_means[classes][truth]
+            rows = rows + random.standard_normal(rows.shape)
+            L = gaussian_scores(rows, Z[classes], q)
+            for i, T in enumerate(TEMPERATURES):
+                posterior = L / T - logsumexp(L / T, axis=1, keepdims=True)
+                loss[i] -= posterior[np.arange(len(truth)), truth].mean()
+        return float(TEMPERATURES[loss.argmin()])
+
+    # ---- the inductive answer ----------------------------------------------------
+
+    def _metric(self) -> np.ndarray:
+        """Return how far a direction is trusted while means are only predicted."""
+        if not self.by_direction:
+            return np.ones_like(self.variances_)
+        return 1 / (1 + self.variances_)
+
+    def _lengthen(self, Z: np.ndarray) -> np.ndarray:
+        if not self.equal_prototypes:
+            return Z
+        lengths = linalg.norm(Z, axis=1, keepdims=True)
+        return Z * np.where(lengths > 0, self._length / np.maximum(lengths, 1e-300), 0)
+
+    def _prototypes(self, competition: Competition) -> tuple[np.ndarray, np.ndarray]:
+        """Return prototypes and, for classes that were seen, the rows they rest on."""
+        T = self._scale(competition.embeddings)
+        Z = kernel(self.kernel_, T, self._seen_embeddings) @ self._weights
+        Z = self._lengthen(Z)
+        rows = np.zeros(len(Z))
+        place = pd.Index(self._seen_names).get_indexer(pd.Index(competition.names))
+        known = place >= 0
+        if known.any():  # a seen class has rows of its own: they outweigh its embedding
+            n = self._seen_counts[place[known]]
+            worth = 1 / max(self.variance_, 1e-9)
+            own = self._seen_means[place[known]] * n[:, None] + Z[known] * worth
+            Z[known], rows[known] = own / (n + worth)[:, None], n
+        return Z, rows
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        if self.prototypes is not None:
+            units = competition.embeddings
+            units = units * inverse_lengths(units)[:, None]
+            return LinearScorer(units, np.zeros(len(units)))
+        return self._linear(self._prototypes(competition)[0], self._metric())
+
+    def _linear(self, m: np.ndarray, q: np.ndarray | float = 1.0) -> LinearScorer:
+        """Return Σ q b m - Σ q m²/2 as a scorer of rows."""
+        coef = (m * q) @ self.axes_.T
+        return LinearScorer(coef, -coef @ self.mean_ - np.sum(q * m * m, axis=1) / 2)
+
+    def _unit_rows(self) -> bool:
+        return self.unit_rows
+
+    def predict_proba(self, X, *, classes=None):
+        """Return the probability of every competing class for every row.
+
+        Posteriors tempered so that those of left-out seen classes would be honest;
+        ``classes`` is explained at ``decision_function``.
+        """
+        _, scores = self._scores(X, classes)
+        if self.prototypes is not None and self._adapted is None:
+            return softmax(100 * scores, axis=1)  # cosines: the scale CLIP is made for
+        adapted = self._adapted is not None
+        T = self._pile_temperature if adapted else self._temperature
+        return softmax(scores / T, axis=1)
+
+    # ---- adapting ----------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def adapt(self, X, *, classes=None):
+        """Teach the model on a pile of unlabelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``decision_function``.
+
+        Returns
+        -------
+        self
+        """
+        rates = checked_rates(self.rates)
+        if self.prototypes is not None:
+            return self._adapt_from_prototypes(X, classes, rates)
+        check_is_fitted(self)
+        pile = self._check_pile(X)
+        competition = self._table.competition(classes)
+        B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+        Z, rows = self._prototypes(competition)
+        pupil = self._pupil(B, competition, Z, rows)
+        start = gaussian_scores(B, Z, self._metric())
+        pupil.L = start
+        self._teach(pupil, rates)
+        self._temperature_after(start, pupil)
+        return self._record(pupil)
+
+    def _pupil(self, B, competition, Z, rows) -> AnchoredPupil:
+        return AnchoredPupil(
+            B,
+            competition,
+            Z,
+            self.variances_,
+            own_rows=rows,
+            kappa=self.kappa,
+            radius=self.radius,
+            soft=self.soft,
+            prior_rows=self.prior_rows,
+            class_prior=checked_prior(self.class_prior, len(Z)),
+        )
+
+    def _teach(self, pupil: AnchoredPupil, rates: np.ndarray) -> None:
+        """Run the rounds, or keep the start; tell why."""
+        per_class = len(pupil.B) / len(pupil.Z)
+        worth = self.kappa / max(self.variance_, 1e-9)
+        self.weight_ = per_class / (per_class + worth)
+        self.adapted_ = self.weight_ >= self.min_weight and len(pupil.Z) > 1
+        if not self.adapted_:
+            self.stopped_because_ = (
+                f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
+                f"{self.weight_:.2f} against prototypes worth {worth:.0f} rows each, "
+                f"less than min_weight={self.min_weight:g}."
+            )
+            none = np.zeros(len(pupil.Z), dtype=int)
+            labels = pupil.competition.names[pupil.L.argmax(axis=1)]
+            self.rounds_ = [
+                Round(0.0, none, 0, -pupil.J(), labels, self.stopped_because_)
+            ]
+            return
+        start = pupil.L.argmax(axis=1)
+        shares = np.append(rates, np.ones(self.max_rounds))[: self.max_rounds]
+        self.rounds_ = self_train(
+            pupil,
+            shares,
+            how_many=ROUNDING["at_least_one"],
+            ranking=margin,
+            tol=self.tol,
+        )
+        settled = self.rounds_ and self.rounds_[-1].n_changed <= self.tol * len(start)
+        self.stopped_because_ = (
+            "The labels settled." if settled else f"{self.max_rounds} rounds were made."
+        )
+        moved = float(np.mean(pupil.answer().argmax(axis=1) != start))
+        if moved > 0.5:
+            warnings.warn(
+                f"Self-training changed {moved:.0%} of the labels: the start was weak. "
+                "Look at some by hand before you trust them.",
+                stacklevel=4,
+            )
+
+    def _temperature_after(self, start: np.ndarray, pupil: AnchoredPupil) -> None:
+        """Adapted scores are surer of themselves: no surer than the start is right."""
+        self._pile_temperature = T = self._temperature
+        if not self.adapted_:
+            return
+        some = slice(None, None, -(-len(start) // 2000))  # two thousand rows tell
+        before = softmax(start[some] / T, axis=1).max(axis=1).mean()
+        L = pupil.L[some]
+        after = np.array(
+            [softmax(L / t, axis=1).max(axis=1).mean() for t in TEMPERATURES]
+        )
+        nearest = TEMPERATURES[np.abs(after - before).argmin()]
+        self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
+
+    def _record(self, pupil: AnchoredPupil) -> AnchoredSelfTraining:
+        if self.adapted_:
+            scorer = self._linear(pupil.m)
+        else:
+            scorer = self._linear(pupil.Z, self._metric())
+        self._adapted = (
+            pupil.competition,
+            LinearScorer(scorer.coef, scorer.intercept + pupil.known_prior()),
+        )
+        self._set_competition(pupil.competition)
+        answer = pupil.answer()
+        self.labels_ = pupil.competition.names[answer.argmax(axis=1)]
+        posterior = softmax(answer / self._pile_temperature, axis=1)
+        self.reliability_ = posterior.max(axis=1)
+        return self
+
+    # ---- without any seen class --------------------------------------------------
+
+    def _adapt_from_prototypes(self, X, classes, rates) -> AnchoredSelfTraining:
+        """Estimate whitening, scale and worth of the prototypes on the pile itself.
+
+        The half of the rows with the clearest cosine labels stands in for labelled
+        rows; after the rounds the better labels do, once more.
+        """
+        if not self.__sklearn_is_fitted__():
+            self._store_prototypes(X)
+        pile = self._check_pile(X)
+        competition = self._table.competition(classes)
+        scorer = self._centred_cosine(pile, competition)
+        L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
+        start, pupil = L, None
+        for _ in range(2):
+            space = self._self_labelled_space(pile, L)
+            if space is None:
+                break
+            texts = self._centred(competition.embeddings) @ space.axes
+            here = space.sums.counts > 0
+            C, Tw = space.sums.class_means[here], texts[here]
+            scale = max(np.vdot(C, Tw) / max(np.vdot(Tw, Tw), 1e-300), 1e-6)
+            self.axes_, self.mean_ = space.axes, space.mean
+            self.variance_ = max(float(np.mean((C - scale * Tw) ** 2)), 1e-6)
+            self.variances_ = np.full(len(texts.T), self.variance_)
+            B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+            none = np.zeros(len(texts))
+            pupil = self._pupil(B, competition, scale * texts, none)
+            pupil.L = gaussian_scores(B, pupil.Z)
+            self._teach(pupil, rates)
+            if not self.adapted_:
+                break
+            L = pupil.L
+        return self._record_from_prototypes(pupil, start, scorer, competition)
+
+    def _store_prototypes(self, X) -> None:
+        names, prototypes, widths = read_table(self.prototypes, what="prototypes")
+        names = np.arange(len(prototypes)) if names is None else names
+        unseen = np.zeros(len(names), dtype=bool)
+        self._store_table(X, ClassTable(names, prototypes, unseen, widths))
+        if self.n_features_in_ != prototypes.shape[1]:
+            found = self.n_features_in_
+            del self.classes_  # not fitted after all
+            raise ValueError(
+                f"X has {found} features, but prototypes have {prototypes.shape[1]} "
+                "columns. Both must live in one space."
+            )
+
+    def _centred(self, texts: np.ndarray) -> np.ndarray:
+        texts = texts * inverse_lengths(texts)[:, None]
+        return texts - texts.mean(axis=0) if len(texts) > 1 else texts
+
+    def _centred_cosine(self, pile: Pile, competition: Competition) -> LinearScorer:
+        """Return cosines (but for the row's length), both sides centred by own mean."""
+        coef = self._centred(competition.embeddings)
+        coef = coef * inverse_lengths(coef)[:, None]
+        mean = pile.mean(self.unit_rows) if len(pile) > 1 else 0 * coef[0]
+        return LinearScorer(coef, -coef @ mean)
+
+    def _self_labelled_space(self, pile: Pile, L: np.ndarray) -> Reduced | None:
+        """Whiten by the clearer half of the labels; None if they say too little."""
+        n, N = L.shape
+        if N < 2 or n < 2 * N:
+            return None
+        rows, labels = most_reliable(L, 0.5, ROUNDING["at_least_one"], margin)
+        if len(np.unique(labels)) < 2 or len(rows) <= len(np.unique(labels)):
+            return None
+        sums = sum_rows(pile.X[rows], labels, N, unit_rows=self.unit_rows)
+        if np.trace(sums.within_class_scatter()) <= 1e-12 * np.trace(sums.gram):
+            return None
+        return sums.whitened(self.n_axes or 300, 0.3)
+
+    def _record_from_prototypes(self, pupil, start, scorer, competition):
+        if pupil is not None and self.adapted_:
+            self._temperature = 1.0
+            self._temperature_after(start * 100, pupil)
+            return self._record(pupil)
+        if pupil is None:
+            self.adapted_, self.weight_ = False, 0.0
+            self.stopped_because_ = (
+                f"Kept the cosine answer: {len(start)} rows are too few, or too alike, "
+                f"to learn from for {len(competition)} classes."
+            )
+        labels = competition.names[start.argmax(axis=1)]
+        none = np.zeros(len(competition), dtype=int)
+        self.rounds_ = [Round(0.0, none, 0, 0.0, labels, self.stopped_because_)]
+        self._adapted, self.labels_ = (competition, scorer), labels
+        self._set_competition(competition)
+        self._pile_temperature = 0.01
+        self.reliability_ = softmax(100 * start, axis=1).max(axis=1)
+        return self
+
+
+# ---- from embeddings to prototypes ---------------------------------------------------
+
+
+class EmbeddingScale(NamedTuple):
+    """Unit rows, less their mean over seen classes, over their RMS; table by table."""
+
+    widths: tuple[int, ...]
+    means: list[np.ndarray]
+    sizes: list[float]
+
+    @classmethod
+    def of(cls, embeddings: np.ndarray, widths: tuple[int, ...]) -> EmbeddingScale:
+        """Measure the seen embeddings."""
+        units = [unit(block) for block in cls._split(embeddings, widths)]
+        means = [block.mean(axis=0) for block in units]
+        sizes = [
+            float(np.sqrt(np.mean(np.sum((b - m) ** 2, axis=1)))) or 1.0
+            for b, m in zip(units, means, strict=True)
+        ]
+        return cls(widths, means, sizes)
+
+    def __call__(self, embeddings: np.ndarray) -> list[np.ndarray]:
+        """Return the scaled tables."""
+        blocks = self._split(embeddings, self.widths)
+        return [
+            (unit(b) - m) / s
+            for b, m, s in zip(blocks, self.means, self.sizes, strict=True)
+        ]
+
+    @staticmethod
+    def _split(embeddings, widths):
+        return np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Return the rows at unit length."""
+    return rows * inverse_lengths(rows)[:, None]
+
+
+def kernel(name: str, left: list[np.ndarray], right: list[np.ndarray]) -> np.ndarray:
+    """Return the mean kernel over the tables: inner products, or exp(-distance²/2).
+
+    Plus a constant, which lets the ridge fit its own mean. Centring alone would not
+    do: centred means of seen classes sum to nothing, so the others would give away a
+    class that is left out.
+    """
+    parts = []
+    for a, b in zip(left, right, strict=True):
+        inner = a @ b.T
+        if name == "rbf":
+            squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * inner
+            inner = np.exp(-np.maximum(squares, 0) / 2)
+        parts.append(inner)
+    return np.mean(parts, axis=0) + INTERCEPT
+
+
+class RidgeFit(NamedTuple):
+    """The kernel ridge that leaving classes out chose."""
+
+    kernel: str
+    ridge: float
+    weights: np.ndarray
+    left_out: np.ndarray
+    variance: float
+
+
+def fit_ridge(S: list[np.ndarray], C: np.ndarray, kernels) -> RidgeFit:
+    """Choose kernel and ridge by PRESS, the mean squared left-out error.
+
+    With K = U diag(l) Uᵀ every ridge is a division, and the squared length of a
+    left-out error needs products of the size of the number of classes only.
+    """
+    best: tuple[float, str, float] | None = None
+    for name in kernels:
+        values, U = linalg.eigh(kernel(name, S, S))
+        rotated = U.T @ C
+        products = rotated @ rotated.T
+        for ridge in RIDGES:
+            D = U / (values + ridge)
+            diagonal = np.einsum("ij,ij->i", D, U)
+            squares = np.einsum("ij,ij->i", D @ products, D) / diagonal**2
+            press = float(np.mean(squares)) / C.shape[1]
+            if best is None or press < best[0]:
+                best = press, name, float(ridge)
+    if best is None:
+        raise ValueError(
+            f"kernels={kernels!r} names no kernel. Give 'linear' or 'rbf'."
+        )
+    press, name, ridge = best
+    inverse = linalg.inv(kernel(name, S, S) + ridge * np.eye(len(C)), assume_a="pos")
+    weights = inverse @ C
+    return RidgeFit(name, ridge, weights, weights / np.diag(inverse)[:, None], press)
+
+
+# ---- the rounds ----------------------------------------------------------------------
+
+
+def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
+    """Return Σ q b m - Σ q m²/2 for every row and class."""
+    return B @ (m * q).T - np.sum(q * m * m, axis=1) / 2
+
+
+def checked_prior(prior, n_classes: int) -> np.ndarray | None:
+    """Return known class sizes as shares, or None."""
+    if prior is None:
+        return None
+    if isinstance(prior, str):
+        return np.full(n_classes, 1 / n_classes)
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape != (n_classes,) or not (prior > 0).all():
+        raise ValueError(
+            f"class_prior has shape {prior.shape}; give one positive number for each "
+            f"of the {n_classes} competing classes."
+        )
+    return prior / prior.sum()
+
+
+class AnchoredPupil:
+    """The model in the middle of learning from a pile: class means move."""
+
+    def __init__(
+        self,
+        B: np.ndarray,
+        competition: Competition,
+        Z: np.ndarray,
+        variances: np.ndarray,
+        *,
+        own_rows: np.ndarray,
+        kappa: float,
+        radius: float | None,
+        soft: bool,
+        prior_rows: float | None,
+        class_prior: np.ndarray | None,
+    ):
+        self.B, self.competition, self.Z, self.m = B, competition, Z, Z
+        self.variances, self.own_rows = variances, own_rows
+        self.kappa, self.radius, self.soft = kappa, radius, soft
+        self.prior_rows, self.class_prior = prior_rows, class_prior
+        self.log_prior = np.zeros(len(Z))
+        self.L = gaussian_scores(B, Z)
+        self.movement, self.n_held = 0.0, 0
+
+    def scores(self) -> np.ndarray:
+        """Return log likelihood plus log prior, up to what a row's classes share."""
+        return self.L + self.log_prior
+
+    def answer(self) -> np.ndarray:
+        """Return the log likelihoods: estimated class sizes steer, but do not judge.
+
+        Sizes that are known do judge.
+        """
+        return self.L + self.known_prior()
+
+    def known_prior(self) -> np.ndarray:
+        """Return the log prior that known class sizes impose, else zeros."""
+        if self.class_prior is None:
+            return np.zeros(len(self.Z))
+        return self.log_prior
+
+    def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
+        """Take anchored means of the kept rows; return -J."""
+        R = softmax(self.scores(), axis=1)
+        self._update_prior(R)
+        if not self.soft:
+            R = np.eye(len(self.Z))[R.argmax(axis=1)]
+        if len(rows) < len(R):
+            kept = np.zeros(len(R), dtype=bool)
+            kept[rows] = True
+            R[~kept] = 0
+        self.m = self._anchored_means(R.T @ self.B, R.sum(axis=0))
+        self.L = gaussian_scores(self.B, self.m)
+        if self.class_prior is not None:
+            self.log_prior = balanced(self.L, self.class_prior)
+        return -self.J()
+
+    def _update_prior(self, R: np.ndarray) -> None:
+        if self.class_prior is None and self.prior_rows is not None:
+            sizes = R.sum(axis=0) + self.prior_rows
+            self.log_prior = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
+
+    def _anchored_means(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return the MAP means; raise κ per class until they stay within the radius.
+
+        Raising κ is what the multiplier of the constraint does: the answer is the
+        exact constrained maximum.
+        """
+        pull = sums - counts[:, None] * self.Z
+        kappa = np.full(len(self.Z), self.kappa)
+        self.n_held = 0
+        if self.radius is not None:
+            far = self._distance(pull, counts, kappa) > self.radius
+            self.n_held = int(far.sum())
+            if far.any():
+                kappa[far] = self._sufficient(pull[far], counts[far], far)
+        step = pull / self._weight(counts, kappa)
+        self.movement = float(np.mean(step**2 / self.variances))
+        return self.Z + step
+
+    def _weight(self, counts, kappa, which=slice(None)) -> np.ndarray:
+        anchor = kappa[:, None] / self.variances + self.own_rows[which, None]
+        return np.maximum(counts[:, None] + anchor, 1e-300)
+
+    def _distance(self, pull, counts, kappa, which=slice(None)) -> np.ndarray:
+        step = pull / self._weight(counts, kappa, which)
+        return np.mean(step**2 / self.variances, axis=1)
+
+    def _sufficient(self, pull, counts, which) -> np.ndarray:
+        """Bisect, on a log scale, for the κ that just keeps each class in reach."""
+        low = np.full(len(pull), max(self.kappa, 1e-6))
+        high = 4 * low
+        while (far := self._distance(pull, counts, high, which) > self.radius).any():
+            high = np.where(far, 4 * high, high)
+        for _ in range(40):
+            middle = np.sqrt(low * high)
+            far = self._distance(pull, counts, middle, which) > self.radius
+            low, high = np.where(far, middle, low), np.where(far, high, middle)
+        return high
+
+    def J(self) -> float:  # noqa: N802, the name in the objective
+        """Return what the rounds maximise, at the present means."""
+        log_shares = self.log_prior - np.log(len(self.Z))
+        steps = (self.m - self.Z) ** 2 * (
+            self.kappa / self.variances + self.own_rows[:, None]
+        )
+        fit = logsumexp(self.L + log_shares, axis=1).sum()
+        prior = 0.0
+        if self.class_prior is None and self.prior_rows is not None:
+            prior = self.prior_rows * log_shares.sum()
+        return float(fit + prior - steps.sum() / 2)
+
+    def note(self) -> str:
+        """Say how far class means have moved."""
+        held = f", {self.n_held} held back" if self.n_held else ""
+        return (
+            f"Class means moved {np.sqrt(self.movement):.2f} of their prototypes' "
+            f"spread{held}."
+        )
+
+
+def balanced(L: np.ndarray, shares: np.ndarray, n_iter: int = 50) -> np.ndarray:
+    """Return the log prior under which soft labels have the given class shares."""
+    log_prior = np.zeros(L.shape[1])
+    for _ in range(n_iter):
+        size = logsumexp(
+            L + log_prior - logsumexp(L + log_prior, axis=1, keepdims=True), axis=0
+        )
+        step = np.log(shares * len(L)) - size
+        log_prior += step
+        if np.abs(step).max() < 1e-6:
+            break
+    return log_prior - log_prior.mean()

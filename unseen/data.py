@@ -11,6 +11,8 @@ from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
 __all__ = ["ZeroShotData", "fuse_tables"]
 
+LABELS_AT_ONCE = 1 << 16
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroShotData:
@@ -252,9 +254,13 @@ class ZeroShotData:
     @cached_property
     def _class_rows(self) -> np.ndarray:
         """For every sample the row of its class in the table, -1 if there is none."""
-        # By the distinct names: an index of all labels would cost more than X's pages.
-        names, place = np.unique(self.y, return_inverse=True)
-        return self.class_embeddings.index.get_indexer(pd.Index(names))[place]
+        # Piece by piece: an index or a sort of millions of labels costs more than them.
+        rows = np.empty(len(self.y), dtype=np.int64)
+        for start in range(0, len(self.y), LABELS_AT_ONCE):
+            here = slice(start, start + LABELS_AT_ONCE)
+            names, place = np.unique(self.y[here], return_inverse=True)
+            rows[here] = self.class_embeddings.index.get_indexer(pd.Index(names))[place]
+        return rows
 
     @cached_property
     def _in_training(self) -> np.ndarray:
@@ -431,7 +437,7 @@ def _as_names(name: str, field: str, values: object) -> np.ndarray:
             f"{name}: {field} holds {odd[0]!r}, which is no string. "
             "Give class names as in the index of class_embeddings."
         )
-    return names.astype(str)
+    return names.astype(str, copy=False)
 
 
 def _few(names: Sequence[str] | np.ndarray, most: int = 5) -> str:

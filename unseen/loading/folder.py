@@ -67,14 +67,14 @@ def read_folder(path: Path) -> Parts:
     """
     X = open_npy(path / "features.npy")
     with damaged_file(path / "labels.csv"):
-        y, splits = read_labels(path / "labels.csv")
+        y, splits, names = read_labels(path / "labels.csv")
     about = _about(path / "about.json")
     parts = Parts(
         name=about.get("name", path.resolve().name),
         where=str(path),
         X=X,
         y=y,
-        class_names=np.unique(y),
+        class_names=np.sort(names),
         seen_test=None if splits is None else splits == "test",
         fused=bool(about.get("fused", False)),
         origin={
@@ -90,8 +90,8 @@ def read_folder(path: Path) -> Parts:
     return parts
 
 
-def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return (labels, splits or None) of a file with one row per sample.
+def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Return (labels, splits or None, distinct labels) of one row per sample.
 
     Names are kept once each: a million rows cost a million small numbers.
     """
@@ -123,7 +123,7 @@ def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         else np.array([], dtype=str)
         for names, rows in zip(known, codes, strict=True)
     )
-    return y, split if width == 2 else None
+    return y, split if width == 2 else None, np.array(list(known[0]), dtype=str)
 
 
 def _about(path: Path) -> dict[str, Any]:

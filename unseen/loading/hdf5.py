@@ -26,6 +26,7 @@ from unseen.loading.registry import reader
 
 __all__ = ["is_hdf5", "read_hdf5", "write_hdf5"]
 
+MOST_RATIO = 2000  # no filter of HDF5 packs denser
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -159,6 +160,12 @@ def read_dataset(dataset: Any, path: Path, key: str) -> np.ndarray:
         raise ValueError(
             f"{path}: {key!r} lies in other files, which are not opened. "
             "Save it in one file."
+        )
+    stored = dataset.id.get_storage_size()
+    if dataset.size * dataset.dtype.itemsize > MOST_RATIO * (stored + 4096):
+        raise ValueError(
+            f"{path}: {key!r} claims shape {dataset.shape}, but only {stored} bytes of "
+            "it are stored. Fetch or save the file again."
         )
     if h5py.check_string_dtype(dataset.dtype) is not None:
         return np.asarray(dataset.asstr("utf-8")[()])

@@ -111,8 +111,6 @@ def samples_by_row(file: MatFile, key: str, n_samples: int) -> np.ndarray:
     X = file.numbers(key)
     if X.shape[1] == n_samples:
         return X.T
-    if X.shape[0] == n_samples:
-        return np.ascontiguousarray(X)
     raise ValueError(
         f"{file.path}: {key!r} has shape {X.shape}, but there are {n_samples} labels. "
         "Give one column per sample."

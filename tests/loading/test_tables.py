@@ -1,0 +1,202 @@
+"""Any features with any class table: frames, files, names of tables, several fused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from layouts import NAMES, UNSEEN, A, X, Y, small_set, write_layout
+from numpy.testing import assert_allclose, assert_array_equal
+
+from unseen.loading import load_data, load_split, read_class_table, standard_splits
+from unseen.loading.splits import match_names
+
+LABELS = [NAMES[code] for code in Y]
+TABLE = pd.DataFrame(A, index=NAMES, columns=["black", "white", "swims"])
+
+
+def wide() -> pd.DataFrame:
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.insert(0, "file", [f"{i}.jpg" for i in range(8)])
+    frame.insert(1, "label", LABELS)
+    frame.insert(2, "id", range(8))
+    return frame
+
+
+def test_a_frame_with_features_as_columns():
+    data = load_data(wide(), TABLE, unseen=UNSEEN)
+    assert_array_equal(data.X, X)
+    assert data.y.tolist() == LABELS and data.unseen.tolist() == UNSEEN
+
+
+def test_a_frame_with_a_column_of_lists():
+    frame = pd.DataFrame({"class": LABELS, "vector": list(X)})
+    assert_array_equal(load_data(frame, TABLE, unseen=UNSEEN).X, X)
+    frame = pd.DataFrame({"class": LABELS, "box": list(X), "features": list(2 * X)})
+    assert_array_equal(load_data(frame, TABLE, unseen=UNSEEN).X, 2 * X)
+
+
+@pytest.mark.parametrize("kind", ["wide", "list", "array"])
+def test_a_polars_frame(kind):
+    polars = pytest.importorskip("polars")
+    if kind == "wide":
+        frame = polars.DataFrame({name: wide()[name].to_list() for name in wide()})
+    else:
+        frame = polars.DataFrame({"label": LABELS, "features": X.tolist()})
+    if kind == "array":
+        numbers = polars.Array(polars.Float32, 3)
+        frame = frame.with_columns(polars.col("features").cast(numbers))
+    table = polars.DataFrame({"class": NAMES, **{c: TABLE[c].to_list() for c in TABLE}})
+    data = load_data(frame, table, unseen=UNSEEN)
+    assert_allclose(data.X, X, rtol=1e-6)
+    assert_array_equal(data.class_embeddings, A)
+
+
+def test_whole_numbers_as_labels_are_names():
+    frame = pd.DataFrame({"y": Y, "a": X[:, 0], "b": X[:, 1]})
+    table = pd.DataFrame(A, index=[0, 1, 2, 3]).rename_axis("class").reset_index()
+    data = load_data(frame, table, unseen=["3"])
+    assert data.classes.tolist() == ["0", "1", "2", "3"] and data.unseen.tolist() == [
+        "3"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"a": [1.0]}), "no column of labels"),
+        (pd.DataFrame({"label": ["x"]}), "no column of numbers"),
+        (pd.DataFrame({"label": ["x", None], "a": [1.0, 2]}), "is empty in row 1"),
+        (
+            pd.DataFrame({"label": ["x", "y"], "f": [[1.0], [1.0, 2]]}),
+            r"\[1, 2\] numbers",
+        ),
+        (pd.DataFrame({"label": ["x"], "f": [[1.0]], "g": [[1.0]]}), "all hold lists"),
+    ],
+)
+def test_a_frame_that_does_not_fit_is_refused(frame, message):
+    with pytest.raises(ValueError, match=message):
+        load_data(frame, TABLE)
+
+
+def test_neither_path_nor_frame_is_refused():
+    with pytest.raises(TypeError, match="source is a int"):
+        load_data(3)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
+def test_a_table_from_a_file(kind, tmp_path):
+    path = tmp_path / f"looks.{kind}"
+    if kind == "npy":
+        np.save(path, A)
+    else:
+        frame = TABLE.rename_axis("name").reset_index()
+        getattr(frame, f"to_{kind}")(path, index=False)
+    source = write_layout("npz", tmp_path)
+    data = load_data(source, classes=path)
+    assert data.tables == ("looks",)
+    assert_array_equal(data.class_embeddings, A)
+    both = load_data(source, classes={"own": "att", "file": path, "frame": 2 * TABLE})
+    assert both.tables == ("own", "file", "frame")
+    assert_array_equal(both.class_embeddings["frame"], 2 * A)
+
+
+def test_a_table_of_another_shape_or_kind_is_refused(tmp_path):
+    source = write_layout("npz", tmp_path)
+    np.save(tmp_path / "three.npy", A[:3])
+    with pytest.raises(ValueError, match="has 3 rows, but the number of classes is 4"):
+        load_data(source, classes=tmp_path / "three.npy")
+    with pytest.raises(ValueError, match=r"no class table 'looks', nor a file.*att"):
+        load_data(source, classes="looks")
+    with pytest.raises(TypeError, match="classes is a int"):
+        load_data(source, classes=3)
+    with pytest.raises(ValueError, match="'words' holds more than numbers"):
+        load_data(source, classes=TABLE.assign(words="x"))
+    (tmp_path / "note.txt").write_text("no table")
+    with pytest.raises(ValueError, match="is no class table"):
+        read_class_table(tmp_path / "note.txt")
+
+
+def test_a_bundled_set_takes_other_tables_and_splits():
+    digits = load_data("digits")
+    table = pd.DataFrame(np.eye(10), index=digits.classes)
+    data = load_data("digits", classes=table, unseen=["1", "7"])
+    assert data.class_embeddings.shape == (10, 10) and data.unseen.tolist() == [
+        "1",
+        "7",
+    ]
+    fused = load_data("digits", classes={"eye": table, "strokes": "strokes"})
+    assert fused.tables == ("eye", "strokes")
+
+
+def test_csv_with_other_separators_and_gaps(tmp_path):
+    path = tmp_path / "zoo.csv"
+    path.write_text("label;a;b\nzebra;1;2\nokapi;;4\n")
+    table = pd.DataFrame({"stripes": [1.0, 0.5]}, index=["zebra", "okapi"])
+    data = load_data(path, table, unseen=["okapi"])
+    assert_array_equal(data.X, [[1, 2], [np.nan, 4]])
+    path.write_text("label,a,b\nzebra,1,2\nokapi,4\n")
+    with pytest.raises(ValueError, match="line 3 has 2 fields, but the first has 3"):
+        load_data(path, table)
+    path.write_text("label,a,a\nzebra,1,2\n")
+    with pytest.raises(ValueError, match="names column 'a' twice"):
+        load_data(path, table)
+    path.write_text("label,a,b\nzebra,nan,2\nokapi,inf,4\n")
+    data = load_data(path, table, unseen=["okapi"])
+    assert_array_equal(data.X, [[np.nan, 2], [np.inf, 4]])
+
+
+@pytest.mark.parametrize(
+    ("name", "n_seen", "n_unseen"),
+    [
+        ("awa", 40, 10),
+        ("awa-ps", 40, 10),
+        ("cub-ps", 150, 50),
+        ("sun-ps", 645, 72),
+        ("sun-707", 707, 10),
+        ("apy-ps", 20, 12),
+    ],
+)
+def test_the_standard_splits(name, n_seen, n_unseen):
+    split = load_split(name)
+    assert (len(split.seen), len(split.unseen)) == (n_seen, n_unseen)
+    assert not set(split.seen) & set(split.unseen)
+    assert len({*split.seen, *split.unseen}) == n_seen + n_unseen
+    assert len(split.source) > 40
+
+
+def test_the_standard_splits_are_those_of_the_real_data(shared_data):
+    with np.load(shared_data / "class_side.npz") as side:
+        for name, prefix, key in [
+            ("awa-ps", "awa2", "ps_unseen"),
+            ("sun-ps", "sun", "ps_unseen"),
+            ("sun-707", "sun", "ss707_unseen"),
+            ("apy-ps", "apy", "ps_unseen"),
+        ]:
+            names = side[f"{prefix}_class_names"][side[f"{prefix}_{key}"]]
+            assert set(load_split(name).unseen) == set(names.tolist())
+    cub = load_data(shared_data / "cub_vgg.npz", unseen="cub-ps")
+    assert set(cub.unseen) == set(load_data(shared_data / "cub_vgg.npz").unseen)
+
+
+def test_a_split_by_name_by_file_and_by_list(tmp_path):
+    source = write_layout("npz", tmp_path)
+    (tmp_path / "unseen.txt").write_text("RAT\nAntelope\n")
+    data = load_data(source, unseen=tmp_path / "unseen.txt")
+    assert data.unseen.tolist() == ["rat", "antelope"]
+    with pytest.raises(ValueError, match="of 10 classes are not in the set"):
+        load_data(source, unseen="awa")
+    with pytest.raises(
+        ValueError, match="neither a file of class names nor a standard"
+    ):
+        load_data(source, unseen="imagenet")
+    with pytest.raises(ValueError, match="no standard split"):
+        load_split("imagenet")
+    assert match_names(["a B"], ["001.A_b"]).tolist() == ["001.A_b"]
+    assert "awa" in standard_splits()
+
+
+def test_rows_set_aside_are_in_neither_half():
+    data = small_set()
+    assert len(data.X_seen) == 2 and len(data.X_seen_test) == 2
+    assert len(data.X_unseen) == 4
+    assert "(and 2 rows for scoring)" in repr(data)
+    assert data.with_unseen(["rat"]).seen_test is None

@@ -1,0 +1,135 @@
+"""Class embeddings from names: every form of file, averaged words, missing ones."""
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from unseen.loading import embed_names, load_data
+
+VECTORS = {
+    "the": [0.0, 0.5, 1.0],
+    "bear": [1.0, 2.0, 3.0],
+    "grizzly": [3.0, 0.0, 1.0],
+    "killer_whale": [7.0, 7.0, 7.0],
+    "Seal": [0.25, 0.5, -1.5],
+    ". . .": [9.0, 9.0, 9.0],
+}
+
+
+def write_text(path, header):
+    lines = [f"{word} {' '.join(map(str, v))}" for word, v in VECTORS.items()]
+    if header:
+        lines.insert(0, f"{len(VECTORS)} 3")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def write_binary(path, header=True):
+    with open(path, "wb") as file:
+        file.write(f"{len(VECTORS)} 3\n".encode())
+        for word, vector in VECTORS.items():
+            if " " not in word:  # word2vec writes no such words
+                file.write(f"{word} ".encode() + np.array(vector, "<f4").tobytes())
+                file.write(b"\n")
+        file.write(b"end " + np.zeros(3, "<f4").tobytes() + b"\n")
+    return path
+
+
+def write_glove(path):
+    return write_text(path, header=False)
+
+
+def write_vec(path):
+    return write_text(path, header=True)
+
+
+def write_zipped(path):
+    path.write_bytes(gzip.compress(write_glove(path).read_bytes()))
+    return path
+
+
+@pytest.mark.parametrize("write", [write_glove, write_vec, write_binary, write_zipped])
+def test_names_are_looked_up_whole_then_by_word(write, tmp_path):
+    names = ["grizzly+bear", "killer whale", "001.Seal", "polar_bear", "okapi"]
+    table, missing = embed_names(names, write(tmp_path / "vectors"))
+    assert table.index.tolist() == names[:4]
+    assert_allclose(table.loc["grizzly+bear"], [2, 1, 2])
+    assert_allclose(table.loc["killer whale"], [7, 7, 7])
+    assert_allclose(table.loc["001.Seal"], [0.25, 0.5, -1.5])
+    assert_allclose(table.loc["polar_bear"], [1, 2, 3])
+    assert missing == {"polar_bear": ["polar"], "okapi": ["okapi"]}
+
+
+def test_capitals_fall_back_to_lower_case(tmp_path):
+    table, missing = embed_names(["Grizzly Bear"], write_glove(tmp_path / "v"))
+    assert_allclose(table.iloc[0], [2, 1, 2])
+    assert missing == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no word vectors"),
+        (b"bear 1 2\nseal 1\n", "line 2 has 1 numbers, but the first has 2"),
+        (b"bear 1 2\nseal 1 x\n", "line 2 holds something that is no number"),
+        (b"seal 1 nan\nbear 1 2\n", "the vector of 'seal' holds NaN"),
+        (b"\xba\x16\x4f\x2f\x0c\x00", r"fastText model \(.bin\)"),
+        (b"5 3\nseal \0\0\0\0", "ends at word 0 of 5"),
+        (b"5 3\n" + b"\xff" * 9000, "word 0 has no end"),
+    ],
+)
+def test_what_is_no_file_of_vectors_is_refused(content, message, tmp_path):
+    path = tmp_path / "vectors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        embed_names(["seal"], path)
+
+
+def test_word_vectors_serve_as_class_table(tmp_path):
+    path = write_glove(tmp_path / "glove.txt")
+    np.savez(
+        tmp_path / "zoo.npz",
+        X=np.eye(3),
+        y=[0, 1, 2],
+        class_names=["grizzly+bear", "Seal", "killer+whale"],
+        att=np.eye(3),
+        unseen=[2],
+    )
+    data = load_data(tmp_path / "zoo.npz", classes=["att", str(path)])
+    assert data.tables == ("att", "glove")
+    assert_allclose(data.class_embeddings.loc["killer+whale", "glove"], 7)
+    np.savez(
+        tmp_path / "zoo.npz",
+        X=np.eye(2),
+        y=[0, 1],
+        class_names=["okapi", "Seal"],
+        att=np.eye(2),
+        unseen=[0],
+    )
+    with pytest.raises(ValueError, match="knows no word of okapi"):
+        load_data(tmp_path / "zoo.npz", classes=path)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_a_large_file_is_streamed(binary, tmp_path):
+    path, n_words, n_dims = tmp_path / "vectors", 40_000, 300
+    with open(path, "wb") as file:
+        file.write(f"{n_words} {n_dims}\n".encode())
+        numbers = np.ones(n_dims, "<f4").tobytes() if binary else b"0.123456 " * n_dims
+        for word in range(n_words):
+            file.write(f"word{word} ".encode() + numbers.rstrip(b" ") + b"\n")
+    code = (
+        "import sys, tracemalloc; from unseen.loading import embed_names;"
+        "tracemalloc.start();"
+        f"table, missing = embed_names(['word7 word{n_words - 1}', 'no'], sys.argv[1]);"
+        "assert table.shape == (1, 300) and list(missing) == ['no'];"
+        "print(tracemalloc.get_traced_memory()[1])"
+    )
+    args = [sys.executable, "-c", code, str(path)]
+    ended = subprocess.run(args, capture_output=True, text=True, check=True)
+    assert path.stat().st_size > 40_000_000
+    assert int(ended.stdout) < 20_000_000

@@ -211,7 +211,7 @@ def _names(parts: Parts) -> Iterator[Fault]:
 
 def _sides(parts: Parts, codes: np.ndarray) -> Iterator[Fault]:
     unseen = _unseen_codes(parts, codes)
-    names = parts.class_names
+    names = parts.class_names.tolist()
     for part in ("unseen", "seen"):
         given = getattr(parts, part)
         if given is None:

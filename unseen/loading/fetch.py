@@ -23,7 +23,7 @@ __all__ = ["Fetched", "fetch"]
 LOCK = "checksums.json"
 ATTEMPTS = 3
 TIMEOUT = 30
-CHUNK = 1 << 18
+CHUNK = 1 << 14  # what a broken connection may cost
 
 
 class Fetched(NamedTuple):

@@ -112,6 +112,12 @@ class Parts:
 
         y = self.named("y", self.y)
         table = choose_table(self, classes)
+        nameless = np.flatnonzero([not str(name) for name in table.index])
+        if len(nameless):
+            raise ValueError(
+                f"{self.where}: {self.called('classes')} has no name in row "
+                f"{nameless[0]}. Name every class."
+            )
         names = choose_unseen(self, unseen, table, y)
         return ZeroShotData(
             name=self.name,

@@ -143,7 +143,7 @@ def frame_to_table(
         if not key:
             raise ValueError(f"{where}: has no columns. Name the classes in the first.")
         frame = frame.set_index(key)
-    names = pd.Index([str(name) for name in frame.index])
+    names = pd.Index(["" if pd.isna(n) else str(n).strip() for n in frame.index])
     frame = frame.set_axis(names, axis=0).rename_axis(None)
     unseen = _unseen_column(frame, where)
     dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLIT_COLUMNS])

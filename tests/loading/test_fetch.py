@@ -1,0 +1,200 @@
+"""Downloads from a local server: good, broken off, changed, hostile."""
+
+import hashlib
+import io
+import json
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+pytest.importorskip("pooch")
+
+from unseen.loading.catalogue import CATALOGUE, Benchmark
+from unseen.loading.fetch import LOCK, fetch
+
+
+def zipped(entries):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+GOOD = zipped({"set/classes.txt": "1 seal\n", "set/big.bin": bytes(range(256)) * 3000})
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one body; may stop short of its end, or know nothing of ranges."""
+
+    body, tag = GOOD, '"one"'
+    stop_after: int | None = None
+    breaks, ranges, status = 0, True, 200
+
+    def handle_error(self, request, client_address):
+        """Clients hang up when they have seen enough."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self):
+        server = self.server
+        server.asked.append(self.headers.get("Range"))
+        if server.status != 200:
+            self.send_error(server.status)
+            return
+        wanted, start = self.headers.get("Range"), 0
+        if wanted and server.ranges and self.headers.get("If-Range") == server.tag:
+            start = int(wanted.removeprefix("bytes=").split("-")[0])
+            if start >= len(server.body):
+                self.send_response(416)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self.send_response(206)
+            last = len(server.body) - 1
+            self.send_header("Content-Range", f"bytes {start}-{last}/{last + 1}")
+        else:
+            self.send_response(200)
+        body = server.body[start:]
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", server.tag)
+        self.end_headers()
+        if server.breaks > 0:
+            server.breaks -= 1
+            body = body[: server.stop_after]
+        self.wfile.write(body)
+
+    def log_message(self, format, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with Server(("127.0.0.1", 0), Handler) as server:
+        server.asked = []
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def get(server, tmp_path):
+    """Fetch the server's archive into an empty home, with a checksum or none."""
+
+    def get(checksum=None, **options):
+        url = f"http://127.0.0.1:{server.server_address[1]}/set.zip"
+        entry = Benchmark("t", url, "none", "nobody", checksum, below="set")
+        return fetch("set", tmp_path / "home", catalogue={"set": entry}, **options)
+
+    return get
+
+
+def sha256(body):
+    return hashlib.sha256(body).hexdigest()
+
+
+def test_a_good_archive_is_fetched_once_and_unpacked(get, server, tmp_path):
+    seen = []
+    fetched = get(f"sha256:{sha256(GOOD)}", progress=lambda *n: seen.append(n))
+    assert (fetched.folder / "classes.txt").read_text() == "1 seal\n"
+    assert fetched.sha256 == sha256(GOOD) and fetched.trust == "checksum"
+    assert seen[-1] == (len(GOOD), len(GOOD))
+    assert get(f"sha256:{sha256(GOOD)}") == fetched
+    assert len(server.asked) == 1
+    names = sorted(path.name for path in (tmp_path / "home").iterdir())
+    assert names == [LOCK, "set", "set.sha256", "set.zip"]
+
+
+def test_an_md5_of_the_source_will_do(get):
+    assert get(f"md5:{hashlib.md5(GOOD).hexdigest()}").trust == "checksum"
+
+
+def test_without_a_checksum_the_first_is_trusted_and_the_next_must_match(
+    get, server, tmp_path
+):
+    assert get().trust == "first use"
+    lock = json.loads((tmp_path / "home" / LOCK).read_text())
+    assert list(lock.values()) == [f"sha256:{sha256(GOOD)}"]
+    (tmp_path / "home" / "set.zip").unlink()
+    server.body, server.tag = zipped({"set/classes.txt": "1 wolf\n"}), '"two"'
+    with pytest.raises(ValueError, match="not what was expected"):
+        get()
+    assert (tmp_path / "home" / "set" / "set" / "classes.txt").read_text() == "1 seal\n"
+
+
+def test_a_broken_download_goes_on_where_it_stopped(get, server):
+    server.breaks, server.stop_after = 2, 100_000
+    fetched = get(f"sha256:{sha256(GOOD)}")
+    assert fetched.sha256 == sha256(GOOD)
+    assert server.asked == [None, "bytes=98304-", "bytes=196608-"]
+
+
+def test_a_download_broken_for_good_says_so_and_resumes_in_the_next_run(get, server):
+    server.breaks, server.stop_after = 3, 100_000
+    with pytest.raises(OSError, match=r"broke off after 294912 bytes.*Run it again"):
+        get(f"sha256:{sha256(GOOD)}")
+    assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
+    assert server.asked[-1] == "bytes=294912-"
+
+
+def test_a_file_that_changed_meanwhile_starts_anew(get, server):
+    server.breaks, server.stop_after = 3, 100_000
+    with pytest.raises(OSError, match="broke off"):
+        get()
+    server.body, server.tag = zipped({"set/classes.txt": "1 wolf\n"}), '"two"'
+    assert (get().folder / "classes.txt").read_text() == "1 wolf\n"
+
+
+def test_a_server_without_ranges_starts_anew(get, server):
+    server.ranges, server.breaks, server.stop_after = False, 1, 100_000
+    assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
+
+
+@pytest.mark.parametrize("status", [404, 403])
+def test_a_dead_link_is_said_at_once(get, server, status):
+    server.status = status
+    with pytest.raises(OSError, match=f"the server says {status}"):
+        get()
+    assert len(server.asked) == 1
+
+
+def test_corrupted_bytes_are_thrown_away(get, server, tmp_path):
+    server.body = GOOD[:5000] + b"?" + GOOD[5001:]
+    with pytest.raises(ValueError, match="not what was expected: its hash is not"):
+        get(f"sha256:{sha256(GOOD)}")
+    assert not (tmp_path / "home" / "set").exists()
+    assert not list((tmp_path / "home").glob("*.part"))
+    server.body = GOOD
+    assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
+
+
+def test_a_hostile_archive_writes_nothing_outside(get, server, tmp_path):
+    server.body = zipped({"set/a.txt": "a", "../../evil.txt": "evil"})
+    with pytest.raises(ValueError, match="leads out of its folder"):
+        get()
+    assert not list(tmp_path.rglob("evil.txt"))
+    assert not (tmp_path / "home" / "set").exists()
+
+
+def test_what_is_asked_for_must_make_sense(get, tmp_path):
+    with pytest.raises(ValueError, match="There is no benchmark 'x'"):
+        fetch("x", tmp_path)
+    with pytest.raises(ValueError, match="is no SHA-256"):
+        get(sha256="abc")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / LOCK).write_text("{")
+    with pytest.raises(ValueError, match=r"is damaged\. Remove it"):
+        get()
+
+
+def test_the_catalogue_states_terms_and_citation():
+    for entry in CATALOGUE.values():
+        assert entry.url.startswith("https://")
+        assert entry.licence.endswith(".") and len(entry.citation) > 30
+        assert entry.checksum is None or entry.checksum.startswith(("md5:", "sha256:"))

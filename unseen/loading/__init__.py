@@ -84,7 +84,7 @@ def load_data(source: Any, classes: Any = None, *, unseen: Any = None) -> ZeroSh
     """
     if isinstance(source, str) and source in bundled and not _from_elsewhere(classes):
         data = bundled[source](classes)
-        return data if unseen is None else data.with_unseen(unseen)
+        return data if unseen is None else Parts.of(data).build(unseen=unseen)
     return read_parts(source).build(classes, unseen)
 
 

@@ -1,0 +1,128 @@
+"""``unseen data``: what is printed, and how it ends."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from unseen.cli import app
+from unseen.loading import load_data
+
+runner = CliRunner()
+
+
+def run(*args):
+    return runner.invoke(app, ["data", *map(str, args)])
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """Write a folder with ten faults."""
+    X = np.ones((7, 3), dtype=np.float32)
+    X[2, 1], X[4] = np.nan, 0
+    np.save(tmp_path / "features.npy", X)
+    labels = "label\nant\nbee\nyak\ncow\nant\ncow\nfox\nfox\n"
+    (tmp_path / "labels.csv").write_text(labels)
+    (tmp_path / "classes.csv").write_text(
+        "class,split,a,b\nant,seen,1,2\nbee,seen,0,0\ncow,unseen,3,\ndog,seen,3,1\n"
+        "eel,unseen,1,2\nfox,seen,5,6\nfox,seen,5,7\n,unseen,8,9\n"
+    )
+    return tmp_path
+
+
+def test_list_names_sets_splits_and_kinds():
+    shown = run("list").stdout
+    for word in ("digits", "xlsa17", "sun-707", "parquet", "HDF5"):
+        assert word in shown
+    answer = json.loads(run("list", "--json").stdout)
+    assert "digits" in answer["bundled"] and "npz" in answer["writable"]
+
+
+def test_info_of_a_set(tmp_path):
+    shown = run("info", "digits").stdout
+    assert "rows                  1,797" in shown
+    assert "class table           strokes: 7 dimensions" in shown
+    assert json.loads(run("info", "digits", "--json").stdout)["unseen classes"] == 3
+
+
+def test_check_names_all_ten_faults_in_one_run(broken):
+    ended = run("check", broken)
+    assert ended.exit_code == 1
+    *faults, last = ended.stdout.splitlines()
+    assert len(faults) == 10 and last == f"{broken}: 10 faults."
+    answer = json.loads(run("check", broken, "--json").stdout)
+    assert len(answer["faults"]) == 10
+    assert {fault["where"] for fault in answer["faults"]} == {
+        "features.npy",
+        "labels.csv",
+        "classes.csv",
+    }
+
+
+def test_check_of_a_sound_set_is_silent_and_ends_well():
+    ended = run("check", "digits")
+    assert ended.exit_code == 0 and ended.stdout == "digits: no faults.\n"
+    ended = run("check", "digits", "--classes", "strokes")
+    assert ended.exit_code == 1 and "has the embedding of '0'" in ended.stdout
+
+
+@pytest.mark.parametrize("target", ["d.npz", "d.h5", "d.csv", "d.parquet", "d"])
+def test_convert_writes_what_the_suffix_says(target, tmp_path):
+    ended = run("convert", "digits", tmp_path / target)
+    assert ended.exit_code == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1].endswith(
+        f"unseen data info {tmp_path / target}"
+    )
+    data, digits = load_data(tmp_path / target), load_data("digits")
+    assert np.array_equal(data.X, digits.X) and set(data.unseen) == set(digits.unseen)
+    assert run("check", tmp_path / target).exit_code == 0
+
+
+def test_convert_chooses_tables_split_and_kind(tmp_path):
+    (tmp_path / "unseen.txt").write_text("1\n7\n")
+    options = ["--classes", "segments", "--kind", "xlsa17"]
+    split = ["--unseen", tmp_path / "unseen.txt"]
+    ended = run("convert", "digits", tmp_path / "D", *options, *split)
+    assert ended.exit_code == 0, ended.stderr
+    data = load_data(tmp_path / "D")
+    assert data.unseen.tolist() == ["1", "7"] and data.class_embeddings.shape == (10, 7)
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["info", "nowhere.npz"], "no file 'nowhere.npz'"),
+        (["check", "nowhere.npz"], "no file 'nowhere.npz'"),
+        (["convert", "digits", "d.doc"], "no kind of file"),
+        (["convert", "digits", "d.npz", "--classes", "smells"], "no class table"),
+        (["fetch", "imagenet"], "no benchmark 'imagenet'"),
+        (["fetch", "cub", "--sha256", "12"], "is no SHA-256"),
+    ],
+)
+def test_a_fault_of_the_user_is_one_line_and_exit_code_2(
+    args, reason, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    ended = run(*args)
+    assert ended.exit_code == 2 and ended.stdout == ""
+    assert reason in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_fetch_states_licence_citation_and_trust(tmp_path, monkeypatch):
+    from unseen.loading import fetch as module
+
+    found = module.Fetched(tmp_path / "xlsa17", "ab" * 32, "first use")
+    monkeypatch.setattr(module, "fetch", lambda *_args, **_options: found)
+    ended = run("fetch", "xlsa17", "--out", tmp_path)
+    assert ended.exit_code == 0
+    assert "taken on trust" in ended.stderr and "abab" in ended.stdout
+    assert "Xian" in ended.stdout and "licence" in ended.stdout
+
+
+def test_help_shows_the_five_commands():
+    shown = runner.invoke(app, ["data", "--help"]).stdout
+    for command in ("list", "info", "check", "fetch", "convert"):
+        assert command in shown

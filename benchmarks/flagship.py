@@ -35,6 +35,7 @@ from unseen import (
     per_class_accuracy,
 )
 from unseen.model_selection import PAPER_GRID
+from unseen.transduction.anchored import WeakStartWarning
 
 SETS = {
     "cub_vgg": ["att_312", "sent_1024", "glove_100", ["att_312", "sent_1024"]],
@@ -204,7 +205,7 @@ def main() -> int:
     arguments = parser.parse_args()
     run = {"table": run_table, "ablation": run_ablation, "robustness": run_robustness}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Self-training changed")
+        warnings.simplefilter("ignore", WeakStartWarning)
         frame = run[arguments.what](arguments.data, arguments.only)
     show(frame, f"{arguments.what}: per-class top-1 on unseen classes, %")
     if arguments.csv:

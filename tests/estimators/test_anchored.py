@@ -17,13 +17,16 @@ from unseen import AnchoredSelfTraining, per_class_accuracy
 from unseen.class_table import Competition
 from unseen.transduction.anchored import (
     AnchoredPupil,
+    WeakStartWarning,
     balanced,
     fit_ridge,
     gaussian_scores,
     kernel,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:Self-training changed")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::unseen.transduction.anchored.WeakStartWarning"
+)
 
 
 def fitted(data, **parameters):
@@ -344,24 +347,33 @@ def test_one_row_per_seen_class_gives_no_nan():
     assert np.isfinite(model.decision_function(data.X)).all()
 
 
-def test_a_weak_start_is_told():
-    data = make_data()
-    rng = np.random.default_rng(0)
-    table = data.class_embeddings.copy()
-    table.iloc[9:] = rng.permutation(table.iloc[9:].to_numpy()[::-1])
-    model = AnchoredSelfTraining(kappa=0.0, radius=None, rates=[], min_weight=0)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=table)
-    pile = np.vstack([data.X_unseen, -data.X_unseen])
-    with warnings.catch_warnings(record=True) as told:
+def told(data, **parameters):
+    with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        model.adapt(pile)
-    start = model._table  # the start is what fit gave; compare by hand
-    inductive = AnchoredSelfTraining().fit(
-        data.X_seen, data.y_seen, class_embeddings=table
-    )
-    changed = np.mean(inductive.predict(pile) != model.labels_)
-    assert start is not None
-    assert bool(told) == (changed > 0.5)
+        fitted(data, **parameters).adapt(data.X_unseen)
+    return [str(w.message) for w in found if w.category is WeakStartWarning]
+
+
+def test_embeddings_that_explain_nothing_are_told():
+    data = make_data()
+    assert not told(data)
+    table = data.class_embeddings.copy()
+    table[:] = 1.0
+    (message,) = told(replace(data, class_embeddings=table), max_rounds=0)
+    assert message.startswith("Class embeddings explain")
+
+
+def test_an_answer_turned_over_is_told():
+    data = make_data()
+    table = data.class_embeddings.copy()
+    table.iloc[9:] = table.iloc[[10, 11, 9]].to_numpy()  # every name on the wrong class
+    wrong = replace(data, class_embeddings=table)
+    free = {"kappa": 0.0, "radius": None, "min_weight": 0.0, "max_rounds": 50}
+    model = fitted(wrong, **free)
+    start = model.predict(wrong.X_unseen)
+    changed = np.mean(model.adapt(wrong.X_unseen).labels_ != start)
+    expected = ["Self-training changed"] if changed > 0.5 else []
+    assert [m[:21] for m in told(wrong, **free)] == expected
 
 
 @pytest.mark.parametrize(

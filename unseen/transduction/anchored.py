@@ -60,6 +60,10 @@ TEMPERATURES = np.geomspace(0.5, 64, 29)
 NUMBER = [Interval(Real, 0, None, closed="left")]
 
 
+class WeakStartWarning(UserWarning):
+    """The inductive answer was a poor teacher: look at some labels by hand."""
+
+
 class AnchoredSelfTraining(ZeroShotClassifier):
     """Anchored self-training: prototypes that the pile may correct, as far as is due.
 
@@ -129,7 +133,7 @@ class AnchoredSelfTraining(ZeroShotClassifier):
         v_j, direction by direction.
     explained_ : float
         Share of the variance of class means that embeddings explain for classes
-        left out.
+        left out: 0 if they help no more than the mean of the others.
     axes_, mean_ : ndarray
         Rows become ``(x - mean_) @ axes_``.
 
@@ -279,8 +283,7 @@ class AnchoredSelfTraining(ZeroShotClassifier):
         self.axes_, self.mean_ = space.axes @ basis, space.mean
         self.variances_, self.variance_ = variances, ridge.variance
         self.kernel_, self.ridge_ = ridge.kernel, ridge.ridge
-        spread = float(np.mean(C**2))
-        self.explained_ = 1 - ridge.variance / spread if spread else 0.0
+        self.explained_ = explained_share(ridge.variance, C)
         self._scale, self._weights = scale, ridge.weights @ basis
         self._seen_embeddings = scale(table.embeddings[table.seen])
         self._seen_means, self._seen_counts = C @ basis, seen.counts
@@ -413,6 +416,14 @@ class AnchoredSelfTraining(ZeroShotClassifier):
         if self.prototypes is not None:
             return self._adapt_from_prototypes(X, classes, rates)
         check_is_fitted(self)
+        if self.explained_ < 0.1:
+            warnings.warn(
+                f"Class embeddings explain {max(self.explained_, 0):.0%} of how classes "
+                "left out differ: prototypes are little better than guesses. Give "
+                "richer embeddings or more seen classes.",
+                WeakStartWarning,
+                stacklevel=3,
+            )
         pile = self._check_pile(X)
         competition = self._table.competition(classes)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
@@ -474,6 +485,7 @@ class AnchoredSelfTraining(ZeroShotClassifier):
             warnings.warn(
                 f"Self-training changed {moved:.0%} of the labels: the start was weak. "
                 "Look at some by hand before you trust them.",
+                WeakStartWarning,
                 stacklevel=4,
             )
 
@@ -693,6 +705,13 @@ def fit_ridge(S: list[np.ndarray], C: np.ndarray, kernels) -> RidgeFit:
     inverse = linalg.inv(kernel(name, S, S) + ridge * np.eye(len(C)), assume_a="pos")
     weights = inverse @ C
     return RidgeFit(name, ridge, weights, weights / np.diag(inverse)[:, None], press)
+
+
+def explained_share(press: float, C: np.ndarray) -> float:
+    """Return 1 - PRESS / (PRESS of predicting the mean of the other classes)."""
+    M = len(C)
+    by_mean = float(np.mean((C - C.mean(axis=0)) ** 2)) * (M / (M - 1)) ** 2
+    return 1 - press / by_mean if by_mean else 0.0
 
 
 # ---- the rounds ----------------------------------------------------------------------

@@ -28,6 +28,7 @@ from unseen import (
     ESZSL,
     JEDM,
     AnchoredSelfTraining,
+    ClasswiseFolds,
     ClasswiseSearchCV,
     SelfTraining,
     ZeroShotData,
@@ -93,26 +94,35 @@ def fit(model, data: ZeroShotData):
     return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
 
 
-def self_trained(base, grid: dict, data: ZeroShotData) -> tuple[float, float]:
+def self_trained(
+    base, grid: dict, data: ZeroShotData, folds: ClasswiseFolds
+) -> tuple[float, float]:
     """Return the accuracy of the base and of its self-trained form, both searched."""
     stages = [{f"base__{key}": values for key, values in grid.items()}, ROUNDS]
     search = ClasswiseSearchCV(
         SelfTraining(base), stages, in_stages=True, transductive=[False, True]
     )
-    winner = fit(search, data).best_estimator_
+    search.fit(folds, class_embeddings=data.class_embeddings)
+    winner = search.best_estimator_
     before = winner.predict(data.X_unseen)
     return score(data, before), score(data, winner.adapt(data.X_unseen).labels_)
 
 
 def run_table(folder: Path, only: str | None) -> pd.DataFrame:
     rows: dict[str, dict[str, float]] = {}
+    folds: dict[str, ClasswiseFolds] = {}
     for label, data in sets(folder, only):
         row = rows.setdefault(label, {})
+        if data.name not in folds:  # one pass over the rows serves every table
+            folds = {data.name: ClasswiseFolds(data.X_seen, data.y_seen)}
+        shared = folds[data.name]
         for name, (base, grid, whitened) in BASES.items():
             st = "TSTD" if name == "JEDM" else f"{name}-ST"
-            row[name], row[st] = self_trained(base, grid, data)
+            row[name], row[st] = self_trained(base, grid, data, shared)
             white = base.__class__(**{"whitening": 0.1, **whitened})
-            _, row[f"{st}, whitened"] = self_trained(white, grid, data)
+            _, row[f"{st}, whitened"] = self_trained(
+                white, grid, data, folds[data.name]
+            )
             print(label, {k: round(v, 1) for k, v in row.items()}, file=sys.stderr)
         model = fit(AnchoredSelfTraining(), data)
         row["AST, inductive"] = score(data, model.predict(data.X_unseen))

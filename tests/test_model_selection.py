@@ -6,7 +6,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from unseen import JEDM, TSTD, ClasswiseSearchCV, per_class_accuracy
+from unseen import (
+    JEDM,
+    TSTD,
+    ClasswiseFolds,
+    ClasswiseSearchCV,
+    per_class_accuracy,
+)
 from unseen.model_selection import PAPER_STAGES, deal_classes
 
 
@@ -124,11 +130,10 @@ def test_a_model_from_outside_can_be_searched(problem):
 
 
 def test_folds_are_even_disjoint_and_drawn_by_the_seed():
-    seen = np.array([True] * 11 + [False] * 3)
-    folds = deal_classes(seen, 5, 0)
+    folds = deal_classes(11, 5, 0)
     assert sorted(len(f) for f in folds) == [2, 2, 2, 2, 3]
     assert_array_equal(np.sort(np.concatenate(folds)), np.arange(11))
-    again, other = deal_classes(seen, 5, 0), deal_classes(seen, 5, 1)
+    again, other = deal_classes(11, 5, 0), deal_classes(11, 5, 1)
     assert all((a == b).all() for a, b in zip(folds, again, strict=True))
     assert any(not np.array_equal(a, b) for a, b in zip(folds, other, strict=True))
 
@@ -153,3 +158,21 @@ def test_progress_goes_to_the_error_stream(problem, capsys):
     )
     shown = capsys.readouterr()
     assert "4/4" in shown.err and not shown.out
+
+
+def test_searches_that_share_folds_find_what_they_find_alone(problem):
+    X, y, table, pile = problem
+    folds = ClasswiseFolds(X, y, n_folds=3)
+    shuffled = table.sample(frac=1, random_state=0)
+    grid = {"alpha": [0.1, 10.0]}
+    for given in (table, {"a": shuffled, "b": shuffled}):
+        for model in (JEDM(n_components=6), TSTD(n_components=6, whitening=0.1)):
+            alone = ClasswiseSearchCV(model, grid, n_folds=3)
+            alone.fit(X, y, class_embeddings=given)
+            together = ClasswiseSearchCV(model, grid)
+            together.fit(folds, class_embeddings=given)
+            assert_array_equal(
+                alone.cv_results_["mean_test_score"],
+                together.cv_results_["mean_test_score"],
+            )
+            assert_array_equal(alone.predict(pile), together.predict(pile))

@@ -11,7 +11,7 @@ from unseen.metrics import (
     per_class_accuracy,
     top_k_accuracy,
 )
-from unseen.model_selection import ClasswiseSearchCV
+from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
 from unseen.models.cca import CCA
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
@@ -29,6 +29,7 @@ __all__ = [
     "JEDM",
     "TSTD",
     "AnchoredSelfTraining",
+    "ClasswiseFolds",
     "ClasswiseSearchCV",
     "PerDomainCenterer",
     "SelfTraining",

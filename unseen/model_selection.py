@@ -13,8 +13,8 @@ a point of the grid costs the solver only.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -123,13 +123,13 @@ class ClasswiseSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.progress = progress
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, *, class_embeddings):
+    def fit(self, X, y=None, *, class_embeddings):
         """Search on the seen classes, then fit the winner on all of them.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of seen classes only.
+        X : array-like of shape (n_samples, n_features), or ClasswiseFolds
+            Rows of seen classes only. Folds made before bring their ``y`` and deal.
         y : array-like of shape (n_samples,)
         class_embeddings : DataFrame, array or mapping of tables
             As for the estimator. Classes that do not occur in ``y`` take no part.
@@ -138,30 +138,34 @@ class ClasswiseSearchCV(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        rows, y = check_X_y(X, y, dtype=[np.float64, np.float32], estimator=self)
-        table, codes = encode(y, class_embeddings)
         stages = self._stages()
-        dealt = deal_classes(table.seen, self.n_folds, self.random_state)
-        material = Material(rows, codes, table, dealt)
+        whole = X
+        if not isinstance(whole, ClasswiseFolds):
+            deal = {"n_folds": self.n_folds, "random_state": self.random_state}
+            whole = ClasswiseFolds(X, y, **deal)
+        table, _ = encode(whole.y, class_embeddings)
+        seen = whole.seen_table(table)
         scoring = self.scoring or per_class_accuracy
         results: list[Candidate] = []
         winner: dict[str, Any] = {}
-        steps = sum(len(grid) for grid, _ in stages) * len(dealt)
+        steps = sum(len(grid) for grid, _ in stages) * len(whole.folds)
         with progress_bar("searching", steps, shown=self.progress) as advance:
             for number, (grid, adapt) in enumerate(stages):
                 tried = [Candidate(number, {**winner, **point}, []) for point in grid]
-                for fold in material.folds:
-                    score_on_fold(self.estimator, fold, tried, adapt, scoring, advance)
+                for fold in whole.folds:
+                    score_on_fold(
+                        self.estimator, fold, seen, tried, adapt, scoring, advance
+                    )
                 results += tried
                 best = max(tried, key=lambda candidate: np.mean(candidate.scores))
                 winner = best.params
         fitted = clone(self.estimator).set_params(**winner)
-        material.fit_all(fitted, X, y, class_embeddings)
+        whole.fit_all(fitted, class_embeddings, table)
         self.best_estimator_, self.best_params_ = fitted, winner
         self.cv_results_ = tabulate(results)
         self.best_index_ = results.index(best)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.folds_ = [table.names[fold] for fold in dealt]
+        self.folds_ = [whole.names[~fold.train] for fold in whole.folds]
         return self
 
     def _stages(self) -> list[tuple[ParameterGrid, bool]]:
@@ -197,15 +201,14 @@ class ClasswiseSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self
 
 
-def deal_classes(seen: np.ndarray, n_folds: int, random_state) -> list[np.ndarray]:
-    """Deal the seen classes into folds as even as can be; return row numbers."""
-    classes = np.flatnonzero(seen)
-    if len(classes) < 2 * n_folds:
+def deal_classes(n_classes: int, n_folds: int, random_state) -> list[np.ndarray]:
+    """Deal class numbers into folds as even as can be."""
+    if n_classes < 2 * n_folds:
         raise ValueError(
             f"n_folds={n_folds} needs {2 * n_folds} seen classes, so that two compete "
-            f"in every fold; y holds {len(classes)}."
+            f"in every fold; y holds {n_classes}."
         )
-    shuffled = check_random_state(random_state).permutation(classes)
+    shuffled = check_random_state(random_state).permutation(n_classes)
     return [np.sort(shuffled[i::n_folds]) for i in range(n_folds)]
 
 
@@ -218,23 +221,45 @@ class Candidate:
     scores: list[float]
 
 
-class Material:
-    """Rows of seen classes, summed fold by fold: what every candidate is fitted from.
+class ClasswiseFolds:
+    """Rows of seen classes dealt into class-wise folds, each summed once.
 
-    Classes that are not in ``y`` are dropped here, so no fold can meet them.
+    Give it to several searches in place of ``X`` and ``y``, and they share the pass
+    over the rows, the sums, the principal axes of every fold and the projected piles,
+    whatever the models and class tables.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows of seen classes only.
+    y : array-like of shape (n_samples,)
+    n_folds : int, default=5
+    random_state : int, RandomState or None, default=0
+        Deals the classes into folds.
+
+    Attributes
+    ----------
+    names : ndarray of shape (n_seen,)
+        The classes in ``y``.
+    folds : list of Fold
+
+    Examples
+    --------
+    >>> from unseen import CCA, ESZSL, ClasswiseFolds, ClasswiseSearchCV, load_data
+    >>> data = load_data("digits")
+    >>> folds = ClasswiseFolds(data.X_seen, data.y_seen, n_folds=3)
+    >>> for model in (CCA(), ESZSL()):
+    ...     search = ClasswiseSearchCV(model, {"n_axes": [10, 20]})
+    ...     _ = search.fit(folds, class_embeddings=data.class_embeddings)
     """
 
-    def __init__(self, X, codes, table: ClassTable, dealt: Iterable[np.ndarray]):
-        self.table = table
+    def __init__(self, X, y, *, n_folds=5, random_state=0):
+        self.X_given, self.y_given = X, y
+        self.X, self.y = check_X_y(X, y, dtype=[np.float64, np.float32])
+        self.names, self.codes = np.unique(self.y, return_inverse=True)
+        dealt = deal_classes(len(self.names), n_folds, random_state)
+        self.folds = [Fold(self, held_out) for held_out in dealt]
         self._sums: dict[bool, Any] = {}
-        number = np.cumsum(table.seen) - 1  # of a class among the seen ones
-        self.names = table.names[table.seen]
-        self.embeddings = table.embeddings[table.seen]
-        self.folds = []
-        for held_out in dealt:
-            own = np.isin(codes, held_out)
-            self.folds.append(Fold(self, X, number[codes], own, number[held_out]))
-        self.X = X
 
     def sums(self, model):
         """Return the sums over all folds, as the model scales its rows."""
@@ -244,26 +269,36 @@ class Material:
             self._sums[key] = sum(others, start=first)
         return self._sums[key]
 
-    def fit_all(self, model, X, y, class_embeddings) -> None:
+    def seen_table(self, table: ClassTable) -> ClassTable:
+        """Return the table of the classes in ``y`` alone, in the order of ``names``.
+
+        Other classes are dropped here, so no fold can meet them.
+        """
+        rows = pd.Index(table.names).get_indexer(pd.Index(self.names))
+        every = np.ones(len(rows), dtype=bool)
+        return ClassTable(self.names, table.embeddings[rows], every, table.widths)
+
+    def fit_all(self, model, class_embeddings, table: ClassTable) -> None:
         """Fit the model on every seen class, from the sums if it can."""
         if not hasattr(model, "_fit_sums"):
-            model.fit(X, y, class_embeddings=class_embeddings)
+            model.fit(self.X_given, self.y_given, class_embeddings=class_embeddings)
             return
         # The model meets the whole table again, unseen classes included.
-        model._fit_sums(self.sums(model).for_table(self.table.seen), self.table, X)
+        order = pd.Index(self.names).get_indexer(pd.Index(table.names[table.seen]))
+        sums = self.sums(model).for_classes(order).for_table(table.seen)
+        model._fit_sums(sums, table, self.X_given)
 
 
 class Fold:
     """One fold: its classes are held out, its rows are the pile."""
 
-    def __init__(self, material: Material, X, codes, own, held_out):
-        self.material, self.X, self.codes, self.own = material, X, codes, own
-        train = np.ones(len(material.names), dtype=bool)
-        train[held_out] = False
-        width = material.table.widths
-        self.table = ClassTable(material.names, material.embeddings, train, width)
-        self.pile = Pile(X[own])
-        self.y_pile = material.names[codes[own]]
+    def __init__(self, whole: ClasswiseFolds, held_out: np.ndarray):
+        self.whole = whole
+        self.train = np.ones(len(whole.names), dtype=bool)
+        self.train[held_out] = False
+        self.own = ~self.train[whole.codes]
+        self.pile = Pile(whole.X[self.own])
+        self.y_pile = whole.y[self.own]
         self._own: dict[bool, Any] = {}
         self._train: dict[bool, Any] = {}
 
@@ -271,23 +306,22 @@ class Fold:
         """Return the sums of the held-out rows."""
         key = model._unit_rows()
         if key not in self._own:
-            n_classes = len(self.material.names)
-            codes = self.codes[self.own]
-            self._own[key] = model._sums(self.pile.X, codes, n_classes)
+            codes = self.whole.codes[self.own]
+            self._own[key] = model._sums(self.pile.X, codes, len(self.train))
         return self._own[key]
 
-    def fit(self, model) -> None:
+    def fit(self, model, table: ClassTable) -> None:
         """Fit the model on the classes of the other folds."""
         if not hasattr(model, "_fit_sums"):
-            table = pd.DataFrame(self.table.embeddings, index=self.table.names)
-            train = ~self.own
-            y = self.table.names[self.codes[train]]
-            model.fit(self.X[train], y, class_embeddings=table)
+            rows = ~self.own
+            frame = as_frame(table)
+            model.fit(self.whole.X[rows], self.whole.y[rows], class_embeddings=frame)
             return
         key = model._unit_rows()
         if key not in self._train:
-            self._train[key] = self.material.sums(model) - self.own_sums(model)
-        model._fit_sums(self._train[key], self.table, self.X)
+            self._train[key] = self.whole.sums(model) - self.own_sums(model)
+        held_out = replace(table, seen=self.train)
+        model._fit_sums(self._train[key], held_out, self.whole.X)
 
     def answer(self, model, transductive: bool) -> np.ndarray:
         """Label the pile, the held-out classes competing."""
@@ -298,9 +332,19 @@ class Fold:
         ).labels_
 
 
+def as_frame(table: ClassTable) -> pd.DataFrame:
+    """Return a class table as a frame; fused tables get two levels of columns."""
+    frame = pd.DataFrame(table.embeddings, index=table.names)
+    if len(table.widths) > 1:
+        levels = [(i, j) for i, width in enumerate(table.widths) for j in range(width)]
+        frame.columns = pd.MultiIndex.from_tuples(levels)
+    return frame
+
+
 def score_on_fold(
     estimator,
     fold: Fold,
+    table: ClassTable,
     candidates: Sequence[Candidate],
     transductive: bool,
     scoring: Callable,
@@ -317,7 +361,7 @@ def score_on_fold(
         key = repr(sorted(early.items()))
         if key not in fitted:
             fitted = {key: clone(estimator).set_params(**early)}
-            fold.fit(fitted[key])
+            fold.fit(fitted[key], table)
         model = copy.copy(fitted[key]).set_params(**candidate.params)
         labels = fold.answer(model, transductive)
         candidate.scores.append(float(scoring(fold.y_pile, labels)))

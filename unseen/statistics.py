@@ -105,7 +105,7 @@ class Sums:
         return Sums(axes.T @ self.gram @ axes, self.class_sums @ axes, self.counts)
 
     def for_classes(self, chosen: np.ndarray) -> Sums:
-        """Return the sums with the table of classes cut down to ``chosen``.
+        """Return the sums with the classes cut down to ``chosen``, or reordered.
 
         The Gram matrix stays: only classes without rows may be left out.
         """

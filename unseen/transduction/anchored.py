@@ -418,9 +418,9 @@ class AnchoredSelfTraining(ZeroShotClassifier):
         check_is_fitted(self)
         if self.explained_ < 0.1:
             warnings.warn(
-                f"Class embeddings explain {max(self.explained_, 0):.0%} of how classes "
-                "left out differ: prototypes are little better than guesses. Give "
-                "richer embeddings or more seen classes.",
+                f"Class embeddings explain {max(self.explained_, 0):.0%} of how "
+                "left-out classes differ: prototypes are hardly more than guesses. "
+                "Give richer embeddings or more seen classes.",
                 WeakStartWarning,
                 stacklevel=3,
             )

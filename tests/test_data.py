@@ -127,3 +127,19 @@ def test_fused_tables_follow_the_first_and_must_agree(zoo):
         fuse_tables({"looks": looks, "words": looks.drop("otter")})
     with pytest.raises(ValueError, match="no table"):
         fuse_tables({})
+
+
+def test_rows_set_aside_leave_training(zoo):
+    aside = np.array([False, False, True, False, False, False])
+    data = replace(zoo, seen_test=aside)
+    assert_array_equal(data.X_seen, zoo.X[[0, 3, 5]])
+    assert data.y_seen_test.tolist() == ["zebra"]
+    assert_array_equal(data.X_unseen, zoo.X_unseen)
+    for wrong, message in [
+        (aside[:3], r"seen_test is bool of shape \(3,\)"),
+        (aside.astype(int), "seen_test is int64"),
+        (~aside, "rows of 'okapi', which is unseen"),
+        (zoo.y != "okapi", "sets every row of 'zebra', 'seal', 'otter' aside"),
+    ]:
+        with pytest.raises(ValueError, match=f"^zoo: .*{message}"):
+            replace(zoo, seen_test=wrong)

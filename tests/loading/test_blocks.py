@@ -4,13 +4,24 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from layouts import small_set
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.preprocessing import Normalizer
 
-from unseen.loading import iter_blocks, load_data, open_npy, sum_seen, write_data
+import unseen
+from unseen.loading import (
+    fit_seen,
+    iter_blocks,
+    load_data,
+    open_npy,
+    sum_seen,
+    write_data,
+)
 from unseen.statistics import sum_rows
 
 
@@ -68,6 +79,34 @@ def test_the_sums_of_a_mapped_set_are_those_in_memory(unit_rows, tmp_path):
     assert_array_equal(ours.counts, theirs.counts)
 
 
+MODELS = [unseen.JEDM(), unseen.ESZSL(), unseen.SelfTraining(unseen.CCA())]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_fitting_from_blocks_is_fitting(model, tmp_path):
+    digits = load_data("digits")
+    aside = np.zeros(len(digits.y), dtype=bool)
+    aside[np.flatnonzero(digits.y == "1")[:50]] = True
+    data = load_data(write_data(replace(digits, seen_test=aside), tmp_path / "digits"))
+    ours = fit_seen(clone(model), data, rows=100)
+    table = data.class_embeddings
+    theirs = clone(model).fit(data.X_seen, data.y_seen, class_embeddings=table)
+    scores = (m.decision_function(data.X_unseen) for m in (ours, theirs))
+    assert_allclose(*scores, rtol=1e-6, atol=1e-8)
+
+
+def test_fitting_from_blocks_says_what_it_cannot_do(tmp_path):
+    data = small_set()
+    with pytest.raises(TypeError, match="Normalizer does not fit from sums"):
+        fit_seen(Normalizer(), data)
+    with pytest.raises(ValueError, match="'alpha' parameter"):
+        fit_seen(unseen.JEDM(alpha=-1), data)
+    X = data.X.copy()
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="holds NaN or infinity"):
+        fit_seen(unseen.JEDM(), replace(data, X=X))
+
+
 TRAIN = """
 import json, sys
 def peak():  # of this process alone: getrusage would count the one that started it
@@ -75,19 +114,13 @@ def peak():  # of this process alone: getrusage would count the one that started
         (line,) = (line for line in status if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 import unseen
-from unseen.class_table import ClassTable
-from unseen.loading import sum_seen
+from unseen.loading import fit_seen
 imported = peak()
 X = unseen.loading.open_npy(sys.argv[1] + "/features.npy")
 mapped = peak()
 data = unseen.load_data(sys.argv[1])
 opened = peak()
-model = unseen.JEDM(max_iter=2)
-table = ClassTable(
-    data.classes, data.class_embeddings.to_numpy(), ~data._is_unseen,
-    (data.class_embeddings.shape[1],),
-)
-model._fit_sums(sum_seen(data, unit_rows=True), table, data.X[:2])
+model = fit_seen(unseen.JEDM(max_iter=2), data)
 trained = peak()
 labels = model.predict(data.X[-3:])
 print(json.dumps([imported, mapped, opened, trained, data.X.nbytes, labels.tolist()]))

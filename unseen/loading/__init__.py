@@ -18,7 +18,7 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     sun,
     xlsa17,
 )
-from unseen.loading.blocks import iter_blocks, sum_seen
+from unseen.loading.blocks import fit_seen, iter_blocks, sum_seen
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
 from unseen.loading.npy import open_npy
@@ -32,6 +32,7 @@ from unseen.loading.writing import write_data
 
 __all__ = [
     "embed_names",
+    "fit_seen",
     "iter_blocks",
     "load_data",
     "load_digits_attributes",

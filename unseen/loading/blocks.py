@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from unseen.class_table import encode
 from unseen.data import ZeroShotData
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import as_float
 from unseen.statistics import BLOCK_ELEMENTS, Sums, sum_blocks
 
-__all__ = ["iter_blocks", "sum_seen"]
+__all__ = ["fit_seen", "iter_blocks", "sum_seen"]
 
 
 def iter_blocks(
@@ -110,6 +111,47 @@ def sum_seen(
             start += len(block)
 
     return sum_blocks(labelled(), data.X.shape[1], data.n_classes, unit_rows=unit_rows)
+
+
+def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:
+    """Fit a model on the labelled rows of a data set larger than memory.
+
+    Parameters
+    ----------
+    model : zero-shot model that fits from sums
+        All of this package do, also inside ``SelfTraining``.
+    data : ZeroShotData
+        ``X`` may be a memory map of any size.
+    rows : int, optional
+        Rows at a time; by default blocks of about eight million numbers.
+
+    Returns
+    -------
+    model
+        Fitted, up to rounding, as by ``fit`` on ``X_seen`` and ``y_seen``.
+
+    Examples
+    --------
+    >>> from unseen import JEDM, load_data
+    >>> from unseen.loading import fit_seen
+    >>> data = load_data("digits")
+    >>> fit_seen(JEDM(), data, rows=100).predict(data.X_unseen).shape
+    (533,)
+    """
+    if not hasattr(model, "_fit_sums"):
+        raise TypeError(
+            f"{type(model).__name__} does not fit from sums. Give a model of unseen, "
+            "or call its fit."
+        )
+    model._validate_params()
+    table, _ = encode(data.seen, data.class_embeddings)
+    sums = sum_seen(data, unit_rows=model._unit_rows(), rows=rows)
+    if not np.isfinite(sums.gram).all():
+        raise ValueError(
+            f"{data.name}: X holds NaN or infinity, or numbers too large to square. "
+            "Run 'unseen data check' to find them."
+        )
+    return model._fit_sums(sums, table, np.asarray(data.X[:1]))
 
 
 def _place_in_file(X: np.ndarray) -> tuple[Path, int] | None:

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from layouts import (
     LAYOUTS,
     NAMES,
@@ -370,3 +372,36 @@ def test_a_folder_without_classes_takes_any_table(tmp_path):
     table = pd.DataFrame(A, index=NAMES)
     assert load_data(path, table, unseen=UNSEEN).unseen.tolist() == UNSEEN
     assert list(read_parts(path).tables) == []
+
+
+words = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]),
+    min_size=1,
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("kind", ["hdf5", "folder", "csv", "parquet", "xlsa17"])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    max_examples=30,
+)
+@given(
+    names=st.lists(words, min_size=2, max_size=4, unique=True), seed=st.integers(0, 99)
+)
+@example(names=["007", "7", "7.0", "nan"], seed=0)
+@example(names=["a,b", 'say "hi"', "true", "label"], seed=0)
+def test_any_names_survive_any_kind(kind, tmp_path, names, seed):
+    if kind == "xlsa17" and any(name != name.strip() for name in names):
+        return  # MATLAB pads names with blanks: they cannot be told apart
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(len(names), 2)), index=names)
+    y = np.array(names + names[:1], dtype=str)
+    X = rng.normal(size=(len(y), 3))
+    data = ZeroShotData("any", X, y, table, np.array(names[-1:], dtype=str))
+    again = load_data(write_data(data, tmp_path / "any", kind=kind))
+    assert_array_equal(again.y, y)
+    assert_array_equal(again.X, X)
+    assert again.classes.tolist() == names and again.unseen.tolist() == names[-1:]
+    assert_array_equal(again.class_embeddings, table)

@@ -105,8 +105,9 @@ def read_authors(path: Path) -> Parts:
 
 def _find_pair(path: Path) -> tuple[Path, Path] | None:
     folder = path if path.is_dir() else path.parent
-    if path.is_file() and path.suffix.lower() != ".mat":
-        return None
+    if path.is_file() and not (mat_keys(path) >= TRAIN or mat_keys(path) >= TEST):
+        if path.name not in NAMES:
+            return None
     if all((folder / name).is_file() for name in NAMES):
         return folder / NAMES[0], folder / NAMES[1]
     keys = {file: mat_keys(file) for file in sorted(folder.glob("*.mat"))[:20]}

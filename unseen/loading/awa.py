@@ -95,9 +95,11 @@ def read_awa(path: Path) -> Parts:
 def _find_root(path: Path) -> Path | None:
     if not path.is_dir():
         return None
-    for folder in [path, *path.parents][:4]:
+    for folder in [path, *path.resolve().parents][:4]:
         if (folder / "classes.txt").is_file():
-            if any(_matrix(folder, kind).is_file() for kind in MATRICES):
+            below = path.resolve().relative_to(folder.resolve()).parts
+            mine = not below or below[0] == "Features"
+            if mine and any(_matrix(folder, kind).is_file() for kind in MATRICES):
                 return folder
             return None
     return None

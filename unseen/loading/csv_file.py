@@ -5,6 +5,7 @@ A class table beside it, ``birds.classes.csv`` for ``birds.csv``, is taken along
 
 from __future__ import annotations
 
+import csv
 import io
 import warnings
 from pathlib import Path
@@ -20,6 +21,7 @@ from unseen.loading.tables import frame_to_table
 __all__ = ["is_csv", "read_csv", "read_csv_frame"]
 
 SEPARATORS = ",;\t"
+NAMING = ("label", "class", "class_name", "name", "target", "y")
 # pandas 3 reads numbers exactly and deprecates saying so.
 EXACT: dict[str, Any] = (
     {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
@@ -87,9 +89,13 @@ def with_table_beside(parts: Parts, path: Path, suffix: str) -> Parts:
     beside = path.with_name(path.stem + suffix)
     if not beside.is_file() or beside == path:
         return parts
-    read = read_parquet_frame if is_parquet(beside) else read_csv_frame
     with damaged_file(beside):
-        table, unseen = frame_to_table(read(beside), beside)
+        frame = (
+            read_parquet_frame(beside)
+            if is_parquet(beside)
+            else read_csv_frame(beside, names_first=True)
+        )
+        table, unseen = frame_to_table(frame, beside)
     if table.shape[1] == 0:
         raise ValueError(
             f"{beside}: has no dimension. Give at least one number a class."
@@ -102,8 +108,11 @@ def with_table_beside(parts: Parts, path: Path, suffix: str) -> Parts:
     return parts
 
 
-def read_csv_frame(path: Path) -> pd.DataFrame:
+def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
     r"""Read a CSV file whole, its separator told by its first line.
+
+    Columns of names stay text, so that class ``007`` is not class ``7``; so does the
+    first column if ``names_first``.
 
     Examples
     --------
@@ -120,7 +129,11 @@ def read_csv_frame(path: Path) -> pd.DataFrame:
     with open(path, encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         separator = max(SEPARATORS, key=header.count)
+        heads = next(csv.reader([header], delimiter=separator), [])
+        _check_heads(path, heads)
         _check_widths(path, separator.encode())
+        texts = [head for head in heads if head.lower() in NAMING]
+        texts += heads[:1] if names_first and not texts else []
         file.seek(0)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -131,17 +144,20 @@ def read_csv_frame(path: Path) -> pd.DataFrame:
                 keep_default_na=False,
                 na_values=[""],
                 index_col=False,
+                dtype=dict.fromkeys(texts, str),
             )
-    heads = header.strip().split(separator)
+    for column in frame:
+        if frame[column].dtype.kind not in "fiub" and column not in texts:
+            frame[column] = _numbers_if_all(frame[column])
+    return frame
+
+
+def _check_heads(path: Path, heads: list[str]) -> None:
     doubled = [head for head in heads if heads.count(head) > 1]
     if doubled:
         raise ValueError(
             f"{path}: names column {doubled[0]!r} twice. Give each its own name."
         )
-    for column in frame:
-        if frame[column].dtype.kind not in "fiub":
-            frame[column] = _numbers_if_all(frame[column])
-    return frame
 
 
 def _check_widths(path: Path, separator: bytes) -> None:
@@ -173,8 +189,8 @@ def _numbers_if_all(column: pd.Series) -> pd.Series:
 
 
 def _has_fields(line: str) -> bool:
-    plain = line.strip().replace("\t", " ")
-    return plain.isprintable() and any(sign in line for sign in SEPARATORS)
+    plain = all(letter >= " " or letter in "\t\r" for letter in line)
+    return plain and any(sign in line for sign in SEPARATORS)
 
 
 def to_csv_text(frame: pd.DataFrame) -> bytes:

@@ -147,13 +147,16 @@ def _add_tables(parts: Parts, path: Path, dtypes: dict[str, Any]) -> None:
     main = path / "classes.csv"
     if main.is_file():
         with damaged_file(main):
-            table, parts.unseen = frame_to_table(read_csv_frame(main), main)
+            table, parts.unseen = frame_to_table(
+                read_csv_frame(main, names_first=True), main
+            )
         parts.class_names = table.index.to_numpy().astype(str)
         if table.shape[1]:
             found[""] = table
     for file in sorted((path / "classes").glob("*.csv")):
         with damaged_file(file):
-            found[unquote(file.stem)] = frame_to_table(read_csv_frame(file), file)[0]
+            frame = read_csv_frame(file, names_first=True)
+            found[unquote(file.stem)] = frame_to_table(frame, file)[0]
     order = [name for name in dtypes if name in found]
     for name in [*order, *(name for name in found if name not in order)]:
         table, dtype = found[name], dtypes.get(name)

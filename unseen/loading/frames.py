@@ -89,7 +89,8 @@ def _from_polars(series: Any) -> Any:
 
 def _label_column(columns: dict, where: str) -> str:
     named = [c for want in LABELS for c in columns if c.lower() == want]
-    texts = [c for c in columns if _is_text(columns[c]) and c.lower() != "split"]
+    others = ("split", *ROW_NUMBERS)
+    texts = [c for c in columns if _is_text(columns[c]) and c.lower() not in others]
     if not named and len(texts) != 1:
         raise ValueError(
             f"{where}: has no column of labels. Name it 'label'; the columns are "

@@ -85,8 +85,8 @@ def read_parquet_frame(path: Path) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         columns[name] = _to_numpy(column, f"{path}: column {name!r}")
-    if "__index_level_0__" in columns:  # pandas keeps an index of names so
-        columns = {"class": columns.pop("__index_level_0__"), **columns}
+    if "__index_level_0__" in columns:  # pandas keeps an index so
+        columns = {"index": columns.pop("__index_level_0__"), **columns}
     return pd.DataFrame(columns)
 
 

@@ -124,7 +124,7 @@ def read_class_table(
             )
         return found.table
     if is_csv(path):
-        return frame_to_table(read_csv_frame(path), path)[0]
+        return frame_to_table(read_csv_frame(path, names_first=True), path)[0]
     raise ValueError(
         f"{path}: is no class table. Give CSV, parquet, .npy or word vectors."
     )
@@ -143,7 +143,7 @@ def frame_to_table(
         if not key:
             raise ValueError(f"{where}: has no columns. Name the classes in the first.")
         frame = frame.set_index(key)
-    names = pd.Index(["" if pd.isna(n) else str(n).strip() for n in frame.index])
+    names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])
     frame = frame.set_axis(names, axis=0).rename_axis(None)
     unseen = _unseen_column(frame, where)
     dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLIT_COLUMNS])

@@ -184,6 +184,11 @@ def _write_parquet(data: ZeroShotData, path: Path) -> None:
 def _write_xlsa17(data: ZeroShotData, path: Path) -> None:
     from scipy.io import savemat
 
+    if data.X.nbytes >= 2**32:
+        raise ValueError(
+            f"{path}: X has {data.X.nbytes} bytes, but a MATLAB 5 file holds less than "
+            "4 GB at a piece. Write HDF5 or a folder."
+        )
     rows = np.arange(1, len(data.y) + 1, dtype=np.float64)[:, None]
     first, *others = data.tables or ("",)
     tables = {"att": one_table(data.class_embeddings, first).to_numpy().T}

@@ -15,14 +15,9 @@ from tests.checks import make_data
 from tests.oracles import minimise, plain_anchored
 from unseen import AnchoredSelfTraining, per_class_accuracy
 from unseen.class_table import Competition
-from unseen.transduction.anchored import (
-    AnchoredPupil,
-    WeakStartWarning,
-    balanced,
-    fit_ridge,
-    gaussian_scores,
-    kernel,
-)
+from unseen.models.kernel_ridge import fit_ridge, kernel
+from unseen.transduction.anchored import WeakStartWarning
+from unseen.transduction.anchored_pupil import AnchoredPupil, balanced, gaussian_scores
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::unseen.transduction.anchored.WeakStartWarning"

@@ -20,18 +20,14 @@ is worth in rows, and self-training can be anchored to it with the right strengt
     m_c = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)       refit, anchored
 
 κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
-`radius` of Z_c in units of v. At rate 1 this is EM: what it maximises,
-
-    J = Σ_i log Σ_c exp L_ic + prior_rows Σ_c log π_c - κ/2 Σ_cj (m - Z)²_cj / v_j
-
-never falls.
+`radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, a round in
+anchored_pupil.py, the loop over rounds, shared with TSTD, in rounds.py.
 """
 
 from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,8 +39,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import ClassTable, Competition, read_table
 from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.models.kernel_ridge import (
+    EmbeddingScale,
+    RidgeFit,
+    explained_share,
+    fit_ridge,
+    kernel,
+)
 from unseen.pile import Pile
 from unseen.statistics import Reduced, Sums, inverse_lengths, sum_rows
+from unseen.transduction.anchored_pupil import (
+    AnchoredPupil,
+    checked_prior,
+    gaussian_scores,
+)
 from unseen.transduction.rounds import (
     ROUNDING,
     Round,
@@ -54,8 +62,6 @@ from unseen.transduction.rounds import (
     self_train,
 )
 
-RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
-INTERCEPT = 100.0  # added to every kernel: a mean that is hardly shrunk
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 NUMBER = [Interval(Real, 0, None, closed="left")]
 
@@ -139,14 +145,19 @@ class AnchoredSelfTraining(ZeroShotClassifier):
 
     Examples
     --------
-    >>> from unseen import AnchoredSelfTraining, load_data
-    >>> data = load_data("digits")
-    >>> model = AnchoredSelfTraining().fit(data.X_seen, data.y_seen,
-    ...                                    class_embeddings=data.class_embeddings)
-    >>> model.adapt(data.X_unseen).labels_.shape
-    (533,)
+    Twelve classes, three of them unseen; rows scatter around what the embeddings say.
+
+    >>> import numpy as np
+    >>> from unseen import AnchoredSelfTraining
+    >>> rng = np.random.default_rng(0)
+    >>> A, y = rng.uniform(size=(12, 6)), np.repeat(np.arange(12), 30)
+    >>> X = (A @ rng.normal(size=(6, 15)))[y] + 0.5 * rng.normal(size=(360, 15))
+    >>> seen = y < 9
+    >>> model = AnchoredSelfTraining().fit(X[seen], y[seen], class_embeddings=A)
+    >>> model.adapt(X[~seen]).labels_.shape
+    (90,)
     >>> print(model.rounds_[0])
-    Kept 105 of 533 rows (rate 0.2); ...
+    Kept 17 of 90 rows (rate 0.2); ...
     """
 
     _adapt_parameters = frozenset(
@@ -611,263 +622,3 @@ class AnchoredSelfTraining(ZeroShotClassifier):
         self._pile_temperature = 0.01
         self.reliability_ = softmax(100 * start, axis=1).max(axis=1)
         return self
-
-
-# ---- from embeddings to prototypes ---------------------------------------------------
-
-
-class EmbeddingScale(NamedTuple):
-    """Unit rows, less their mean over seen classes, over their RMS; table by table."""
-
-    widths: tuple[int, ...]
-    means: list[np.ndarray]
-    sizes: list[float]
-
-    @classmethod
-    def of(cls, embeddings: np.ndarray, widths: tuple[int, ...]) -> EmbeddingScale:
-        """Measure the seen embeddings."""
-        units = [unit(block) for block in cls._split(embeddings, widths)]
-        means = [block.mean(axis=0) for block in units]
-        sizes = [
-            float(np.sqrt(np.mean(np.sum((b - m) ** 2, axis=1)))) or 1.0
-            for b, m in zip(units, means, strict=True)
-        ]
-        return cls(widths, means, sizes)
-
-    def __call__(self, embeddings: np.ndarray) -> list[np.ndarray]:
-        """Return the scaled tables."""
-        blocks = self._split(embeddings, self.widths)
-        return [
-            (unit(b) - m) / s
-            for b, m, s in zip(blocks, self.means, self.sizes, strict=True)
-        ]
-
-    @staticmethod
-    def _split(embeddings, widths):
-        return np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length."""
-    return rows * inverse_lengths(rows)[:, None]
-
-
-def kernel(name: str, left: list[np.ndarray], right: list[np.ndarray]) -> np.ndarray:
-    """Return the mean kernel over the tables: inner products, or exp(-distance²/2).
-
-    Plus a constant, which lets the ridge fit its own mean. Centring alone would not
-    do: centred means of seen classes sum to nothing, so the others would give away a
-    class that is left out.
-    """
-    parts = []
-    for a, b in zip(left, right, strict=True):
-        inner = a @ b.T
-        if name == "rbf":
-            squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2 * inner
-            inner = np.exp(-np.maximum(squares, 0) / 2)
-        parts.append(inner)
-    return np.mean(parts, axis=0) + INTERCEPT
-
-
-class RidgeFit(NamedTuple):
-    """The kernel ridge that leaving classes out chose."""
-
-    kernel: str
-    ridge: float
-    weights: np.ndarray
-    left_out: np.ndarray
-    variance: float
-
-
-def fit_ridge(S: list[np.ndarray], C: np.ndarray, kernels) -> RidgeFit:
-    """Choose kernel and ridge by PRESS, the mean squared left-out error.
-
-    With K = U diag(l) Uᵀ every ridge is a division, and the squared length of a
-    left-out error needs products of the size of the number of classes only.
-    """
-    best: tuple[float, str, float] | None = None
-    for name in kernels:
-        values, U = linalg.eigh(kernel(name, S, S))
-        rotated = U.T @ C
-        products = rotated @ rotated.T
-        for ridge in RIDGES:
-            D = U / (values + ridge)
-            diagonal = np.einsum("ij,ij->i", D, U)
-            squares = np.einsum("ij,ij->i", D @ products, D) / diagonal**2
-            press = float(np.mean(squares)) / C.shape[1]
-            if best is None or press < best[0]:
-                best = press, name, float(ridge)
-    if best is None:
-        raise ValueError(
-            f"kernels={kernels!r} names no kernel. Give 'linear' or 'rbf'."
-        )
-    press, name, ridge = best
-    inverse = linalg.inv(kernel(name, S, S) + ridge * np.eye(len(C)), assume_a="pos")
-    weights = inverse @ C
-    return RidgeFit(name, ridge, weights, weights / np.diag(inverse)[:, None], press)
-
-
-def explained_share(press: float, C: np.ndarray) -> float:
-    """Return 1 - PRESS / (PRESS of predicting the mean of the other classes)."""
-    M = len(C)
-    by_mean = float(np.mean((C - C.mean(axis=0)) ** 2)) * (M / (M - 1)) ** 2
-    return 1 - press / by_mean if by_mean else 0.0
-
-
-# ---- the rounds ----------------------------------------------------------------------
-
-
-def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
-    """Return Σ q b m - Σ q m²/2 for every row and class."""
-    return B @ (m * q).T - np.sum(q * m * m, axis=1) / 2
-
-
-def checked_prior(prior, n_classes: int) -> np.ndarray | None:
-    """Return known class sizes as shares, or None."""
-    if prior is None:
-        return None
-    if isinstance(prior, str):
-        return np.full(n_classes, 1 / n_classes)
-    prior = np.asarray(prior, dtype=np.float64)
-    if prior.shape != (n_classes,) or not (prior > 0).all():
-        raise ValueError(
-            f"class_prior has shape {prior.shape}; give one positive number for each "
-            f"of the {n_classes} competing classes."
-        )
-    return prior / prior.sum()
-
-
-class AnchoredPupil:
-    """The model in the middle of learning from a pile: class means move."""
-
-    def __init__(
-        self,
-        B: np.ndarray,
-        competition: Competition,
-        Z: np.ndarray,
-        variances: np.ndarray,
-        *,
-        own_rows: np.ndarray,
-        kappa: float,
-        radius: float | None,
-        soft: bool,
-        prior_rows: float | None,
-        class_prior: np.ndarray | None,
-    ):
-        self.B, self.competition, self.Z, self.m = B, competition, Z, Z
-        self.variances, self.own_rows = variances, own_rows
-        self.kappa, self.radius, self.soft = kappa, radius, soft
-        self.prior_rows, self.class_prior = prior_rows, class_prior
-        self.log_prior = np.zeros(len(Z))
-        self.L = gaussian_scores(B, Z)
-        self.movement, self.n_held = 0.0, 0
-
-    def scores(self) -> np.ndarray:
-        """Return log likelihood plus log prior, up to what a row's classes share."""
-        return self.L + self.log_prior
-
-    def answer(self) -> np.ndarray:
-        """Return the log likelihoods: estimated class sizes steer, but do not judge.
-
-        Sizes that are known do judge.
-        """
-        return self.L + self.known_prior()
-
-    def known_prior(self) -> np.ndarray:
-        """Return the log prior that known class sizes impose, else zeros."""
-        if self.class_prior is None:
-            return np.zeros(len(self.Z))
-        return self.log_prior
-
-    def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
-        """Take anchored means of the kept rows; return -J."""
-        R = softmax(self.scores(), axis=1)
-        self._update_prior(R)
-        if not self.soft:
-            R = np.eye(len(self.Z))[R.argmax(axis=1)]
-        if len(rows) < len(R):
-            kept = np.zeros(len(R), dtype=bool)
-            kept[rows] = True
-            R[~kept] = 0
-        self.m = self._anchored_means(R.T @ self.B, R.sum(axis=0))
-        self.L = gaussian_scores(self.B, self.m)
-        if self.class_prior is not None:
-            self.log_prior = balanced(self.L, self.class_prior)
-        return -self.J()
-
-    def _update_prior(self, R: np.ndarray) -> None:
-        if self.class_prior is None and self.prior_rows is not None:
-            sizes = R.sum(axis=0) + self.prior_rows
-            self.log_prior = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
-
-    def _anchored_means(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the MAP means; raise κ per class until they stay within the radius.
-
-        Raising κ is what the multiplier of the constraint does: the answer is the
-        exact constrained maximum.
-        """
-        pull = sums - counts[:, None] * self.Z
-        kappa = np.full(len(self.Z), self.kappa)
-        self.n_held = 0
-        if self.radius is not None:
-            far = self._distance(pull, counts, kappa) > self.radius
-            self.n_held = int(far.sum())
-            if far.any():
-                kappa[far] = self._sufficient(pull[far], counts[far], far)
-        step = pull / self._weight(counts, kappa)
-        self.movement = float(np.mean(step**2 / self.variances))
-        return self.Z + step
-
-    def _weight(self, counts, kappa, which=slice(None)) -> np.ndarray:
-        anchor = kappa[:, None] / self.variances + self.own_rows[which, None]
-        return np.maximum(counts[:, None] + anchor, 1e-300)
-
-    def _distance(self, pull, counts, kappa, which=slice(None)) -> np.ndarray:
-        step = pull / self._weight(counts, kappa, which)
-        return np.mean(step**2 / self.variances, axis=1)
-
-    def _sufficient(self, pull, counts, which) -> np.ndarray:
-        """Bisect, on a log scale, for the κ that just keeps each class in reach."""
-        low = np.full(len(pull), max(self.kappa, 1e-6))
-        high = 4 * low
-        while (far := self._distance(pull, counts, high, which) > self.radius).any():
-            high = np.where(far, 4 * high, high)
-        for _ in range(40):
-            middle = np.sqrt(low * high)
-            far = self._distance(pull, counts, middle, which) > self.radius
-            low, high = np.where(far, middle, low), np.where(far, high, middle)
-        return high
-
-    def J(self) -> float:  # noqa: N802, the name in the objective
-        """Return what the rounds maximise, at the present means."""
-        log_shares = self.log_prior - np.log(len(self.Z))
-        steps = (self.m - self.Z) ** 2 * (
-            self.kappa / self.variances + self.own_rows[:, None]
-        )
-        fit = logsumexp(self.L + log_shares, axis=1).sum()
-        prior = 0.0
-        if self.class_prior is None and self.prior_rows is not None:
-            prior = self.prior_rows * log_shares.sum()
-        return float(fit + prior - steps.sum() / 2)
-
-    def note(self) -> str:
-        """Say how far class means have moved."""
-        held = f", {self.n_held} held back" if self.n_held else ""
-        return (
-            f"Class means moved {np.sqrt(self.movement):.2f} of their prototypes' "
-            f"spread{held}."
-        )
-
-
-def balanced(L: np.ndarray, shares: np.ndarray, n_iter: int = 50) -> np.ndarray:
-    """Return the log prior under which soft labels have the given class shares."""
-    log_prior = np.zeros(L.shape[1])
-    for _ in range(n_iter):
-        size = logsumexp(
-            L + log_prior - logsumexp(L + log_prior, axis=1, keepdims=True), axis=0
-        )
-        step = np.log(shares * len(L)) - size
-        log_prior += step
-        if np.abs(step).max() < 1e-6:
-            break
-    return log_prior - log_prior.mean()

@@ -10,9 +10,12 @@ from unseen import (
     CCA,
     ESZSL,
     JEDM,
+    SAE,
     TSTD,
     AnchoredSelfTraining,
     ClasswiseSearchCV,
+    RidgeToSemantic,
+    RidgeToVisual,
     SelfTraining,
 )
 
@@ -22,6 +25,10 @@ MODELS = [
     TSTD(n_components=8, lam=1.0, mu=1.0),
     ESZSL(),
     SelfTraining(CCA()),
+    SelfTraining(RidgeToSemantic()),
+    SelfTraining(RidgeToVisual()),
+    SelfTraining(SAE()),
+    SelfTraining(SAE(direction="to_semantic")),
     AnchoredSelfTraining(min_weight=0.0),
     ClasswiseSearchCV(
         AnchoredSelfTraining(),

@@ -15,6 +15,8 @@ from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
 from unseen.models.cca import CCA
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
+from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
+from unseen.models.sae import SAE
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
 from unseen.storage import load
 from unseen.transduction.anchored import AnchoredSelfTraining
@@ -27,11 +29,14 @@ __all__ = [
     "CCA",
     "ESZSL",
     "JEDM",
+    "SAE",
     "TSTD",
     "AnchoredSelfTraining",
     "ClasswiseFolds",
     "ClasswiseSearchCV",
     "PerDomainCenterer",
+    "RidgeToSemantic",
+    "RidgeToVisual",
     "SelfTraining",
     "SumsPCA",
     "WithinClassWhitener",

@@ -1,0 +1,103 @@
+"""What every model but the first three must keep: orders are free, sums are enough."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from tests.checks import make_data
+from unseen import (
+    SAE,
+    ClasswiseSearchCV,
+    RidgeToSemantic,
+    RidgeToVisual,
+)
+
+FROM_SUMS = [
+    RidgeToSemantic(),
+    RidgeToVisual(),
+    RidgeToVisual(metric="cosine", whitening=0.1),
+    SAE(),
+    SAE(direction="to_semantic"),
+]
+FROM_ROWS: list = []
+MODELS = [*FROM_SUMS, *FROM_ROWS]
+
+
+def all_scores(model, data, class_embeddings=None):
+    table = data.class_embeddings if class_embeddings is None else class_embeddings
+    model = clone(model).fit(data.X_seen, data.y_seen, class_embeddings=table)
+    names = data.class_embeddings.index.tolist()
+    return model.decision_function(data.X, classes=names)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_order_of_classes_is_free(model):
+    data = make_data()
+    order = np.random.default_rng(3).permutation(len(data.class_embeddings))
+    shuffled = all_scores(model, data, data.class_embeddings.iloc[order])
+    assert_allclose(shuffled, all_scores(model, data), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_the_order_of_rows_is_free(model):
+    data = make_data()
+    order = np.random.default_rng(3).permutation(len(data.X_seen))
+    table = {"class_embeddings": data.class_embeddings}
+    first = clone(model).fit(data.X_seen, data.y_seen, **table)
+    second = clone(model).fit(data.X_seen[order], data.y_seen[order], **table)
+    assert_allclose(
+        first.decision_function(data.X_unseen),
+        second.decision_function(data.X_unseen),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_it_learns_what_there_is_to_learn(model):
+    data = make_data(seed=1)
+    model = clone(model).fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    assert np.mean(model.predict(data.X_unseen) == data.y_unseen) > 0.5
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_new_classes_need_no_training(model):
+    data = make_data()
+    known = data.class_embeddings.drop(data.unseen)
+    new = data.class_embeddings.loc[data.unseen]
+    told = clone(model).fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    model = clone(model).fit(data.X_seen, data.y_seen, class_embeddings=known)
+    assert_array_equal(
+        model.predict(data.X_unseen, classes=new), told.predict(data.X_unseen)
+    )
+
+
+@pytest.mark.parametrize("model", FROM_SUMS, ids=str)
+def test_a_search_on_sums_is_a_search_on_rows(model):
+    data = make_data()
+    search = ClasswiseSearchCV(model, {"unit_rows": [True]}, n_folds=3)
+    search.set_params(transductive=False)
+    search.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    scores = []
+    for held_out in search.folds_:
+        train = ~np.isin(data.y_seen, held_out)
+        fold = clone(model).fit(
+            data.X_seen[train],
+            data.y_seen[train],
+            class_embeddings=data.class_embeddings.drop(data.unseen),
+        )
+        right = fold.predict(data.X_seen[~train]) == data.y_seen[~train]
+        scores.append(right.mean())  # classes are of one size
+    assert hasattr(model, "_fit_sums")
+    assert_allclose(search.best_score_, np.mean(scores))
+
+
+@pytest.mark.parametrize("model", FROM_ROWS, ids=str)
+def test_those_that_need_rows_do_not_pretend_otherwise(model):
+    assert not hasattr(model, "_fit_sums")
+    assert "needs the rows" in " ".join(type(model).__doc__.split())

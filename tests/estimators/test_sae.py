@@ -1,0 +1,91 @@
+"""SAE: its Sylvester equation, its limits and both directions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg
+
+from tests.checks import make_data
+from tests.oracles import minimise
+from unseen import SAE, SelfTraining
+from unseen.models.sae import solve_sae
+from unseen.statistics import sum_rows
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(5), [5, 7, 6, 4, 8])
+    X = rng.normal(size=(30, 4)) + rng.normal(size=(5, 4))[codes]
+    return X - X.mean(axis=0), codes, rng.normal(size=(5, 3))
+
+
+@pytest.mark.parametrize("lam", [0.05, 1.0, 40.0])
+def test_it_solves_the_sylvester_equation_and_the_objective(small, lam):
+    X, codes, A = small
+    rows = A[codes]
+    W = solve_sae(sum_rows(X, codes, 5), A, lam, diagonal=False)
+    sylvester = linalg.solve_sylvester(
+        lam * X.T @ X, rows.T @ rows, (1 + lam) * X.T @ rows
+    )
+    assert_allclose(W, sylvester, atol=1e-10)
+
+    def objective(W):
+        return np.sum((X - rows @ W.T) ** 2) + lam * np.sum((X @ W - rows) ** 2)
+
+    found = minimise(objective, np.zeros((4, 3)), gtol=1e-6)
+    assert_allclose(W, found, atol=1e-5)
+
+
+def test_small_lam_is_the_decoder_and_large_lam_the_encoder(small):
+    X, codes, A = small
+    sums, rows = sum_rows(X, codes, 5), A[codes]
+    decoder = np.linalg.lstsq(rows, X, rcond=None)[0].T
+    encoder = np.linalg.lstsq(X, rows, rcond=None)[0]
+    assert_allclose(solve_sae(sums, A, 1e-10, diagonal=False), decoder, atol=1e-8)
+    assert_allclose(solve_sae(sums, A, 1e10, diagonal=False), encoder, atol=1e-8)
+
+
+def test_more_dimensions_than_classes_leave_nothing_to_divide_by_zero():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(3), 4)
+    X = rng.normal(size=(12, 20))  # and more features than rows
+    A = rng.normal(size=(3, 9))
+    A -= A.mean(axis=0)
+    W = solve_sae(sum_rows(X - X.mean(axis=0), codes, 3), A, 1.0, diagonal=False)
+    assert np.isfinite(W).all()
+
+
+def test_dividing_on_all_the_axes_is_solving_on_the_features():
+    data = make_data()
+    scores = [
+        SAE(0.3, n_axes=n_axes)
+        .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+        .decision_function(data.X, classes="all")
+        for n_axes in ("all", 16)
+    ]
+    assert_allclose(*scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["to_visual", "to_semantic"])
+def test_the_largest_cosine_wins(direction):
+    data = make_data()
+    model = SAE(direction=direction)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    X = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    X = (X - model.mean_) @ model.axes_
+    A = data.class_embeddings.loc[data.unseen].to_numpy()
+    A = A / np.linalg.norm(A, axis=1, keepdims=True) - model.embedding_mean_
+    x, a = (X, A @ model.coef_.T) if direction == "to_visual" else (X @ model.coef_, A)
+    cosine = x @ (a / np.linalg.norm(a, axis=1, keepdims=True)).T
+    expected = data.unseen[cosine.argmax(axis=1)]
+    assert_array_equal(model.predict(data.X_unseen), expected)
+
+
+@pytest.mark.parametrize("direction", ["to_visual", "to_semantic"])
+def test_self_training_takes_either_direction(direction):
+    data = make_data()
+    model = SelfTraining(SAE(direction=direction))
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    labels = model.adapt(data.X_unseen).labels_
+    assert_array_equal(model.predict(data.X_unseen), labels)

@@ -1,0 +1,194 @@
+"""Ridge regression between rows and class embeddings, in either direction.
+
+Rows are samples.
+
+    X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    Y  (n_samples, M)   1 for the own class, 0 elsewhere
+    A  (M, q)           seen class embeddings: unit length, centred
+    W  (p, q)           what we learn                                coef_
+
+    RidgeToVisual     min_W  |X - Y A Wᵀ|² + lam |W|²     nearest of the a Wᵀ to x
+    RidgeToSemantic   min_W  |X W - Y A|²  + lam |W|²     largest cosine of x W and a
+
+    W = XᵀY A (Aᵀ N A + lam I)⁻¹            N = YᵀY, the class counts on a diagonal
+    W = (XᵀX + lam I)⁻¹ XᵀY A
+
+The first needs class sums and counts only. A regression shrinks what it predicts:
+shrunk prototypes stay apart, while shrunk rows crowd around the origin, where few
+classes, the hubs, are nearest to all. So the direction matters (Shigeto et al.).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils._param_validation import StrOptions
+
+from unseen.models.bilinear import Seen
+from unseen.models.cca import unit_prototypes
+from unseen.models.jedm import right_factor
+from unseen.models.maps import (
+    ON_AXES,
+    POSITIVE,
+    PrototypeClassifier,
+    RowMapPupil,
+    SumsClassifier,
+)
+from unseen.statistics import Sums
+
+
+class RidgeToVisual(PrototypeClassifier):
+    """Ridge regression from class embeddings to rows: the nearest prototype wins.
+
+    Choose it when a few classes attract all rows under other models (hubness), or
+    when the Gram matrix of the features is too large to keep: prototypes follow
+    from class means and counts.
+
+    Parameters
+    ----------
+    lam : float, default=10.0
+        Ridge on the map. It competes with numbers of rows.
+    metric : {'euclidean', 'cosine'}, default='euclidean'
+        How near a row is to a prototype.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    per_domain_centering : bool, default=True
+        ``adapt`` centres by the means of the pile and of the competing classes.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_axes, n_dims)
+        The map W; a class with centred embedding a has the prototype a Wᵀ.
+    axes_, mean_, embedding_mean_, classes_, competing_classes_
+        As for ``JEDM``.
+
+    References
+    ----------
+    Y. Shigeto, I. Suzuki, K. Hara, M. Shimbo, Y. Matsumoto, "Ridge regression,
+    hubness, and zero-shot learning", ECML PKDD 2015.
+
+    Examples
+    --------
+    >>> from unseen import RidgeToVisual, load_data, per_class_accuracy
+    >>> data = load_data("digits")
+    >>> model = RidgeToVisual(100.0, metric="cosine").fit(
+    ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "lam": POSITIVE,
+        "metric": [StrOptions({"euclidean", "cosine"})],
+        **ON_AXES,
+    }
+
+    def __init__(
+        self,
+        lam=10.0,
+        *,
+        metric="euclidean",
+        n_axes=500,
+        whitening=None,
+        unit_rows=True,
+        per_domain_centering=True,
+    ):
+        self.lam = lam
+        self.metric = metric
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+
+    def _learn(self, seen: Seen) -> None:
+        self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
+
+
+class RidgeToSemantic(SumsClassifier):
+    """Ridge regression from rows to class embeddings: the largest cosine wins.
+
+    Choose it as the plainest baseline; ``RidgeToVisual`` is the same regression in
+    the direction that suffers less from hubs.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Ridge on the map.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are;
+        ``'all'`` keeps the features and solves instead of dividing.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    per_domain_centering : bool, default=True
+        ``adapt`` centres by the means of the pile and of the competing classes.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_axes, n_dims)
+        The map W, from the axes to the embeddings.
+    axes_, mean_, embedding_mean_, classes_, competing_classes_
+        As for ``JEDM``.
+
+    Examples
+    --------
+    >>> from unseen import RidgeToSemantic, load_data, per_class_accuracy
+    >>> data = load_data("digits")
+    >>> model = RidgeToSemantic().fit(data.X_seen, data.y_seen,
+    ...                               class_embeddings=data.class_embeddings)
+    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
+    True
+    """
+
+    _parameter_constraints: dict = {"lam": POSITIVE, **ON_AXES}
+
+    def __init__(
+        self,
+        lam=1.0,
+        *,
+        n_axes=500,
+        whitening=None,
+        unit_rows=True,
+        per_domain_centering=True,
+    ):
+        self.lam = lam
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+
+    def _learn(self, seen: Seen) -> None:
+        target = seen.sums.class_sums.T @ seen.A
+        self.coef_ = solve_ridge(
+            seen.sums.gram, target, self.lam, diagonal=self._diagonal()
+        )
+
+    def _embed(self, A):
+        return unit_prototypes(A)
+
+    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapPupil:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+        pile = self._check_pile(X)
+        return RowMapPupil(self, pile, self._table.competition(classes), lam, mu)
+
+
+def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:
+    """W = XᵀY A (Aᵀ N A + lam I)⁻¹; no Gram matrix of the rows."""
+    roots = np.sqrt(sums.counts)[:, None]
+    return (sums.class_sums / roots).T @ right_factor(A * roots, lam)
+
+
+def solve_ridge(
+    gram: np.ndarray, target: np.ndarray, lam: float, *, diagonal: bool
+) -> np.ndarray:
+    """(gram + lam I)⁻¹ target."""
+    if diagonal:
+        return target / (np.diag(gram) + lam)[:, None]
+    return linalg.solve(gram + lam * np.eye(len(gram)), target, assume_a="pos")

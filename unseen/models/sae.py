@@ -1,0 +1,140 @@
+"""SAE: the semantic autoencoder (Kodirov, Xiang & Gong, CVPR 2017).
+
+Rows are samples; the paper writes columns.
+
+    X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    Y  (n_samples, M)   1 for the own class, 0 elsewhere
+    A  (M, q)           seen class embeddings: unit length, centred
+    W  (p, q)           encoder; its transpose is the decoder         coef_
+
+    min_W  |X - Y A Wᵀ|² + lam |X W - Y A|²
+
+    W (Aᵀ N A) + lam (XᵀX) W = (1 + lam) XᵀY A                 N = YᵀY
+
+a Sylvester equation. In the eigenbases U of Aᵀ N A, with values s, and V of XᵀX,
+with values b, it is a division:
+
+    W = V [ (1 + lam) Vᵀ XᵀY A U / (lam b_i + s_j) ] Uᵀ
+
+On the principal axes V = I: one decomposition serves every lam of a grid. Small lam
+is a least-squares decoder, large lam a least-squares encoder.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils._param_validation import StrOptions
+
+from unseen.models.bilinear import Seen
+from unseen.models.cca import unit_prototypes
+from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier, RowMapPupil
+from unseen.statistics import Sums
+
+
+class SAE(PrototypeClassifier):
+    """Semantic autoencoder: one map that encodes rows and decodes classes.
+
+    Choose it when neither direction of a ridge regression convinces: it is both at
+    once, with one weight between them.
+
+    Parameters
+    ----------
+    lam : float, default=10.0
+        Weight of the encoder against the decoder.
+    direction : {'to_visual', 'to_semantic'}, default='to_visual'
+        Where rows and classes are compared, by cosine: x with a Wᵀ, or x W with a.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    per_domain_centering : bool, default=True
+        ``adapt`` centres by the means of the pile and of the competing classes.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_axes, n_dims)
+        The encoder W, on the principal axes.
+    axes_, mean_, embedding_mean_, classes_, competing_classes_
+        As for ``JEDM``.
+
+    Notes
+    -----
+    The authors' programs scale scores by their spread over the test set; that looks
+    at the pile, and is left out here. Directions that neither side moves in get no
+    weight.
+
+    References
+    ----------
+    E. Kodirov, T. Xiang, S. Gong, "Semantic autoencoder for zero-shot learning",
+    CVPR 2017.
+
+    Examples
+    --------
+    >>> from unseen import SAE, load_data, per_class_accuracy
+    >>> data = load_data("digits")
+    >>> model = SAE().fit(data.X_seen, data.y_seen,
+    ...                   class_embeddings=data.class_embeddings)
+    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
+    True
+    """
+
+    _adapt_parameters = frozenset({"direction", "per_domain_centering"})
+    _parameter_constraints: dict = {
+        "lam": POSITIVE,
+        "direction": [StrOptions({"to_visual", "to_semantic"})],
+        **ON_AXES,
+    }
+    metric = "cosine"
+
+    def __init__(
+        self,
+        lam=10.0,
+        *,
+        direction="to_visual",
+        n_axes=500,
+        whitening=None,
+        unit_rows=True,
+        per_domain_centering=True,
+    ):
+        self.lam = lam
+        self.direction = direction
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+
+    def _learn(self, seen: Seen) -> None:
+        self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=self._diagonal())
+
+    def _embed(self, A):
+        return unit_prototypes(A) if self.direction == "to_semantic" else A
+
+    def _finish(self, Z):
+        if self.direction == "to_semantic":  # the class has unit length already
+            return Z, np.zeros(len(Z))
+        return super()._finish(Z)
+
+    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0):
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+        if self.direction == "to_visual":
+            return super().pupil(X, classes, lam=lam, mu=mu)
+        pile = self._check_pile(X)
+        return RowMapPupil(self, pile, self._table.competition(classes), lam, mu)
+
+
+def solve_sae(sums: Sums, A: np.ndarray, lam: float, *, diagonal: bool) -> np.ndarray:
+    """Solve W (Aᵀ N A) + lam G W = (1 + lam) Cᵀ A by two eigendecompositions."""
+    # Aᵀ N A acts on the span of A only, and the right side lies in it: a thin SVD.
+    _, sizes, Ut = linalg.svd(A * np.sqrt(sums.counts)[:, None], full_matrices=False)
+    spread = sizes > sizes[0] * 1e-10 if len(sizes) else []
+    s, Ut = sizes[spread] ** 2, Ut[spread]
+    right = (1 + lam) * (sums.class_sums.T @ A) @ Ut.T
+    if diagonal:
+        return right / (lam * np.diag(sums.gram)[:, None] + s) @ Ut
+    b, V = linalg.eigh(sums.gram)
+    b = np.maximum(b, 0)[:, None]
+    return V @ ((V.T @ right) / (lam * b + s)) @ Ut

@@ -287,6 +287,16 @@ def test_seen_classes_compete_with_their_own_means():
     assert everyone.shape == (len(data.X), 12)
 
 
+def test_after_adapting_all_classes_are_scored_in_one_metric():
+    """Seen rows among the pile's classes stay with their own class."""
+    data = make_data()
+    model = fitted(data, min_weight=0).adapt(data.X_unseen)
+    answer = model.predict(data.X, classes="all")
+    seen = ~np.isin(data.y, data.unseen)
+    assert np.mean(answer[seen] == data.y[seen]) > 0.8
+    assert np.mean(answer[~seen] == data.y[~seen]) > 0.8
+
+
 def test_several_tables_are_fused_by_averaging_kernels():
     data = make_data()
     names, A = data.class_embeddings.index, data.class_embeddings
@@ -378,7 +388,8 @@ def test_an_answer_turned_over_is_told():
         ({"min_weight": 1.0}, "'min_weight' parameter"),
         ({"rates": [0.5, 2]}, r"rates=.* in \(0, 1\]"),
         ({"class_prior": [0.5, 0.5]}, r"class_prior has shape \(2,\).* 3 competing"),
-        ({"kernels": []}, "names no kernel"),
+        ({"kernels": []}, r"kernels=\[\] must name"),
+        ({"kernels": ["poly"]}, "must name one or more of linear, rbf"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):

@@ -20,6 +20,7 @@ from scipy import linalg
 from unseen.statistics import inverse_lengths
 
 RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
+KERNELS = ("linear", "rbf")
 INTERCEPT = 100.0  # added to every kernel: a mean that is hardly shrunk
 
 
@@ -92,7 +93,11 @@ def fit_ridge(S: list[np.ndarray], C: np.ndarray, kernels) -> RidgeFit:
     With K = U diag(l) Uᵀ every ridge is a division, and the squared length of a
     left-out error needs products of the size of the number of classes only.
     """
-    best: tuple[float, str, float] | None = None
+    if not len(kernels) or not set(kernels) <= set(KERNELS):
+        raise ValueError(
+            f"kernels={kernels!r} must name one or more of {', '.join(KERNELS)}."
+        )
+    best = np.inf, "", 0.0
     for name in kernels:
         values, U = linalg.eigh(kernel(name, S, S))
         rotated = U.T @ C
@@ -102,12 +107,7 @@ def fit_ridge(S: list[np.ndarray], C: np.ndarray, kernels) -> RidgeFit:
             diagonal = np.einsum("ij,ij->i", D, U)
             squares = np.einsum("ij,ij->i", D @ products, D) / diagonal**2
             press = float(np.mean(squares)) / C.shape[1]
-            if best is None or press < best[0]:
-                best = press, name, float(ridge)
-    if best is None:
-        raise ValueError(
-            f"kernels={kernels!r} names no kernel. Give 'linear' or 'rbf'."
-        )
+            best = min(best, (press, name, float(ridge)))
     press, name, ridge = best
     inverse = linalg.inv(kernel(name, S, S) + ridge * np.eye(len(C)), assume_a="pos")
     weights = inverse @ C

@@ -358,6 +358,11 @@ class AnchoredSelfTraining(ZeroShotClassifier):
             return np.ones_like(self.variances_)
         return 1 / (1 + self.variances_)
 
+    def _present_metric(self) -> np.ndarray | float:
+        """Return the metric of all scores: one for adapted and other classes."""
+        adapted = getattr(self, "_adapted", None) is not None and self.adapted_
+        return 1.0 if adapted else self._metric()
+
     def _lengthen(self, Z: np.ndarray) -> np.ndarray:
         if not self.equal_prototypes:
             return Z
@@ -384,7 +389,7 @@ class AnchoredSelfTraining(ZeroShotClassifier):
             units = competition.embeddings
             units = units * inverse_lengths(units)[:, None]
             return LinearScorer(units, np.zeros(len(units)))
-        return self._linear(self._prototypes(competition)[0], self._metric())
+        return self._linear(self._prototypes(competition)[0], self._present_metric())
 
     def _linear(self, m: np.ndarray, q: np.ndarray | float = 1.0) -> LinearScorer:
         """Return Σ q b m - Σ q m²/2 as a scorer of rows."""

@@ -385,7 +385,7 @@ words = st.text(
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
-    max_examples=30,
+    max_examples=12,
 )
 @given(
     names=st.lists(words, min_size=2, max_size=4, unique=True), seed=st.integers(0, 99)

@@ -156,7 +156,7 @@ def _locations(
     """Return (rows kept, mask of rows set aside, (unseen rows, training rows))."""
     places = {}
     for key in ("trainval_loc", "test_seen_loc", "test_unseen_loc"):
-        rows = splits.rows(key) if key in splits.keys else np.empty(0, dtype=np.int64)
+        rows = splits.rows(key)
         outside = rows[(rows < 0) | (rows >= len(y))]
         if len(outside):
             raise ValueError(
@@ -165,8 +165,6 @@ def _locations(
             )
         places[key] = rows
     train, aside, unseen = places.values()
-    if not len(train):
-        train = np.setdiff1d(np.arange(len(y)), np.concatenate([aside, unseen]))
     mask = np.zeros(len(y), dtype=bool)
     mask[aside] = True
     if mask[unseen].any() or mask[train].any() or np.isin(train, unseen).any():

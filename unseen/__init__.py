@@ -13,6 +13,8 @@ from unseen.metrics import (
 )
 from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
 from unseen.models.cca import CCA
+from unseen.models.conse import ConSE
+from unseen.models.dap import DAP, IAP
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
 from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
@@ -27,13 +29,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CCA",
+    "DAP",
     "ESZSL",
+    "IAP",
     "JEDM",
     "SAE",
     "TSTD",
     "AnchoredSelfTraining",
     "ClasswiseFolds",
     "ClasswiseSearchCV",
+    "ConSE",
     "PerDomainCenterer",
     "RidgeToSemantic",
     "RidgeToVisual",

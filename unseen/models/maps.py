@@ -12,6 +12,7 @@ A model file says what φ is and how W is learned: from the sums alone
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
@@ -125,7 +126,24 @@ class RowMapPupil(CCAPupil):
         self.P, self.Z = model.coef_, self.A
 
 
-class PrototypePupil(ViewPupil):
+class OffsetPupil(ViewPupil):
+    """The part of a pupil whose classes add something of their own to the score."""
+
+    @abstractmethod
+    def offset(self) -> np.ndarray:
+        """Return what is added to the scores of each class."""
+
+    def scores(self) -> np.ndarray:
+        """Return the scores of the pile."""
+        return super().scores() + self.offset()
+
+    def scorer(self) -> LinearScorer:
+        """Return the adapted scorer for rows to come."""
+        coef, intercept = super().scorer()
+        return LinearScorer(coef, intercept + self.offset())
+
+
+class PrototypePupil(OffsetPupil):
     """A map of classes in the middle of learning from a pile: prototypes move.
 
         min_W  lam |B - Y Z Wᵀ|² + mu |W - W*|²
@@ -143,15 +161,9 @@ class PrototypePupil(ViewPupil):
         """Return one scorer per class on the axes."""
         return self.finish(self.A @ self.W.T)[0]
 
-    def scores(self) -> np.ndarray:
-        """Return the scores of the pile."""
-        coef, offset = self.finish(self.A @ self.W.T)
-        return self.B @ coef.T + offset
-
-    def scorer(self) -> LinearScorer:
-        """Return the adapted scorer for rows to come."""
-        coef, intercept = super().scorer()
-        return LinearScorer(coef, intercept + self.finish(self.A @ self.W.T)[1])
+    def offset(self) -> np.ndarray:
+        """Return what is added to the scores of each class."""
+        return self.finish(self.A @ self.W.T)[1]
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""

@@ -1,0 +1,103 @@
+"""ConSE: a convex combination of seen embeddings (Norouzi et al., ICLR 2014).
+
+Rows are samples.
+
+    Q  (n_samples, M)   posterior of the seen classes; see posterior.py
+    A  (M, q)           their embeddings, of unit length
+
+    e(x) = Σ_top Q_c(x) A_c / Σ_top Q_c(x)      over the n_top most probable classes
+    score(x, a) = cos(e(x), a)
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from unseen.class_table import unit_blocks
+from unseen.models.cca import unit_prototypes
+from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
+
+
+class ConSE(PosteriorClassifier):
+    """Convex combination of semantic embeddings: a row is a mixture of seen classes.
+
+    Choose it when a good classifier of the seen classes is all you have or trust:
+    embeddings take no part in the training. Needs only sums.
+
+    Parameters
+    ----------
+    n_top : int, default=10
+        Seen classes that are mixed, at most as many as there are.
+    temperature : float, default=1.0
+        Softens the posterior of the seen classes; at small values one class takes
+        all. Calibrate it on held-out classes with ``ClasswiseSearchCV``.
+    shrinkage : float, default=0.1
+        Added to the covariance inside classes, in units of its mean variance.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+
+    Attributes
+    ----------
+    seen_scorer_ : LinearScorer
+        Log posterior of the seen classes, up to a constant per row.
+    classes_, competing_classes_, class_embeddings_
+        As for ``JEDM``.
+
+    Notes
+    -----
+    There is no ``adapt``: a refit on self-labelled rows would need a classifier of
+    the unseen classes, and then their embeddings had no part in the answer.
+
+    References
+    ----------
+    M. Norouzi, T. Mikolov, S. Bengio, Y. Singer, J. Shlens, A. Frome, G. Corrado,
+    J. Dean, "Zero-shot learning by convex combination of semantic embeddings",
+    ICLR 2014.
+
+    Examples
+    --------
+    >>> from unseen import ConSE, load_data
+    >>> data = load_data("digits")
+    >>> model = ConSE().fit(data.X_seen, data.y_seen,
+    ...                     class_embeddings=data.class_embeddings)
+    >>> model.seen_posterior(data.X_unseen).shape
+    (533, 7)
+    """
+
+    _adapt_parameters = frozenset({"n_top", "temperature"})
+    _parameter_constraints: dict = {
+        "n_top": [Interval(Integral, 1, None, closed="left")],
+        **GAUSSIAN,
+    }
+
+    def __init__(
+        self, n_top=10, *, temperature=1.0, shrinkage=0.1, n_axes=500, unit_rows=True
+    ):
+        self.n_top = n_top
+        self.temperature = temperature
+        self.shrinkage = shrinkage
+        self.n_axes = n_axes
+        self.unit_rows = unit_rows
+
+    def _score_posterior(self, Q, competition):
+        widths = self._table.widths
+        seen = unit_blocks(self.class_embeddings_[self._table.seen], widths)
+        mixed = keep_largest(Q, self.n_top) @ seen  # its length changes no cosine
+        own = unit_blocks(competition.embeddings, widths)
+        return unit_prototypes(mixed) @ own.T
+
+
+def keep_largest(Q: np.ndarray, k: int) -> np.ndarray:
+    """Return Q with all but the k largest entries of each row set to zero.
+
+    Entries as large as the k-th stay too, so that the order of columns is free.
+    """
+    if k >= Q.shape[1]:
+        return Q
+    smallest = np.partition(Q, -k, axis=1)[:, [-k]]
+    return np.where(Q >= smallest, Q, 0)

@@ -1,0 +1,301 @@
+"""DAP and IAP: classes by way of their attributes (Lampert et al., PAMI 2014).
+
+Rows are samples.
+
+    X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    T  (N, q)           attributes in 0/1: the embedding is above its mean over the
+                        seen classes
+    p_a(x)              posterior of attribute a
+    π_a                 its prior: the share of seen classes that have it
+
+    score(x, t) = Σ_a  t_a log(p_a(x) / π_a) + (1 - t_a) log((1 - p_a(x)) / (1 - π_a))
+
+the log posterior of a class whose attributes are known, if attributes are independent.
+
+DAP learns each attribute by ridge regression on U = 2 T - 1,
+
+    min_W  |X W - Y U|² + lam |W|²,      s(x) = x W
+
+and turns the score into a posterior with the distribution of scores on *held-out
+classes*: with c left out, the mean score of class c is (n_c its rows, m_c their mean)
+
+    s_c - n_c h_c u_c
+    -----------------,   h_c = m_cᵀ (XᵀX + lam I)⁻¹ m_c
+       1 - n_c h_c
+
+(leave-one-out in closed form, class by class; its scatter inside stays in XᵀX). If
+classes with and without a have scores of mean μ₁, μ₀ and shared variance v,
+
+    log p_a / (1 - p_a) = slope (s_a(x) - (μ₁ + μ₀) / 2) + log π_a / (1 - π_a)
+    slope = max(0, (μ₁ - μ₀) / v)
+
+so an attribute that does not carry over to other classes counts for nothing. In
+this form the score is Σ_a t_a slope_a (s_a(x) - mid_a) plus a term without t: it is
+linear in x, and no product of probabilities can underflow.
+
+IAP takes p_a(x) = Σ_c Q(c | x) t_ca, with Q the posterior of the seen classes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from unseen.class_table import ClassTable, Competition
+from unseen.models.base import LinearScorer, linear_scores
+from unseen.models.bilinear import Seen
+from unseen.models.maps import (
+    ON_AXES,
+    POSITIVE,
+    OffsetPupil,
+    RowMapPupil,
+    SumsClassifier,
+)
+from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
+from unseen.models.ridge import solve_ridge
+from unseen.statistics import Sums
+
+CLIP = 1e-3  # IAP: how near to 0 and 1 a posterior may come
+
+
+class DAP(SumsClassifier):
+    """Direct attribute prediction, calibrated on held-out classes.
+
+    Choose it when the embeddings are attributes that mean something one by one, and
+    you want to know what the model thinks of each: ``attribute_posterior`` tells.
+    Needs only sums.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Ridge on the attribute predictors.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_axes, n_dims)
+        One attribute predictor per column, on the principal axes.
+    thresholds_ : ndarray of shape (n_dims,)
+        A class has an attribute if its embedding is above this.
+    slopes_, midpoints_, priors_ : ndarray of shape (n_dims,)
+        Calibration of each attribute; a slope of 0 means that it is not used.
+    axes_, mean_, classes_, competing_classes_
+        As for ``JEDM``.
+
+    Notes
+    -----
+    An attribute that a single seen class has, or lacks, cannot be held out; its
+    calibration is that of the seen classes themselves. Classes with the same
+    attributes in 0/1 cannot be told apart; rounding decides between them. In
+    ``SelfTraining`` the predictors move and their calibration stays.
+
+    References
+    ----------
+    C. Lampert, H. Nickisch, S. Harmeling, "Attribute-based classification for
+    zero-shot visual object categorization", PAMI 2014.
+
+    Examples
+    --------
+    >>> from unseen import DAP, load_data
+    >>> data = load_data("digits")
+    >>> model = DAP().fit(data.X_seen, data.y_seen,
+    ...                   class_embeddings=data.class_embeddings)
+    >>> posterior = model.attribute_posterior(data.X_unseen)
+    >>> posterior.shape
+    (533, 14)
+    """
+
+    _adapt_parameters = frozenset()
+    per_domain_centering = False  # midpoints are those of the seen rows
+    _parameter_constraints: dict = {
+        "lam": POSITIVE,
+        **{k: v for k, v in ON_AXES.items() if k != "per_domain_centering"},
+    }
+
+    def __init__(self, lam=1.0, *, n_axes=500, whitening=None, unit_rows=True):
+        self.lam = lam
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> DAP:
+        self.thresholds_ = table.embeddings[table.seen].mean(axis=0)
+        self._seen_attributes = binary(table.embeddings[table.seen], self.thresholds_)
+        return super()._fit_sums(sums, table, X)
+
+    def _learn(self, seen: Seen) -> None:
+        T = self._seen_attributes
+        self.priors_ = attribute_priors(T)
+        self.coef_, held_out = solve_attributes(
+            seen.sums, 2 * T - 1, self.lam, diagonal=self._diagonal()
+        )
+        within = seen.sums.within_class_scatter() / seen.sums.n_rows
+        spread = np.einsum("ij,ij->j", self.coef_, within @ self.coef_)
+        self.slopes_, self.midpoints_ = calibrate(held_out, T, np.maximum(spread, 0))
+
+    def attribute_posterior(self, X) -> np.ndarray:
+        """Return the posterior of every attribute for every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_dims)
+        """
+        check_is_fitted(self)
+        coef = (self.coef_ * self.slopes_).T @ self.axes_.T
+        heights = np.log(self.priors_ / (1 - self.priors_))
+        heights = heights - self.slopes_ * self.midpoints_ - coef @ self.mean_
+        logits = linear_scores(
+            self._check_rows(X), LinearScorer(coef, heights), self.unit_rows
+        )
+        return expit(logits)
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        T = binary(competition.embeddings, self.thresholds_) * self.slopes_
+        coef = T @ self.coef_.T @ self.axes_.T
+        return LinearScorer(coef, -T @ self.midpoints_ - coef @ self.mean_)
+
+    def _view(self, pile, competition):
+        T = binary(competition.embeddings, self.thresholds_)
+        return super()._view(pile, competition)._replace(A=2 * T - 1)
+
+    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPPupil:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+        pile = self._check_pile(X)
+        return DAPPupil(self, pile, self._table.competition(classes), lam, mu)
+
+
+class DAPPupil(OffsetPupil, RowMapPupil):
+    """DAP in the middle of learning from a pile: predictors move, calibration stays.
+
+    min_W  lam |B W - Y U|² + mu |W - W*|²
+    """
+
+    def __init__(self, model: DAP, pile, competition, lam, mu):
+        super().__init__(model, pile, competition, lam, mu)
+        self.weights = (self.A + 1) / 2 * model.slopes_
+        self._offset = -self.weights @ model.midpoints_
+
+    def coef(self) -> np.ndarray:
+        """Return one scorer per class on the axes."""
+        return self.weights @ self.P.T
+
+    def offset(self) -> np.ndarray:
+        """Return what is added to the scores of each class."""
+        return self._offset
+
+
+class IAP(PosteriorClassifier):
+    """Indirect attribute prediction: attributes of the seen classes a row resembles.
+
+    Choose it in place of ``DAP`` when classes are easier to tell than attributes.
+    Needs only sums.
+
+    Parameters
+    ----------
+    temperature : float, default=1.0
+        Softens the posterior of the seen classes. Calibrate it on held-out classes
+        with ``ClasswiseSearchCV``.
+    shrinkage : float, default=0.1
+        Added to the covariance inside classes, in units of its mean variance.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+
+    Attributes
+    ----------
+    seen_scorer_ : LinearScorer
+        Log posterior of the seen classes, up to a constant per row.
+    classes_, competing_classes_, class_embeddings_
+        As for ``JEDM``.
+
+    Notes
+    -----
+    There is no ``adapt``: attributes are read off the seen classes, and a pile has
+    no rows of these to learn from.
+
+    References
+    ----------
+    C. Lampert, H. Nickisch, S. Harmeling, "Attribute-based classification for
+    zero-shot visual object categorization", PAMI 2014.
+
+    Examples
+    --------
+    >>> from unseen import IAP, load_data
+    >>> data = load_data("digits")
+    >>> model = IAP().fit(data.X_seen, data.y_seen,
+    ...                   class_embeddings=data.class_embeddings)
+    >>> model.decision_function(data.X_unseen).shape
+    (533, 3)
+    """
+
+    _parameter_constraints: dict = {**GAUSSIAN}
+
+    def __init__(self, *, temperature=1.0, shrinkage=0.1, n_axes=500, unit_rows=True):
+        self.temperature = temperature
+        self.shrinkage = shrinkage
+        self.n_axes = n_axes
+        self.unit_rows = unit_rows
+
+    def _score_posterior(self, Q, competition):
+        embeddings = self.class_embeddings_[self._table.seen]
+        thresholds = embeddings.mean(axis=0)
+        known = binary(embeddings, thresholds)
+        T = binary(competition.embeddings, thresholds)
+        return attribute_scores(np.clip(Q @ known, CLIP, 1 - CLIP), T, known)
+
+
+def binary(embeddings: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return attributes in 0/1."""
+    return (embeddings > thresholds).astype(np.float64)
+
+
+def attribute_priors(T: np.ndarray) -> np.ndarray:
+    """Return the share of classes with each attribute, ½ if all or none have it."""
+    share = T.mean(axis=0)
+    return np.where((share > 0) & (share < 1), share, 0.5)
+
+
+def attribute_scores(P: np.ndarray, T: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Σ_a t_a log(p_a / π_a) + (1 - t_a) log((1 - p_a) / (1 - π_a))."""
+    prior = attribute_priors(known)
+    return np.log(P / prior) @ T.T + np.log((1 - P) / (1 - prior)) @ (1 - T).T
+
+
+def solve_attributes(
+    sums: Sums, U: np.ndarray, lam: float, *, diagonal: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predictors and each class's mean scores, by those of the others."""
+    means, counts = sums.class_means, sums.counts[:, None]
+    W = solve_ridge(sums.gram, sums.class_sums.T @ U, lam, diagonal=diagonal)
+    half = solve_ridge(sums.gram, means.T, lam, diagonal=diagonal)
+    h = counts * np.einsum("ij,ji->i", means, half)[:, None]  # n_c h_c < 1
+    scores = means @ W
+    alone = np.minimum((U > 0).sum(axis=0), (U < 0).sum(axis=0)) < 2
+    return W, np.where(alone, scores, (scores - h * U) / (1 - h))
+
+
+def calibrate(
+    scores: np.ndarray, T: np.ndarray, within: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return slope and midpoint of each attribute from the scores of classes."""
+    having, lacking = T.sum(axis=0), (1 - T).sum(axis=0)
+    both = (having > 0) & (lacking > 0)
+    high = (T * scores).sum(axis=0) / np.maximum(having, 1)
+    low = ((1 - T) * scores).sum(axis=0) / np.maximum(lacking, 1)
+    gap = np.where(both, np.maximum(high - low, 0), 0)
+    residual = scores - np.where(T > 0, high, low)
+    variance = within + np.mean(residual**2, axis=0) + 1e-6 * gap**2
+    slopes = np.divide(gap, variance, out=np.zeros_like(gap), where=gap > 0)
+    return slopes, (high + low) / 2

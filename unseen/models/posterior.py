@@ -1,0 +1,111 @@
+"""What models share that first ask which *seen* classes a row resembles.
+
+    m_c  (p,)     mean of the rows of seen class c, where the scatter inside classes
+                  is round (shrunken and whitened; see ``Sums.whitened``)
+    n_c           its number of rows
+
+    Q(c | x)  ∝  exp( (x · m_c - |m_c|² / 2 + log n_c) / temperature )
+
+the posterior of Gaussians with one covariance. Class means, counts and the pooled
+scatter make it: sums are enough, and no row is looked at twice.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from unseen.class_table import ClassTable, Competition
+from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.statistics import Sums
+
+GAUSSIAN: dict = {
+    "temperature": [Interval(Real, 0, None, closed="neither")],
+    "shrinkage": [Interval(Real, 0, None, closed="neither")],
+    "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+    "unit_rows": ["boolean"],
+}
+
+
+class PosteriorClassifier(ZeroShotClassifier):
+    """Base of the models that score by the posterior of the seen classes.
+
+    Its parameters include ``temperature``, ``shrinkage``, ``n_axes`` and
+    ``unit_rows``; a model file provides ``_score_posterior``.
+    """
+
+    _adapt_parameters = frozenset({"temperature"})
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, *, class_embeddings=None):
+        """Learn the Gaussians of the seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class names, or row numbers of the table if that is an array.
+        class_embeddings : DataFrame, array, mapping of tables or None, default=None
+            One row per class, seen and unseen; without it every class is its own
+            indicator.
+
+        Returns
+        -------
+        self
+        """
+        rows, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, X):
+        n_axes = None if self.n_axes == "all" else self.n_axes
+        self.seen_scorer_ = gaussian_scorer(sums, table.seen, n_axes, self.shrinkage)
+        self._store_table(X, table)
+        return self
+
+    def seen_posterior(self, X) -> np.ndarray:
+        """Return the posterior of the seen classes for every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_seen)
+            Rows sum to 1; columns follow the seen among ``classes_``.
+        """
+        check_is_fitted(self)
+        logits = linear_scores(
+            self._check_rows(X), self.seen_scorer_, self._unit_rows()
+        )
+        return softmax(logits.astype(np.float64) / self.temperature, axis=1)
+
+    @abstractmethod
+    def _score_posterior(self, Q: np.ndarray, competition: Competition) -> np.ndarray:
+        """Return the scores of the competing classes from posteriors Q."""
+
+    def _scores(self, X, classes):
+        Q = self.seen_posterior(X)
+        competition = self._competition(classes)
+        scores = self._score_posterior(Q, competition)
+        return competition.names, scores.astype(self._check_rows(X).dtype, copy=False)
+
+    def _unit_rows(self) -> bool:
+        return self.unit_rows
+
+
+def gaussian_scorer(
+    sums: Sums, seen: np.ndarray, n_axes: int | None, shrinkage: float
+) -> LinearScorer:
+    """Return the log joint density of rows and seen classes, up to a term in x."""
+    white = sums.whitened(n_axes, shrinkage)
+    means = white.sums.class_means[seen]
+    coef = means @ white.axes.T
+    heights = np.log(sums.counts[seen]) - np.einsum("ij,ij->i", means, means) / 2
+    return LinearScorer(coef, heights - coef @ white.mean)

@@ -306,6 +306,8 @@ def test_class_names_are_unique_across_the_rooms():
     classes = storage._classes()
     assert {"JEDM", "TSTD", "ClassTable", "Competition", "LinearScorer"} <= set(classes)
     assert all(kind.__name__ == name for name, kind in classes.items())
+    names = [kind.__name__ for kind in storage._own_classes()]
+    assert len(names) == len(set(names))
 
 
 ONNX = [

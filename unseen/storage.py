@@ -321,8 +321,9 @@ class _Writer:
         name = type(value).__name__
         if _classes().get(name) is not type(value):
             raise TypeError(
-                f"{where} is a {name} from outside of unseen, which load could not "
-                "build again. Save models of unseen, alone or in a Pipeline."
+                f"{where} is a {name} from outside of unseen (or two classes there "
+                "have this name), which load could not build again. Save models of "
+                "unseen, alone or in a Pipeline."
             )
         inner = {key: self.encode(v, f"{where}.{key}") for key, v in state.items()}
         return {"$": kind, "name": name, "state": inner}
@@ -461,24 +462,29 @@ def _functions() -> dict[str, Callable]:
 @cache
 def _classes() -> dict[str, type]:
     """Return the classes that a file may name; never one from anywhere else."""
-    found: dict[str, type] = {}
-    for module in _modules():
-        for name, kind in inspect.getmembers(module, inspect.isclass):
-            own = kind.__module__ == module.__name__
-            if own and (
-                issubclass(kind, BaseEstimator)
-                or dataclasses.is_dataclass(kind)
-                or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-            ):
-                if found.setdefault(name, kind) is not kind:
-                    raise RuntimeError(
-                        f"{kind.__module__} and {found[name].__module__} both have a "
-                        f"class {name}. Rename one: files know classes by name."
-                    )
-    for path, names in FROM_SKLEARN.items():
+    own = _own_classes()
+    names = [kind.__name__ for kind in own]
+    # Files know classes by name: one that two share could be taken for the other.
+    found = {kind.__name__: kind for kind in own if names.count(kind.__name__) == 1}
+    for path, wanted in FROM_SKLEARN.items():
         module = importlib.import_module(path)
-        found |= {name: getattr(module, name) for name in names}
+        found |= {name: getattr(module, name) for name in wanted}
     return found
+
+
+def _own_classes() -> list[type]:
+    """Return the estimators, dataclasses and named tuples of the rooms."""
+    return [
+        kind
+        for module in _modules()
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__
+        and (
+            issubclass(kind, BaseEstimator)
+            or dataclasses.is_dataclass(kind)
+            or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+        )
+    ]
 
 
 def _modules() -> list[Any]:

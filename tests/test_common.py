@@ -20,6 +20,7 @@ from unseen import (
     RidgeToVisual,
     SelfTraining,
     SumsPCA,
+    SynC,
     WithinClassWhitener,
 )
 
@@ -37,6 +38,9 @@ ESTIMATORS = [
     RidgeToVisual(),
     SAE(),
     SAE(direction="to_semantic"),
+    SynC(1e-3),
+    SynC(1e-3, loss="structured"),
+    SynC(loss="squared"),
     SelfTraining(ESZSL()),
     PerDomainCenterer(),
     SumsPCA(),

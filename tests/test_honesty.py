@@ -20,6 +20,7 @@ from unseen import (
     RidgeToSemantic,
     RidgeToVisual,
     SelfTraining,
+    SynC,
 )
 
 MODELS = [
@@ -35,6 +36,8 @@ MODELS = [
     SelfTraining(RidgeToVisual()),
     SelfTraining(SAE()),
     SelfTraining(SAE(direction="to_semantic")),
+    SelfTraining(SynC(1e-3)),
+    SelfTraining(SynC(loss="squared")),
     AnchoredSelfTraining(min_weight=0.0),
     ClasswiseSearchCV(
         AnchoredSelfTraining(),

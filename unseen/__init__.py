@@ -19,6 +19,7 @@ from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
 from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
 from unseen.models.sae import SAE
+from unseen.models.sync import SynC
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
 from unseen.storage import load
 from unseen.transduction.anchored import AnchoredSelfTraining
@@ -44,6 +45,7 @@ __all__ = [
     "RidgeToVisual",
     "SelfTraining",
     "SumsPCA",
+    "SynC",
     "WithinClassWhitener",
     "ZeroShotData",
     "confusion",

@@ -14,6 +14,7 @@ from unseen import (
     ConSE,
     RidgeToSemantic,
     RidgeToVisual,
+    SynC,
 )
 
 FROM_SUMS = [
@@ -25,8 +26,12 @@ FROM_SUMS = [
     RidgeToVisual(metric="cosine", whitening=0.1),
     SAE(),
     SAE(direction="to_semantic"),
+    SynC(loss="squared"),
 ]
-FROM_ROWS: list = []
+FROM_ROWS: list = [
+    SynC(1e-3, tol=1e-7),
+    SynC(1e-3, loss="structured", tol=1e-7),
+]
 MODELS = [*FROM_SUMS, *FROM_ROWS]
 
 

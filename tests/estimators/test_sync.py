@@ -1,0 +1,131 @@
+"""SynC: its losses against generic minimisers, its combinations against limits."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from tests.checks import make_data
+from tests.oracles import minimise
+from unseen import SelfTraining, SynC
+from unseen.models.sync import (
+    combine_phantoms,
+    minimise_loss,
+    squared_hinge,
+    structured,
+)
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(4), [5, 7, 6, 4])
+    X = rng.normal(size=(22, 3)) + rng.normal(size=(4, 3))[codes]
+    return X - X.mean(axis=0), codes, rng.normal(size=(4, 3))
+
+
+def one_vs_other_by_hand(X, codes, W):
+    total = 0.0
+    for x, y in zip(X, codes, strict=True):
+        for c in range(4):
+            sign = 1 if c == y else -1
+            total += max(0, 1 - sign * x @ W[:, c]) ** 2
+    return total / len(X) / 4
+
+
+def structured_by_hand(X, codes, W, A, smoothing):
+    total = 0.0
+    for x, y in zip(X, codes, strict=True):
+        v = [np.linalg.norm(A[c] - A[y]) + x @ (W[:, c] - W[:, y]) for c in range(4)]
+        total += smoothing * np.log(np.sum(np.exp(np.array(v) / smoothing)))
+    return total / len(X)
+
+
+@pytest.mark.parametrize("name", ["one_vs_other", "structured"])
+def test_l_bfgs_finds_the_minimum_of_the_loss_as_written(small, name):
+    X, codes, A = small
+    if name == "structured":
+        margins = np.linalg.norm(A[:, None] - A, axis=2)
+        loss = structured(codes, margins, 0.2)
+    else:
+        loss = squared_hinge(codes, 4)
+
+    def objective(W):
+        by_hand = (
+            structured_by_hand(X, codes, W, A, 0.2)
+            if name == "structured"
+            else one_vs_other_by_hand(X, codes, W)
+        )
+        return by_hand + 0.05 * np.sum(W**2) / 2
+
+    W, history = minimise_loss(loss, X, np.eye(4), 0.05, max_iter=500, tol=1e-7)
+    assert (np.diff(history) <= 1e-12).all()
+    assert_allclose(history[-1], objective(W))
+    found = minimise(objective, np.zeros((3, 4)), gtol=1e-6)
+    assert_allclose(W, found, atol=1e-4)
+
+
+def test_without_smoothing_it_is_the_largest_violation(small):
+    X, codes, A = small
+    margins = np.linalg.norm(A[:, None] - A, axis=2)
+    F = X @ np.random.default_rng(1).normal(size=(3, 4))
+    own = F[np.arange(22), codes][:, None]
+    largest = (margins[codes] + F - own).max(axis=1).mean()
+    assert_allclose(structured(codes, margins, 1e-6)(F)[0], largest, rtol=1e-5)
+
+
+def test_the_squared_form_is_least_squares_on_the_rows():
+    data = make_data()
+    model = SynC(0.01, loss="squared", n_axes="all")
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    X = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    X = X - X.mean(axis=0)
+    signs = 2.0 * (data.y_seen[:, None] == np.unique(data.y_seen)) - 1
+    ridge = 0.01 / 2 * signs.size
+    stacked = np.vstack([X, ridge**0.5 * np.eye(16)])
+    target = np.vstack([signs, np.zeros((16, 9))])
+    W = np.linalg.lstsq(stacked, target, rcond=None)[0]
+    assert_allclose(model.coef_, W, atol=1e-10)
+
+
+def test_a_seen_class_keeps_its_own_classifier(small):
+    S = small[2]
+    assert_allclose(combine_phantoms(S, S, 1.0), np.eye(4), atol=1e-7)
+
+
+def test_a_sharp_kernel_takes_the_nearest_seen_class(small):
+    S = small[2]
+    new = np.random.default_rng(2).normal(size=(6, 3))
+    nearest = np.linalg.norm(new[:, None] - S, axis=2).argmin(axis=1)
+    codes = combine_phantoms(new, S, 1e4)
+    assert_allclose(codes, np.eye(4)[nearest], atol=1e-6)
+
+
+def test_similarities_are_those_of_the_paper(small):
+    S = small[2]
+    new = S[:2] + 0.3
+    every = [np.linalg.norm(S[i] - S[j]) for i in range(4) for j in range(i)]
+
+    def similar(A):
+        distances = np.linalg.norm(A[:, None] - S, axis=2) / np.median(every)
+        K = np.exp(-0.7 * distances**2)
+        return K / K.sum(axis=1, keepdims=True)
+
+    expected = similar(new) @ np.linalg.pinv(similar(S))
+    assert_allclose(combine_phantoms(new, S, 0.7), expected, atol=1e-8)
+
+
+def test_it_says_when_it_stopped_too_early():
+    data = make_data()
+    model = SynC(1e-8, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
+        model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+
+
+@pytest.mark.parametrize("loss", ["one_vs_other", "squared"])
+def test_self_training_ends_with_what_it_predicts(loss):
+    data = make_data()
+    model = SelfTraining(SynC(1e-3, loss=loss))
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    labels = model.adapt(data.X_unseen).labels_
+    assert_array_equal(model.predict(data.X_unseen), labels)

@@ -1,0 +1,260 @@
+"""SynC: synthesized classifiers (Changpinyo, Chao, Gong & Sha, CVPR 2016).
+
+Rows are samples. The fast form: phantom classes stand at the seen ones.
+
+    X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    A  (M, q)           seen class embeddings, of unit length
+    W  (p, M)           one classifier per seen class                   coef_
+    K(a, A_c)           exp(-sharpness |a - A_c|² / median²), rows summing to 1
+
+    min_W  loss(X W) + lam / 2 |W|²
+    φ(a) = K(a, A) K(A, A)⁺,     score(x, a) = x W φ(a)
+
+With n rows, signs I = ±1 (+ for the own class) and y the own class, the loss is
+
+    one_vs_other   1/(n M) Σ_ic max(0, 1 - I_ic x_i W_c)²
+    structured     1/n Σ_i max_c (|A_c - A_y| + x_i W_c - x_i W_y)
+    squared        1/(n M) Σ_ic (I_ic - x_i W_c)²
+
+The maximum is smoothed to  smoothing · log Σ_c exp(· / smoothing).  The median is
+that of the distances between seen classes, so that it does not change with those who
+compete; the paper's also looks at the unseen.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.spatial.distance import cdist, pdist
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from unseen.class_table import ClassTable
+from unseen.models.bilinear import Seen
+from unseen.models.jedm import signed_products
+from unseen.models.maps import ON_AXES, POSITIVE, PlacedClassifier
+from unseen.models.ridge import solve_ridge
+from unseen.statistics import Sums
+
+# From the scores of rows to the loss and its derivative by the scores.
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class SynC(PlacedClassifier):
+    """Synthesized classifiers: those of the seen classes, combined by similarity.
+
+    Choose it for many, finely graded classes, where the neighbours of a class say
+    more than its single attributes. It needs the rows, but for ``loss='squared'``,
+    which needs only sums.
+
+    Parameters
+    ----------
+    lam : float, default=1e-4
+        Ridge on the classifiers.
+    sharpness : float, default=1.0
+        How fast similarity falls with distance.
+    loss : {'one_vs_other', 'structured', 'squared'}, default='one_vs_other'
+        What the classifiers of the seen classes minimise.
+    smoothing : float, default=0.1
+        Width of the corner of the structured loss.
+    max_iter : int, default=300
+        Steps of L-BFGS at most; not for ``'squared'``.
+    tol : float, default=1e-3
+        Stop when no derivative is larger than this share of the largest at the start.
+    n_axes : int or 'all', default=500
+        Principal axes the features are reduced to, at most as many as there are.
+    whitening : float or None, default=None
+        Make the scatter inside classes round first, with this much shrinkage, and
+        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
+    unit_rows : bool, default=True
+        Scale every row of X to unit length.
+    per_domain_centering : bool, default=True
+        ``adapt`` centres by the means of the pile and of the competing classes.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_axes, n_seen)
+        Classifiers of the seen classes, on the principal axes.
+    history_ : list of float
+        Objective at the start and after every step.
+    n_iter_ : int
+        Steps made; 1, the solve, for ``'squared'``.
+    axes_, mean_, embedding_mean_, classes_, competing_classes_
+        As for ``JEDM``.
+
+    References
+    ----------
+    S. Changpinyo, W.-L. Chao, B. Gong, F. Sha, "Synthesized classifiers for
+    zero-shot learning", CVPR 2016.
+
+    Examples
+    --------
+    >>> from unseen import SynC, load_data
+    >>> data = load_data("digits")
+    >>> model = SynC(loss="squared").fit(data.X_seen, data.y_seen,
+    ...                                  class_embeddings=data.class_embeddings)
+    >>> model.coef_.shape
+    (64, 7)
+    """
+
+    _adapt_parameters = frozenset({"sharpness", "per_domain_centering"})
+    _parameter_constraints: dict = {
+        "lam": POSITIVE,
+        "sharpness": POSITIVE,
+        "loss": [StrOptions({"one_vs_other", "structured", "squared"})],
+        "smoothing": POSITIVE,
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": POSITIVE,
+        **ON_AXES,
+    }
+
+    def __init__(
+        self,
+        lam=1e-4,
+        *,
+        sharpness=1.0,
+        loss="one_vs_other",
+        smoothing=0.1,
+        max_iter=300,
+        tol=1e-3,
+        n_axes=500,
+        whitening=None,
+        unit_rows=True,
+        per_domain_centering=True,
+    ):
+        self.lam = lam
+        self.sharpness = sharpness
+        self.loss = loss
+        self.smoothing = smoothing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+
+    def _learn_rows(self, seen: Seen, B, codes) -> None:
+        if self.loss == "structured":
+            margins = cdist(seen.A, seen.A)
+            loss = structured(codes, margins, self.smoothing)
+        else:
+            loss = squared_hinge(codes, len(seen.A))
+        self._phantoms = seen.A
+        self.coef_, self.history_ = minimise_loss(
+            loss,
+            B,
+            np.eye(len(seen.A)),
+            self.lam,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        self.n_iter_ = len(self.history_) - 1
+
+    def _fit_rows(self, rows, codes, sums, table, X):
+        if self.loss == "squared":
+            return self._fit_sums(sums, table, X)
+        return super()._fit_rows(rows, codes, sums, table, X)
+
+    @available_if(lambda self: self.loss == "squared")
+    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> SynC:
+        seen = self._see(sums, table)
+        ridge = self.lam * seen.sums.n_rows * len(seen.A) / 2
+        made = signed_products(seen.sums)
+        self._phantoms = seen.A
+        self.coef_ = solve_ridge(made.XtX, made.XtY, ridge, diagonal=self._diagonal())
+        self.history_, self.n_iter_ = [], 1  # one solve
+        self._store_seen(X, table, seen)
+        return self
+
+    def _embed(self, A):
+        return combine_phantoms(A, self._phantoms, self.sharpness)
+
+
+def combine_phantoms(A: np.ndarray, S: np.ndarray, sharpness: float) -> np.ndarray:
+    """Return φ = K(A, S) K(S, S)⁺: how classifiers of S make those of A."""
+    distances = pdist(S)
+    median = np.median(distances[distances > 0]) if distances.any() else 1.0
+
+    def similar(to):
+        K = -sharpness * cdist(to, S, "sqeuclidean") / median**2
+        return np.exp(K - logsumexp(K, axis=1, keepdims=True))
+
+    return similar(A) @ linalg.pinv(similar(S), rtol=1e-8)
+
+
+def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:
+    """Return the loss of one class against each other; see the head."""
+    signs = 2 * np.eye(n_classes)[codes] - 1
+
+    def loss(F):
+        slack = np.maximum(1 - signs * F, 0)
+        return float(np.vdot(slack, slack) / F.size), -2 / F.size * signs * slack
+
+    return loss
+
+
+def structured(codes: np.ndarray, margins: np.ndarray, smoothing: float) -> Loss:
+    """Return the smoothed structured loss; see the head."""
+    rows = np.arange(len(codes))
+    wanted = margins[codes]
+
+    def loss(F):
+        V = (wanted + F - F[rows, codes][:, None]) / smoothing
+        total = logsumexp(V, axis=1, keepdims=True)
+        G = np.exp(V - total) / len(F)
+        G[rows, codes] -= 1 / len(F)
+        return float(smoothing * total.mean()), G
+
+    return loss
+
+
+def minimise_loss(
+    loss: Loss, X: np.ndarray, Z: np.ndarray, lam: float, *, max_iter: int, tol: float
+) -> tuple[np.ndarray, list[float]]:
+    """Minimise  loss(X W Zᵀ) + lam / 2 |W|²  by L-BFGS; return W and the history."""
+    from scipy.optimize import minimize
+
+    shape = X.shape[1], Z.shape[1]
+
+    def objective(w):
+        W = w.reshape(shape)
+        value, G = loss(X @ W @ Z.T)
+        return value + lam / 2 * (w @ w), (X.T @ G @ Z + lam * W).ravel()
+
+    start = np.zeros(shape[0] * shape[1])
+    value, slope = objective(start)
+    steepest = np.abs(slope).max()
+    history = [value]
+
+    def record(intermediate_result: Any) -> None:
+        history.append(float(intermediate_result.fun))
+
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=record,
+        options={
+            "maxiter": max_iter,
+            "maxfun": 4 * max_iter,
+            "gtol": tol * steepest,
+            "ftol": 1e-12,
+        },
+    )
+    if found.status == 1:
+        warnings.warn(
+            f"All max_iter={max_iter} steps used; the largest derivative is still "
+            f"{np.abs(found.jac).max() / steepest:.1e} of that at the start "
+            f"(tol={tol:.1e}). Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found.x.reshape(shape), history

@@ -7,16 +7,20 @@ from sklearn.base import clone
 
 from tests.checks import make_data, run_protocol, scrambled
 from unseen import (
+    ALE,
     CCA,
     DAP,
     ESZSL,
     IAP,
     JEDM,
     SAE,
+    SJE,
     TSTD,
     AnchoredSelfTraining,
     ClasswiseSearchCV,
     ConSE,
+    DeViSE,
+    LatEm,
     RidgeToSemantic,
     RidgeToVisual,
     SelfTraining,
@@ -38,6 +42,10 @@ MODELS = [
     SelfTraining(SAE(direction="to_semantic")),
     SelfTraining(SynC(1e-3)),
     SelfTraining(SynC(loss="squared")),
+    SelfTraining(DeViSE()),
+    SelfTraining(ALE()),
+    SelfTraining(SJE()),
+    LatEm(),
     AnchoredSelfTraining(min_weight=0.0),
     ClasswiseSearchCV(
         AnchoredSelfTraining(),

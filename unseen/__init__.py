@@ -17,6 +17,8 @@ from unseen.models.conse import ConSE
 from unseen.models.dap import DAP, IAP
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
+from unseen.models.latem import LatEm
+from unseen.models.ranking import ALE, SJE, DeViSE
 from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
 from unseen.models.sae import SAE
 from unseen.models.sync import SynC
@@ -29,17 +31,21 @@ from unseen.transduction.tstd import TSTD
 __version__ = "0.1.0"
 
 __all__ = [
+    "ALE",
     "CCA",
     "DAP",
     "ESZSL",
     "IAP",
     "JEDM",
     "SAE",
+    "SJE",
     "TSTD",
     "AnchoredSelfTraining",
     "ClasswiseFolds",
     "ClasswiseSearchCV",
     "ConSE",
+    "DeViSE",
+    "LatEm",
     "PerDomainCenterer",
     "RidgeToSemantic",
     "RidgeToVisual",

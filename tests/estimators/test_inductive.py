@@ -7,11 +7,15 @@ from sklearn.base import clone
 
 from tests.checks import make_data
 from unseen import (
+    ALE,
     DAP,
     IAP,
     SAE,
+    SJE,
     ClasswiseSearchCV,
     ConSE,
+    DeViSE,
+    LatEm,
     RidgeToSemantic,
     RidgeToVisual,
     SynC,
@@ -31,6 +35,11 @@ FROM_SUMS = [
 FROM_ROWS: list = [
     SynC(1e-3, tol=1e-7),
     SynC(1e-3, loss="structured", tol=1e-7),
+    DeViSE(),
+    ALE(),
+    SJE(),
+    LatEm(1),
+    LatEm(3),
 ]
 MODELS = [*FROM_SUMS, *FROM_ROWS]
 

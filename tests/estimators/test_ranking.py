@@ -1,0 +1,121 @@
+"""DeViSE, ALE and SJE: losses by hand, gradients by differences, honest stopping."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime
+from sklearn.exceptions import ConvergenceWarning
+
+from tests.checks import make_data
+from unseen import ALE, SJE, DeViSE, SelfTraining
+from unseen.models.ranking import canonical, rank_weights
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(0)
+    return (
+        rng.normal(size=(3, 4)),
+        rng.normal(size=(12, 3)),
+        rng.integers(5, size=12),
+        rng.normal(size=(5, 4)),
+    )
+
+
+def loss_by_hand(kind, W, X, y, A, margin):
+    total = 0.0
+    for x, own in zip(X, y, strict=True):
+        v = [margin + x @ W @ (A[c] - A[own]) for c in range(len(A)) if c != own]
+        v = [max(0.0, one) for one in v]
+        r = sum(one > 0 for one in v)
+        if kind is DeViSE:
+            total += sum(v)
+        elif kind is SJE:
+            total += max(v)
+        elif r:
+            total += sum(1 / j for j in range(1, r + 1)) / r * sum(v)
+    return total / len(X)
+
+
+@pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
+@pytest.mark.parametrize("margin", [0.5, 2.0])
+def test_a_step_follows_the_gradient_of_the_loss_as_written(small, kind, margin):
+    W, X, y, A = small
+
+    def loss(w):
+        return loss_by_hand(kind, w.reshape(W.shape), X, y, A, margin)
+
+    value, slope = kind(margin=margin)._step(W[None], X, y, A, None)
+    assert_allclose(value, loss(W.ravel()))
+    expected = approx_fprime(W.ravel(), loss, 1e-7).reshape(W.shape)
+    assert_allclose(slope[0], expected, atol=1e-5)
+
+
+def test_one_violation_weighs_the_same_under_all_losses():
+    V = np.array([[0.0, -1.0, 0.3], [0.0, -2.0, -1.0]])
+    once = np.array([[0.0, 0, 1], [0, 0, 0]])
+    for weights in (DeViSE()._weights(V), SJE()._weights(V), rank_weights(V)):
+        assert_allclose(weights, once)
+
+
+def test_ranks_fall_off_like_harmonic_numbers():
+    V = np.array([[0.0, 1.0, 2.0, 3.0]])
+    assert_allclose(rank_weights(V), np.array([[0, 1, 1, 1]]) * (1 + 1 / 2 + 1 / 3) / 3)
+
+
+@pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
+def test_classes_that_are_easy_to_rank_end_without_loss(kind):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 20)
+    X = 5 * np.eye(4)[y] + 0.1 * rng.normal(size=(80, 4))
+    model = kind(validation_fraction=0, unit_rows=False, max_iter=200)
+    model.fit(X, y, class_embeddings=np.eye(4))
+    assert model.history_[-1] < 1e-3 < model.history_[0]
+    assert_array_equal(model.predict(X), y)
+
+
+def test_the_number_of_epochs_is_that_of_the_best_on_held_out_classes():
+    data = make_data()
+    model = SJE()
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    assert 1 <= model.n_iter_ == len(model.history_) <= 100
+    again = SJE(max_iter=model.n_iter_, validation_fraction=0)
+    again.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    assert_array_equal(again.coef_, model.coef_)
+
+
+def test_it_says_when_held_out_classes_still_gained():
+    data = make_data()
+    model = ALE(1e-3, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 epochs"):
+        model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+
+
+def test_the_scale_of_rows_and_embeddings_does_not_matter():
+    data = make_data()
+    answers = [
+        DeViSE(unit_rows=False)
+        .fit(s * data.X_seen, data.y_seen, class_embeddings=t * data.class_embeddings)
+        .decision_function(s * data.X_unseen)
+        for s, t in [(1, 1), (64, 0.25)]
+    ]
+    assert_allclose(*answers, rtol=1e-8)
+
+
+def test_the_own_order_of_rows_and_classes_is_free_of_theirs(small):
+    _, X, y, A = small
+    rows, classes = np.random.default_rng(1).permutation(12), np.array([3, 1, 4, 0, 2])
+    number = np.argsort(classes)
+    for ours, theirs in zip(
+        canonical(X, y, A), canonical(X[rows], number[y[rows]], A[classes]), strict=True
+    ):
+        assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
+def test_self_training_ends_with_what_it_predicts(kind):
+    data = make_data()
+    model = SelfTraining(kind())
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    labels = model.adapt(data.X_unseen).labels_
+    assert_array_equal(model.predict(data.X_unseen), labels)

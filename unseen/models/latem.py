@@ -1,0 +1,166 @@
+"""LatEm: several bilinear maps, of which each pair takes the best (Xian, CVPR 2016).
+
+Rows are samples.
+
+    X    (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    A    (M, q)           seen class embeddings: unit length, centred
+    W_k  (p, q)           K maps                                         maps_
+
+    F(x, a) = max_k x W_k aᵀ
+    min_W  Σ_x E_c max(0, margin + F(x, A_c) - F(x, A_y)),    c ≠ y drawn at random
+
+in mini-batches, as in ranking.py: with k the winner of the own class y and l that of
+the drawn class c, W_l moves by -x (A_c)ᵀ and W_k by +x (A_y)ᵀ. One map is a bilinear
+model with one drawn class per row and step.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from unseen.class_table import Competition, unit_blocks
+from unseen.models.base import LinearScorer, linear_scores
+from unseen.models.ranking import EPOCHS, RankingClassifier
+
+
+def _one_map(model: LatEm) -> bool:
+    return model.n_maps == 1
+
+
+class LatEm(RankingClassifier):
+    """Latent embeddings: a few bilinear maps, the best one for each row and class.
+
+    Choose it when the seen classes fall into kinds that look different, so that one
+    map cannot serve all. It needs the rows: several passes in mini-batches.
+
+    Parameters
+    ----------
+    n_maps : int, default=4
+        Number of maps K.
+    learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
+        As for ``DeViSE``.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``DeViSE``; means of a pile are taken with one map only.
+    random_state : int, RandomState or None, default=0
+        Draws the start, held-out classes, batches and wrong classes.
+
+    Attributes
+    ----------
+    maps_ : ndarray of shape (n_maps, n_axes, n_dims)
+        The maps, on the principal axes.
+    n_iter_, history_, axes_, mean_, embedding_mean_
+        As for ``DeViSE``.
+
+    Notes
+    -----
+    With several maps there is no ``adapt`` and no self-training: which map a row
+    takes depends on the label it is given, so a refit would confirm whatever label
+    it started from. With one map both are there.
+
+    References
+    ----------
+    Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein, B. Schiele, "Latent embeddings
+    for zero-shot classification", CVPR 2016. Its pruning of rarely used maps is left
+    out: ``ClasswiseSearchCV`` chooses ``n_maps``.
+
+    Examples
+    --------
+    >>> from unseen import LatEm, load_data
+    >>> data = load_data("digits")
+    >>> model = LatEm(2, max_iter=20, validation_fraction=0).fit(
+    ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    >>> model.maps_.shape
+    (2, 64, 14)
+    """
+
+    _parameter_constraints: dict = {
+        "n_maps": [Interval(Integral, 1, None, closed="left")],
+        **EPOCHS,
+    }
+
+    def __init__(
+        self,
+        n_maps=4,
+        *,
+        learning_rate=0.1,
+        margin=1.0,
+        max_iter=100,
+        batch_size=64,
+        validation_fraction=0.2,
+        n_iter_no_change=10,
+        n_axes=500,
+        whitening=None,
+        unit_rows=True,
+        per_domain_centering=True,
+        random_state=0,
+    ):
+        super().__init__(
+            learning_rate,
+            margin=margin,
+            max_iter=max_iter,
+            batch_size=batch_size,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            n_axes=n_axes,
+            whitening=whitening,
+            unit_rows=unit_rows,
+            per_domain_centering=per_domain_centering,
+            random_state=random_state,
+        )
+        self.n_maps = n_maps
+
+    adapt = available_if(_one_map)(RankingClassifier.adapt)
+    pupil = available_if(_one_map)(RankingClassifier.pupil)
+    take_over = available_if(_one_map)(RankingClassifier.take_over)
+
+    def _start(self, p, q, random):
+        return random.standard_normal((self.n_maps, p, q)) / np.sqrt(p)
+
+    def _step(self, maps, X, y, A, random):
+        wrong = random.randint(len(A) - 1, size=len(y))
+        wrong += wrong >= y
+        return latent_step(maps, X, A[y], A[wrong], self.margin)
+
+    def _learn_rows(self, seen, B, codes) -> None:
+        self.maps_ = self._learn_maps(seen, B, codes)
+        self.coef_ = self.maps_[0]  # with one map, all there is
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        if self.n_maps > 1:
+            raise TypeError("LatEm with several maps has no linear scorer.")
+        return super()._scorer(competition)
+
+    def _scores(self, X, classes):
+        if self.n_maps == 1:
+            return super()._scores(X, classes)
+        check_is_fitted(self)
+        X, competition = self._check_rows(X), self._competition(classes)
+        A = unit_blocks(competition.embeddings, self._table.widths)
+        by_map = []
+        for W in self.maps_:
+            coef = (A - self.embedding_mean_) @ W.T @ self.axes_.T
+            scorer = LinearScorer(coef, -coef @ self.mean_)
+            by_map.append(linear_scores(X, scorer, self._unit_rows()))
+        return competition.names, np.maximum.reduce(by_map)
+
+
+def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:
+    """Return the mean loss of rows with own and wrong embeddings, and its gradient."""
+    on_maps = np.tensordot(X, maps, axes=(1, 1))  # (rows, maps, dims)
+    for_own = np.einsum("ikq,iq->ik", on_maps, own)
+    for_wrong = np.einsum("ikq,iq->ik", on_maps, wrong)
+    loss = np.maximum(margin + for_wrong.max(axis=1) - for_own.max(axis=1), 0)
+    active = (loss > 0) / len(X)
+    winners = np.arange(len(maps))[:, None]
+    up = (for_own.argmax(axis=1) == winners) * active  # (maps, rows)
+    down = (for_wrong.argmax(axis=1) == winners) * active
+    slope = [
+        X.T @ (d[:, None] * wrong - u[:, None] * own)
+        for u, d in zip(up, down, strict=True)
+    ]
+    return float(loss.mean()), np.array(slope)

@@ -20,6 +20,7 @@ from unseen import (
     ClasswiseSearchCV,
     ConSE,
     DeViSE,
+    JLSELite,
     LatEm,
     RidgeToSemantic,
     RidgeToVisual,
@@ -46,6 +47,7 @@ MODELS = [
     SelfTraining(ALE()),
     SelfTraining(SJE()),
     LatEm(),
+    SelfTraining(JLSELite()),
     AnchoredSelfTraining(min_weight=0.0),
     ClasswiseSearchCV(
         AnchoredSelfTraining(),

@@ -17,6 +17,7 @@ from unseen.models.conse import ConSE
 from unseen.models.dap import DAP, IAP
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
+from unseen.models.jlse_lite import JLSELite
 from unseen.models.latem import LatEm
 from unseen.models.ranking import ALE, SJE, DeViSE
 from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
@@ -45,6 +46,7 @@ __all__ = [
     "ClasswiseSearchCV",
     "ConSE",
     "DeViSE",
+    "JLSELite",
     "LatEm",
     "PerDomainCenterer",
     "RidgeToSemantic",

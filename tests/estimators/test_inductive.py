@@ -15,6 +15,7 @@ from unseen import (
     ClasswiseSearchCV,
     ConSE,
     DeViSE,
+    JLSELite,
     LatEm,
     RidgeToSemantic,
     RidgeToVisual,
@@ -35,6 +36,7 @@ FROM_SUMS = [
 FROM_ROWS: list = [
     SynC(1e-3, tol=1e-7),
     SynC(1e-3, loss="structured", tol=1e-7),
+    JLSELite(1e-3, tol=1e-7),
     DeViSE(),
     ALE(),
     SJE(),

@@ -559,7 +559,9 @@ class AnchoredSelfTraining(ZeroShotClassifier):
             C, Tw = space.sums.class_means[here], texts[here]
             scale = max(np.vdot(C, Tw) / max(np.vdot(Tw, Tw), 1e-300), 1e-6)
             self.axes_, self.mean_ = space.axes, space.mean
-            self.variance_ = max(float(np.mean((C - scale * Tw) ** 2)), 1e-6)
+            # Means of few rows differ from anything: by 1/n in every direction.
+            chance = np.mean(1 / space.sums.counts[here])
+            self.variance_ = max(np.mean((C - scale * Tw) ** 2) - chance, 1e-6)
             self.variances_ = np.full(len(texts.T), self.variance_)
             B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
             none = np.zeros(len(texts))

@@ -78,12 +78,15 @@ def test_the_order_of_rows_is_free(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_it_learns_what_there_is_to_learn(model):
-    data = make_data(seed=1)
-    model = clone(model).fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
+    right = []
+    for seed in range(6):
+        data = make_data(seed)
+        model = clone(model).fit(
+            data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+        )
+        right.append(np.mean(model.predict(data.X_unseen) == data.y_unseen))
     chance = 1 / len(data.unseen)
-    assert np.mean(model.predict(data.X_unseen) == data.y_unseen) > 1.2 * chance
+    assert np.mean(right) > 1.3 * chance
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

@@ -16,7 +16,8 @@ Rows are samples.
 by steps against the gradient on mini-batches: with G (batch, M) the derivative of the
 loss by the scores, the step is W -= learning_rate · Xᵀ G A / batch. Rows and
 embeddings are scaled to unit mean square for it, so that one learning rate suits all
-data, and put in an order of their own, so that theirs does not matter.
+data, and put in an order of their own, so that theirs does not matter. What counts
+is the mean of W over the last epoch: single steps are noisy, above all those of SJE.
 
 When to stop is asked of classes that take no part: a share of the seen classes is
 held out, the epoch at which they are told apart best is remembered, and the map is
@@ -55,11 +56,11 @@ class RankingClassifier(MapClassifier):
 
     def __init__(
         self,
-        learning_rate=0.1,
+        learning_rate=1.0,
         *,
         margin=1.0,
         max_iter=100,
-        batch_size=64,
+        batch_size=256,
         validation_fraction=0.2,
         n_iter_no_change=10,
         n_axes=500,
@@ -109,18 +110,20 @@ class RankingClassifier(MapClassifier):
         return epoch[0] / (x_scale * a_scale)
 
     def _epochs(self, X, y, A, n_iter: int):
-        """Yield the maps and the mean loss after every epoch."""
+        """Yield the mean of the maps over each epoch, and the mean loss."""
         random = check_random_state(self.random_state)
         maps = self._start(X.shape[1], A.shape[1], random)
+        starts = range(0, len(X), self.batch_size)
         for _ in range(n_iter):
-            total = 0.0
+            total, passed = 0.0, np.zeros_like(maps)
             order = random.permutation(len(X))
-            for start in range(0, len(X), self.batch_size):
+            for start in starts:
                 rows = order[start : start + self.batch_size]
                 loss, slope = self._step(maps, X[rows], y[rows], A, random)
                 maps = maps - self.learning_rate * slope
                 total += loss * len(rows)
-            yield maps, total / len(X)
+                passed += maps
+            yield passed / len(starts), total / len(X)
 
     def _best_epoch(self, X, y, A) -> int:
         """Return the epochs after which held-out classes are told apart best."""
@@ -168,13 +171,14 @@ class DeViSE(RankingClassifier):
 
     Parameters
     ----------
-    learning_rate : float, default=0.1
-        Length of a step, for rows and embeddings of unit mean square.
+    learning_rate : float, default=1.0
+        Length of a step, for rows and embeddings of unit mean square. Losses that
+        count more classes want shorter steps: search it by ``ClasswiseSearchCV``.
     margin : float, default=1.0
         By how much the own class must lead.
     max_iter : int, default=100
         Epochs at most, and exactly so many if no classes are held out.
-    batch_size : int, default=64
+    batch_size : int, default=256
         Rows per step.
     validation_fraction : float in [0, 1), default=0.2
         Share of the seen classes that is held out to choose the number of epochs;

@@ -34,12 +34,8 @@ class ConSE(PosteriorClassifier):
     temperature : float, default=1.0
         Softens the posterior of the seen classes; at small values one class takes
         all. Calibrate it on held-out classes with ``ClasswiseSearchCV``.
-    shrinkage : float, default=0.1
-        Added to the covariance inside classes, in units of its mean variance.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
+    shrinkage, n_axes, unit_rows
+        As for ``IAP``.
 
     Attributes
     ----------

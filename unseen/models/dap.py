@@ -70,13 +70,8 @@ class DAP(SumsClassifier):
     ----------
     lam : float, default=1.0
         Ridge on the attribute predictors.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
+    n_axes, whitening, unit_rows
+        As for ``ESZSL``.
 
     Attributes
     ----------

@@ -45,15 +45,8 @@ class JLSELite(PlacedClassifier):
         Steps of L-BFGS at most.
     tol : float, default=1e-3
         Stop when no derivative is larger than this share of the largest at the start.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the pile and of the competing classes.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``ESZSL``.
 
     Attributes
     ----------

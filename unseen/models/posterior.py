@@ -44,21 +44,7 @@ class PosteriorClassifier(ZeroShotClassifier):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, class_embeddings=None):
-        """Learn the Gaussians of the seen classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Class names, or row numbers of the table if that is an array.
-        class_embeddings : DataFrame, array, mapping of tables or None, default=None
-            One row per class, seen and unseen; without it every class is its own
-            indicator.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the Gaussians of the seen classes; arguments as for ``ESZSL.fit``."""
         rows, table, codes = self._check_training(X, y, class_embeddings)
         return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 

@@ -185,15 +185,8 @@ class DeViSE(RankingClassifier):
         if that leaves fewer than two on either side, none is.
     n_iter_no_change : int, default=10
         Epochs without a better score on the held-out classes before stopping.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the pile and of the competing classes.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``ESZSL``.
     random_state : int, RandomState or None, default=0
         Draws held-out classes and batches.
 

@@ -50,15 +50,8 @@ class RidgeToVisual(PrototypeClassifier):
         Ridge on the map. It competes with numbers of rows.
     metric : {'euclidean', 'cosine'}, default='euclidean'
         How near a row is to a prototype.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the pile and of the competing classes.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``ESZSL``.
 
     Attributes
     ----------
@@ -119,16 +112,8 @@ class RidgeToSemantic(SumsClassifier):
     ----------
     lam : float, default=1.0
         Ridge on the map.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are;
-        ``'all'`` keeps the features and solves instead of dividing.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the pile and of the competing classes.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``ESZSL``.
 
     Attributes
     ----------

@@ -44,15 +44,8 @@ class SAE(PrototypeClassifier):
         Weight of the encoder against the decoder.
     direction : {'to_visual', 'to_semantic'}, default='to_visual'
         Where rows and classes are compared, by cosine: x with a Wᵀ, or x W with a.
-    n_axes : int or 'all', default=500
-        Principal axes the features are reduced to, at most as many as there are.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the pile and of the competing classes.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``ESZSL``.
 
     Attributes
     ----------

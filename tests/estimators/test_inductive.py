@@ -21,6 +21,7 @@ from unseen import (
     RidgeToVisual,
     SynC,
 )
+from unseen.loading import fit_seen
 
 FROM_SUMS = [
     DAP(),
@@ -123,7 +124,18 @@ def test_a_search_on_sums_is_a_search_on_rows(model):
     assert_allclose(search.best_score_, np.mean(scores))
 
 
+@pytest.mark.parametrize("model", FROM_SUMS, ids=str)
+def test_blocks_give_what_memory_gives(model):
+    data = make_data()
+    blocks = fit_seen(clone(model), data, rows=17)
+    names = data.class_embeddings.index.tolist()
+    streamed = blocks.decision_function(data.X, classes=names)
+    assert_allclose(streamed, all_scores(model, data), rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("model", FROM_ROWS, ids=str)
 def test_those_that_need_rows_do_not_pretend_otherwise(model):
     assert not hasattr(model, "_fit_sums")
+    with pytest.raises(TypeError, match="does not fit from sums"):
+        fit_seen(clone(model), make_data())
     assert "needs the rows" in " ".join(type(model).__doc__.split())

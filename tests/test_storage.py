@@ -361,3 +361,32 @@ def test_onnx_needs_a_fitted_linear_model(tmp_path):
     with pytest.raises(TypeError, match="StandardScaler has no linear scorer"):
         export_onnx(scaler, tmp_path / "no.onnx")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("as_frame", [True, False])
+def test_a_model_that_starts_from_prototypes_is_kept(as_frame, tmp_path):
+    rng = np.random.default_rng(0)
+    texts = pd.DataFrame(rng.normal(size=(3, 20)), index=["a", "b", "c"])
+    X = np.repeat(texts.to_numpy(), 40, axis=0) + 0.5 * rng.normal(size=(120, 20))
+    given = texts if as_frame else texts.to_numpy()
+    model = unseen.AnchoredSelfTraining.from_prototypes(given)
+    unfitted = unseen.load(model.save(tmp_path / "unfitted"))
+    model.adapt(X)
+    adapted = unseen.load(model.save(tmp_path / "adapted"))
+    assert_array_equal(unfitted.adapt(X).labels_, model.labels_)
+    assert_array_equal(adapted.decision_function(X), model.decision_function(X))
+
+
+def test_frames_with_two_levels_of_columns_are_kept(tmp_path):
+    table = pd.DataFrame(np.eye(3), index=list("abc"), columns=["x", "y", "z"])
+    fused = pd.concat({"one": table, "two": 2 * table}, axis=1)
+    model = unseen.AnchoredSelfTraining(prototypes=fused)
+    again = unseen.load(model.save(tmp_path / "model")).prototypes
+    pd.testing.assert_frame_equal(again, fused, check_column_type=False)
+
+
+def test_wrappers_save_themselves(data, tmp_path):
+    model = fitted(unseen.SelfTraining(unseen.ESZSL()), data).adapt(data.X_unseen)
+    again = unseen.load(model.save(tmp_path / "model"))
+    assert_array_equal(again.labels_, model.labels_)
+    assert_array_equal(again.predict(data.X_unseen), model.predict(data.X_unseen))

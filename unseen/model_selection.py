@@ -29,6 +29,7 @@ from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
 from unseen.pile import Pile
+from unseen.storage import Storable
 
 if TYPE_CHECKING:
     from sklearn.model_selection import ParameterGrid
@@ -41,7 +42,7 @@ PAPER_STAGES = (
 )
 
 
-class ClasswiseSearchCV(MetaEstimatorMixin, BaseEstimator):
+class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
     """Search a grid by cross-validation over classes, not rows.
 
     Parameters

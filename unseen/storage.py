@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from unseen._atomic import replace_file
@@ -304,6 +305,8 @@ class _Writer:
         if isinstance(value, dict):
             pairs = [[k, v] for k, v in value.items()]
             return {"$": "dict", "items": self.encode(pairs, where)}
+        if isinstance(value, pd.DataFrame):
+            return {"$": "frame", **self._frame(value, where)}
         if isinstance(value, np.dtype):
             return {"$": "dtype", "name": value.str}
         if isinstance(value, np.random.RandomState):
@@ -316,6 +319,15 @@ class _Writer:
             f"{where} is a {type(value).__name__}, which cannot be stored without "
             "running code when it is read. Set it to plain values, arrays or models."
         )
+
+    def _frame(self, frame: pd.DataFrame, where: str) -> dict[str, Any]:
+        """Return names, columns and numbers; tuples name columns of two levels."""
+        parts = {
+            "index": frame.index.tolist(),
+            "columns": frame.columns.tolist(),
+            "values": frame.to_numpy(),
+        }
+        return {key: self.encode(part, where) for key, part in parts.items()}
 
     def _named(self, kind: str, value: Any, state: dict, where: str) -> Any:
         name = type(value).__name__
@@ -385,6 +397,7 @@ class _Reader:
             "set": lambda tag: set(self.decode(tag["items"])),
             "frozenset": lambda tag: frozenset(self.decode(tag["items"])),
             "dict": lambda tag: dict(self.decode(tag["items"])),
+            "frame": self._frame,
             "dtype": lambda tag: np.dtype(tag["name"]),
             "RandomState": self._random_state,
             "function": lambda tag: _functions()[tag["name"]],
@@ -419,6 +432,13 @@ class _Reader:
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array.reshape(tag["shape"])
+
+    def _frame(self, tag: dict) -> pd.DataFrame:
+        columns = self.decode(tag["columns"])
+        if columns and all(isinstance(column, tuple) for column in columns):
+            columns = pd.MultiIndex.from_tuples(columns)
+        index = self.decode(tag["index"])
+        return pd.DataFrame(self.decode(tag["values"]), index=index, columns=columns)
 
     def _random_state(self, tag: dict) -> np.random.RandomState:
         random = np.random.RandomState()

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from unseen.storage import Storable
 from unseen.transduction.rounds import (
     PAPER_RATES,
     ROUNDING,
@@ -33,7 +34,7 @@ from unseen.transduction.rounds import (
 FITTED = ("classes_", "n_features_in_", "feature_names_in_", "class_embeddings_")
 
 
-class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class SelfTraining(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Let a zero-shot model teach itself on a pile of unlabelled rows.
 
     Parameters

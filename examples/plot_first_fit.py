@@ -64,4 +64,5 @@ plt.show()
 
 # %%
 # These three digits are a kind choice. Over many choices self-training helps more
-# often than it hurts, but it does hurt: see :doc:`plot_when_it_hurts`.
+# often than it hurts, but it does hurt: see :doc:`plot_when_it_hurts`. The method here
+# is the paper's; :doc:`plot_anchored` shows the default of the package.

@@ -53,6 +53,8 @@ class LatEm(RankingClassifier):
     ----------
     maps_ : ndarray of shape (n_maps, n_axes, n_dims)
         The maps, on the principal axes.
+    coef_ : ndarray of shape (n_axes, n_dims)
+        The first of them; if there is but one, the model.
     n_iter_, history_, axes_, mean_, embedding_mean_
         As for ``DeViSE``.
 
@@ -128,7 +130,7 @@ class LatEm(RankingClassifier):
 
     def _learn_rows(self, seen, B, codes) -> None:
         self.maps_ = self._learn_maps(seen, B, codes)
-        self.coef_ = self.maps_[0]  # with one map, all there is
+        self.coef_ = self.maps_[0]
 
     def _scorer(self, competition: Competition) -> LinearScorer:
         if self.n_maps > 1:

@@ -67,9 +67,10 @@ class PosteriorClassifier(ZeroShotClassifier):
             Rows sum to 1; columns follow the seen among ``classes_``.
         """
         check_is_fitted(self)
-        logits = linear_scores(
-            self._check_rows(X), self.seen_scorer_, self._unit_rows()
-        )
+        return self._posterior(self._check_rows(X))
+
+    def _posterior(self, rows: np.ndarray) -> np.ndarray:
+        logits = linear_scores(rows, self.seen_scorer_, self.unit_rows)
         return softmax(logits.astype(np.float64) / self.temperature, axis=1)
 
     @abstractmethod
@@ -77,10 +78,10 @@ class PosteriorClassifier(ZeroShotClassifier):
         """Return the scores of the competing classes from posteriors Q."""
 
     def _scores(self, X, classes):
-        Q = self.seen_posterior(X)
-        competition = self._competition(classes)
-        scores = self._score_posterior(Q, competition)
-        return competition.names, scores.astype(self._check_rows(X).dtype, copy=False)
+        check_is_fitted(self)
+        rows, competition = self._check_rows(X), self._competition(classes)
+        scores = self._score_posterior(self._posterior(rows), competition)
+        return competition.names, scores.astype(rows.dtype, copy=False)
 
     def _unit_rows(self) -> bool:
         return self.unit_rows

@@ -44,6 +44,7 @@ from unseen import (
     DAP,
     ESZSL,
     IAP,
+    JEDM,
     SAE,
     SJE,
     ClasswiseFolds,
@@ -72,6 +73,14 @@ SHARP = [0.1, 0.3, 1.0, 3.0, 10.0]
 LINEAR = {
     "ESZSL": (ESZSL(), {"gamma": TENS[:-1], "lam": TENS[:-1]}),
     "CCA": (CCA(), {"regularisation": TENS[:-2], "power": [0, 1, 2, 4]}),
+    "JEDM": (
+        JEDM(),
+        {
+            "alpha": [0.01, 0.1, 1.0],
+            "embedding_ridge": [0.1, 1.0],
+            "unit_prototypes": [False, True],
+        },
+    ),
     "ridge x→a": (RidgeToSemantic(), {"lam": TENS}),
     "ridge a→x": (RidgeToVisual(), {"lam": TENS, "metric": ["euclidean", "cosine"]}),
     "SAE x→a": (SAE(direction="to_semantic"), {"lam": TENS}),
@@ -109,6 +118,7 @@ PAPER = {
         "ESZSL": 75.3,
         "SynC struct": 72.9,
         "JLSELite": 80.5,  # of JLSE
+        "JEDM": 76.5,
     },
     "cub_vgg: att": {
         "SJE": 50.1,
@@ -116,9 +126,22 @@ PAPER = {
         "ESZSL": 46.8,
         "SynC struct": 54.7,
         "JLSELite": 42.1,  # of JLSE
+        "JEDM": 47.6,
     },
-    "awa1_shallow: word": {"CCA": 65.6, "SJE": 51.2, "LatEm": 61.1, "ESZSL": 67.4},
-    "cub_vgg: glove": {"CCA": 30.4, "SJE": 28.4, "LatEm": 31.8, "ESZSL": 30.4},
+    "awa1_shallow: word": {
+        "CCA": 65.6,
+        "SJE": 51.2,
+        "LatEm": 61.1,
+        "ESZSL": 67.4,
+        "JEDM": 71.5,
+    },
+    "cub_vgg: glove": {
+        "CCA": 30.4,
+        "SJE": 28.4,
+        "LatEm": 31.8,
+        "ESZSL": 30.4,
+        "JEDM": 30.9,
+    },
 }
 PROPOSED = {
     "awa1_shallow: att": {

@@ -59,6 +59,11 @@ class JLSELite(PlacedClassifier):
     axes_, mean_, embedding_mean_, classes_, competing_classes_
         As for ``JEDM``.
 
+    Notes
+    -----
+    In ``SelfTraining`` the refit is that of ``ESZSL`` with the codes φ in place of
+    embeddings: the map learns the labels of the pile, near to what it was.
+
     References
     ----------
     Z. Zhang, V. Saligrama, "Zero-shot learning via joint latent similarity

@@ -204,7 +204,9 @@ class DeViSE(RankingClassifier):
     Notes
     -----
     No minimum is sought: the number of epochs is what regularises. A
-    ``ConvergenceWarning`` tells if held-out classes still gained from the last.
+    ``ConvergenceWarning`` tells if held-out classes still gained from the last. In
+    ``SelfTraining`` the refit is that of ``ESZSL``, squares in place of ranks: it
+    needs no epochs, and stays near the map that ranking found.
 
     References
     ----------

@@ -82,6 +82,11 @@ class SynC(PlacedClassifier):
     axes_, mean_, embedding_mean_, classes_, competing_classes_
         As for ``JEDM``.
 
+    Notes
+    -----
+    In ``SelfTraining`` the refit is that of ``ESZSL`` with the codes φ in place of
+    embeddings: the map learns the labels of the pile, near to what it was.
+
     References
     ----------
     S. Changpinyo, W.-L. Chao, B. Gong, F. Sha, "Synthesized classifiers for

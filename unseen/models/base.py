@@ -6,10 +6,11 @@ embeddings to one linear scorer per class. Everything per row is here.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
@@ -154,6 +155,34 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             ):
                 coef[row], intercept[row] = adapted.coef[i], adapted.intercept[i]
         return LinearScorer(coef, intercept)
+
+
+class FromSums(ZeroShotClassifier):
+    """Base of the models that see sums and never rows: they stream, and share them."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, *, class_embeddings=None):
+        """Learn from rows of seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class names, or row numbers of the table if that is an array.
+        class_embeddings : DataFrame, array, mapping of tables or None, default=None
+            One row per class, seen and unseen; several tables are fused. Without it
+            every class is its own indicator, and the model an ordinary classifier.
+
+        Returns
+        -------
+        self
+        """
+        rows, table, codes = self._check_training(X, y, class_embeddings)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
+
+    @abstractmethod
+    def _fit_sums(self, sums: Sums, table: ClassTable, X):
+        """Fit from the sums alone; X only names the features. Return self."""
 
 
 def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:

@@ -25,15 +25,15 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unseen.class_table import ClassTable
+from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.statistics import Sums, sum_rows
 
 
-class CCA(BilinearClassifier):
+class CCA(FromSums, BilinearClassifier):
     """Canonical correlation analysis: rows and classes meet where they correlate.
 
     Choose it for embeddings with many related dimensions, such as word vectors.
@@ -108,26 +108,6 @@ class CCA(BilinearClassifier):
         self.whitening = whitening
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, class_embeddings=None):
-        """Learn the projections from rows of seen classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Class names, or row numbers of the table if that is an array.
-        class_embeddings : DataFrame, array, mapping of tables or None, default=None
-            One row per class, seen and unseen; without it every class is its own
-            indicator.
-
-        Returns
-        -------
-        self
-        """
-        rows, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> CCA:
         seen = self._see(sums, table)

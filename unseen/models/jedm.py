@@ -29,14 +29,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from unseen.class_table import ClassTable, Competition
-from unseen.models.base import LinearScorer
+from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.pile import Pile
@@ -78,7 +77,7 @@ READINGS: dict[str, dict[str, Any]] = {
 }
 
 
-class JEDM(BilinearClassifier):
+class JEDM(FromSums, BilinearClassifier):
     """Joint Embedding Dictionary Model: rows and classes meet in a latent space.
 
     A dictionary explains the features, a compatibility matrix carries class
@@ -247,26 +246,6 @@ class JEDM(BilinearClassifier):
         self.components_init = components_init
         self.compatibility_init = compatibility_init
         self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, class_embeddings=None):
-        """Learn dictionary and compatibility from rows of seen classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Class names, or row numbers of the table if that is an array.
-        class_embeddings : DataFrame, array, mapping of tables or None, default=None
-            One row per class, seen and unseen. Without it every class is its own
-            indicator, and JEDM an ordinary classifier.
-
-        Returns
-        -------
-        self
-        """
-        rows, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
         """Fit from the sums alone; X only names the features."""

@@ -38,7 +38,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import ClassTable, Competition, read_table
-from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
     RidgeFit,
@@ -70,7 +70,7 @@ class WeakStartWarning(UserWarning):
     """The inductive answer was a poor teacher: look at some labels by hand."""
 
 
-class AnchoredSelfTraining(ZeroShotClassifier):
+class AnchoredSelfTraining(FromSums):
     """Anchored self-training: prototypes that the pile may correct, as far as is due.
 
     The default method of the package. Every ingredient can be switched off; the
@@ -259,7 +259,6 @@ class AnchoredSelfTraining(ZeroShotClassifier):
 
     # ---- learning from the seen classes ------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, class_embeddings=None):
         """Learn whitening, prototypes and their worth from rows of seen classes.
 
@@ -281,8 +280,7 @@ class AnchoredSelfTraining(ZeroShotClassifier):
                 "This model starts from prototypes: call adapt(X), without fit. To "
                 "learn from seen classes, leave prototypes at None."
             )
-        rows, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
+        return super().fit(X, y, class_embeddings=class_embeddings)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> AnchoredSelfTraining:
         space = self._space(sums)

@@ -261,6 +261,7 @@ class ClasswiseFolds:
         dealt = deal_classes(len(self.names), n_folds, random_state)
         self.folds = [Fold(self, held_out) for held_out in dealt]
         self._sums: dict[bool, Any] = {}
+        self._whole: dict[tuple, Any] = {}
 
     def sums(self, model):
         """Return the sums over all folds, as the model scales its rows."""
@@ -286,8 +287,11 @@ class ClasswiseFolds:
             return
         # The model meets the whole table again, unseen classes included.
         order = pd.Index(self.names).get_indexer(pd.Index(table.names[table.seen]))
-        sums = self.sums(model).for_classes(order).for_table(table.seen)
-        model._fit_sums(sums, table, self.X_given)
+        key = model._unit_rows(), tuple(order), tuple(table.seen)
+        if key not in self._whole:  # kept for the axes that are kept with them
+            sums = self.sums(model).for_classes(order).for_table(table.seen)
+            self._whole[key] = sums
+        model._fit_sums(self._whole[key], table, self.X_given)
 
 
 class Fold:

@@ -136,6 +136,6 @@ def test_blocks_give_what_memory_gives(model):
 @pytest.mark.parametrize("model", FROM_ROWS, ids=str)
 def test_those_that_need_rows_do_not_pretend_otherwise(model):
     assert not hasattr(model, "_fit_sums")
-    with pytest.raises(TypeError, match="does not fit from sums"):
+    with pytest.raises(TypeError, match="needs the rows themselves"):
         fit_seen(clone(model), make_data())
     assert "needs the rows" in " ".join(type(model).__doc__.split())

@@ -97,7 +97,7 @@ def test_fitting_from_blocks_is_fitting(model, tmp_path):
 
 def test_fitting_from_blocks_says_what_it_cannot_do(tmp_path):
     data = small_set()
-    with pytest.raises(TypeError, match="Normalizer does not fit from sums"):
+    with pytest.raises(TypeError, match="Normalizer needs the rows themselves"):
         fit_seen(Normalizer(), data)
     with pytest.raises(ValueError, match="'alpha' parameter"):
         fit_seen(unseen.JEDM(alpha=-1), data)

@@ -119,7 +119,8 @@ def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:
     Parameters
     ----------
     model : zero-shot model that fits from sums
-        All of this package do, also inside ``SelfTraining``.
+        The linear ones do, also inside ``SelfTraining``; those that learn by ranking
+        need the rows, and their pages say so.
     data : ZeroShotData
         ``X`` may be a memory map of any size.
     rows : int, optional
@@ -140,8 +141,8 @@ def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:
     """
     if not hasattr(model, "_fit_sums"):
         raise TypeError(
-            f"{type(model).__name__} does not fit from sums. Give a model of unseen, "
-            "or call its fit."
+            f"{type(model).__name__} needs the rows themselves. Give a model that fits "
+            "from sums, or call its fit."
         )
     model._validate_params()
     table, _ = encode(data.seen, data.class_embeddings)

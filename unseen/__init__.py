@@ -25,7 +25,7 @@ from unseen.models.sae import SAE
 from unseen.models.sync import SynC
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
 from unseen.storage import load
-from unseen.transduction.anchored import AnchoredSelfTraining
+from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
 from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.tstd import TSTD
 
@@ -54,6 +54,7 @@ __all__ = [
     "SelfTraining",
     "SumsPCA",
     "SynC",
+    "WeakStartWarning",
     "WithinClassWhitener",
     "ZeroShotData",
     "confusion",

@@ -318,7 +318,7 @@ def block_lanczos(
     T = np.zeros((most + block, most + block))
     start = np.random.default_rng(0).standard_normal((p, block))
     V = linalg.qr(start, mode="economic", check_finite=False)[0]
-    size, next_look = 0, 2.8 * k + 2 * block
+    size, next_look = 0, 2.8 * k
     while size + block <= most:
         recent = slice(max(size - block, 0), size + block)
         newest = slice(size, size + block)
@@ -333,9 +333,9 @@ def block_lanczos(
         if np.abs(np.diag(R)).min() <= 1e-12 * np.abs(T[newest, newest]).max():
             return None  # the new directions are rounding noise
         if size >= next_look:
-            values, U = linalg.eigh(
-                T[:size, :size], subset_by_index=[size - k, size - 1]
-            )
+            # All eigenvectors by divide and conquer come sooner than some by bisection.
+            values, U = linalg.eigh(T[:size, :size], driver="evd", check_finite=False)
+            values, U = values[-k:], U[:, -k:]
             if linalg.norm(R @ U[-block:], axis=0).max() <= tol * values[-1]:
                 return values, Q[:, :size] @ U
             next_look = size + max(0.3 * k, 2 * block)

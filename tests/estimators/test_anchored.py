@@ -426,6 +426,25 @@ def test_prototypes_alone_are_enough(texts_and_images):
     assert_array_equal(cosine.predict(X), cosine.labels_)
 
 
+def test_before_adapting_prototypes_answer_by_cosine(texts_and_images):
+    T, X, _ = texts_and_images
+    model = AnchoredSelfTraining.from_prototypes(T)
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    cosine = units @ (T.to_numpy() / np.linalg.norm(T, axis=1)[:, None]).T
+    assert_allclose(model.decision_function(X), cosine)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_how_it_ended_is_told_truly():
+    data = make_data()
+    one = fitted(data).adapt(data.X_unseen, classes=[data.unseen[0]])
+    assert one.stopped_because_.endswith("one class competes.")
+    short = fitted(data, max_rounds=2, min_weight=0).adapt(data.X_unseen)
+    assert short.stopped_because_ == "2 rounds were made."
+    settled = fitted(data, max_rounds=50, min_weight=0).adapt(data.X_unseen)
+    assert settled.stopped_because_ == "The labels settled."
+
+
 def test_it_survives_clone(texts_and_images):
     T, X, _ = texts_and_images
     model = AnchoredSelfTraining.from_prototypes(T)

@@ -195,13 +195,13 @@ def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.nd
     intercept = scorer.intercept.astype(X.dtype)
     scores = np.empty((len(X), len(intercept)), dtype=X.dtype)
     step = max(1, CACHED_ELEMENTS // X.shape[1])
-    for start in range(0, len(X), step):
-        rows = X[start : start + step]
-        with np.errstate(all="ignore"):  # what is not finite is told below
+    with np.errstate(all="ignore"):  # what is not finite is told below
+        for start in range(0, len(X), step):
+            rows = X[start : start + step]
             out = np.matmul(rows, coef, out=scores[start : start + step])
-        if unit_rows:
-            out *= inverse_lengths(rows)[:, None]
-        out += intercept
+            if unit_rows:
+                out *= inverse_lengths(rows)[:, None]
+    scores += intercept
     if not np.isfinite(scores).all():
         check_array(X, dtype=DTYPES, input_name="X")  # names what is wrong with X
         raise ValueError(

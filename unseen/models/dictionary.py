@@ -67,28 +67,34 @@ def solve_by_reference_admm(
     Stops when the mean over atoms of (mean change of an atom)² is at most 1e-12,
     and returns the copy that was not projected.
     """
-    values, basis = linalg.eigh(CtC)
+    values, basis = np.linalg.eigh(CtC)
     target, rotated = basis.T @ CtX, basis.T @ D
     goal, U, rho = rotated, None, 1.0  # goal = basisᵀ (R - U); U is None for zero
     slack = 1 - lengths(D).max()
+    ones, enough = np.ones(D.shape[1]), 1e-12 * len(D) * D.shape[1] ** 2
     for _ in range(49):
         previous = rotated
-        rotated = (target + rho * goal) / (values + rho)[:, None]
+        rotated = rho * goal
+        rotated += target
+        rotated /= (values + rho)[:, None]
         change = rotated - previous
         # No atom can have grown by more than the whole change: while that leaves
         # room below length 1, the projection does nothing and need not be asked.
         slack -= np.sqrt(np.vdot(change, change))
-        if U is None and slack > 0:
-            goal = rotated
-        else:
-            whole = basis @ rotated + (0 if U is None else U)
+        goal = rotated
+        if U is not None or slack <= 0:
+            whole = basis @ rotated
+            if U is not None:
+                whole += U
             long = lengths(whole)
-            slack = 1 - long.max()
-            R = whole / np.maximum(long, 1)[:, None]
-            U = whole - R if slack < 0 else None
-            goal = rotated if U is None else basis.T @ (R - U)
+            slack, U = 1 - long.max(), None
+            if slack < 0:
+                U = whole * (1 - 1 / np.maximum(long, 1))[:, None]  # whole - R
+                whole -= 2 * U  # R - U
+                goal = basis.T @ whole
         rho *= 0.999
-        if np.sum(change.sum(axis=1) ** 2) <= 1e-12 * len(D) * D.shape[1] ** 2:
+        moved = change @ ones
+        if moved @ moved <= enough:
             break
     return basis @ rotated
 

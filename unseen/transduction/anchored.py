@@ -470,11 +470,13 @@ class AnchoredSelfTraining(FromSums):
         self.weight_ = per_class / (per_class + worth)
         self.adapted_ = self.weight_ >= self.min_weight and len(pupil.Z) > 1
         if not self.adapted_:
-            self.stopped_because_ = (
-                f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
-                f"{self.weight_:.2f} against prototypes worth {worth:.0f} rows each, "
-                f"less than min_weight={self.min_weight:g}."
-            )
+            self.stopped_because_ = "Kept the inductive answer: one class competes."
+            if len(pupil.Z) > 1:
+                self.stopped_because_ = (
+                    f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
+                    f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
+                    f"self-labelled rows, less than min_weight={self.min_weight:g}."
+                )
             none = np.zeros(len(pupil.Z), dtype=int)
             labels = pupil.competition.names[pupil.L.argmax(axis=1)]
             self.rounds_ = [
@@ -490,7 +492,10 @@ class AnchoredSelfTraining(FromSums):
             ranking=margin,
             tol=self.tol,
         )
-        settled = self.rounds_ and self.rounds_[-1].n_changed <= self.tol * len(start)
+        settled = any(
+            r.rate == 1 and r.n_changed <= self.tol * len(start)
+            for r in self.rounds_[-1:]
+        )
         self.stopped_because_ = (
             "The labels settled." if settled else f"{self.max_rounds} rounds were made."
         )
@@ -570,6 +575,12 @@ class AnchoredSelfTraining(FromSums):
                 break
             L = pupil.L
         return self._record_from_prototypes(pupil, start, scorer, competition)
+
+    def _scores(self, X, classes):
+        """Read the prototypes first, if they are all there is."""
+        if self.prototypes is not None and not self.__sklearn_is_fitted__():
+            self._store_prototypes(X)
+        return super()._scores(X, classes)
 
     def _store_prototypes(self, X) -> None:
         names, prototypes, widths = read_table(self.prototypes, what="prototypes")

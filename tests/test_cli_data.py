@@ -126,3 +126,14 @@ def test_help_shows_the_five_commands():
     shown = runner.invoke(app, ["data", "--help"]).stdout
     for command in ("list", "info", "check", "fetch", "convert"):
         assert command in shown
+
+
+def test_convert_says_which_tables_it_leaves_out(tmp_path, shared_data):
+    source = shared_data / "awa1_shallow.npz"
+    if not source.exists():
+        pytest.skip("the set is absent")
+    shown = run("convert", source, tmp_path / "one.npz")
+    assert shown.exit_code == 0
+    assert "Class tables left out: att_binary, wordvec_1000." in shown.stdout
+    shown = run("convert", source, tmp_path / "two.npz", "--classes", "att_binary")
+    assert "left out" not in shown.stdout

@@ -152,15 +152,23 @@ def convert(
         str | None, typer.Option(help="Kind of file.", show_default="by the suffix")
     ] = None,
 ) -> None:
-    """Write any set that can be read in any kind that can be written."""
+    """Write any set that can be read in any kind that can be written.
+
+    Of several class tables the default one is written; --classes, given several times,
+    takes more.
+    """
     with file_errors():
-        from unseen.loading import load_data, write_data
+        from unseen.loading import load_data, read_parts, write_data
         from unseen.loading.writing import kind_of
 
         kind_of(target, kind)  # complain now, not after the reading
         data = load_data(source, chosen(classes), unseen=unseen)
         written = write_data(data, target, kind=kind)
+        offered = () if classes else read_parts(source).tables
+        left = sorted(set(offered) - set(data.tables))
     typer.echo(repr(data))
+    if left:
+        typer.echo(f"Class tables left out: {', '.join(left)}. --classes takes them.")
     typer.echo(f"Look at it:  unseen data info {written}")
 
 

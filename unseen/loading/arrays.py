@@ -26,6 +26,7 @@ Our own layout keeps all there is to a ZeroShotData:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +50,15 @@ NOT_TABLES = (
 )
 
 
-class Arrays:
+class Arrays(ABC):
     """Arrays by key from some file, read one at a time."""
 
     path: Path
     keys: list[str]
 
+    @abstractmethod
     def get(self, key: str) -> np.ndarray:
         """Return one array that is there."""
-        raise NotImplementedError
 
     def shape(self, key: str) -> tuple[int, ...]:
         """Return the shape of an array, if it can be told without reading it."""

@@ -17,12 +17,11 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import ClassTable, Competition
-from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.statistics import Sums
 
 GAUSSIAN: dict = {
@@ -33,7 +32,7 @@ GAUSSIAN: dict = {
 }
 
 
-class PosteriorClassifier(ZeroShotClassifier):
+class PosteriorClassifier(FromSums):
     """Base of the models that score by the posterior of the seen classes.
 
     Its parameters include ``temperature``, ``shrinkage``, ``n_axes`` and
@@ -41,12 +40,6 @@ class PosteriorClassifier(ZeroShotClassifier):
     """
 
     _adapt_parameters = frozenset({"temperature"})
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, class_embeddings=None):
-        """Learn the Gaussians of the seen classes; arguments as for ``ESZSL.fit``."""
-        rows, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X):
         n_axes = None if self.n_axes == "all" else self.n_axes

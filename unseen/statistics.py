@@ -96,9 +96,11 @@ class Sums:
         """Return the sums of ``x - origin``."""
         # (X - 1oᵀ)ᵀ(X - 1oᵀ) = XᵀX - (t - no/2)oᵀ - o(t - no/2)ᵀ  with t = Xᵀ1
         half = self.class_sums.sum(axis=0) - self.n_rows / 2 * origin
-        cross = np.column_stack([half, origin]) @ np.vstack([origin, half])
+        gram = self.gram.copy()  # symmetric: its transpose is what BLAS wants, in place
+        linalg.blas.dger(-1, half, origin, a=gram.T, overwrite_a=1)
+        linalg.blas.dger(-1, origin, half, a=gram.T, overwrite_a=1)
         class_sums = self.class_sums - np.outer(self.counts, origin)
-        return Sums(self.gram - cross, class_sums, self.counts)
+        return Sums(gram, class_sums, self.counts)
 
     def projected(self, axes: np.ndarray) -> Sums:
         """Return the sums of ``x @ axes``."""
@@ -182,13 +184,14 @@ def sum_rows(
     unit_rows : bool, default=False
         Scale each row to unit length first.
     block_rows : int, default=None
-        Rows at a time; by default blocks of about eight million numbers.
+        Rows whose products are added up in the precision of X; by default 16,384,
+        or eight million numbers.
 
     Returns
     -------
     Sums
     """
-    step = block_rows or max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    step = block_rows or max(16_384, BLOCK_ELEMENTS // max(1, X.shape[1]))
     starts = range(0, len(X), step)
     blocks = ((X[i : i + step], codes[i : i + step]) for i in starts)
     return sum_blocks(blocks, X.shape[1], n_classes, unit_rows=unit_rows)

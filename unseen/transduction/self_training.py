@@ -11,18 +11,12 @@ from __future__ import annotations
 
 from numbers import Real
 
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    _fit_context,
-    clone,
-)
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.storage import Storable
+from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import (
     PAPER_RATES,
     ROUNDING,
@@ -31,10 +25,8 @@ from unseen.transduction.rounds import (
     self_train,
 )
 
-FITTED = ("classes_", "n_features_in_", "feature_names_in_", "class_embeddings_")
 
-
-class SelfTraining(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class SelfTraining(AroundBase):
     """Let a zero-shot model teach itself on a pile of unlabelled rows.
 
     Parameters
@@ -104,8 +96,7 @@ class SelfTraining(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, *, class_embeddings=None):
         """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
-        base = clone(self.base).fit(X, y, class_embeddings=class_embeddings)
-        return self._store(base)
+        return self._fit_base(X, y, class_embeddings)
 
     @_fit_context(prefer_skip_nested_validation=False)
     def adapt(self, X, *, classes=None):
@@ -138,35 +129,3 @@ class SelfTraining(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Score with the base, adapted if it was."""
         check_is_fitted(self)
         return self.base_.decision_function(X, classes=classes)
-
-    @property
-    def competing_classes_(self):
-        """Who competes by default."""
-        return self.base_.competing_classes_
-
-    def _store(self, base) -> SelfTraining:
-        self.base_ = base
-        for name in FITTED:
-            if hasattr(base, name):
-                setattr(self, name, getattr(base, name))
-        for stale in ("labels_", "reliability_", "rounds_"):
-            self.__dict__.pop(stale, None)
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether there is a fitted base."""
-        return hasattr(self, "base_")
-
-    # A base that fits from sums lets the class-wise search share them here too.
-
-    @available_if(lambda self: hasattr(self.base, "_fit_sums"))
-    def _fit_sums(self, sums, table, X) -> SelfTraining:
-        return self._store(clone(self.base)._fit_sums(sums, table, X))
-
-    @available_if(lambda self: hasattr(self.base, "_fit_sums"))
-    def _sums(self, X, codes, n_classes):
-        return self.base._sums(X, codes, n_classes)
-
-    @available_if(lambda self: hasattr(self.base, "_fit_sums"))
-    def _unit_rows(self) -> bool:
-        return self.base._unit_rows()

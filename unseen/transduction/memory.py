@@ -1,0 +1,31 @@
+"""Refusing, before any work, what would not fit."""
+
+MEMORY_LIMIT = 4e9  # bytes: what a laptop can spare
+
+
+def check_memory(method: str, needed: float, what: str) -> None:
+    """Raise ``MemoryError`` with an estimate if a method needs more than the limit.
+
+    Parameters
+    ----------
+    method : str
+    needed : float
+        Bytes, by the sizes of the arrays.
+    what : str
+        What takes them, as ``"the distances of 100,000 rows"``.
+
+    Examples
+    --------
+    >>> from unseen.transduction.memory import check_memory
+    >>> check_memory("TMVHLP", 2e9, "three graphs of 1,000 rows")
+    >>> check_memory("TMVHLP", 2e10, "three graphs of 100,000 rows")
+    Traceback (most recent call last):
+    ...
+    MemoryError: TMVHLP would need about 20.0 GB for three graphs of 100,000 rows; ...
+    """
+    if needed > MEMORY_LIMIT:
+        raise MemoryError(
+            f"{method} would need about {needed / 1e9:.1f} GB for {what}; it stops at "
+            f"{MEMORY_LIMIT / 1e9:.0f} GB. Adapt to a sample of the rows and predict "
+            "the others, or choose a method that needs less."
+        )

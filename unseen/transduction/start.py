@@ -1,0 +1,235 @@
+"""Where a transductive method starts: one pile, seen through a fitted model.
+
+    rows        (n, r)   the pile where rows are compared: (x - mean) axes
+    prototypes  (N, r)   the competing classes there
+    scores      (n, N)   what the model says of the pile
+    logits      (n, N)   the same on a scale where softmax makes sense
+
+A model that has a space of its own (whitened, on axes) lends it; any other is asked
+for scores alone, rows are taken at unit length less their mean, and a class's
+prototype is the mean of the rows that score best for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils.validation import check_array
+
+from unseen.class_table import Competition
+from unseen.models.base import DTYPES, LinearScorer
+from unseen.models.bilinear import BilinearClassifier, ViewPupil
+from unseen.models.maps import OffsetPupil, PrototypeClassifier
+from unseen.pile import Pile
+from unseen.statistics import inverse_lengths
+from unseen.transduction.anchored import AnchoredSelfTraining
+from unseen.transduction.anchored_pupil import gaussian_scores
+from unseen.transduction.rounds import rank_within
+
+CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
+SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
+BEST_ROWS = 8  # that stand for a class whose model has no prototype
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A pile as a fitted model sees it; see the head of this file.
+
+    Attributes
+    ----------
+    competition : Competition
+        Who competes; its ``names`` are the columns of ``scores``.
+    rows, prototypes, scores, logits : ndarray
+        As above.
+    scorer : LinearScorer or None
+        ``scores`` as a linear function of ``rows``, if they are one.
+    axes : ndarray of shape (n_features, r) or None
+        None if rows stay in the space of the features.
+    mean : ndarray of shape (n_features,)
+    unit_rows : bool
+        Whether rows of X get unit length before anything else.
+    """
+
+    competition: Competition
+    rows: np.ndarray
+    prototypes: np.ndarray
+    scores: np.ndarray
+    logits: np.ndarray
+    scorer: LinearScorer | None
+    axes: np.ndarray | None
+    mean: np.ndarray
+    unit_rows: bool
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Soft labels of the pile."""
+        return softmax(self.logits, axis=1)
+
+    def for_features(self, scorer: LinearScorer) -> LinearScorer:
+        """Turn a linear score of ``rows`` into one of rows of X."""
+        coef = scorer.coef if self.axes is None else scorer.coef @ self.axes.T
+        return LinearScorer(coef, scorer.intercept - coef @ self.mean)
+
+
+def start_from(base: Any, X: Any, classes: Any = None) -> Start:
+    """Look at a pile through a fitted model.
+
+    Parameters
+    ----------
+    base : fitted zero-shot model
+        Or anything with ``decision_function(X, classes=...)``.
+    X : array-like of shape (n_samples, n_features), or Pile
+    classes : None, str, list of names, or table, default=None
+
+    Examples
+    --------
+    >>> from unseen import ESZSL, load_data
+    >>> from unseen.transduction.start import start_from
+    >>> data = load_data("digits")
+    >>> model = ESZSL().fit(data.X_seen, data.y_seen,
+    ...                     class_embeddings=data.class_embeddings)
+    >>> start = start_from(model, data.X_unseen)
+    >>> start.rows.shape, start.prototypes.shape, start.logits.shape
+    ((533, ...), (3, ...), (533, 3))
+    """
+    if isinstance(base, AnchoredSelfTraining):
+        from_texts = base.prototypes is not None
+        return (_from_texts if from_texts else _from_anchored)(base, X, classes)
+    if isinstance(base, BilinearClassifier):
+        return _from_bilinear(base, X, classes)
+    return _from_scores(base, X, classes)
+
+
+def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
+    """Take unit rows and unit prototypes in one space, and their cosines."""
+    if not base.__sklearn_is_fitted__():
+        base._store_prototypes(X.X if isinstance(X, Pile) else X)
+    pile = base._check_pile(X)
+    competition = base._table.competition(classes)
+    rows = pile.X * pile.scales(True)[:, None]
+    units = competition.embeddings
+    units = (units * inverse_lengths(units)[:, None]).astype(rows.dtype)
+    scores = rows @ units.T
+    return Start(
+        competition,
+        rows,
+        units,
+        scores,
+        CLIP_SCALE * scores,
+        LinearScorer(units, np.zeros(len(units))),
+        axes=None,
+        mean=np.zeros(rows.shape[1]),
+        unit_rows=True,
+    )
+
+
+def _from_anchored(base: AnchoredSelfTraining, X, classes) -> Start:
+    """Rows whitened, prototypes by kernel ridge, a temperature that was measured."""
+    pile = base._check_pile(X)
+    competition = base._table.competition(classes)
+    rows = pile.on_axes(base.axes_, base.unit_rows) - base.mean_ @ base.axes_
+    Z, q = base._prototypes(competition)[0], base._metric()
+    scores = gaussian_scores(rows, Z, q)
+    return Start(
+        competition,
+        rows,
+        Z,
+        scores,
+        scores / base._temperature,
+        LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2),
+        base.axes_,
+        base.mean_,
+        base.unit_rows,
+    )
+
+
+def _from_bilinear(base: BilinearClassifier, X, classes) -> Start:
+    """Rows on the model's axes, centred as the model says."""
+    pupil: Any = base.pupil(X, classes, lam=1.0, mu=1.0)
+    scores, rows = pupil.answer(), pupil.B
+    if isinstance(base, PrototypeClassifier):
+        prototypes = pupil.A @ base.coef_.T
+    else:
+        prototypes = best_row_means(rows, scores)
+    return Start(
+        pupil.competition,
+        rows,
+        prototypes,
+        scores,
+        sharpened(scores),
+        _linear(pupil),
+        base.axes_,
+        pupil.mean,
+        base._unit_rows(),
+    )
+
+
+def _linear(pupil) -> LinearScorer | None:
+    """Return what makes scores of rows; JEDM's answer is more than its scores."""
+    if not isinstance(pupil, ViewPupil):
+        return None
+    none = np.zeros(len(pupil.competition))
+    offset = pupil.offset() if isinstance(pupil, OffsetPupil) else none
+    return LinearScorer(pupil.coef(), offset)
+
+
+def _from_scores(base, X, classes) -> Start:
+    """Rows of unit length, centred; prototypes are means of the best rows."""
+    X = X.X if isinstance(X, Pile) else check_array(X, dtype=DTYPES)
+    scores = base.decision_function(X, classes=classes)
+    names = competing(base, classes)
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    pile = Pile(X)
+    mean = pile.mean(True)
+    rows = X * pile.scales(True)[:, None] - mean
+    return Start(
+        names,
+        rows,
+        best_row_means(rows, scores),
+        scores,
+        sharpened(scores),
+        None,
+        axes=None,
+        mean=mean,
+        unit_rows=True,
+    )
+
+
+def competing(base, classes) -> Competition:
+    """Return who competes, also for a model that is not of this package."""
+    if hasattr(base, "_table"):
+        return base._table.competition(classes)
+    names = base.competing_classes_ if classes is None else np.asarray(classes)
+    return Competition(names, np.full((len(names), 1), np.nan))
+
+
+def sharpened(scores: np.ndarray) -> np.ndarray:
+    """Give scores of any scale the spread that suits a softmax.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.start import sharpened
+    >>> sharpened(np.array([[1e6, 3e6], [5e6, 4e6]])).round(1)
+    array([[-1.9,  1.9], [ 0.9, -0.9]])
+    """
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.mean(centred**2))
+    return centred * (SHARPNESS / spread) if spread > 0 else centred
+
+
+def best_row_means(rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return, for every class, the mean of the rows that score best for it.
+
+    Of the rows that the class wins; of a class that wins none, its single best row.
+    """
+    labels = scores.argmax(axis=1)
+    order, place, _ = rank_within(labels, scores.max(axis=1))
+    means = np.empty((scores.shape[1], rows.shape[1]), dtype=rows.dtype)
+    best = order[place < BEST_ROWS]
+    for c in range(scores.shape[1]):
+        own = best[labels[best] == c]
+        means[c] = rows[own].mean(axis=0) if len(own) else rows[scores[:, c].argmax()]
+    return means

@@ -213,7 +213,7 @@ def sharpened(scores: np.ndarray) -> np.ndarray:
     >>> import numpy as np
     >>> from unseen.transduction.start import sharpened
     >>> sharpened(np.array([[1e6, 3e6], [5e6, 4e6]])).round(1)
-    array([[-1.9,  1.9], [ 0.9, -0.9]])
+    array([[-3.8,  3.8], [ 1.9, -1.9]])
     """
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = np.sqrt(np.mean(centred**2))

@@ -191,13 +191,18 @@ def prepare(data: ZeroShotData) -> Shared:
     sums = ESZSL()._sums(folds.X, codes, len(table))
     sums.reduced(500)
     seconds = time.perf_counter() - start
+    reduced = reduce_rows(data)
+    deal = ClasswiseFolds(reduced.X_seen, reduced.y_seen, n_folds=3)
+    return Shared(data, folds, reduced, deal, sums, seconds)
+
+
+def reduce_rows(data: ZeroShotData) -> ZeroShotData:
+    """Return rows of unit length on 300 principal axes of those of seen classes."""
     lengths = np.linalg.norm(data.X.astype(np.float32), axis=1, keepdims=True)
     units = data.X.astype(np.float32) / np.where(lengths > 0, lengths, 1)
     seen = ~np.isin(data.y, data.unseen)
     axes = SumsPCA(min(300, units.shape[1])).fit(units[seen])
-    reduced = replace(data, X=axes.transform(units))
-    deal = ClasswiseFolds(reduced.X_seen, reduced.y_seen, n_folds=3)
-    return Shared(data, folds, reduced, deal, sums, seconds)
+    return replace(data, X=axes.transform(units))
 
 
 def score(data: ZeroShotData, labels: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.checks import make_data
 from unseen import DAP, IAP
@@ -114,3 +114,13 @@ def test_iap_mixes_the_attributes_of_seen_classes():
     P = np.clip(model.seen_posterior(data.X_unseen) @ T[seen], 1e-3, 1 - 1e-3)
     expected = lampert(P, T[~seen], T[seen].mean(axis=0))
     assert_allclose(model.decision_function(data.X_unseen), expected, atol=1e-9)
+
+
+def test_adapting_takes_nothing_from_the_pile():
+    data = make_data()
+    model = DAP()
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    before = model.decision_function(data.X_unseen)
+    labels = model.predict(data.X_unseen)
+    assert_array_equal(model.adapt(data.X_unseen).labels_, labels)
+    assert_allclose(model.decision_function(data.X_unseen), before, atol=1e-9)

@@ -9,7 +9,7 @@ from tests.checks import make_data
 from tests.oracles import minimise
 from unseen import JLSELite, SelfTraining
 from unseen.models.jlse_lite import onto_simplex, simplex_codes
-from unseen.models.sync import minimise_loss, squared_hinge
+from unseen.models.placed import minimise_loss, squared_hinge
 
 
 @pytest.fixture

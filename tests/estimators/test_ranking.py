@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import make_data
 from unseen import ALE, SJE, DeViSE, SelfTraining
-from unseen.models.ranking import canonical, rank_weights
+from unseen.models.ranking import canonical, rank_weights, row_space
 
 
 @pytest.fixture
@@ -119,3 +119,40 @@ def test_self_training_ends_with_what_it_predicts(kind):
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     labels = model.adapt(data.X_unseen).labels_
     assert_array_equal(model.predict(data.X_unseen), labels)
+
+
+@pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
+def test_steps_in_the_span_of_the_embeddings_are_steps_in_all_dimensions(kind):
+    rng = np.random.default_rng(0)
+    X, y, A = rng.normal(size=(30, 3)), rng.integers(4, size=30), np.eye(9)[:4]
+    A = A + rng.normal(size=9) / 3
+    model = kind(0.1, batch_size=7, average=False)
+    basis = row_space(A)
+    *_, (maps, _) = model._epochs(X, y, A @ basis, basis, 5)
+    # The same batches, without the basis.
+    random, W = np.random.RandomState(0), np.zeros((3, 9))
+    for _ in range(5):
+        order = random.permutation(30)
+        for start in range(0, 30, 7):
+            rows = order[start : start + 7]
+            W = W - 0.1 * model._step(W[None], X[rows], y[rows], A, None)[1][0]
+    assert_allclose(maps[0] @ basis.T, W, atol=1e-9)
+
+
+def test_the_average_of_one_step_is_that_step():
+    data = make_data()
+    last, mean = (
+        SJE(average=average, batch_size=10_000, max_iter=3, validation_fraction=0)
+        .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+        .coef_
+        for average in (False, True)
+    )
+    assert_array_equal(last, mean)
+
+
+def test_embeddings_that_are_all_the_same_teach_nothing():
+    data = make_data()
+    same = data.class_embeddings * 0 + 1.0
+    model = SJE(validation_fraction=0, max_iter=2)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=same)
+    assert_array_equal(model.coef_, 0)

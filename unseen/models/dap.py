@@ -164,6 +164,24 @@ class DAP(SumsClassifier):
         T = binary(competition.embeddings, self.thresholds_)
         return super()._view(pile, competition)._replace(A=2 * T - 1)
 
+    def adapt(self, X, *, classes=None):
+        """Answer for a pile of unlabelled rows; nothing is learned from it.
+
+        Midpoints were calibrated on seen rows, so the means stay those of the seen
+        classes, and labels are those of ``predict``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``decision_function``.
+
+        Returns
+        -------
+        self
+        """
+        return super().adapt(X, classes=classes)
+
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)

@@ -17,15 +17,12 @@ learned, and what remains is convex.
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
 from unseen.models.bilinear import Seen
-from unseen.models.maps import ON_AXES, POSITIVE, PlacedClassifier
-from unseen.models.sync import minimise_loss, squared_hinge
+from unseen.models.maps import POSITIVE
+from unseen.models.placed import BY_STEPS, PlacedClassifier, squared_hinge
 
 
 class JLSELite(PlacedClassifier):
@@ -81,11 +78,8 @@ class JLSELite(PlacedClassifier):
     """
 
     _parameter_constraints: dict = {
-        "lam": POSITIVE,
         "softness": POSITIVE,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": POSITIVE,
-        **ON_AXES,
+        **BY_STEPS,
     }
 
     def __init__(
@@ -111,15 +105,7 @@ class JLSELite(PlacedClassifier):
 
     def _learn_rows(self, seen: Seen, B, codes) -> None:
         self._dictionary = seen.A
-        self.coef_, self.history_ = minimise_loss(
-            squared_hinge(codes, len(seen.A)),
-            B,
-            self._embed(seen.A),
-            self.lam,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        self.n_iter_ = len(self.history_) - 1
+        self._minimise(squared_hinge(codes, len(seen.A)), B, self._embed(seen.A))
 
     def _embed(self, A):
         return simplex_codes(A, self._dictionary, self.softness)

@@ -44,7 +44,7 @@ class LatEm(RankingClassifier):
         Number of maps K.
     learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
-    n_axes, whitening, unit_rows, per_domain_centering
+    average, n_axes, whitening, unit_rows, per_domain_centering
         As for ``DeViSE``; means of a pile are taken with one map only.
     random_state : int, RandomState or None, default=0
         Draws the start, held-out classes, batches and wrong classes.
@@ -95,6 +95,7 @@ class LatEm(RankingClassifier):
         batch_size=256,
         validation_fraction=0.2,
         n_iter_no_change=10,
+        average=True,
         n_axes=500,
         whitening=None,
         unit_rows=True,
@@ -108,6 +109,7 @@ class LatEm(RankingClassifier):
             batch_size=batch_size,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
+            average=average,
             n_axes=n_axes,
             whitening=whitening,
             unit_rows=unit_rows,
@@ -120,8 +122,9 @@ class LatEm(RankingClassifier):
     pupil = available_if(_one_map)(RankingClassifier.pupil)
     take_over = available_if(_one_map)(RankingClassifier.take_over)
 
-    def _start(self, p, q, random):
-        return random.standard_normal((self.n_maps, p, q)) / np.sqrt(p)
+    def _start(self, p, basis, random):
+        # Drawn for every dimension: how the span is written down does not matter.
+        return random.standard_normal((self.n_maps, p, len(basis))) @ basis / np.sqrt(p)
 
     def _step(self, maps, X, y, A, random):
         wrong = random.randint(len(A) - 1, size=len(y))
@@ -157,7 +160,7 @@ def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:
     for_own = np.einsum("ikq,iq->ik", on_maps, own)
     for_wrong = np.einsum("ikq,iq->ik", on_maps, wrong)
     loss = np.maximum(margin + for_wrong.max(axis=1) - for_own.max(axis=1), 0)
-    active = (loss > 0) / len(X)
+    active = (loss > 0).astype(X.dtype) / X.dtype.type(len(X))
     winners = np.arange(len(maps))[:, None]
     up = (for_own.argmax(axis=1) == winners) * active  # (maps, rows)
     down = (for_wrong.argmax(axis=1) == winners) * active

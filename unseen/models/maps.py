@@ -24,7 +24,6 @@ from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import LinearScorer
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
 from unseen.models.cca import CCAPupil
-from unseen.models.eszsl import ESZSLPupil
 from unseen.pile import Pile
 from unseen.statistics import Sums, sum_rows
 
@@ -93,27 +92,6 @@ class MapClassifier(BilinearClassifier):
         """Return the pile on the axes and the codes of the competing classes."""
         B, mean, A = super()._view(pile, competition)
         return View(B, mean, self._embed(A))
-
-
-class PlacedClassifier(MapClassifier):
-    """Base of those whose codes say where an embedding stands among the seen ones.
-
-    Codes are made from embeddings centred by the seen mean, whatever the domain;
-    with ``per_domain_centering`` the codes themselves are centred by ``adapt``.
-    """
-
-    def _view(self, pile: Pile, competition: Competition) -> View:
-        B, mean, _ = BilinearClassifier._view(self, pile, competition)
-        A = unit_blocks(competition.embeddings, self._table.widths)
-        codes = self._embed(A - self.embedding_mean_)
-        if self.per_domain_centering:
-            codes = codes - codes.mean(axis=0)
-        return View(B, mean, codes)
-
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return ESZSLPupil(self, pile, self._table.competition(classes), lam, mu)
 
 
 class SumsClassifier(MapClassifier):

@@ -16,8 +16,10 @@ Rows are samples.
 by steps against the gradient on mini-batches: with G (batch, M) the derivative of the
 loss by the scores, the step is W -= learning_rate · Xᵀ G A / batch. Rows and
 embeddings are scaled to unit mean square for it, so that one learning rate suits all
-data, and put in an order of their own, so that theirs does not matter. What counts
-is the mean of W over the last epoch: single steps are noisy, above all those of SJE.
+data, and put in an order of their own, so that theirs does not matter. Steps stay in
+the span of the seen embeddings: they are made there, with M numbers per class at most
+in place of q, and in float32. What counts is the mean of W over the last epoch
+(``average=False``: the last W): single steps are noisy, above all those of SJE.
 
 When to stop is asked of classes that take no part: a share of the seen classes is
 held out, the epoch at which they are told apart best is remembered, and the map is
@@ -30,6 +32,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -46,6 +49,7 @@ EPOCHS: dict = {
     "batch_size": [Interval(Integral, 1, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 1, closed="left")],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "average": ["boolean"],
     "random_state": ["random_state"],
     **ON_AXES,
 }
@@ -63,6 +67,7 @@ class RankingClassifier(MapClassifier):
         batch_size=256,
         validation_fraction=0.2,
         n_iter_no_change=10,
+        average=True,
         n_axes=500,
         whitening=None,
         unit_rows=True,
@@ -75,6 +80,7 @@ class RankingClassifier(MapClassifier):
         self.batch_size = batch_size
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.average = average
         self.n_axes = n_axes
         self.whitening = whitening
         self.unit_rows = unit_rows
@@ -95,24 +101,27 @@ class RankingClassifier(MapClassifier):
         """Return how much each violation counts, 0 where there is none."""
         raise TypeError(f"{type(self).__name__} provides no weights.")
 
-    def _start(self, p: int, q: int, random) -> np.ndarray:
-        return np.zeros((1, p, q))
+    def _start(self, p: int, basis: np.ndarray, random) -> np.ndarray:
+        """Return the maps to start from, in the span of the seen embeddings."""
+        return np.zeros((1, p, basis.shape[1]))
 
     def _learn_maps(self, seen: Seen, B, codes) -> np.ndarray:
         """Return the maps learned; sets ``n_iter_`` and ``history_``."""
         x_scale, a_scale = root_mean_square(B), root_mean_square(seen.A)
         X, y, A = canonical(B / x_scale, codes, seen.A / a_scale)
-        n_iter = self._best_epoch(X, y, A)
-        history = []
-        for epoch in self._epochs(X, y, A, n_iter):
-            history.append(epoch[1])
-        self.history_, self.n_iter_ = history, n_iter
-        return epoch[0] / (x_scale * a_scale)
+        basis = row_space(A)
+        rows = X.astype(np.float32), y, (A @ basis).astype(np.float32), basis
+        self.n_iter_ = self._best_epoch(*rows)
+        self.history_ = []
+        for epoch in self._epochs(*rows, self.n_iter_):
+            maps, loss = epoch
+            self.history_.append(loss)
+        return maps.astype(np.float64) @ basis.T / (x_scale * a_scale)
 
-    def _epochs(self, X, y, A, n_iter: int):
-        """Yield the mean of the maps over each epoch, and the mean loss."""
+    def _epochs(self, X, y, A, basis, n_iter: int):
+        """Yield the maps an epoch ends with, and its mean loss."""
         random = check_random_state(self.random_state)
-        maps = self._start(X.shape[1], A.shape[1], random)
+        maps = self._start(X.shape[1], basis, random).astype(X.dtype)
         starts = range(0, len(X), self.batch_size)
         for _ in range(n_iter):
             total, passed = 0.0, np.zeros_like(maps)
@@ -120,12 +129,12 @@ class RankingClassifier(MapClassifier):
             for start in starts:
                 rows = order[start : start + self.batch_size]
                 loss, slope = self._step(maps, X[rows], y[rows], A, random)
-                maps = maps - self.learning_rate * slope
+                maps = maps - X.dtype.type(self.learning_rate) * slope
                 total += loss * len(rows)
                 passed += maps
-            yield passed / len(starts), total / len(X)
+            yield passed / len(starts) if self.average else maps, total / len(X)
 
-    def _best_epoch(self, X, y, A) -> int:
+    def _best_epoch(self, X, y, A, basis) -> int:
         """Return the epochs after which held-out classes are told apart best."""
         n_held_out = round(self.validation_fraction * len(A))
         if n_held_out < 2 or len(A) - n_held_out < 2:
@@ -136,7 +145,8 @@ class RankingClassifier(MapClassifier):
         own, number = held_out[y], np.cumsum(~held_out) - 1
         pile, truth = X[own], (np.cumsum(held_out) - 1)[y[own]]
         best, best_epoch = -1.0, 0
-        epochs = self._epochs(X[~own], number[y[~own]], A[~held_out], self.max_iter)
+        others = X[~own], number[y[~own]], A[~held_out], basis
+        epochs = self._epochs(*others, self.max_iter)
         for epoch, (maps, _) in enumerate(epochs, start=1):
             labels = best_of_maps(maps, pile, A[held_out]).argmax(axis=1)
             score = per_class_accuracy(truth, labels)
@@ -185,6 +195,8 @@ class DeViSE(RankingClassifier):
         if that leaves fewer than two on either side, none is.
     n_iter_no_change : int, default=10
         Epochs without a better score on the held-out classes before stopping.
+    average : bool, default=True
+        The map is the mean over the last epoch, not what its last step left.
     n_axes, whitening, unit_rows, per_domain_centering
         As for ``ESZSL``.
     random_state : int, RandomState or None, default=0
@@ -226,7 +238,7 @@ class DeViSE(RankingClassifier):
     _parameter_constraints: dict = EPOCHS
 
     def _weights(self, V):
-        return (V > 0).astype(np.float64)
+        return (V > 0).astype(V.dtype)
 
 
 class ALE(RankingClassifier):
@@ -239,7 +251,7 @@ class ALE(RankingClassifier):
     ----------
     learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
-    n_axes, whitening, unit_rows, per_domain_centering, random_state
+    average, n_axes, whitening, unit_rows, per_domain_centering, random_state
         As for ``DeViSE``.
 
     Attributes
@@ -283,7 +295,7 @@ class SJE(RankingClassifier):
     ----------
     learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
-    n_axes, whitening, unit_rows, per_domain_centering, random_state
+    average, n_axes, whitening, unit_rows, per_domain_centering, random_state
         As for ``DeViSE``.
 
     Attributes
@@ -335,6 +347,12 @@ def canonical(X, y, A) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X[rows], y[rows], A[classes]
 
 
+def row_space(A: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of what the rows of A span, as columns."""
+    _, sizes, Vt = linalg.svd(A, full_matrices=False)
+    return Vt[sizes > 1e-9 * sizes[0]].T
+
+
 def best_of_maps(maps: np.ndarray, X: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Return max_k x W_k aᵀ for every row and class."""
     scores = X @ maps[0] @ A.T
@@ -348,4 +366,4 @@ def rank_weights(V: np.ndarray) -> np.ndarray:
     violated = V > 0
     r = violated.sum(axis=1)
     beta = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, V.shape[1] + 1))])
-    return violated * (beta[r] / np.maximum(r, 1))[:, None]
+    return violated * (beta[r] / np.maximum(r, 1)).astype(V.dtype)[:, None]

@@ -23,28 +23,20 @@ compete; the paper's also looks at the unseen.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from numbers import Integral
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import logsumexp
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from unseen.class_table import ClassTable
 from unseen.models.bilinear import Seen
 from unseen.models.jedm import signed_products
-from unseen.models.maps import ON_AXES, POSITIVE, PlacedClassifier
+from unseen.models.maps import POSITIVE
+from unseen.models.placed import BY_STEPS, Loss, PlacedClassifier, squared_hinge
 from unseen.models.ridge import solve_ridge
 from unseen.statistics import Sums
-
-# From the scores of rows to the loss and its derivative by the scores.
-Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class SynC(PlacedClassifier):
@@ -104,13 +96,10 @@ class SynC(PlacedClassifier):
 
     _adapt_parameters = frozenset({"sharpness", "per_domain_centering"})
     _parameter_constraints: dict = {
-        "lam": POSITIVE,
         "sharpness": POSITIVE,
         "loss": [StrOptions({"one_vs_other", "structured", "squared"})],
         "smoothing": POSITIVE,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": POSITIVE,
-        **ON_AXES,
+        **BY_STEPS,
     }
 
     def __init__(
@@ -145,15 +134,7 @@ class SynC(PlacedClassifier):
         else:
             loss = squared_hinge(codes, len(seen.A))
         self._phantoms = seen.A
-        self.coef_, self.history_ = minimise_loss(
-            loss,
-            B,
-            np.eye(len(seen.A)),
-            self.lam,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        self.n_iter_ = len(self.history_) - 1
+        self._minimise(loss, B, np.eye(len(seen.A)))
 
     def _fit_rows(self, rows, codes, sums, table, X):
         if self.loss == "squared":
@@ -187,17 +168,6 @@ def combine_phantoms(A: np.ndarray, S: np.ndarray, sharpness: float) -> np.ndarr
     return similar(A) @ linalg.pinv(similar(S), rtol=1e-8)
 
 
-def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:
-    """Return the loss of one class against each other; see the head."""
-    signs = 2 * np.eye(n_classes)[codes] - 1
-
-    def loss(F):
-        slack = np.maximum(1 - signs * F, 0)
-        return float(np.vdot(slack, slack) / F.size), -2 / F.size * signs * slack
-
-    return loss
-
-
 def structured(codes: np.ndarray, margins: np.ndarray, smoothing: float) -> Loss:
     """Return the smoothed structured loss; see the head."""
     rows = np.arange(len(codes))
@@ -211,48 +181,3 @@ def structured(codes: np.ndarray, margins: np.ndarray, smoothing: float) -> Loss
         return float(smoothing * total.mean()), G
 
     return loss
-
-
-def minimise_loss(
-    loss: Loss, X: np.ndarray, Z: np.ndarray, lam: float, *, max_iter: int, tol: float
-) -> tuple[np.ndarray, list[float]]:
-    """Minimise  loss(X W Zᵀ) + lam / 2 |W|²  by L-BFGS; return W and the history."""
-    from scipy.optimize import minimize
-
-    shape = X.shape[1], Z.shape[1]
-
-    def objective(w):
-        W = w.reshape(shape)
-        value, G = loss(X @ W @ Z.T)
-        return value + lam / 2 * (w @ w), (X.T @ G @ Z + lam * W).ravel()
-
-    start = np.zeros(shape[0] * shape[1])
-    value, slope = objective(start)
-    steepest = np.abs(slope).max()
-    history = [value]
-
-    def record(intermediate_result: Any) -> None:
-        history.append(float(intermediate_result.fun))
-
-    found = minimize(
-        objective,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        callback=record,
-        options={
-            "maxiter": max_iter,
-            "maxfun": 4 * max_iter,
-            "gtol": tol * steepest,
-            "ftol": 1e-12,
-        },
-    )
-    if found.status == 1:
-        warnings.warn(
-            f"All max_iter={max_iter} steps used; the largest derivative is still "
-            f"{np.abs(found.jac).max() / steepest:.1e} of that at the start "
-            f"(tol={tol:.1e}). Raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return found.x.reshape(shape), history

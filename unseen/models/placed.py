@@ -1,0 +1,133 @@
+"""What SynC and JLSELite share: classes placed among the seen ones, and one minimiser.
+
+X  (n_samples, p)   rows of seen classes on p axes, centred
+Z  (M, k)           codes φ of the seen classes
+W  (p, k)           the map                                         coef_
+
+min_W  loss(X W Zᵀ) + lam / 2 |W|²
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from unseen.class_table import Competition, unit_blocks
+from unseen.models.bilinear import BilinearClassifier, View
+from unseen.models.eszsl import ESZSLPupil
+from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
+from unseen.pile import Pile
+
+# From the scores of rows to the loss and its derivative by the scores.
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+BY_STEPS: dict = {
+    "lam": POSITIVE,
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": POSITIVE,
+    **ON_AXES,
+}
+
+
+class PlacedClassifier(MapClassifier):
+    """Base of those whose codes say where an embedding stands among the seen ones.
+
+    Codes are made from embeddings centred by the seen mean, whatever the domain;
+    with ``per_domain_centering`` the codes themselves are centred by ``adapt``.
+    """
+
+    lam: float
+    max_iter: int
+    tol: float
+
+    def _minimise(self, loss: Loss, B: np.ndarray, Z: np.ndarray) -> None:
+        """Set ``coef_``, ``history_`` and ``n_iter_``."""
+        self.coef_, self.history_ = minimise_loss(
+            loss, B, Z, self.lam, max_iter=self.max_iter, tol=self.tol
+        )
+        self.n_iter_ = len(self.history_) - 1
+
+    def _view(self, pile: Pile, competition: Competition) -> View:
+        B, mean, _ = BilinearClassifier._view(self, pile, competition)
+        A = unit_blocks(competition.embeddings, self._table.widths)
+        codes = self._embed(A - self.embedding_mean_)
+        if self.per_domain_centering:
+            codes = codes - codes.mean(axis=0)
+        return View(B, mean, codes)
+
+    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+        pile = self._check_pile(X)
+        return ESZSLPupil(self, pile, self._table.competition(classes), lam, mu)
+
+
+def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:
+    """Return the loss of one class against each other; see the head."""
+    signs = 2 * np.eye(n_classes)[codes] - 1
+
+    def loss(F):
+        slack = np.maximum(1 - signs * F, 0)
+        return float(np.vdot(slack, slack) / F.size), -2 / F.size * signs * slack
+
+    return loss
+
+
+def minimise_loss(
+    loss: Loss, X: np.ndarray, Z: np.ndarray, lam: float, *, max_iter: int, tol: float
+) -> tuple[np.ndarray, list[float]]:
+    """Minimise  loss(X W Zᵀ) + lam / 2 |W|²  by L-BFGS; return W and the history.
+
+    Steps are made in V, with W = (scale ∘ V) Rᵀ: there the squared loss would be
+    round (nearly so, if the columns of X are correlated), and few steps do.
+    """
+    from scipy.optimize import minimize
+
+    values, R = linalg.eigh(Z.T @ Z)
+    squares = np.einsum("ij,ij->j", X, X)
+    curvature = 2 / (len(X) * len(Z)) * np.outer(squares, np.maximum(values, 0))
+    scale = 1 / np.sqrt(curvature + lam)
+    ZR = Z @ R
+
+    def objective(v):
+        W = scale * v.reshape(scale.shape)
+        value, G = loss(X @ W @ ZR.T)
+        slope = scale * (X.T @ G @ ZR + lam * W)
+        return value + lam / 2 * np.vdot(W, W), slope.ravel()
+
+    start = np.zeros(scale.size)
+    value, slope = objective(start)
+    steepest = np.abs(slope).max()
+    history = [value]
+
+    def record(intermediate_result: Any) -> None:
+        history.append(float(intermediate_result.fun))
+
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=record,
+        options={
+            "maxiter": max_iter,
+            "maxfun": 4 * max_iter,
+            "gtol": tol * steepest,
+            "ftol": 1e-12,
+        },
+    )
+    if found.status == 1:
+        warnings.warn(
+            f"All max_iter={max_iter} steps used; the largest derivative is still "
+            f"{np.abs(found.jac).max() / steepest:.1e} of that at the start "
+            f"(tol={tol:.1e}). Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return scale * found.x.reshape(scale.shape) @ R.T, history

@@ -1,45 +1,136 @@
-"""Nearest-neighbour graphs of a pile, as sparse matrices; never n by n."""
+"""Nearest-neighbour graphs of a pile, as sparse matrices; never n by n.
+
+Labels spread over such a graph by solving, for all classes at once,
+
+    (I - α S) F = L        S  (n, n)  normalised graph, eigenvalues in [-1, 1]
+                           L  (n, N)  what is known at the start
+
+by conjugate gradients: for α < 1 the left side is positive definite, and its condition
+at most (1 + α) / (1 - α).
+"""
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
 from unseen.statistics import inverse_lengths
 
 
-def neighbours(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def neighbours(
+    rows: np.ndarray, k: int, others: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and numbers of each row's k nearest others, nearest first.
 
-    Exact, in float32; fewer than k if there are not that many others.
+    Exact, in float32; fewer than k if there are not that many others. By default the
+    others are the rows themselves, each without itself.
 
     >>> import numpy as np
     >>> from unseen.transduction.graph import neighbours
     >>> neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
     array([[1], [0], [1]])
     """
-    k = min(k, len(rows) - 1)
+    k = min(k, len(rows) - 1 if others is None else len(others))
     if k < 1:
         return np.zeros((len(rows), 0)), np.zeros((len(rows), 0), dtype=np.intp)
     rows = np.ascontiguousarray(rows, dtype=np.float32)
-    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows)
-    distances, numbers = search.kneighbors()  # of the rows themselves, each left out
+    among = rows if others is None else np.ascontiguousarray(others, dtype=np.float32)
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(among)
+    distances, numbers = search.kneighbors(None if others is None else rows)
     return distances.astype(np.float64), numbers
 
 
-def graph(weights: np.ndarray, numbers: np.ndarray) -> sparse.csr_array:
+def gaussian(distances: np.ndarray) -> np.ndarray:
+    """Return exp(-d² / median d²), the weight of a neighbour at distance d.
+
+    If more than half of the distances are zero, the mean stands for the median.
+    """
+    squares = distances * distances
+    middle = np.median(squares) if squares.size else 0.0
+    scale = middle or (squares.mean() if squares.size else 0.0)
+    return np.exp(-squares / scale) if scale > 0 else np.ones_like(squares)
+
+
+def graph(
+    weights: np.ndarray, numbers: np.ndarray, n_columns: int | None = None
+) -> sparse.csr_array:
     """Return the directed graph with these weights to these neighbours."""
     n, k = numbers.shape
     starts = np.arange(0, n * k + 1, k) if k else np.zeros(n + 1, dtype=np.intp)
-    return sparse.csr_array((weights.ravel(), numbers.ravel(), starts), shape=(n, n))
+    shape = n, n if n_columns is None else n_columns
+    return sparse.csr_array((weights.ravel(), numbers.ravel(), starts), shape=shape)
 
 
 def symmetric_normalised(W: sparse.csr_array) -> sparse.csr_array:
     """Return D^-1/2 W D^-1/2 with D the row sums; rows without weight stay zero."""
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    roots = np.where(degrees > 0, 1 / np.sqrt(np.maximum(degrees, 1e-300)), 0.0)
-    return sparse.csr_array(sparse.diags_array(roots) @ W @ sparse.diags_array(roots))
+    roots = sparse.diags_array(inverse_roots(np.asarray(W.sum(axis=1)).ravel()))
+    return sparse.csr_array(roots @ W @ roots)
+
+
+def inverse_roots(degrees: np.ndarray) -> np.ndarray:
+    """Return d^-1/2, and 0 for a node without weight."""
+    return np.where(degrees > 0, 1 / np.sqrt(np.maximum(degrees, 1e-300)), 0.0)
+
+
+def propagate(
+    S: Any, L: np.ndarray, alpha: float, *, tol: float = 1e-6, max_iter: int = 500
+) -> np.ndarray:
+    """Solve (I - alpha S) F = L for all columns of L at once.
+
+    Parameters
+    ----------
+    S : sparse array or LinearOperator of shape (n, n)
+        Symmetric, with eigenvalues in [-1, 1].
+    L : ndarray of shape (n, n_classes)
+        A column of zeros stays one.
+    alpha : float in [0, 1)
+    tol : float
+        Largest residual of a column, in lengths of that column of L.
+
+    Examples
+    --------
+    Two nodes joined by an edge, and a third alone; only the first is known.
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from unseen.transduction.graph import propagate
+    >>> S = sparse.csr_array(np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
+    >>> propagate(S, np.array([[0.75], [0.0], [0.0]]), 0.5).round(6)
+    array([[1. ], [0.5], [0. ]])
+    """
+    F, R = np.zeros(L.shape), L.astype(np.float64)
+    P, squares = R.copy(), np.einsum("ij,ij->j", R, R)
+    enough = tol**2 * squares
+    for _ in range(max_iter):
+        if (squares <= enough).all():
+            return F
+        AP = P - alpha * (S @ P)
+        curvature = np.einsum("ij,ij->j", P, AP)
+        step = np.divide(
+            squares, curvature, out=np.zeros_like(squares), where=squares > 0
+        )
+        F += step * P
+        R -= step * AP
+        before, squares = squares, np.einsum("ij,ij->j", R, R)
+        P *= np.divide(squares, before, out=np.zeros_like(squares), where=before > 0)
+        P += R
+    warnings.warn(
+        f"All max_iter={max_iter} steps of conjugate gradients used at alpha={alpha}; "
+        "the labels are nearly settled. Take a smaller alpha.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return F
+
+
+def smoothness(S: Any, F: np.ndarray) -> float:
+    """Return tr Fᵀ(I - S)F: how much labels differ along the edges of the graph."""
+    return float(np.einsum("ij,ij->", F, F - S @ F))
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:

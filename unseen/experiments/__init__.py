@@ -1,5 +1,18 @@
 """Run methods on data sets, under a protocol that never shows them a test label."""
 
 from unseen.experiments.demo import run_demo
+from unseen.experiments.methods import register
+from unseen.experiments.plan import plan_names, read_plan
+from unseen.experiments.results import read_results
+from unseen.experiments.runner import run_plans
+from unseen.experiments.tables import make_table
 
-__all__ = ["run_demo"]
+__all__ = [
+    "make_table",
+    "plan_names",
+    "read_plan",
+    "read_results",
+    "register",
+    "run_demo",
+    "run_plans",
+]

@@ -1,5 +1,13 @@
 """Show results as one self-contained HTML page."""
 
 from unseen.report.demo import write_demo_report
+from unseen.report.experiment import (
+    write_experiment_report,
+    write_tables_and_figures,
+)
 
-__all__ = ["write_demo_report"]
+__all__ = [
+    "write_demo_report",
+    "write_experiment_report",
+    "write_tables_and_figures",
+]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-__all__ = ["inline_png", "inline_svg", "new_figure", "write_page"]
+__all__ = ["inline_png", "inline_svg", "new_figure", "render", "write_page"]
 
 # Stand-ins in a figure for the page's own colours, which differ by light and dark.
 INK, BEFORE, AFTER = "#010203", "#010204", "#010205"
@@ -52,6 +52,23 @@ def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> P
     ...     page.name
     'empty.html'
     """
+    html = render(template, **content)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(path) as file:
+        file.write(html.encode())
+    return path
+
+
+def render(template: str, **content: Any) -> str:
+    """Fill a template of this package, escaping everything.
+
+    Examples
+    --------
+    >>> from unseen.report.page import render
+    >>> render("base.html")[:15]
+    '<!doctype html>'
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
@@ -63,12 +80,7 @@ def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> P
     )
     pages.filters["percent"] = percent
     pages.filters["points"] = points
-    html = pages.get_template(template).render(**content)
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as file:
-        file.write(html.encode())
-    return path
+    return pages.get_template(template).render(**content)
 
 
 def percent(share: float) -> str:

@@ -1,0 +1,231 @@
+"""Plans: one TOML file per table and figure, with the paper's numbers as data.
+
+title, caption    what the table says it is
+location          where the paper has it
+task              what a run does, see tasks.py
+show              "table" or the drawing to make
+[[column]]        head, data, classes: a data set and the part its class table plays
+[[row]]           method, label, paper: one number of the paper per column, or nan;
+                  round = 0 takes the answer before any adaptation
+[counts]          of Table II: the paper's numbers by measure, one per column
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from unseen.experiments.methods import METHODS
+from unseen.experiments.results import RunKey
+from unseen.experiments.sources import Source, find_source, known_sources
+
+__all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
+
+TASK_NAMES = (
+    "accuracy",
+    "statistics",
+    "convergence",
+    "latent",
+    "complexity",
+    "robustness",
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A data set with a class table, as the plan names them."""
+
+    head: str
+    data: str
+    classes: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method, with the paper's number for every column."""
+
+    method: str
+    label: str
+    paper: tuple[float, ...]
+    round: int | None = None
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run, and where its data is.
+
+    Runs with the same key are one run: the key says all that decides its result.
+    """
+
+    key: RunKey
+    part: str = field(compare=False)
+    source: Source | None = field(compare=False)
+
+    @property
+    def cost(self) -> float:
+        """Return its rough cost, for the order of runs and the time left."""
+        return METHODS[self.key.method].cost if self.key.method in METHODS else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A table or figure to make.
+
+    Examples
+    --------
+    >>> from unseen.experiments.plan import read_plan
+    >>> plan = read_plan("table5")
+    >>> plan.title
+    'Table V: self-training lifts every base'
+    >>> [row.label for row in plan.rows][:3]
+    ['CCA', 'ESZSL', 'JEDM']
+    >>> plan.rows[0].paper
+    (72.5, 65.6, 46.2, 30.4)
+    """
+
+    name: str
+    title: str
+    caption: str
+    location: str
+    task: str
+    show: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    n_seeds: int | None = None
+    counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
+        """Return every run for which there are data and a method."""
+        if not self.columns:
+            return [PlannedRun(RunKey(self.task, "made-up", "", "", 0), "", None)]
+        runs = []
+        for column in self.columns:
+            source = find_source(column.data, column.classes, folders)
+            if source is not None:
+                runs += self._column_runs(column, source)
+        return list(dict.fromkeys(runs))  # rows may share a run
+
+    def _column_runs(self, column: Column, source: Source) -> list[PlannedRun]:
+        where = source.name, source.classes(column.classes)
+        runs = []
+        for row in self.rows or (Row("", "", ()),):
+            method = METHODS.get(row.method)
+            if method is not None and not method.built:
+                continue
+            for seed in range(self.n_seeds or (method.n_seeds if method else 1)):
+                key = RunKey(self.task, *where, row.method, seed)
+                runs.append(PlannedRun(key, column.classes, source))
+        return runs
+
+    def absent(self, folders: Sequence[str | Path]) -> list[str]:
+        """Return the data sets of the plan that are in none of the folders."""
+        names = [
+            column.data
+            for column in self.columns
+            if find_source(column.data, column.classes, folders) is None
+        ]
+        return list(dict.fromkeys(names))
+
+
+@cache
+def plan_names() -> tuple[str, ...]:
+    """Return the names of the plans in the package, tables first.
+
+    Examples
+    --------
+    >>> from unseen.experiments.plan import plan_names
+    >>> plan_names()[:5]
+    ('table2', 'table3', 'table4', 'table5', 'table6')
+    """
+    folder = files("unseen.experiments").joinpath("plans")
+    found = {Path(entry.name).stem for entry in folder.iterdir()}
+    return (*(name for name in ORDER if name in found), *sorted(found - set(ORDER)))
+
+
+ORDER = (
+    *(f"table{number}" for number in range(2, 7)),
+    *("fig3", "fig4", "fig5", "complexity"),
+    *("race", "ablation", "robustness", "digits"),
+)
+
+
+def read_plan(name: str | Path) -> Plan:
+    """Read a plan of the package by name, or any plan by its file.
+
+    Parameters
+    ----------
+    name : str or path
+        A name of :func:`plan_names`, or a ``.toml`` file.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from unseen.experiments.plan import read_plan
+    >>> read_plan("table7")
+    Traceback (most recent call last):
+    ValueError: There is no plan 'table7'. The plans are table2, ...
+    """
+    path = Path(name)
+    if str(name) in plan_names():
+        folder = files("unseen.experiments").joinpath("plans")
+        text = folder.joinpath(f"{name}.toml").read_text("utf-8")
+    elif path.suffix == ".toml":
+        text = path.read_text("utf-8")
+    else:
+        raise ValueError(
+            f"There is no plan {str(name)!r}. The plans are {', '.join(plan_names())}; "
+            "a plan of your own is a .toml file."
+        )
+    try:
+        return _build(path.stem, tomllib.loads(text))
+    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"Plan {str(name)!r}: {reason}.") from error
+
+
+def _build(name: str, content: dict[str, Any]) -> Plan:
+    columns = tuple(Column(**column) for column in content.get("column", []))
+    for column in columns:
+        _known(name, "data", column.data, known_sources())
+    rows = []
+    for entry in content.get("row", []):
+        _known(name, "method", entry["method"], METHODS)
+        paper = entry.get("paper", [math.nan] * len(columns))
+        if len(paper) != len(columns):
+            raise ValueError(
+                f"Plan {name!r}: {entry['method']} has {len(paper)} numbers of the "
+                f"paper for {len(columns)} columns. Give one each, nan for none."
+            )
+        label = entry.get("label") or METHODS[entry["method"]].label
+        rows.append(
+            Row(entry["method"], label, tuple(map(float, paper)), entry.get("round"))
+        )
+    _known(name, "task", content["task"], TASK_NAMES)
+    return Plan(
+        name=name,
+        title=content["title"],
+        caption=content["caption"],
+        location=content.get("location", ""),
+        task=content["task"],
+        show=content["show"],
+        columns=columns,
+        rows=tuple(rows),
+        n_seeds=content.get("seeds"),
+        counts={k: tuple(map(float, v)) for k, v in content.get("counts", {}).items()},
+    )
+
+
+def _known(plan: str, what: str, name: str, known: Any) -> None:
+    if name not in known:
+        raise ValueError(
+            f"Plan {plan!r}: there is no {what} {name!r}. Known: {', '.join(known)}."
+        )

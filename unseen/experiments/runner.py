@@ -1,0 +1,91 @@
+"""From plans to results.csv: every run that is missing, and nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import unseen
+from unseen._atomic import replace_file
+from unseen.experiments.plan import Plan, PlannedRun
+from unseen.experiments.results import Finding, ResultsFile
+
+__all__ = ["run_plans"]
+
+
+def run_plans(
+    plans: Sequence[Plan],
+    folders: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    n_jobs: int = 2,
+    retry_failed: bool = False,
+    progress: Callable[[PlannedRun, list[Finding], float], None] | None = None,
+) -> Path:
+    """Make all runs of some plans that ``out`` does not hold yet.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    folders : sequence of paths
+        Where data sets are.
+    out : path
+        Folder of ``results.csv``; made if need be.
+    n_jobs : int, default=2
+        Processes.
+    retry_failed : bool, default=False
+        Make runs that failed again.
+    progress : callable, optional
+        Called after every run with the run, its findings, and the share of the work
+        that is done.
+
+    Returns
+    -------
+    Path
+        ``results.csv``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unseen.experiments import read_plan, read_results, run_plans
+    >>> with tempfile.TemporaryDirectory() as folder:  # no data: nothing to run
+    ...     path = run_plans([read_plan("table2")], [], folder)
+    ...     len(read_results(path))
+    0
+    """
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [Path(folder) for folder in folders]
+    wanted = list(dict.fromkeys(run for plan in plans for run in plan.runs(paths)))
+    with ResultsFile(out / "results.csv", retry_failed=retry_failed) as results:
+        remember_origin(out / "origin.json", wanted)
+        todo = [run for run in wanted if run.key not in results.finished]
+        total = sum(run.cost for run in wanted)
+        done = total - sum(run.cost for run in todo)
+        if todo:
+            from unseen.experiments.workers import run_all
+
+            for run, findings in run_all(todo, n_jobs):
+                results.append(run.key, findings)
+                done += run.cost
+                if progress is not None:
+                    progress(run, findings, done / total)
+    return results.path
+
+
+def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
+    """Write down version and data; complain if results of others are there."""
+    sources = {run.source.name: run.source for run in runs if run.source is not None}
+    now = {name: source.digest() for name, source in sorted(sources.items())}
+    now = {"unseen": unseen.__version__, **now}
+    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    for name in now.keys() & before.keys():
+        if now[name] != before[name]:
+            raise ValueError(
+                f"{path.parent} holds results of {name} {before[name]:.12}, this is "
+                f"{now[name]:.12}. Give another --out."
+            )
+    with replace_file(path) as file:
+        file.write(json.dumps({**before, **now}, indent=2).encode())

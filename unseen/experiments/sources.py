@@ -1,0 +1,149 @@
+"""Which data sets a plan can have: what is in the user's folders, and what is not.
+
+``sources.toml`` names every set with the files that may stand for it, best first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from unseen.data import ZeroShotData
+
+__all__ = ["Source", "find_source", "how_to_fetch", "known_sources"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file that stands for a data set of the paper.
+
+    Parameters
+    ----------
+    path : str
+        File, folder or bundled set, as ``load_data`` takes it.
+    name : str
+        What it is called in ``results.csv``.
+    about : str
+        How it differs from what the paper had.
+    tables : dict
+        Class tables of the file by the part they play, such as ``"attributes"``.
+    n_folds : int
+        Folds of the class-wise search.
+    """
+
+    path: str
+    name: str
+    about: str
+    tables: dict[str, Any]
+    n_folds: int = 5
+
+    def load(self, part: str) -> ZeroShotData:
+        """Load the set with the class table that plays a part."""
+        from unseen.loading import load_data
+
+        return load_data(self.path, classes=self.tables[part])
+
+    def classes(self, part: str) -> str:
+        """Return the name of a class table in ``results.csv``; ``+`` fuses."""
+        table = self.tables[part]
+        return table if isinstance(table, str) else "+".join(table)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file, or the name of a bundled set."""
+        path = Path(self.path)
+        if not path.exists():
+            return f"bundled {self.name}"
+        parts = [path] if path.is_file() else sorted(p for p in path.rglob("*"))
+        sha = hashlib.sha256()
+        for part in parts:
+            if part.is_file():
+                with open(part, "rb") as file:
+                    sha.update(hashlib.file_digest(file, "sha256").digest())
+        return sha.hexdigest()
+
+
+@cache
+def known_sources() -> dict[str, Any]:
+    """Return the content of ``sources.toml``.
+
+    Examples
+    --------
+    >>> from unseen.experiments.sources import known_sources
+    >>> list(known_sources())
+    ['awa', 'cub', 'sun', 'digits']
+    """
+    text = files("unseen.experiments").joinpath("sources.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source | None:
+    """Find a data set with a class table among the user's folders.
+
+    Parameters
+    ----------
+    data : str
+        A set of ``sources.toml``.
+    part : str
+        The part a class table plays, such as ``"attributes"``.
+    folders : sequence of paths
+        Folders that hold sets, or sets themselves.
+
+    Returns
+    -------
+    Source or None
+        None if there is none.
+
+    Examples
+    --------
+    >>> from unseen.experiments.sources import find_source
+    >>> find_source("digits", "attributes", []).name
+    'digits'
+    >>> find_source("cub", "attributes", ["/nowhere"])
+    """
+    for entry in known_sources()[data]["source"]:
+        path = entry.get("bundled") or _locate(entry["file"], folders)
+        if path and part in entry:
+            return Source(
+                path=str(path),
+                name=entry.get("bundled") or Path(entry["file"]).stem,
+                about=entry["about"],
+                tables={k: v for k, v in entry.items() if k not in NOT_TABLES},
+                n_folds=entry.get("folds", 5),
+            )
+    return None
+
+
+NOT_TABLES = {"file", "bundled", "about", "about_words", "folds"}
+
+
+def _locate(name: str, folders: Sequence[str | Path]) -> Path | None:
+    for folder in map(Path, folders):
+        for path in (folder / name, folder):
+            if path.name == name and path.exists():
+                return path
+    return None
+
+
+def how_to_fetch(data: str) -> str:
+    """Say how to get a data set that is absent.
+
+    Examples
+    --------
+    >>> from unseen.experiments.sources import how_to_fetch
+    >>> print(how_to_fetch("sun"))
+    SUN is not in --data. Fetch it: unseen data fetch xlsa17 --out benchmarks; ...
+    """
+    from unseen.loading.catalogue import CATALOGUE
+
+    entry = known_sources()[data]
+    name = entry["fetch"]
+    return (
+        f"{entry['title']} is not in --data. Fetch it: unseen data fetch {name} --out "
+        f"benchmarks; then add: --data benchmarks/{name}/{CATALOGUE[name].below}"
+    )

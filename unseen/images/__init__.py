@@ -1,5 +1,6 @@
 """Photos and class names: image and text encoders, and what is done with them."""
 
+from unseen.images.encode import EncodedFolder, encode_folder, write_features
 from unseen.images.encoder import (
     ImageEncoder,
     TextEncoder,
@@ -12,12 +13,15 @@ from unseen.images.encoder import (
 )
 
 __all__ = [
+    "EncodedFolder",
     "ImageEncoder",
     "TextEncoder",
+    "encode_folder",
     "image_encoder",
     "image_encoders",
     "register_image_encoder",
     "register_text_encoder",
     "text_encoder",
     "text_encoders",
+    "write_features",
 ]

@@ -26,8 +26,14 @@ from unseen.models.sync import SynC
 from unseen.preprocessing import PerDomainCenterer, SumsPCA, WithinClassWhitener
 from unseen.storage import load
 from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
+from unseen.transduction.bidilel import BiDiLEL
+from unseen.transduction.em_dirichlet import EMDirichlet
+from unseen.transduction.otter import OTTER
 from unseen.transduction.self_training import SelfTraining
+from unseen.transduction.sms import SMS
+from unseen.transduction.transclip import TransCLIP
 from unseen.transduction.tstd import TSTD
+from unseen.transduction.uda import KodirovUDA
 
 __version__ = "0.1.0"
 
@@ -38,15 +44,20 @@ __all__ = [
     "ESZSL",
     "IAP",
     "JEDM",
+    "OTTER",
     "SAE",
     "SJE",
+    "SMS",
     "TSTD",
     "AnchoredSelfTraining",
+    "BiDiLEL",
     "ClasswiseFolds",
     "ClasswiseSearchCV",
     "ConSE",
     "DeViSE",
+    "EMDirichlet",
     "JLSELite",
+    "KodirovUDA",
     "LatEm",
     "PerDomainCenterer",
     "RidgeToSemantic",
@@ -54,6 +65,7 @@ __all__ = [
     "SelfTraining",
     "SumsPCA",
     "SynC",
+    "TransCLIP",
     "WeakStartWarning",
     "WithinClassWhitener",
     "ZeroShotData",

@@ -176,3 +176,26 @@ def test_searches_that_share_folds_find_what_they_find_alone(problem):
                 together.cv_results_["mean_test_score"],
             )
             assert_array_equal(alone.predict(pile), together.predict(pile))
+
+
+def test_dealing_again_adds_folds_and_averages_over_all(problem):
+    X, y, table, _ = problem
+    grid = {"embedding_ridge": [0.1, 1.0, 10.0]}
+    model = JEDM(n_components=6)
+    search = ClasswiseSearchCV(model, grid, n_folds=4, n_repeats=3)
+    search.fit(X, y, class_embeddings=table)
+    assert len(search.folds_) == 12
+    for deal in (search.folds_[:4], search.folds_[4:8], search.folds_[8:]):
+        assert_array_equal(np.sort(np.concatenate(deal)), np.unique(y))
+    once = ClasswiseSearchCV(model, grid, n_folds=4).fit(X, y, class_embeddings=table)
+    for first, again in zip(once.folds_, search.folds_[:4], strict=True):
+        assert_array_equal(first, again)
+    for point in range(3):
+        estimator = clone(model).set_params(**search.cv_results_["params"][point])
+        scores = [by_hand(estimator, f, X, y, table, True) for f in search.folds_]
+        assert_allclose(search.cv_results_["mean_test_score"][point], np.mean(scores))
+    alone = clone(model).set_params(**search.best_params_)
+    alone.fit(X, y, class_embeddings=table)
+    assert_allclose(
+        search.best_estimator_.decision_function(X), alone.decision_function(X)
+    )

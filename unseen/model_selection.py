@@ -55,6 +55,9 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         of those before it.
     n_folds : int, default=5
         Folds; five hold out 20 % of the seen classes each.
+    n_repeats : int, default=1
+        Deal the classes so many times and average over all folds. Few classes make
+        few opinions: more deals tell parameters apart that one deal cannot.
     transductive : bool or list of bool, default=True
         Call ``adapt`` on the pseudo-unseen pile where the estimator has it, so
         that the whole procedure is judged; one entry per stage if ``in_stages``.
@@ -95,6 +98,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         "estimator": [HasMethods(["fit", "predict"])],
         "param_grid": [dict, list, tuple],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "transductive": ["boolean", list, tuple],
         "in_stages": ["boolean"],
         "scoring": [callable, None],
@@ -108,6 +112,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         param_grid,
         *,
         n_folds=5,
+        n_repeats=1,
         transductive=True,
         in_stages=False,
         scoring=None,
@@ -117,6 +122,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.param_grid = param_grid
         self.n_folds = n_folds
+        self.n_repeats = n_repeats
         self.transductive = transductive
         self.in_stages = in_stages
         self.scoring = scoring
@@ -142,8 +148,13 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         stages = self._stages()
         whole = X
         if not isinstance(whole, ClasswiseFolds):
-            deal = {"n_folds": self.n_folds, "random_state": self.random_state}
-            whole = ClasswiseFolds(X, y, **deal)
+            whole = ClasswiseFolds(
+                X,
+                y,
+                n_folds=self.n_folds,
+                n_repeats=self.n_repeats,
+                random_state=self.random_state,
+            )
         table, _ = encode(whole.y, class_embeddings)
         seen = whole.seen_table(table)
         scoring = self.scoring or per_class_accuracy
@@ -235,6 +246,8 @@ class ClasswiseFolds:
         Rows of seen classes only.
     y : array-like of shape (n_samples,)
     n_folds : int, default=5
+    n_repeats : int, default=1
+        How many times the classes are dealt; every deal adds ``n_folds`` folds.
     random_state : int, RandomState or None, default=0
         Deals the classes into folds.
 
@@ -254,12 +267,14 @@ class ClasswiseFolds:
     ...     _ = search.fit(folds, class_embeddings=data.class_embeddings)
     """
 
-    def __init__(self, X, y, *, n_folds=5, random_state=0):
+    def __init__(self, X, y, *, n_folds=5, n_repeats=1, random_state=0):
         self.X_given, self.y_given = X, y
         self.X, self.y = check_X_y(X, y, dtype=[np.float64, np.float32])
         self.names, self.codes = np.unique(self.y, return_inverse=True)
-        dealt = deal_classes(len(self.names), n_folds, random_state)
-        self.folds = [Fold(self, held_out) for held_out in dealt]
+        random, n_classes = check_random_state(random_state), len(self.names)
+        deals = [deal_classes(n_classes, n_folds, random) for _ in range(n_repeats)]
+        self.folds = [Fold(self, held_out) for deal in deals for held_out in deal]
+        self.n_folds = n_folds
         self._sums: dict[bool, Any] = {}
         self._whole: dict[tuple, Any] = {}
 
@@ -267,7 +282,8 @@ class ClasswiseFolds:
         """Return the sums over all folds, as the model scales its rows."""
         key = model._unit_rows()
         if key not in self._sums:
-            first, *others = (fold.own_sums(model) for fold in self.folds)
+            deal = self.folds[: self.n_folds]  # one deal holds every class once
+            first, *others = (fold.own_sums(model) for fold in deal)
             self._sums[key] = sum(others, start=first)
         return self._sums[key]
 

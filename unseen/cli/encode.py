@@ -1,0 +1,127 @@
+"""``unseen encode``: photos to features, for use elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unseen.cli.data import AsJson, file_errors
+
+EXAMPLES = """
+Examples:
+
+  unseen encode photos/ --out features.npz
+
+  unseen encode photos/ --out features.npy --encoder lite2
+"""
+
+Folder = Annotated[Path, typer.Argument(help="Folder of photos; looked through.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(help="Folder for features.", show_default="the user's cache folder"),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Processes that decode; 0 for none.",
+        show_default="one per processor, at most 8",
+    ),
+]
+
+
+def encode(
+    folder: Folder,
+    out: Annotated[Path, typer.Option(help="File to write: .npz or .npy.")] = Path(
+        "features.npz"
+    ),
+    encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
+    cache: Cache = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn the photos below FOLDER into features.
+
+    JPEG, PNG, WebP, GIF, TIFF and BMP; all other files are listed with the reason.
+    Photos encoded before come from the cache, so an interrupted run goes on.
+    """
+    with file_errors():
+        if out.suffix not in (".npz", ".npy"):
+            raise ValueError(f"{out}: features are written as .npz or .npy.")
+        from unseen.images import encode_folder, write_features
+
+        with show_photos() as progress:
+            encoded = encode_folder(
+                folder, encoder=encoder, cache=cache, workers=workers, progress=progress
+            )
+        write_features(encoded, out)
+    answer = {
+        "photos": len(encoded),
+        "encoded_now": encoded.n_new,
+        "encoder": encoded.encoder.name,
+        "dimension": encoded.encoder.dimension,
+        "out": str(out),
+        "skipped": [entry._asdict() for entry in encoded.skipped],
+    }
+    if as_json:
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    list_skipped(encoded.skipped)
+    typer.echo(
+        f"{len(encoded)} photos x {encoded.encoder.dimension} features "
+        f"({encoded.n_new} encoded now, the others known)."
+    )
+    typer.echo(f"Written to {out}")
+
+
+def list_skipped(skipped: Any, most: int = 20) -> None:
+    """Say on stderr which files were left out, and why."""
+    for path, reason in skipped[:most]:
+        typer.echo(f"skipped {printable(path)}: {printable(reason)}", err=True)
+    if len(skipped) > most:
+        typer.echo(f"skipped {len(skipped) - most} more; --json lists all", err=True)
+
+
+def printable(text: str) -> str:
+    """Return a file's name without signs that a terminal would obey or refuse."""
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@contextmanager
+def show_photos() -> Iterator[Any]:
+    """Yield a function that shows photos done and the time left, on stderr."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield tell_tenths
+        return
+    columns = (
+        TextColumn("Photos"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, speed_estimate_period=60) as bar:
+        task = bar.add_task("photos", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def tell_tenths(done: int, total: int) -> None:
+    """Write a line for every tenth of the photos, where no bar can be drawn."""
+    if done == total or done * 10 // total > (done - 1) * 10 // total:
+        typer.echo(f"{done} of {total} photos", err=True)

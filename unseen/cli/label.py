@@ -1,0 +1,120 @@
+"""``unseen label``: a folder of photos and a list of class names."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.data import AsJson, file_errors
+from unseen.cli.encode import Cache, Folder, Workers, list_skipped, show_photos
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXAMPLES = """
+Examples:
+
+  unseen label photos/ --classes "zebra,okapi,tapir"
+
+  unseen label photos/ --classes classes.txt --out labels.csv --report
+
+  unseen label photos/ --classes "cat,dog" --encoder lite2 --save pets.unseen
+
+In classes.txt a line is a name, or a name, a colon and a description.
+"""
+
+
+def label(
+    folder: Folder,
+    classes: Annotated[
+        str, typer.Option(help="Names between commas, or a .txt or .csv file.")
+    ],
+    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("labels.csv"),
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Write a gallery too, a page beside the CSV."),
+    ] = False,
+    encoder: Annotated[
+        str, typer.Option(help="lite0, lite2, clip, or a file of features.")
+    ] = "lite0",
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="wordllama, minilm, clip, or a .npy file of class vectors.",
+            show_default="wordllama; clip with clip",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the adapted model for new photos.")
+    ] = None,
+    cache: Cache = None,
+    workers: Workers = None,
+    as_json: AsJson = False,
+) -> None:
+    """Label the photos below FOLDER with class names; no photo needs a label.
+
+    Writes path, label, reliability, second choice and the round in which the label was
+    first trusted. Files that are no photo are listed with the reason. A second run
+    takes the features from the cache.
+    """
+    page = out.with_suffix(".html")
+    with file_errors(), warnings.catch_warnings():
+        warnings.showwarning = show_warning
+        from unseen.images.label import label_folder, write_labels
+
+        if not out.parent.is_dir():  # complain now, not after the work
+            raise FileNotFoundError(f"{out.parent}: there is no such folder.")
+        with show_photos() as progress:
+            frame = label_folder(
+                folder,
+                classes,
+                encoder=encoder,
+                text=text,
+                cache=cache,
+                workers=workers,
+                progress=progress,
+                report=page if report else None,
+                save=save,
+            )
+        write_labels(frame, out)
+    skipped = frame.attrs["skipped"]
+    if as_json:
+        answer = {
+            "photos": len(frame),
+            "labels": frame["label"].value_counts().to_dict(),
+            "out": str(out),
+            "report": str(page) if report else None,
+            "model": str(save) if save else None,
+            "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
+        }
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    list_skipped(skipped)
+    typer.echo(summarise(frame))
+    typer.echo(f"Labels are in {out}")
+    if save:
+        typer.echo(f"The model is in {save}")
+    if report:
+        typer.echo(f"Open {page}")
+
+
+def show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    """Say a warning in one line on stderr."""
+    typer.echo(f"warning: {' '.join(str(message).split())}", err=True)
+
+
+def summarise(frame: pd.DataFrame) -> str:
+    """Write how many photos each class got, and how sure they are, as text."""
+    found = frame.groupby("label")["reliability"].agg(["size", "median"])
+    found = found.sort_values(["size", "median"], ascending=False)
+    width = max(5, *(len(str(name)) for name in found.index))
+    lines = [f"{'label':<{width}}{'photos':>8}{'reliability':>13}"]
+    lines += [
+        f"{name:<{width}}{int(size):>8}{median:>13.2f}"
+        for name, size, median in found.itertuples()
+    ]
+    return "\n".join(lines)

@@ -28,26 +28,40 @@ from unseen.storage import load
 from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet
+from unseen.transduction.hubness import (
+    CSLS,
+    GlobalCorrection,
+    InvertedSoftmax,
+    NormalisedScores,
+)
 from unseen.transduction.otter import OTTER
+from unseen.transduction.prototype_averaging import PrototypeAveraging
+from unseen.transduction.pst import PST
 from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.sms import SMS
+from unseen.transduction.spread_labels import SpreadLabels
+from unseen.transduction.tmvhlp import TMVHLP
 from unseen.transduction.transclip import TransCLIP
 from unseen.transduction.tstd import TSTD
 from unseen.transduction.uda import KodirovUDA
+from unseen.transduction.zlap import ZLaP
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ALE",
     "CCA",
+    "CSLS",
     "DAP",
     "ESZSL",
     "IAP",
     "JEDM",
     "OTTER",
+    "PST",
     "SAE",
     "SJE",
     "SMS",
+    "TMVHLP",
     "TSTD",
     "AnchoredSelfTraining",
     "BiDiLEL",
@@ -56,18 +70,24 @@ __all__ = [
     "ConSE",
     "DeViSE",
     "EMDirichlet",
+    "GlobalCorrection",
+    "InvertedSoftmax",
     "JLSELite",
     "KodirovUDA",
     "LatEm",
+    "NormalisedScores",
     "PerDomainCenterer",
+    "PrototypeAveraging",
     "RidgeToSemantic",
     "RidgeToVisual",
     "SelfTraining",
+    "SpreadLabels",
     "SumsPCA",
     "SynC",
     "TransCLIP",
     "WeakStartWarning",
     "WithinClassWhitener",
+    "ZLaP",
     "ZeroShotData",
     "confusion",
     "harmonic_mean",

@@ -29,3 +29,12 @@ def check_memory(method: str, needed: float, what: str) -> None:
             f"{MEMORY_LIMIT / 1e9:.0f} GB. Adapt to a sample of the rows and predict "
             "the others, or choose a method that needs less."
         )
+
+
+def spreading_bytes(n_nodes: int, n_classes: int, n_edges: int) -> float:
+    """Estimate what spreading labels over a graph takes.
+
+    Six arrays of labels, for conjugate gradients, and three graphs of ``n_edges`` per
+    node: as found, symmetric, and normalised.
+    """
+    return n_nodes * (6 * 8 * n_classes + 3 * 16 * n_edges)

@@ -68,6 +68,22 @@ class Start:
         """Soft labels of the pile."""
         return softmax(self.logits, axis=1)
 
+    def contrast(self) -> tuple[np.ndarray, LinearScorer | None]:
+        """Return logits less the mean of each row, and what makes them of ``rows``.
+
+        Rows become comparable: one that scores high for every class has no say.
+        """
+        S, raw = (M - M.mean(axis=1, keepdims=True) for M in (self.logits, self.scores))
+        if self.scorer is None:
+            return S, None
+        spread = np.linalg.norm(raw)  # S is a multiple of raw
+        factor = float(np.linalg.norm(S) / spread) if spread > 0 else 1.0
+        coef, intercept = self.scorer
+        return S, LinearScorer(
+            factor * (coef - coef.mean(axis=0)),
+            factor * (intercept - intercept.mean()),
+        )
+
     def for_features(self, scorer: LinearScorer) -> LinearScorer:
         """Turn a linear score of ``rows`` into one of rows of X."""
         coef = scorer.coef if self.axes is None else scorer.coef @ self.axes.T

@@ -50,6 +50,7 @@ class Transducer(AroundBase):
     ``prototypes``, for a start without any seen class.
     """
 
+    _adapt_parameters: frozenset[str] = frozenset()
     _adapted: tuple[Competition, LinearScorer, bool] | None
 
     @abstractmethod
@@ -190,6 +191,22 @@ def nearest_mean(start: Start, scores: np.ndarray) -> LinearScorer:
     means = sums / np.maximum(counts, 1)[:, None]
     means[empty] = start.prototypes[empty]
     return LinearScorer(means, -np.sum(means * means, axis=1) / 2)
+
+
+def keep_unreached(F: np.ndarray, start: Start) -> tuple[np.ndarray, int]:
+    """Give rows that no label reached the base's answer, as the least reliable.
+
+    Returns the scores and how many rows that were.
+    """
+    unreached = ~(F > 0).any(axis=1)
+    if not unreached.any():
+        return F, 0
+    reached = F[F > 0]
+    F = F.copy()
+    F[unreached] = start.probabilities[unreached]
+    if reached.size:
+        F[unreached] *= max(reached.min(), 1e-200)
+    return F, int(unreached.sum())
 
 
 def as_round(

@@ -1,0 +1,122 @@
+"""Label spreading from the surest rows (Zhou et al., NeurIPS 2004), by scikit-learn.
+
+The base labels the pile; of each predicted class the share of rows with the largest
+margins keeps its label, all others lose theirs; scikit-learn's ``LabelSpreading`` with
+a k-nearest-neighbour graph gives them back:
+
+    F ← α S F + (1 - α) Y    until it settles
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.utils._param_validation import Interval
+
+from unseen.transduction.memory import check_memory, spreading_bytes
+from unseen.transduction.rounds import ROUNDING, Round, margin, most_reliable
+from unseen.transduction.start import Start
+from unseen.transduction.transducer import (
+    START,
+    Outcome,
+    Transducer,
+    keep_unreached,
+)
+
+MAX_ITER = 1000  # scikit-learn warns if it is not enough
+
+
+class SpreadLabels(Transducer):
+    """Trust the surest labels of the base, and let scikit-learn spread them.
+
+    Parameters
+    ----------
+    base : zero-shot model or None, default=None
+        Where to start; None for the inductive part of ``AnchoredSelfTraining``.
+    rate : float in (0, 1], default=0.2
+        Share of each predicted class, at least one row, that keeps its label.
+    n_neighbors : int, default=7
+        Neighbours in the graph, the row itself among them, as scikit-learn counts.
+    alpha : float in (0, 1), default=0.5
+        How much a row takes from its neighbours.
+    prototypes : array, DataFrame or None, default=None
+        A start without seen classes; see ``from_prototypes``.
+
+    Attributes
+    ----------
+    labels_, reliability_, rounds_
+        Left by ``adapt``. Rows that no label reaches keep that of the base, with the
+        lowest reliability; the note of the round counts them.
+
+    Notes
+    -----
+    What someone would do with scikit-learn alone. The graph is one of neighbours, not
+    of all pairs (``kernel='rbf'`` would be n by n). New rows go to the nearest of the
+    class means of the labelled pile.
+
+    References
+    ----------
+    Zhou, Bousquet, Lal, Weston and Schölkopf, Learning with local and global
+    consistency, NeurIPS 2004.
+
+    Examples
+    --------
+    >>> from unseen import SpreadLabels, load_data
+    >>> data = load_data("digits")
+    >>> model = SpreadLabels().fit(data.X_seen, data.y_seen,
+    ...                            class_embeddings=data.class_embeddings)
+    >>> print(model.adapt(data.X_unseen).rounds_[0])
+    Kept 105 of 533 rows (rate 0.2); ...
+    """
+
+    _adapt_parameters = frozenset({"rate", "n_neighbors", "alpha"})
+    _parameter_constraints: dict = {
+        **START,
+        "rate": [Interval(Real, 0, 1, closed="right")],
+        "n_neighbors": [Interval(Integral, 2, None, closed="left")],
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self, base=None, *, rate=0.2, n_neighbors=7, alpha=0.5, prototypes=None
+    ):
+        self.base = base
+        self.rate = rate
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.prototypes = prototypes
+
+    def _transduce(self, start: Start) -> Outcome:
+        n, n_classes = start.scores.shape
+        spreading = spreading_bytes(n, n_classes, self.n_neighbors)
+        check_memory("SpreadLabels", spreading, f"labels and a graph of {n:,} rows")
+        kept, labels = most_reliable(
+            start.scores, self.rate, ROUNDING["at_least_one"], margin
+        )
+        seeds = np.full(n, -1)
+        seeds[kept] = labels
+        F, n_unreached = keep_unreached(self._spread(start, seeds), start)
+        names, after = start.competition.names, F.argmax(axis=1)
+        told = Round(
+            rate=float(self.rate),
+            selected=np.bincount(labels, minlength=n_classes),
+            n_changed=int((start.scores.argmax(axis=1) != after).sum()),
+            objective=float("nan"),
+            labels=names[after],
+            note=f"{n_unreached:,} rows were not reached and keep the base's label.",
+        )
+        return Outcome(F, [told])
+
+    def _spread(self, start: Start, seeds: np.ndarray) -> np.ndarray:
+        """Return label distributions (n, N); zeros where no label arrives."""
+        spreading = LabelSpreading(
+            kernel="knn",
+            n_neighbors=min(self.n_neighbors, len(seeds)),
+            alpha=self.alpha,
+            max_iter=MAX_ITER,
+        ).fit(start.rows.astype(np.float32), seeds)
+        F = np.zeros(start.scores.shape)
+        F[:, spreading.classes_] = spreading.label_distributions_
+        return F

@@ -1,0 +1,144 @@
+"""ZLaP: zero-shot label propagation (Stojnić, Kalantidis and Tolias, CVPR 2024).
+
+The nodes are the N classes and the n rows, all at unit length.
+
+    W   row-row: cos^γ to the k nearest rows;  row-class: cos^γ to the k nearest
+        classes, whatever the rows are;  negative cosines count 0;  W + Wᵀ
+    S   D^-1/2 W D^-1/2
+    e_c 1 at the node of class c
+
+    (I - αS) F = [e_1 … e_N],  minimising  tr Fᵀ(I - αS)F / 2 - tr FᵀE
+
+Where text and images lie apart (CLIP), no class is among the nearest nodes of a row.
+That is why classes are looked for on their own.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+
+from unseen.transduction.graph import (
+    graph,
+    neighbours,
+    propagate,
+    symmetric_normalised,
+    unit_rows,
+)
+from unseen.transduction.memory import check_memory, spreading_bytes
+from unseen.transduction.start import Start
+from unseen.transduction.transducer import (
+    START,
+    Outcome,
+    Transducer,
+    as_round,
+    keep_unreached,
+)
+
+
+class ZLaP(Transducer):
+    """Zero-shot label propagation: labels flow from class nodes over a graph of rows.
+
+    Parameters
+    ----------
+    base : zero-shot model or None, default=None
+        Where to start: its prototypes become nodes. None for ``AnchoredSelfTraining``.
+    n_neighbors : int, default=5
+        k, rows and classes each row is joined to.
+    gamma : float, default=5.0
+        Power of the cosines: larger trusts near neighbours more.
+    alpha : float in [0, 1), default=0.3
+        How far labels flow.
+    prototypes : array, DataFrame or None, default=None
+        A start without seen classes; see ``from_prototypes``.
+
+    Attributes
+    ----------
+    labels_, reliability_, rounds_
+        Left by ``adapt``. Rows that no label reaches keep that of the base, with the
+        lowest reliability; the note of the round counts them.
+
+    Notes
+    -----
+    After the authors' program, but that k counts neighbours other than the row itself,
+    where theirs counts the row too. New rows go to the nearest of the class means of
+    the labelled pile.
+
+    References
+    ----------
+    Stojnić, Kalantidis and Tolias, Label propagation for zero-shot classification with
+    vision-language models, CVPR 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import ZLaP
+    >>> rng = np.random.default_rng(0)
+    >>> texts = rng.normal(size=(4, 20))
+    >>> images = texts[np.repeat(np.arange(4), 25)] + rng.normal(size=(100, 20))
+    >>> model = ZLaP.from_prototypes(texts).adapt(images)
+    >>> print(model.rounds_[0])
+    Kept 100 of 100 rows (rate 1); ... 0 rows were not reached ...
+    """
+
+    _adapt_parameters = frozenset({"n_neighbors", "gamma", "alpha"})
+    _parameter_constraints: dict = {
+        **START,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    def __init__(
+        self, base=None, *, n_neighbors=5, gamma=5.0, alpha=0.3, prototypes=None
+    ):
+        self.base = base
+        self.n_neighbors = n_neighbors
+        self.gamma = gamma
+        self.alpha = alpha
+        self.prototypes = prototypes
+
+    def _transduce(self, start: Start) -> Outcome:
+        n, n_classes = start.scores.shape
+        spreading = spreading_bytes(n + n_classes, n_classes, 4 * self.n_neighbors)
+        check_memory("ZLaP", spreading, f"labels and a graph of {n:,} rows")
+        rows, classes = unit_rows(start.rows), unit_rows(start.prototypes)
+        S = joint_graph(rows, classes, self.n_neighbors, self.gamma)
+        E = np.zeros((n + n_classes, n_classes))
+        np.fill_diagonal(E, 1.0)  # classes are the first nodes
+        F = propagate(S, E, self.alpha)
+        reached, n_unreached = keep_unreached(F[n_classes:], start)
+        note = f"{n_unreached:,} rows were not reached and keep the base's label."
+        step = as_round(
+            start.scores,
+            reached,
+            start.competition.names,
+            objective=-0.5 * float(np.trace(F[:n_classes])),  # at the minimum
+            note=note,
+        )
+        return Outcome(reached, [step])
+
+
+def joint_graph(
+    rows: np.ndarray, classes: np.ndarray, k: int, gamma: float
+) -> sparse.csr_array:
+    """Return S over classes and rows, both of unit length, classes first."""
+    distances, numbers = neighbours(rows, k)
+    among_rows = graph(_powers(1 - distances**2 / 2, gamma), numbers)
+    cosines = rows @ classes.T
+    k = min(k, len(classes))
+    nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
+    weights = _powers(np.take_along_axis(cosines, nearest, axis=1), gamma)
+    to_classes = graph(weights, nearest, len(classes))
+    among_classes = sparse.csr_array((len(classes), len(classes)))
+    W = sparse.block_array(
+        [[among_classes, to_classes.T], [to_classes, among_rows + among_rows.T]]
+    )
+    return symmetric_normalised(sparse.csr_array(W))
+
+
+def _powers(cosines: np.ndarray, gamma: float) -> np.ndarray:
+    return np.maximum(cosines, 0.0) ** gamma

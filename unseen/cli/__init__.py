@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unseen import __version__
-from unseen.cli import data, demo
+from unseen.cli import data, demo, encode, fit, label, predict, report, reproduce, score
 
 __all__ = ["app", "main"]
 
@@ -19,6 +19,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.command(epilog=label.EXAMPLES)(label.label)
+app.command(epilog=encode.EXAMPLES)(encode.encode)
+app.command(epilog=fit.EXAMPLES)(fit.fit)
+app.command(epilog=predict.EXAMPLES)(predict.predict)
+app.command(epilog=score.EXAMPLES)(score.score)
+app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.add_typer(data.app, name="data")
 
 

@@ -1,19 +1,31 @@
 """A fault the user can mend is one line and exit code 2, not a traceback."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn errors about files and folders into one line on stderr and exit code 2."""
+    """Turn errors about files and folders into one line on stderr and exit code 2.
+
+    A warning is one line on stderr too.
+    """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning  # type: ignore[assignment]
+            yield
     except OSError as error:
         reason = str(error)
         if error.filename is not None:
             reason = f"{error.filename}: {error.strerror}"
         typer.echo(f"unseen: {' '.join(reason.split())}", err=True)
         raise typer.Exit(2) from error
+
+
+def show_warning(message: Any, *where: Any) -> None:
+    """Write a warning for people: what it says, not where the code is."""
+    typer.echo(f"unseen: warning: {' '.join(str(message).split())}", err=True)

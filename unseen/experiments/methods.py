@@ -7,12 +7,12 @@ its row prints as ``—`` until that name exists.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unseen.model_selection import PAPER_GRID
 
-__all__ = ["METHODS", "Method", "register"]
+__all__ = ["METHODS", "Method", "find_method", "register"]
 
 GRID = list(PAPER_GRID)
 
@@ -68,6 +68,11 @@ class Method:
 
         return hasattr(unseen, self.estimator)
 
+    @property
+    def offered(self) -> bool:
+        """Tell whether one would use it: built, and no variant of an ablation."""
+        return self.built and ":" not in self.name
+
     def make(self, base: Any = None) -> Any:
         """Return the estimator, around or from a base if it starts from one.
 
@@ -104,6 +109,24 @@ def register(name: str, label: str, estimator: str, **more: Any) -> Method:
         raise ValueError(f"There is a method {name!r} already. Choose another name.")
     METHODS[name] = Method(name, label, estimator, **more)
     return METHODS[name]
+
+
+def find_method(name: str) -> Method:
+    """Return a method for data of one's own, on rows as they are.
+
+    Examples
+    --------
+    >>> from unseen.experiments.methods import find_method
+    >>> find_method("esz")
+    Traceback (most recent call last):
+    ValueError: There is no method 'esz'. The methods are dap, cca, eszsl, ...
+    """
+    known = [method.name for method in METHODS.values() if method.offered]
+    if name not in known:
+        raise ValueError(
+            f"There is no method {name!r}. The methods are {', '.join(known)}."
+        )
+    return replace(METHODS[name], from_rows=False)
 
 
 # ---- inductive: Tables III and IV ---------------------------------------------------
@@ -180,16 +203,20 @@ register("tstd-white", "TSTD, whitened", "TSTD", start="jedm-white", cost=16, **
 # ---- transductive: Table VI, and what one would reach for today; one start for all --
 
 register("tmv-hlp", "TMV-HLP", "TMVHLP", start="ast", adapts=True)
-register("sms", "SMS", "SMS", start="ast", adapts=True)
-register("uda", "Kodirov et al.", "UDA", start="ast", adapts=True)
-register("bidilel", "Wang et al.", "BiDiLEL", start="ast", adapts=True)
+register("sms", "SMS", "SMS", start="eszsl", adapts=True)
+register("uda", "Kodirov et al.", "KodirovUDA", adapts=True)
+register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", adapts=True)
 register("pst", "PST", "PST", start="ast", adapts=True)
 register("transclip", "TransCLIP", "TransCLIP", start="ast", adapts=True)
 register("zlap", "ZLaP", "ZLaP", start="ast", adapts=True)
 register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", start="ast", adapts=True)
 register("otter", "OTTER", "OTTER", start="ast", adapts=True)
 register("csls", "CSLS", "CSLS", start="ast", adapts=True)
-register("spreading", "LabelSpreading", "LabelSpreading", start="ast", adapts=True)
+register("spreading", "Label spreading", "SpreadLabels", start="ast", adapts=True)
+register("inverted", "Inverted softmax", "InvertedSoftmax", start="ast", adapts=True)
+register(
+    "averaging", "Prototype averaging", "PrototypeAveraging", start="ast", adapts=True
+)
 
 # ---- ours, and what each ingredient of it is worth ----------------------------------
 

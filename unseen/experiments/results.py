@@ -5,7 +5,8 @@ One line per finding, in long form:
     task, data, classes, method, seed   which run
     measure, item, round                which finding of it
     value, note                         the finding, as a number or in words
-    seconds                             time, the one column that differs between runs
+    seconds                             processor time of one thread: the one column in
+                                        which two runs differ
 
 All lines of a run are appended by one write and end with the measure ``done`` or
 ``failed``. Whatever does not is the trace of a kill, and is dropped on the next start.

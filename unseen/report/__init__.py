@@ -5,9 +5,11 @@ from unseen.report.experiment import (
     write_experiment_report,
     write_tables_and_figures,
 )
+from unseen.report.labels import write_labels_report
 
 __all__ = [
     "write_demo_report",
     "write_experiment_report",
+    "write_labels_report",
     "write_tables_and_figures",
 ]

@@ -254,7 +254,7 @@ def what_was_run(results: pd.DataFrame) -> str:
     minutes = ends["seconds"].sum() / 60
     return (
         f"{len(ends)} runs of {len(methods)} methods on {', '.join(sets) or 'no set'}; "
-        f"{n_failed} of them failed. {minutes:.1f} minutes of one process in all."
+        f"{n_failed} of them failed. {minutes:.1f} minutes of processor time in all."
     )
 
 

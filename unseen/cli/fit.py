@@ -1,0 +1,106 @@
+"""``unseen fit``: learn from the seen classes of a set, keep the model."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unseen.cli.data import Source, Tables, chosen, file_errors
+
+EXAMPLES = """
+Examples:
+
+  unseen fit digits --out digits.unseen
+
+  unseen fit xlsa17/data/CUB --method tstd --search --out cub.unseen
+
+  unseen fit my_birds --classes attributes --set kappa=8 --json
+"""
+
+
+def complete_method(typed: str) -> list[str]:
+    """Offer the methods that are built to the shell."""
+    from unseen.experiments.methods import METHODS
+
+    return [m.name for m in METHODS.values() if m.offered and m.name.startswith(typed)]
+
+
+def fit(
+    data: Source,
+    method: Annotated[
+        str, typer.Option(help="Method.", autocompletion=complete_method)
+    ] = "ast",
+    classes: Tables = None,
+    unseen: Annotated[
+        str | None, typer.Option(help="Standard split, or file with a name per line.")
+    ] = None,
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="Choose parameters by class-wise folds first."),
+    ] = False,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of --search.")] = 5,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Parameter as NAME=VALUE; repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Decides every draw.")] = 0,
+    out: Annotated[Path, typer.Option(help="File for the model.")] = Path(
+        "model.unseen"
+    ),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was done as JSON.")
+    ] = False,
+) -> None:
+    """Learn from the labelled rows of DATA and save the model.
+
+    DATA is a file, a folder or a bundled set. Rows of its unseen classes are not looked
+    at.
+    """
+    with file_errors():
+        from unseen.experiments.methods import find_method
+        from unseen.experiments.tasks import Bench
+        from unseen.loading import load_data
+
+        way = find_method(method)
+        wanted = dict(map(parse_setting, settings or []))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        given = load_data(data, chosen(classes), unseen=unseen)
+        typer.echo(repr(given), err=True)
+        start = time.perf_counter()
+        bench = Bench.of(given, folds if search else None)
+        model = bench.fitted(way, "", seed, **wanted)
+        seconds = time.perf_counter() - start
+        path = model.save(out)
+    if as_json:
+        answer = {
+            "method": method,
+            "model": str(path),
+            "estimator": " ".join(repr(model).split()),
+            "seen": len(given.seen),
+            "unseen": given.unseen.tolist(),
+            "seconds": round(seconds, 3),
+        }
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    typer.echo(f"{' '.join(repr(model).split())}: fitted in {seconds:.1f} s.")
+    again = f" --unseen {unseen}" if unseen else ""
+    typer.echo(f"Label the unseen rows:  unseen predict {path} {data}{again} --adapt")
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Turn NAME=VALUE into a parameter; a value is JSON, or else text.
+
+    >>> parse_setting("kappa=8"), parse_setting("loss=squared")
+    (('kappa', 8), ('loss', 'squared'))
+    """
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError(f"--set {text!r} is not of the form NAME=VALUE.")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

@@ -1,0 +1,121 @@
+"""``unseen predict``: label rows by a saved model, alone or with self-training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unseen.cli.data import file_errors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+EXAMPLES = """
+Examples:
+
+  unseen predict digits.unseen digits --adapt
+
+  unseen predict cub.unseen xlsa17/data/CUB --adapt --out labels.csv
+
+  unseen predict cub.unseen features.npy --adapt --save adapted.unseen
+"""
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="File written by unseen fit.")],
+    features: Annotated[
+        str,
+        typer.Argument(help="Data set, whose unseen rows are labelled, or .npy array."),
+    ],
+    out: Annotated[Path, typer.Option(help="File for the labels.")] = Path(
+        "labels.csv"
+    ),
+    unseen: Annotated[
+        str | None, typer.Option(help="Split of the set, as given to unseen fit.")
+    ] = None,
+    adapt: Annotated[
+        bool, typer.Option("--adapt", help="Let the model teach itself on the rows.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Save the adapted model here.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was done as JSON.")
+    ] = False,
+) -> None:
+    """Label rows by MODEL and write them as CSV: row, label, reliability.
+
+    Only the unseen classes compete. No label in FEATURES is looked at.
+    """
+    with file_errors():
+        from unseen.labels import write_labels
+        from unseen.storage import load
+
+        fitted = load(model)
+        rows, X = read_features(features, unseen, fitted)
+        reliability = None
+        told: list[str] = []
+        if adapt:
+            if not hasattr(fitted, "adapt"):
+                raise ValueError(f"{type(fitted).__name__} cannot adapt: drop --adapt.")
+            fitted.adapt(X)
+            labels = fitted.labels_
+            reliability = fitted.reliability_
+            told = [str(done) for done in fitted.rounds_]
+        else:
+            labels = fitted.predict(X)
+        path = write_labels(out, labels, rows=rows, reliability=reliability)
+        if save is not None:
+            fitted.save(save)
+    counts = count(labels)
+    if as_json:
+        answer = {
+            "labels": str(path),
+            "rows": len(labels),
+            "adapted": adapt,
+            "counts": counts,
+            "rounds": told,
+        }
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    for number, line in enumerate(told, start=1):
+        typer.echo(f"Round {number}: {line}", err=True)
+    typer.echo(f"{len(labels):,} rows got {len(counts)} names; wrote {path}")
+    if not features.endswith(".npy"):
+        typer.echo(f"How good they are:  unseen score {path} {features}")
+
+
+def read_features(
+    source: str, unseen: str | None, model: Any
+) -> tuple[np.ndarray, Any]:
+    """Return row numbers and rows: all of an array, of a set the unseen classes'."""
+    import numpy as np
+
+    from unseen.loading import load_data, open_npy
+    from unseen.loading.npy import is_npy
+
+    if is_npy(Path(source)):
+        X = open_npy(source)
+        if X.ndim != 2:
+            raise ValueError(f"{source}: has shape {X.shape}. Give one row per item.")
+        return np.arange(len(X)), X
+    data = load_data(source, unseen=unseen)
+    theirs = getattr(model, "unseen_classes_", data.unseen)
+    apart = sorted(set(theirs.tolist()) ^ set(data.unseen.tolist()))
+    if apart:
+        raise ValueError(
+            f"Model and {data.name} do not agree on who is unseen: {apart[0]!r} is for "
+            "one of them only. Give --unseen as it was given to unseen fit."
+        )
+    return np.flatnonzero(np.isin(data.y, data.unseen)), data.X_unseen
+
+
+def count(labels: np.ndarray) -> dict[str, int]:
+    """Count how many rows got each name, most frequent first."""
+    import pandas as pd
+
+    counts = pd.Series(labels).value_counts()
+    return {str(name): int(n) for name, n in counts.items()}

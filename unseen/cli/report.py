@@ -1,0 +1,65 @@
+"""``unseen report``: results or labels as one page to open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.data import file_errors
+
+EXAMPLES = """
+Examples:
+
+  unseen report unseen-results
+
+  unseen report labels.csv --out labels.html
+
+  unseen report labels.csv --data digits
+"""
+
+
+def report(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            exists=True, help="Folder of unseen reproduce, its results.csv, or labels."
+        ),
+    ],
+    data: Annotated[
+        str | None, typer.Option(help="Set with the true classes, for labels.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The page.", show_default="report.html beside SOURCE"),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the path as JSON.")
+    ] = False,
+) -> None:
+    """Write SOURCE as one HTML page that needs no other file and no network."""
+    with file_errors():
+        from unseen.report import write_experiment_report, write_labels_report
+
+        home = source if source.is_dir() else source.parent
+        target = out or home / "report.html"
+        if holds_labels(source):
+            page = write_labels_report(source, target, data=data)
+        elif data is not None:
+            raise ValueError("--data is for labels; results have their scores already.")
+        else:
+            page = write_experiment_report(source, target)
+    if as_json:
+        typer.echo(json.dumps({"report": str(page)}))
+    else:
+        typer.echo(f"Open {page}")
+
+
+def holds_labels(source: Path) -> bool:
+    """Tell labels from results by the first line of the file."""
+    if source.is_dir():
+        return False
+    with open(source, encoding="utf-8", errors="replace") as file:
+        return "label" in file.readline(1000).strip().split(",")

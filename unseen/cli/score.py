@@ -1,0 +1,71 @@
+"""``unseen score``: how good labels are, for those who know the truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.data import Source, file_errors
+
+EXAMPLES = """
+Examples:
+
+  unseen score labels.csv digits
+
+  unseen score labels.csv xlsa17/data/CUB --json
+"""
+
+
+def score(
+    labels: Annotated[Path, typer.Argument(exists=True, help="CSV of labels.")],
+    data: Source,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the scores as JSON.")
+    ] = False,
+) -> None:
+    """Compare LABELS with the true classes in DATA.
+
+    Prints the accuracy of every class, and their mean: large classes weigh no more.
+    """
+    with file_errors():
+        import numpy as np
+
+        from unseen.labels import match_truth, read_labels
+        from unseen.loading import load_data
+        from unseen.metrics import confusion, per_class_accuracy
+
+        given = read_labels(labels)
+        truth = match_truth(given, load_data(data).y, data)
+        called = given["label"].to_numpy(dtype=str)
+        mean = per_class_accuracy(truth, called)
+        table = confusion(truth, called)
+    by_class = {}
+    for name in np.unique(truth):
+        own = table.loc[name]
+        wrong = own.drop(name).sort_values(ascending=False, kind="stable")
+        by_class[str(name)] = {
+            "rows": int(own.sum()),
+            "accuracy": round(float(own[name] / own.sum()), 6),
+            "mistaken for": str(wrong.index[0]) if wrong.sum() else None,
+        }
+    if as_json:
+        answer = {
+            "per-class accuracy": round(float(mean), 6),
+            "share of rows": round(float((truth == called).mean()), 6),
+            "rows": len(truth),
+            "classes": by_class,
+        }
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    width = max(map(len, (*by_class, "mean of classes"))) + 2
+    typer.echo(
+        f"{'class':<{width}}{'rows':>8}{'right, %':>10}  most often mistaken for"
+    )
+    for name, found in by_class.items():
+        share = 100 * float(str(found["accuracy"]))
+        other = found["mistaken for"] or "-"
+        typer.echo(f"{name:<{width}}{found['rows']:>8}{share:>10.1f}  {other}")
+    typer.echo(f"{'mean of classes':<{width}}{len(truth):>8}{100 * mean:>10.1f}")

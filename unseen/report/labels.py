@@ -1,0 +1,123 @@
+"""The page of labels: who got which name, how far to trust it, and how right it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+import unseen
+from unseen.labels import match_truth, read_labels
+from unseen.metrics import confusion, per_class_accuracy
+from unseen.report.figures import draw_confusion, plain
+from unseen.report.page import AFTER, inline_svg, new_figure, write_page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["write_labels_report"]
+
+
+def write_labels_report(
+    labels: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    data: Any = None,
+) -> Path:
+    """Write labels as one HTML page that needs no other file.
+
+    Parameters
+    ----------
+    labels : path
+        CSV of labels, see :func:`unseen.labels.read_labels`.
+    path : path
+        The page; its folder is made if need be.
+    data : optional
+        The set that was labelled, as ``load_data`` takes it. With it the page also
+        scores the labels.
+
+    Returns
+    -------
+    Path
+        The page written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.labels import write_labels
+    >>> from unseen.report import write_labels_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     labels = write_labels(Path(folder) / "labels.csv", ["okapi", "zebra"])
+    ...     page = write_labels_report(labels, Path(folder) / "report.html")
+    ...     "okapi" in page.read_text()
+    True
+    """
+    given = read_labels(labels)
+    return write_page(
+        "labels.html",
+        path,
+        version=unseen.__version__,
+        n_rows=len(given),
+        names=describe_names(given),
+        sizes=inline_svg(draw_sizes(given), "sizes"),
+        score=None if data is None else score(given, data),
+        command=f"unseen report {Path(labels).name}"
+        + ("" if data is None else f" --data {data}"),
+    )
+
+
+def describe_names(given: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return, for every name, its rows and their reliability; the largest first."""
+    rows = [
+        {
+            "name": name,
+            "n_rows": len(own),
+            "reliability": float(own["reliability"].median()),
+            "known": bool(own["reliability"].notna().any()),
+        }
+        for name, own in given.groupby("label")
+    ]
+    return sorted(rows, key=lambda row: (-row["n_rows"], row["name"]))
+
+
+def draw_sizes(given: pd.DataFrame) -> Figure:
+    """Draw how many rows got each name."""
+    counts = given["label"].value_counts().sort_values()
+    figure = new_figure(6.4, 1.0 + 0.26 * max(1, len(counts)))
+    (axes,) = figure.axes
+    places = np.arange(len(counts))
+    axes.barh(places, counts.to_numpy(), color=AFTER)
+    axes.set_yticks(places, [plain(name) for name in counts.index], fontsize=9)
+    axes.set_xlabel("rows")
+    axes.grid(visible=True, axis="x", alpha=0.3)
+    axes.set_axisbelow(True)
+    return figure
+
+
+def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
+    """Return accuracy, class by class, and confusion."""
+    from unseen.loading import load_data
+
+    loaded = load_data(data)
+    truth = match_truth(given, loaded.y, loaded.name)
+    called = given["label"].to_numpy(dtype=str)
+    table = confusion(truth, called)
+    present = table.loc[np.unique(truth)]
+    return {
+        "set": loaded.name,
+        "mean": per_class_accuracy(truth, called),
+        "rows": float((truth == called).mean()),
+        "confusion": inline_svg(draw_confusion(present), "confusion"),
+        "classes": [
+            {
+                "name": str(name),
+                "n_rows": int((truth == name).sum()),
+                "share": float((called[truth == name] == name).mean()),
+            }
+            for name in present.index
+        ],
+    }

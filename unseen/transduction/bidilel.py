@@ -33,7 +33,7 @@ from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE
-from unseen.statistics import Sums
+from unseen.statistics import Sums, indicator
 from unseen.transduction.rounds import rank_share
 from unseen.transduction.transducer import as_round
 
@@ -284,8 +284,7 @@ def cluster(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
         before, labels = labels, nearest.argmax(axis=1)
         if before is not None and (before == labels).all():
             break
-        sums = np.zeros_like(centres)
-        np.add.at(sums, labels, rows)
+        sums = indicator(labels, len(centres)).T @ rows
         sizes = np.bincount(labels, minlength=len(centres))[:, None]
         centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
     return centres

@@ -48,8 +48,9 @@ class OTTER(Transducer):
     class_prior : None, 'uniform' or array of shape (n_competing,), default=None
         Class sizes. ``None`` estimates them: the shares under which the start's
         probabilities explain the pile best (EM), with ``prior_rows``.
-    prior_rows : float, default=10.0
-        Rows added to every class in that estimate.
+    prior_rows : float, default=1.0
+        Rows added to every class in that estimate; an absent class is dealt about as
+        many.
     regularisation : float, default=0.1
         ε, in units of log probability; near 0 the plan is the exact optimal transport.
     prototypes : array, DataFrame or None, default=None
@@ -100,7 +101,7 @@ class OTTER(Transducer):
         base=None,
         *,
         class_prior=None,
-        prior_rows=10.0,
+        prior_rows=1.0,
         regularisation=0.1,
         prototypes=None,
     ):
@@ -111,7 +112,8 @@ class OTTER(Transducer):
         self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
-        L = log_softmax(start.logits.astype(np.float64), axis=1)
+        S, scorer = start.contrast()
+        L = log_softmax(S.astype(np.float64), axis=1)
         prior = checked_prior(self.class_prior, L.shape[1])
         if prior is None:
             prior = estimated_prior(L, self.prior_rows)
@@ -126,7 +128,9 @@ class OTTER(Transducer):
         told = as_round(
             L, scores, start.competition.names, objective=cost / len(L), note=note
         )
-        return Outcome(scores, [told], priced(start, g))
+        if scorer is not None:
+            scorer = LinearScorer(scorer.coef, scorer.intercept + g)
+        return Outcome(scores, [told], scorer)
 
 
 def estimated_prior(L: np.ndarray, prior_rows: float, n_iter: int = 200) -> np.ndarray:
@@ -188,17 +192,3 @@ def negative_dual(g, L, prior, epsilon) -> tuple[float, np.ndarray]:
     sums = S.sum(axis=1)
     value = epsilon * (np.log(sums).mean() + largest.mean()) - prior @ g
     return float(value), (1 / sums) @ S / len(S) - prior
-
-
-def priced(start: Start, g: np.ndarray) -> LinearScorer | None:
-    """Return logits plus g as a scorer, if the start's scores are linear in rows.
-
-    Logits are scores times a number, but for what is the same for every class.
-    """
-    if start.scorer is None:
-        return None
-    scores = start.scores - start.scores.mean(axis=1, keepdims=True)
-    logits = start.logits - start.logits.mean(axis=1, keepdims=True)
-    square = float(np.vdot(scores, scores))
-    times = float(np.vdot(scores, logits)) / square if square else 1.0
-    return LinearScorer(start.scorer.coef * times, start.scorer.intercept * times + g)

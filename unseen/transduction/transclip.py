@@ -138,7 +138,7 @@ class Mixture:
 
     def __init__(self, U, texts, A, weight):
         self.U, self.texts, self.A, self.weight = U, texts, A, weight
-        self.squares = U * U
+        self.squares = np.einsum("ij,ij->j", U, U, dtype=np.float64)
 
     def begin(self, q: np.ndarray) -> None:
         """Start at the soft labels q and the means of their clearest rows."""
@@ -151,7 +151,8 @@ class Mixture:
     def likelihood(self) -> np.ndarray:
         """Return ℓ but for what is the same for every class; no (n, N, r) array."""
         scaled = self.mu / self.v
-        return self.U @ scaled.T - np.sum(self.mu * scaled, axis=1) / 2
+        mixed = self.U @ scaled.T.astype(self.U.dtype)
+        return mixed - np.sum(self.mu * scaled, axis=1) / 2
 
     def log_labels(self) -> np.ndarray:
         """Return what the softmax makes z of."""
@@ -161,21 +162,24 @@ class Mixture:
         """One step of all soft labels at once."""
         self.z = softmax(self.log_labels(), axis=1)
 
+    def sums(self) -> np.ndarray:
+        """Σ_i z_ic u_i, one row per class."""
+        return (self.z.T.astype(self.U.dtype) @ self.U).astype(np.float64)
+
     def update_means(self) -> None:
         """Put every mean where its rows are, at unit length."""
-        self.mu = unit_rows(self.z.T @ self.U)
+        self.mu = unit_rows(self.sums())
 
     def update_variances(self) -> None:
         """Put v at Σ z (u - μ)² / n, from moments."""
-        mixed = np.sum(self.mu * (self.z.T @ self.U), axis=0)
-        around = self.squares.sum(axis=0) - 2 * mixed
+        around = self.squares - 2 * np.sum(self.mu * self.sums(), axis=0)
         around = around + self.z.sum(axis=0) @ self.mu**2
         self.v = np.maximum(around / len(self.U), SMALLEST)
 
     def objective(self) -> float:
         """Return what the steps lower."""
         z = self.z
-        constant = (self.squares.sum(axis=0) @ (1 / self.v)) / 2
+        constant = self.squares @ (1 / self.v) / 2
         constant += len(z) * np.log(self.v).sum() / 2
         fit = np.vdot(z, self.likelihood()) - constant
         return float(

@@ -1,0 +1,116 @@
+"""EM-Dirichlet: densities, steps and names against scipy and brute force."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.stats import dirichlet
+
+from unseen import EMDirichlet
+from unseen.transduction.em_dirichlet import (
+    cluster_scores,
+    log_dirichlet,
+    name_clusters,
+    objective,
+    update_alpha,
+)
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(0)
+    z = np.vstack(
+        [rng.dirichlet(a, size=15) for a in ([4.0, 1, 0.5], [1, 1, 6], [0.7, 3, 2])]
+    )
+    return z, rng.dirichlet(np.ones(3), size=len(z))
+
+
+def test_densities_are_those_of_scipy(small):
+    z, _ = small
+    alpha = np.array([[0.3, 2, 1], [5, 5, 0.1], [1, 1, 1]])
+    expected = np.column_stack([dirichlet.logpdf(z.T, a) for a in alpha])
+    assert_allclose(log_dirichlet(np.log(z), alpha), expected, rtol=1e-10)
+
+
+def test_many_steps_reach_the_most_likely_distributions(small):
+    z, u = small
+    found = update_alpha(np.ones((3, 3)), u, np.log(z), 3000)
+    for k in range(3):
+
+        def loss(log_a, k=k):
+            return -u[:, k] @ dirichlet.logpdf(z.T, np.exp(log_a))
+
+        best = minimize(loss, np.zeros(3), tol=1e-12)
+        assert_allclose(found[k], np.exp(best.x), rtol=1e-3)
+
+
+def test_every_step_of_alpha_lowers_the_objective(small):
+    z, u = small
+    alpha = np.full((3, 3), 20.0)
+    values = [objective(u, np.log(z), alpha, 2.0, hard=False)]
+    for _ in range(20):
+        alpha = update_alpha(alpha, u, np.log(z), 1)
+        values.append(objective(u, np.log(z), alpha, 2.0, hard=False))
+    assert (np.diff(values) < 0).all()
+
+
+def test_soft_labels_are_the_minimum_of_a_bound_that_touches(small):
+    """The term of the cluster sizes is concave: its tangent bounds it from above."""
+    z, u = small
+    alpha, w, n = np.array([[4.0, 1, 0.5], [1, 1, 6], [0.7, 3, 2]]), 1.5, len(z)
+    scores = cluster_scores(np.log(z), alpha, u, w)
+    new = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+    slope = -w * (np.log(u.mean(axis=0)) + 1)  # of -w n Σ π log π, in every row
+
+    def bound(at):
+        densities = np.column_stack([dirichlet.logpdf(z.T, a) for a in alpha])
+        base = -w * n * np.sum(u.mean(axis=0) * np.log(u.mean(axis=0)))
+        fit = -np.sum(at * densities) + np.sum(at * np.log(at))
+        return fit + base + np.sum((at - u) @ slope)
+
+    assert_allclose(bound(u), objective(u, np.log(z), alpha, w, hard=False))
+    assert bound(new) >= objective(new, np.log(z), alpha, w, hard=False)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        other = 0.95 * new + 0.05 * rng.dirichlet(np.ones(3), size=n)
+        assert bound(other) > bound(new)
+
+
+@pytest.mark.parametrize("labels", ["soft", "hard"])
+@pytest.mark.parametrize("few_classes", [0.0, 1.0, None])
+def test_the_objective_never_rises(labels, few_classes):
+    rng = np.random.default_rng(0)
+    texts, truth = rng.normal(size=(6, 12)), rng.integers(6, size=80)
+    X = texts[truth] + rng.normal(size=(80, 12))
+    model = EMDirichlet.from_prototypes(texts, labels=labels, few_classes=few_classes)
+    values = [round.objective for round in model.adapt(X).rounds_]
+    assert (np.diff(values) <= 1e-8 * np.abs(values[0])).all()
+    assert len(values) == 20
+
+
+def test_clusters_get_the_names_of_the_best_assignment():
+    rng = np.random.default_rng(0)
+    u, z = (rng.dirichlet(np.ones(4), size=30) for _ in range(2))
+    fit = np.array([[z[:, c] @ u[:, k] / u[:, k].sum() for k in range(4)]
+                    for c in range(4)])  # fmt: skip
+    best = max(permutations(range(4)), key=lambda p: sum(fit[range(4), p]))
+    assert_array_equal(name_clusters(u, z), best)
+
+
+def test_the_preference_for_few_classes_empties_some():
+    """Half of ten classes are there. The authors' weight is two; none is zero."""
+    rng = np.random.default_rng(3)
+    texts, truth = rng.normal(size=(10, 16)), np.arange(100) % 5
+    X = texts[truth] + 1.5 * rng.normal(size=(100, 16))
+    used = [
+        len(
+            np.unique(
+                EMDirichlet.from_prototypes(texts, few_classes=w).adapt(X).labels_
+            )
+        )
+        for w in (0.0, None, 2.0, 20.0)
+    ]
+    assert used[1] == used[2]  # floor(10 / 5)
+    assert used[0] > used[1] >= used[3]

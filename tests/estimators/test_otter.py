@@ -1,0 +1,141 @@
+"""OTTER: the plan against linear programming, Sinkhorn and brute-force assignment."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linear_sum_assignment, linprog, minimize
+from scipy.special import log_softmax, softmax
+from sklearn.exceptions import ConvergenceWarning
+
+from tests.checks import make_data
+from unseen import CCA, OTTER
+from unseen.transduction.otter import estimated_prior, negative_dual, transport_prices
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(0)
+    L = log_softmax(3 * rng.normal(size=(24, 4)), axis=1)
+    return L, np.array([0.5, 0.25, 0.125, 0.125])
+
+
+def lp_plan(L, prior):
+    n, N = L.shape
+    rows = np.kron(np.eye(n), np.ones(N))
+    columns = np.kron(np.ones(n), np.eye(N))
+    found = linprog(
+        -L.ravel(),
+        A_eq=np.vstack([rows, columns]),
+        b_eq=np.concatenate([np.full(n, 1 / n), prior]),
+        method="highs",
+    )
+    return found.x.reshape(n, N)
+
+
+def sinkhorn_plan(L, prior, epsilon):
+    K = np.exp(L / epsilon)
+    v = np.ones(len(prior))
+    for _ in range(20000):
+        u = (1 / len(K)) / (K @ v)
+        v = prior / (K.T @ u)
+    return u[:, None] * K * v
+
+
+def test_little_regularisation_is_linear_programming(small):
+    L, prior = small
+    plan = lp_plan(L, prior)
+    scores = L + transport_prices(L, prior, 0.01)
+    assert_array_equal(scores.argmax(axis=1), plan.argmax(axis=1))
+    ours = softmax(scores / 0.01, axis=1) / len(L)
+    assert_allclose(-np.sum(ours * L), -np.sum(plan * L), atol=0.01 * np.log(4))
+
+
+def test_and_brute_force_assignment(small):
+    """Class c has 24 prior_c places; rows are assigned to places one to one."""
+    L, prior = small
+    places = np.repeat(np.arange(4), (24 * prior).astype(int))
+    taken = linear_sum_assignment(L[:, places], maximize=True)[1]
+    scores = L + transport_prices(L, prior, 0.01)
+    assert_array_equal(scores.argmax(axis=1), places[taken])
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_the_plan_is_that_of_sinkhorn(small, epsilon):
+    L, prior = small
+    scores = L + transport_prices(L, prior, epsilon)
+    plan = softmax(scores / epsilon, axis=1) / len(L)
+    assert_allclose(plan, sinkhorn_plan(L, prior, epsilon), atol=1e-5)
+    assert_allclose(plan.sum(axis=0), prior, atol=1e-4)
+
+
+def test_the_gradient_of_the_dual_is_its_slope(small):
+    L, prior = small
+    g = np.array([0.3, -1.0, 0.2, 0.0])
+    slope = [
+        (
+            negative_dual(g + e, L, prior, 0.5)[0]
+            - negative_dual(g - e, L, prior, 0.5)[0]
+        )
+        / 2e-5
+        for e in 1e-5 * np.eye(4)
+    ]
+    assert_allclose(negative_dual(g, L, prior, 0.5)[1], slope, atol=1e-8)
+
+
+@pytest.mark.parametrize("prior_rows", [0.0, 3.0])
+def test_the_estimated_prior_is_the_most_likely(small, prior_rows):
+    L, _ = small
+
+    def loss(logits):
+        shares = softmax(logits)
+        likelihood = np.log(np.exp(L) @ shares).sum()
+        return -likelihood - prior_rows * np.log(shares).sum()
+
+    best = softmax(minimize(loss, np.zeros(4), tol=1e-12).x)
+    assert_allclose(estimated_prior(L, prior_rows, n_iter=20000), best, atol=1e-4)
+
+
+def test_labels_follow_a_given_prior_whatever_the_start_says():
+    rng = np.random.default_rng(0)
+    texts = rng.normal(size=(3, 10))
+    X = rng.normal(size=(60, 10)) + 2 * texts[0]  # the start sees one class
+    prior = np.array([10.0, 30.0, 20.0])
+    model = OTTER.from_prototypes(texts, class_prior=prior).adapt(X)
+    sizes = np.bincount(model.labels_, minlength=3)
+    assert np.abs(sizes - prior).max() <= 1
+    assert_allclose(model.class_prior_, prior / 60)
+
+
+def test_new_rows_get_the_same_prices():
+    data = make_data()
+    model = OTTER(CCA(), class_prior="uniform")
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    model.adapt(data.X_unseen)
+    assert_array_equal(model.predict(data.X_unseen), model.labels_)
+
+
+def test_a_uniform_prior_deals_rows_to_absent_classes_and_the_estimate_does_not():
+    rng = np.random.default_rng(0)
+    texts, truth = rng.normal(size=(6, 20)), np.arange(120) % 3
+    X = texts[truth] + 0.7 * rng.normal(size=(120, 20))
+    right = {
+        prior: (
+            OTTER.from_prototypes(texts, class_prior=prior).adapt(X).labels_ == truth
+        )
+        for prior in ("uniform", None)
+    }
+    assert right["uniform"].mean() < 0.6
+    assert right[None].mean() > 0.9
+
+
+def test_a_plan_that_misses_its_prior_is_told(small, monkeypatch):
+    L, prior = small
+    monkeypatch.setattr("unseen.transduction.otter.MAX_STEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="misses the class prior"):
+        transport_prices(L, prior, 0.01)
+
+
+def test_a_prior_of_the_wrong_length_is_refused():
+    texts, X = np.eye(3), np.eye(3)
+    with pytest.raises(ValueError, match="each of the 3 competing classes"):
+        OTTER.from_prototypes(texts, class_prior=[1.0, 2.0]).adapt(X)

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress_bar(
-    task: str, steps: int, *, shown: bool = True
+    task: str, steps: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after every step; draws only if ``shown``."""
+    """Yield a function to call after every step; draws only if ``shown``.
+
+    ``steps`` is None where nobody knows how many there are.
+    """
     if not shown:
         yield lambda: None
         return

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen.statistics import inverse_lengths
+from unseen.block_rows import project, scaled_sum
+from unseen.statistics import inverse_lengths, rows_per_block
 
 
 class Pile:
@@ -47,15 +48,18 @@ class Pile:
 
     def mean(self, unit_rows: bool) -> np.ndarray:
         """Return the mean row in float64."""
-        scales = self.scales(unit_rows)
-        return (scales @ self.X).astype(np.float64) / len(self.X)
+        scales, step = self.scales(unit_rows), rows_per_block(self.X.shape[1])
+        total = np.zeros(self.X.shape[1])
+        for start in range(0, len(self.X), step):
+            here = slice(start, start + step)
+            total += scaled_sum(self.X[here], scales[here])
+        return total / len(self.X)
 
     def on_axes(self, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
         """Return the rows times ``axes``, in float64, not centred."""
         key = (id(axes), unit_rows)
         if key not in self._on_axes:
-            projected = self.X @ axes.astype(self.X.dtype, copy=False)
-            projected = projected * self.scales(unit_rows)[:, None]
+            projected = project(self.X, axes, self.scales(unit_rows))
             # The axes are kept with the answer: their id stays theirs.
             self._on_axes[key] = axes, projected.astype(np.float64, copy=False)
         return self._on_axes[key][1]

@@ -165,6 +165,11 @@ class Sums:
         return Reduced(mean, axes, on_axes)
 
 
+def rows_per_block(n_features: int) -> int:
+    """Return how many rows are added up at a time: 16,384, or eight million numbers."""
+    return max(16_384, BLOCK_ELEMENTS // max(1, n_features))
+
+
 def sum_rows(
     X: np.ndarray,
     codes: np.ndarray,
@@ -191,7 +196,7 @@ def sum_rows(
     -------
     Sums
     """
-    step = block_rows or max(16_384, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    step = block_rows or rows_per_block(X.shape[1])
     starts = range(0, len(X), step)
     blocks = ((X[i : i + step], codes[i : i + step]) for i in starts)
     return sum_blocks(blocks, X.shape[1], n_classes, unit_rows=unit_rows)

@@ -374,8 +374,10 @@ def test_an_answer_turned_over_is_told(monkeypatch):
     firm = {"kappa": 1e6, "min_weight": 0.0}
     assert not told(data, **firm)
     monkeypatch.setattr(
-        "unseen.transduction.anchored.gaussian_scores",
-        lambda *given: np.roll(gaussian_scores(*given), 1, axis=1),
+        "unseen.transduction.anchored_pupil.AnchoredPupil._begin",
+        lambda pupil, q: setattr(
+            pupil, "L", np.roll(gaussian_scores(pupil.B, pupil.Z, q), 1, axis=1)
+        ),
     )
     (message,) = told(data, **firm)
     assert message.startswith("Self-training changed 100%")

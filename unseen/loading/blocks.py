@@ -58,10 +58,34 @@ def iter_blocks(
     if rows is not None and rows < 1:
         raise ValueError(f"rows={rows} is no number of rows. Give at least 1.")
     step = rows or max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
+    for block in read_blocks(X, step):
+        yield as_float(block)
+
+
+def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
+    """Yield ``step`` rows at a time, as they are stored.
+
+    Parameters
+    ----------
+    X : array, memory map, or anything that gives arrays when it is sliced
+    step : int
+
+    Yields
+    ------
+    ndarray of shape (at most step, n_features)
+        The next block may take its memory: copy what you keep.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.loading.blocks import read_blocks
+    >>> [len(block) for block in read_blocks(np.ones((5, 2)), 3)]
+    [3, 2]
+    """
     place = _place_in_file(X)
     if place is None:
         for start in range(0, len(X), step):
-            yield as_float(np.asarray(X[start : start + step]))
+            yield np.asarray(X[start : start + step])
         return
     file_name, offset = place
     buffer = np.empty((min(step, len(X)), X.shape[1]), dtype=X.dtype)
@@ -69,8 +93,8 @@ def iter_blocks(
         file.seek(offset)
         for start in range(0, len(X), step):
             block = buffer[: min(step, len(X) - start)]
-            _fill(file, block, file_name)
-            yield as_float(block)
+            fill(file, block, file_name)
+            yield block
 
 
 def sum_seen(
@@ -155,7 +179,7 @@ def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:
     return model._fit_sums(sums, table, np.asarray(data.X[:1]))
 
 
-def _place_in_file(X: np.ndarray) -> tuple[Path, int] | None:
+def _place_in_file(X: Any) -> tuple[Path, int] | None:
     """Return (file, offset) of an array that is whole rows of a mapped file."""
     root = X
     while isinstance(root, np.memmap) and isinstance(root.base, np.memmap):
@@ -168,7 +192,18 @@ def _place_in_file(X: np.ndarray) -> tuple[Path, int] | None:
     return Path(root.filename), root.offset + here - start
 
 
-def _fill(file: Any, block: np.ndarray, file_name: Path) -> None:
+def fill(file: Any, block: np.ndarray, file_name: Any) -> None:
+    """Read as many bytes as the block takes, from where the file stands.
+
+    Examples
+    --------
+    >>> import io, numpy as np
+    >>> from unseen.loading.blocks import fill
+    >>> block = np.empty(2, dtype="<u2")
+    >>> fill(io.BytesIO(bytes([1, 0, 2, 0])), block, "numbers")
+    >>> block.tolist()
+    [1, 2]
+    """
     view = block.reshape(-1).view(np.uint8)
     done = 0
     while done < len(view):

@@ -6,6 +6,7 @@ along.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import pandas as pd
 
 from unseen.loading.csv_file import with_table_beside
 from unseen.loading.frames import read_frame
-from unseen.loading.parts import Parts, damaged_file, needs_extra
+from unseen.loading.parts import Parts, damaged_file, listed, needs_extra
 from unseen.loading.registry import reader
 
-__all__ = ["is_parquet", "read_parquet", "read_parquet_frame"]
+__all__ = ["is_parquet", "iter_parquet", "read_parquet", "read_parquet_frame"]
+
+PARQUET_ROWS = 16_384  # rows decoded at a time
 
 
 def is_parquet(path: Path) -> bool:
@@ -105,3 +108,98 @@ def _to_numpy(column: Any, where: str) -> Any:
             raise ValueError(f"{where} is empty in row {row}. Give every row a list.")
         return cells
     return pd.Series(column.to_pylist(), dtype=object)
+
+
+def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
+    """Go through the rows of parquet files, a batch at a time.
+
+    Parameters
+    ----------
+    source : path of a file or of a folder of files, or pyarrow dataset
+    label : str, optional
+        The column that holds the labels. Features are the one column of lists, if
+        there is one, else all columns of numbers.
+
+    Yields
+    ------
+    ndarray of shape (n_rows, n_features), or a pair of it and the labels
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.parquet import iter_parquet
+    >>> rows = pd.DataFrame({"kind": ["zebra", "okapi"], "a": [1.0, 2], "b": [3.0, 4]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows.to_parquet(Path(folder) / "zoo.parquet")
+    ...     for X, y in iter_parquet(Path(folder) / "zoo.parquet", "kind"):
+    ...         print(X.tolist(), y.tolist())
+    [[1.0, 3.0], [2.0, 4.0]] ['zebra', 'okapi']
+    """
+    try:
+        import pyarrow.dataset as ds
+    except ImportError:
+        raise needs_extra("pyarrow", "files", str(source)) from None
+    if isinstance(source, ds.Dataset):
+        yield from _iter_dataset(source, label, "the dataset")
+        return
+    path = Path(source)
+    if not path.is_dir() and not is_parquet(path):
+        raise ValueError(f"{path}: is neither .npy nor parquet. Give one of the two.")
+    with damaged_file(path):
+        dataset = ds.dataset(path, format="parquet")
+    yield from _iter_dataset(dataset, label, str(path))
+
+
+def _iter_dataset(dataset: Any, label: str | None, where: str) -> Iterator[Any]:
+    import pyarrow as pa
+
+    kinds = {field.name: field.type for field in dataset.schema}
+    if label is not None and label not in kinds:
+        raise ValueError(f"{where}: has no column {label!r} ({listed(kinds)}).")
+    lists = [
+        name
+        for name, kind in kinds.items()
+        if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind)
+    ]
+    numbers = [
+        name
+        for name, kind in kinds.items()
+        if name != label and (pa.types.is_floating(kind) or pa.types.is_integer(kind))
+    ]
+    features = lists or numbers
+    if len(lists) > 1 or not features:
+        raise ValueError(
+            f"{where}: has {len(lists)} columns of lists, {len(numbers)} of numbers. "
+            "Give one column of lists, or columns of numbers only."
+        )
+    wanted = features if label is None else [*features, label]
+    # One batch at a time, in order: reading ahead would hold many.
+    batches = dataset.to_batches(
+        columns=wanted,
+        batch_size=PARQUET_ROWS,
+        batch_readahead=0,
+        fragment_readahead=0,
+        use_threads=False,
+    )
+    for batch in batches:
+        columns = [batch.column(name) for name in features]
+        X = _stacked(columns[0], where) if lists else _side_by_side(columns)
+        if label is None:
+            yield X
+        else:
+            yield X, batch.column(label).to_numpy(zero_copy_only=False)
+
+
+def _side_by_side(columns: list[Any]) -> np.ndarray:
+    arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
+    return np.column_stack(arrays)
+
+
+def _stacked(column: Any, where: str) -> np.ndarray:
+    """Return lists of one length as a matrix."""
+    values = column.flatten().to_numpy(zero_copy_only=False)
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    if column.null_count or len(np.unique(lengths)) > 1:
+        raise ValueError(f"{where}: lists differ in length. Give every row one length.")
+    return values.reshape(len(column), -1)

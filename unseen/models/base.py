@@ -7,9 +7,11 @@ embeddings to one linear scorer per class. Everything per row is here.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils.validation import (
     check_array,
@@ -18,10 +20,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from unseen.block_rows import StreamedPile
 from unseen.class_table import ClassTable, Competition, encode
 from unseen.pile import Pile
 from unseen.statistics import CACHED_ELEMENTS, Sums, inverse_lengths, sum_rows
 from unseen.storage import Storable
+from unseen.streaming import (
+    RowStream,
+    RunningSums,
+    is_stream,
+    open_stream,
+    root_module,
+    sum_stream,
+)
 
 DTYPES = [np.float64, np.float32]
 
@@ -44,7 +55,9 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream
+            Files, chunks and Dask collections are scored block by block; Dask gives
+            Dask arrays back.
         classes : None, str, list of names, or table, default=None
             Who competes. By default the unseen classes, or all if none is unseen;
             after ``adapt`` those it was given. ``"all"``, ``"seen"`` and
@@ -57,16 +70,14 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             One column per competing class, in order; if two compete, one number
             per row, positive for the second.
         """
-        scores = self._scores(X, classes)[1]
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return self._in_blocks(X, classes, decisions)
 
     def predict(self, X, *, classes=None):
         """Return the best-scoring of the competing classes for every row.
 
         ``classes`` is explained at ``decision_function``.
         """
-        names, scores = self._scores(X, classes)
-        return names[scores.argmax(axis=1)]
+        return self._in_blocks(X, classes, best_names)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether ``fit`` came to its end."""
@@ -94,6 +105,11 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
 
     def _check_training(self, X, y, class_embeddings):
         """Return checked rows, the class table and class numbers; store nothing."""
+        if is_stream(X) and not isinstance(X, np.memmap):
+            raise TypeError(
+                f"{type(self).__name__} needs all rows at once, but X is a "
+                f"{type(X).__name__}. Give an array, or a model that learns from sums."
+            )
         rows, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
         return rows, *encode(y, class_embeddings)
 
@@ -125,10 +141,16 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             self, X, dtype=DTYPES, reset=False, ensure_all_finite=False
         )
 
-    def _check_pile(self, X) -> Pile:
+    def _check_pile(self, X) -> Any:
         check_is_fitted(self)
-        if isinstance(X, Pile):
+        if isinstance(X, Pile | StreamedPile):
             return X
+        if root_module(X) == "dask":
+            from unseen.distributed import DaskPile
+
+            return DaskPile(self, X)
+        if is_stream(X):
+            return StreamedPile(self._check_stream(X))
         return Pile(validate_data(self, X, dtype=DTYPES, reset=False))
 
     def _scores(self, X, classes: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -138,6 +160,25 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         competition = self._competition(classes)
         scorer = self._current_scorer(competition)
         return competition.names, linear_scores(X, scorer, self._unit_rows())
+
+    def _in_blocks(self, X, classes: Any, finish: Callable) -> Any:
+        """Return ``finish(names, scores)`` of all rows, in memory or block by block."""
+        if not is_stream(X):
+            return finish(*self._scores(X, classes))
+        check_is_fitted(self)
+        if root_module(X) == "dask":
+            from unseen.distributed import score_dask
+
+            return score_dask(self, X, classes, finish)
+        stream = self._check_stream(X)
+        blocks = (stream.as_given(block) for block, _ in stream.blocks("scoring"))
+        return np.concatenate([finish(*self._scores(b, classes)) for b in blocks])
+
+    def _check_stream(self, X) -> RowStream:
+        """Return X as a stream with the features of the fit."""
+        stream = open_stream(X)
+        validate_data(self, stream.head, skip_check_array=True, reset=False)
+        return stream
 
     def _current_scorer(self, competition: Competition) -> LinearScorer:
         """Return scorers: adapted where a class was adapted to, else inductive."""
@@ -160,15 +201,20 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
 class FromSums(ZeroShotClassifier):
     """Base of the models that see sums and never rows: they stream, and share them."""
 
+    _running: tuple  # what partial_fit has summed so far
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, class_embeddings=None):
+    def fit(self, X, y=None, *, class_embeddings=None):
         """Learn from rows of seen classes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream
+            A memory map, the path of a ``.npy`` or parquet file, an HDF5 dataset, a
+            pyarrow dataset, any iterable of chunks, a Dask array or dataframe.
         y : array-like of shape (n_samples,)
-            Class names, or row numbers of the table if that is an array.
+            Class names, or row numbers of the table if that is an array. For parquet
+            also the name of a column; None if chunks are pairs (rows, labels).
         class_embeddings : DataFrame, array, mapping of tables or None, default=None
             One row per class, seen and unseen; several tables are fused. Without it
             every class is its own indicator, and the model an ordinary classifier.
@@ -177,12 +223,66 @@ class FromSums(ZeroShotClassifier):
         -------
         self
         """
+        self.__dict__.pop("_running", None)
+        if is_stream(X):
+            made = sum_stream(X, y, class_embeddings, unit_rows=self._unit_rows())
+            return self._fit_sums(*made)
         rows, table, codes = self._check_training(X, y, class_embeddings)
         return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, *, class_embeddings=None):
+        """Add the sums of a chunk, and learn from all chunks so far.
+
+        Every call solves anew. To solve once, give all chunks to ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            Class names of all chunks, where there is no table; in the first call.
+        class_embeddings : optional
+            As for ``fit``; in the first call.
+
+        Returns
+        -------
+        self
+            Unfitted until rows of two classes came.
+        """
+        if class_embeddings is None and classes is not None:
+            names = np.unique(classes)
+            class_embeddings = pd.DataFrame(np.eye(len(names)), index=names)
+        rows, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
+        if hasattr(self, "_running"):
+            running = RunningSums.of(self._running)
+        else:
+            running = RunningSums(class_embeddings, unit_rows=self._unit_rows())
+        if running.n_features not in (None, rows.shape[1]):
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but the chunks before had "
+                f"{running.n_features}."
+            )
+        running.add(rows, y)
+        if running.n_met > 1:
+            sums, table = running.finish()
+            self._fit_sums(sums, table, X)
+        self._running = running.state()
+        return self
 
     @abstractmethod
     def _fit_sums(self, sums: Sums, table: ClassTable, X):
         """Fit from the sums alone; X only names the features. Return self."""
+
+
+def decisions(names: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the scores, or one number per row where two classes compete."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def best_names(names: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the name of the best-scoring class of every row."""
+    return names[scores.argmax(axis=1)]
 
 
 def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:

@@ -110,12 +110,12 @@ class BilinearClassifier(ZeroShotClassifier):
     def _view(self, pile: Pile, competition: Competition) -> View:
         """Return the pile on the axes and the competing embeddings, centred."""
         A = unit_blocks(competition.embeddings, self._table.widths)
+        B = pile.on_axes(self.axes_, self.unit_rows)  # a stream tells its mean by it
         if self.per_domain_centering:
             mean, embedding_mean = pile.mean(self.unit_rows), A.mean(axis=0)
         else:
             mean, embedding_mean = self.mean_, self.embedding_mean_
-        B = pile.on_axes(self.axes_, self.unit_rows) - mean @ self.axes_
-        return View(B, mean, A - embedding_mean)
+        return View(B - mean @ self.axes_, mean, A - embedding_mean)
 
 
 def unit_on_average(reduced: Reduced) -> Reduced:

@@ -27,10 +27,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen.block_rows import chosen_sums
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
-from unseen.statistics import Sums, sum_rows
+from unseen.statistics import Sums
 
 
 class CCA(FromSums, BilinearClassifier):
@@ -187,7 +188,7 @@ class CCAPupil(ViewPupil):
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = sum_rows(self.B[rows], labels, len(self.Z))
+        chosen = chosen_sums(self.B, rows, labels, len(self.Z))
         before, target = self.P, chosen.class_sums.T @ self.Z
         left = self.lam * chosen.gram + self.mu * np.eye(len(before))
         right = self.lam * target + self.mu * before

@@ -23,11 +23,12 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen.block_rows import chosen_sums
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.models.jedm import one_hot_products, right_factor, signed_products
-from unseen.statistics import Sums, sum_rows
+from unseen.statistics import Sums
 
 
 class ESZSL(FromSums, BilinearClassifier):
@@ -165,7 +166,7 @@ class ESZSLPupil(ViewPupil):
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = sum_rows(self.B[rows], labels, len(self.A))
+        chosen = chosen_sums(self.B, rows, labels, len(self.A))
         G, S, T, before = chosen.gram, chosen.class_sums.T, self.A, self.W
         right = (1 + self.lam) * S @ T + self.mu * before
         values, U = linalg.eigh(G)

@@ -34,12 +34,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
+from unseen.block_rows import chosen_sums, column_lengths
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.pile import Pile
-from unseen.statistics import Sums, sum_rows
+from unseen.statistics import Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]
@@ -500,7 +501,7 @@ class JEDMPupil:
 
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Alternate (12) and (14); return the objective (10)."""
-        chosen = sum_rows(self.B[rows], labels, len(self.Z))
+        chosen = chosen_sums(self.B, rows, labels, len(self.Z))
         anchor = self.D
         codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
         for _ in range(self.inner_steps):
@@ -526,7 +527,7 @@ class JEDMPupil:
         """Return the length of each class's scores over the pile, or ones."""
         if not self.scaled:
             return np.ones(scores.shape[1])
-        return nonzero(linalg.norm(scores, axis=0))
+        return nonzero(column_lengths(scores))
 
 
 def nonzero(lengths: np.ndarray) -> np.ndarray:

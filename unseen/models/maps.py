@@ -20,12 +20,14 @@ from scipy import linalg
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen.block_rows import chosen_sums
 from unseen.class_table import ClassTable, Competition, unit_blocks
-from unseen.models.base import LinearScorer
+from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
 from unseen.models.cca import CCAPupil
 from unseen.pile import Pile
-from unseen.statistics import Sums, sum_rows
+from unseen.statistics import Sums
+from unseen.streaming import is_stream, sum_stream
 
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 ON_AXES: dict = {
@@ -59,6 +61,9 @@ class MapClassifier(BilinearClassifier):
         -------
         self
         """
+        if is_stream(X) and hasattr(self, "_fit_sums"):
+            made = sum_stream(X, y, class_embeddings, unit_rows=self._unit_rows())
+            return self._fit_sums(*made)
         rows, table, codes = self._check_training(X, y, class_embeddings)
         sums = self._sums(rows, codes, len(table))
         return self._fit_rows(rows, codes, sums, table, X)
@@ -94,11 +99,8 @@ class MapClassifier(BilinearClassifier):
         return View(B, mean, self._embed(A))
 
 
-class SumsClassifier(MapClassifier):
+class SumsClassifier(FromSums, MapClassifier):
     """Base of those that see sums only, so that searches and streams share them."""
-
-    def _fit_rows(self, rows, codes, sums, table, X):
-        return self._fit_sums(sums, table, X)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X):
         seen = self._see(sums, table)
@@ -167,7 +169,7 @@ class PrototypePupil(OffsetPupil):
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = sum_rows(self.B[rows], labels, len(self.A))
+        chosen = chosen_sums(self.B, rows, labels, len(self.A))
         T, C, before = self.A, chosen.class_sums, self.W
         TtT = T.T @ (T * chosen.counts[:, None])
         left = self.lam * TtT + self.mu * np.eye(len(TtT))

@@ -37,6 +37,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from unseen.block_rows import BlockRows
 from unseen.class_table import ClassTable, Competition, read_table
 from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.models.kernel_ridge import (
@@ -48,10 +49,12 @@ from unseen.models.kernel_ridge import (
 )
 from unseen.pile import Pile
 from unseen.statistics import Reduced, Sums, inverse_lengths, sum_rows
+from unseen.transduction.anchored_blocks import AnchoredBlockPupil
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,
     checked_prior,
     gaussian_scores,
+    sample_step,
 )
 from unseen.transduction.rounds import (
     ROUNDING,
@@ -59,6 +62,9 @@ from unseen.transduction.rounds import (
     checked_rates,
     margin,
     most_reliable,
+    n_different,
+    named,
+    reported_labels,
     self_train,
 )
 
@@ -259,14 +265,16 @@ class AnchoredSelfTraining(FromSums):
 
     # ---- learning from the seen classes ------------------------------------------
 
-    def fit(self, X, y, *, class_embeddings=None):
+    def fit(self, X, y=None, *, class_embeddings=None):
         """Learn whitening, prototypes and their worth from rows of seen classes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream
+            Files, chunks and Dask collections, as the guide to scale has them.
         y : array-like of shape (n_samples,)
-            Class names, or row numbers of the table if that is an array.
+            Class names, or row numbers of the table if that is an array. For parquet
+            also the name of a column; None if chunks are pairs (rows, labels).
         class_embeddings : DataFrame, array, mapping of tables or None, default=None
             One row per class, seen and unseen; several tables are fused by averaging
             their kernels. Without it every class is its own indicator.
@@ -418,7 +426,9 @@ class AnchoredSelfTraining(FromSums):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream
+            A stream is gone through once; its rows on the axes go to a temporary
+            file, or stay on the Dask workers.
         classes : None, str, list of names, or table, default=None
             Who competes; explained at ``decision_function``.
 
@@ -442,15 +452,15 @@ class AnchoredSelfTraining(FromSums):
         competition = self._table.competition(classes)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         Z, rows = self._prototypes(competition)
-        pupil = self._pupil(B, competition, Z, rows)
-        start = gaussian_scores(B, Z, self._metric())
-        pupil.L = start
+        pupil = self._pupil(B, competition, Z, rows, self._metric())
+        before = pupil.mean_confidence(np.array([self._temperature]))[0]
         self._teach(pupil, rates)
-        self._temperature_after(start, pupil)
+        self._temperature_after(before, pupil)
         return self._record(pupil)
 
-    def _pupil(self, B, competition, Z, rows) -> AnchoredPupil:
-        return AnchoredPupil(
+    def _pupil(self, B, competition, Z, rows, q=1.0) -> AnchoredPupil:
+        kind = AnchoredBlockPupil if isinstance(B, BlockRows) else AnchoredPupil
+        return kind(
             B,
             competition,
             Z,
@@ -461,6 +471,7 @@ class AnchoredSelfTraining(FromSums):
             soft=self.soft,
             prior_rows=self.prior_rows,
             class_prior=checked_prior(self.class_prior, len(Z)),
+            q=q,
         )
 
     def _teach(self, pupil: AnchoredPupil, rates: np.ndarray) -> None:
@@ -478,12 +489,11 @@ class AnchoredSelfTraining(FromSums):
                     f"self-labelled rows, less than min_weight={self.min_weight:g}."
                 )
             none = np.zeros(len(pupil.Z), dtype=int)
-            labels = pupil.competition.names[pupil.L.argmax(axis=1)]
-            self.rounds_ = [
-                Round(0.0, none, 0, -pupil.J(), labels, self.stopped_because_)
-            ]
+            labels = named(pupil.competition.names, reported_labels(pupil.answer()))
+            told = self.stopped_because_
+            self.rounds_ = [Round(0.0, none, 0, -pupil.J(), labels, told, len(pupil.B))]
             return
-        start = pupil.L.argmax(axis=1)
+        start = reported_labels(pupil.answer())
         shares = np.append(rates, np.ones(self.max_rounds))[: self.max_rounds]
         self.rounds_ = self_train(
             pupil,
@@ -493,13 +503,14 @@ class AnchoredSelfTraining(FromSums):
             tol=self.tol,
         )
         settled = any(
-            r.rate == 1 and r.n_changed <= self.tol * len(start)
+            r.rate == 1 and r.n_changed <= self.tol * len(pupil.B)
             for r in self.rounds_[-1:]
         )
         self.stopped_because_ = (
             "The labels settled." if settled else f"{self.max_rounds} rounds were made."
         )
-        moved = float(np.mean(pupil.answer().argmax(axis=1) != start))
+        n_turned, n_rows = n_different(start, reported_labels(pupil.answer()))
+        moved = n_turned / n_rows
         if moved > 0.5:
             warnings.warn(
                 f"Self-training changed {moved:.0%} of the labels: the start was weak. "
@@ -508,17 +519,15 @@ class AnchoredSelfTraining(FromSums):
                 stacklevel=4,
             )
 
-    def _temperature_after(self, start: np.ndarray, pupil: AnchoredPupil) -> None:
-        """Adapted scores are surer of themselves: no surer than the start is right."""
+    def _temperature_after(self, before: float, pupil: AnchoredPupil) -> None:
+        """Adapted scores are surer of themselves: no surer than the start is right.
+
+        ``before`` is the mean posterior of the labels at the start.
+        """
         self._pile_temperature = T = self._temperature
         if not self.adapted_:
             return
-        some = slice(None, None, -(-len(start) // 2000))  # two thousand rows tell
-        before = softmax(start[some] / T, axis=1).max(axis=1).mean()
-        L = pupil.L[some]
-        after = np.array(
-            [softmax(L / t, axis=1).max(axis=1).mean() for t in TEMPERATURES]
-        )
+        after = pupil.mean_confidence(TEMPERATURES)
         nearest = TEMPERATURES[np.abs(after - before).argmin()]
         self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
 
@@ -532,10 +541,8 @@ class AnchoredSelfTraining(FromSums):
             LinearScorer(scorer.coef, scorer.intercept + pupil.known_prior()),
         )
         self._set_competition(pupil.competition)
-        answer = pupil.answer()
-        self.labels_ = pupil.competition.names[answer.argmax(axis=1)]
-        posterior = softmax(answer / self._pile_temperature, axis=1)
-        self.reliability_ = posterior.max(axis=1)
+        codes, self.reliability_ = pupil.final(self._pile_temperature)
+        self.labels_ = pupil.competition.names[codes]
         return self
 
     # ---- without any seen class --------------------------------------------------
@@ -569,7 +576,6 @@ class AnchoredSelfTraining(FromSums):
             B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
             none = np.zeros(len(texts))
             pupil = self._pupil(B, competition, scale * texts, none)
-            pupil.L = gaussian_scores(B, pupil.Z)
             self._teach(pupil, rates)
             if not self.adapted_:
                 break
@@ -622,7 +628,9 @@ class AnchoredSelfTraining(FromSums):
     def _record_from_prototypes(self, pupil, start, scorer, competition):
         if pupil is not None and self.adapted_:
             self._temperature = 1.0
-            self._temperature_after(start * 100, pupil)
+            some = start[:: sample_step(len(start))]
+            before = softmax(100 * some, axis=1).max(axis=1).mean()
+            self._temperature_after(before, pupil)
             return self._record(pupil)
         if pupil is None:
             self.adapted_, self.weight_ = False, 0.0

@@ -58,14 +58,19 @@ class AnchoredPupil:
         soft: bool,
         prior_rows: float | None,
         class_prior: np.ndarray | None,
+        q: np.ndarray | float = 1.0,
     ):
         self.B, self.competition, self.Z, self.m = B, competition, Z, Z
         self.variances, self.own_rows = variances, own_rows
         self.kappa, self.radius, self.soft = kappa, radius, soft
         self.prior_rows, self.class_prior = prior_rows, class_prior
         self.log_prior = np.zeros(len(Z))
-        self.L = gaussian_scores(B, Z)
         self.movement, self.n_held = 0.0, 0
+        self._begin(q)
+
+    def _begin(self, q: np.ndarray | float) -> None:
+        """Score the pile by the prototypes, directions weighted by q."""
+        self.L = gaussian_scores(self.B, self.Z, q)
 
     def scores(self) -> np.ndarray:
         """Return log likelihood plus log prior, up to what a row's classes share."""
@@ -87,7 +92,7 @@ class AnchoredPupil:
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Take anchored means of the kept rows; return -J."""
         R = softmax(self.scores(), axis=1)
-        self._update_prior(R)
+        self._update_prior(R.sum(axis=0))
         if not self.soft:
             R = np.eye(len(self.Z))[R.argmax(axis=1)]
         if len(rows) < len(R):
@@ -100,9 +105,9 @@ class AnchoredPupil:
             self.log_prior = balanced(self.L, self.class_prior)
         return -self.J()
 
-    def _update_prior(self, R: np.ndarray) -> None:
+    def _update_prior(self, sizes: np.ndarray) -> None:
         if self.class_prior is None and self.prior_rows is not None:
-            sizes = R.sum(axis=0) + self.prior_rows
+            sizes = sizes + self.prior_rows
             self.log_prior = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
 
     def _anchored_means(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -149,11 +154,30 @@ class AnchoredPupil:
         steps = (self.m - self.Z) ** 2 * (
             self.kappa / self.variances + self.own_rows[:, None]
         )
-        fit = logsumexp(self.L + log_shares, axis=1).sum()
+        fit = self._log_likelihood(log_shares)
         prior = 0.0
         if self.class_prior is None and self.prior_rows is not None:
             prior = self.prior_rows * log_shares.sum()
         return float(fit + prior - steps.sum() / 2)
+
+    def _log_likelihood(self, log_shares: np.ndarray) -> float:
+        return logsumexp(self.L + log_shares, axis=1).sum()
+
+    def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
+        """Return the mean posterior of labels at each temperature.
+
+        Of likelihoods alone, over every so-manieth row: two thousand tell.
+        """
+        L = self.L[:: sample_step(len(self.B))]
+        return np.array(
+            [softmax(L / t, axis=1).max(axis=1).mean() for t in temperatures]
+        )
+
+    def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the class number of every row and its tempered posterior."""
+        answer = self.answer()
+        posterior = softmax(answer / temperature, axis=1)
+        return answer.argmax(axis=1), posterior.max(axis=1)
 
     def note(self) -> str:
         """Say how far class means have moved."""
@@ -162,6 +186,11 @@ class AnchoredPupil:
             f"Class means moved {np.sqrt(self.movement):.2f} of their prototypes' "
             f"spread{held}."
         )
+
+
+def sample_step(n_rows: int) -> int:
+    """Return which every so-manieth row makes a sample of two thousand."""
+    return -(-n_rows // 2000)
 
 
 def balanced(L: np.ndarray, shares: np.ndarray, n_iter: int = 50) -> np.ndarray:

@@ -16,10 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from sys import stderr
 from typing import Any, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from unseen._progress import progress_bar
+from unseen.block_rows import Looked
 
 # Turns rate * n_predicted into a number of rows.
 ROUNDING: dict[str, Callable[[float], int]] = {
@@ -59,18 +63,21 @@ class Round:
         Rows whose reported label differs from the round before.
     objective : float
         Value of what the refit lowers, after it.
-    labels : ndarray of shape (n_samples,)
-        Labels after the round.
+    labels : ndarray of shape (n_samples,) or None
+        Labels after the round; not kept where the pile is larger than memory.
     note : str
         What the model has to say of the round, if anything.
+    n_rows : int or None
+        Rows of the pile.
     """
 
     rate: float
     selected: np.ndarray
     n_changed: int
     objective: float
-    labels: np.ndarray
+    labels: np.ndarray | None
     note: str = ""
+    n_rows: int | None = None
 
     @property
     def n_selected(self) -> int:
@@ -78,8 +85,9 @@ class Round:
         return int(self.selected.sum())
 
     def __str__(self) -> str:
+        n_rows = self.n_rows if self.labels is None else len(self.labels)
         told = (
-            f"Kept {self.n_selected:,} of {len(self.labels):,} rows (rate "
+            f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
             f"{self.rate:g}); {self.n_changed:,} labels changed."
         )
         return f"{told} {self.note}".rstrip()
@@ -110,25 +118,31 @@ def self_train(
     ranking = ranking or best_score
     names = pupil.competition.names
     rounds: list[Round] = []
-    reported = pupil.answer().argmax(axis=1)
+    reported = reported_labels(pupil.answer())
+    shown = not isinstance(reported, np.ndarray) and stderr.isatty()
     # The refits are small: more threads would only wait for each other.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        progress_bar("self-training", len(rates), shown=shown) as advance,
+    ):
         for rate in rates:
-            rows, labels = most_reliable(pupil.scores(), rate, how_many, ranking)
+            rows, labels, selected = trusted(pupil.scores(), rate, how_many, ranking)
             objective = pupil.refit(rows, labels)
-            before, reported = reported, pupil.answer().argmax(axis=1)
+            before, reported = reported, reported_labels(pupil.answer())
+            n_changed, n_rows = n_different(before, reported)
             rounds.append(
                 Round(
                     rate=float(rate),
-                    selected=np.bincount(labels, minlength=len(names)),
-                    n_changed=int((before != reported).sum()),
+                    selected=selected,
+                    n_changed=n_changed,
                     objective=objective,
-                    labels=names[reported],
+                    labels=named(names, reported),
                     note=pupil.note() if hasattr(pupil, "note") else "",
+                    n_rows=n_rows,
                 )
             )
-            settled = tol is not None and rounds[-1].n_changed <= tol * len(reported)
-            if settled and rate == 1:
+            advance()
+            if tol is not None and rate == 1 and n_changed <= tol * n_rows:
                 break
     return rounds
 
@@ -136,10 +150,46 @@ def self_train(
 def record_answer(model: Any, pupil: Pupil, rounds: list[Round]) -> Any:
     """Leave on the model what its pupil says of the pile; return the model."""
     answer = pupil.answer()
-    model.labels_ = pupil.competition.names[answer.argmax(axis=1)]
-    model.reliability_ = rank_share(answer)
+    if isinstance(answer, np.ndarray):
+        codes, score = answer.argmax(axis=1), best_score(answer)
+    else:
+        looked = answer.look(best_score)
+        codes, score = looked.codes(), looked.reliability()
+    model.labels_ = pupil.competition.names[codes]
+    model.reliability_ = share_by_rank(codes, score)
     model.rounds_ = rounds
     return model
+
+
+# ---- scores in memory, or in blocks (block_rows.py) --------------------------------
+
+
+def reported_labels(answer: Any) -> Any:
+    """Return the class number of every row, or what stands for it block by block."""
+    if isinstance(answer, np.ndarray):
+        return answer.argmax(axis=1)
+    return answer.look(best_score)
+
+
+def trusted(scores: Any, rate: float, how_many, ranking) -> tuple[Any, Any, np.ndarray]:
+    """Return the rows to trust, their labels, and how many there are of each class."""
+    if isinstance(scores, np.ndarray):
+        rows, labels = most_reliable(scores, rate, how_many, ranking)
+        return rows, labels, np.bincount(labels, minlength=scores.shape[1])
+    chosen = scores.look(ranking).most_reliable(rate, how_many)
+    return chosen, None, chosen.counts
+
+
+def n_different(before: Any, after: Any) -> tuple[int, int]:
+    """Return how many labels differ, and of how many."""
+    if isinstance(after, Looked):
+        return after.n_other(before), len(after.rows)
+    return int((before != after).sum()), len(after)
+
+
+def named(names: np.ndarray, reported: Any) -> np.ndarray | None:
+    """Return labels by name; None in blocks, where a list per round would be large."""
+    return None if isinstance(reported, Looked) else names[reported]
 
 
 def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -200,8 +250,12 @@ def rank_share(scores: np.ndarray) -> np.ndarray:
 
     A round at rate r trusts, up to rounding, the rows above 1 - r.
     """
-    labels = scores.argmax(axis=1)
-    order, place, sizes = rank_within(labels, best_score(scores))
+    return share_by_rank(scores.argmax(axis=1), best_score(scores))
+
+
+def share_by_rank(labels: np.ndarray, reliability: np.ndarray) -> np.ndarray:
+    """Return the same from labels and how reliable each is."""
+    order, place, sizes = rank_within(labels, reliability)
     share = np.empty(len(labels))
     share[order] = 1 - place / sizes[labels[order]]
     return share

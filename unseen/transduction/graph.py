@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 
 from unseen.statistics import inverse_lengths
 
@@ -35,6 +34,8 @@ def neighbours(
     >>> neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
     array([[1], [0], [1]])
     """
+    from sklearn.neighbors import NearestNeighbors  # slow to import
+
     k = min(k, len(rows) - 1 if others is None else len(others))
     if k < 1:
         return np.zeros((len(rows), 0)), np.zeros((len(rows), 0), dtype=np.intp)

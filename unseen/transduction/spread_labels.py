@@ -12,7 +12,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils._param_validation import Interval
 
 from unseen.transduction.memory import check_memory, spreading_bytes
@@ -111,6 +110,8 @@ class SpreadLabels(Transducer):
 
     def _spread(self, start: Start, seeds: np.ndarray) -> np.ndarray:
         """Return label distributions (n, N); zeros where no label arrives."""
+        from sklearn.semi_supervised import LabelSpreading  # slow to import
+
         spreading = LabelSpreading(
             kernel="knn",
             n_neighbors=min(self.n_neighbors, len(seeds)),

@@ -156,16 +156,13 @@ class LatEm(RankingClassifier):
 
 def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:
     """Return the mean loss of rows with own and wrong embeddings, and its gradient."""
-    on_maps = np.tensordot(X, maps, axes=(1, 1))  # (rows, maps, dims)
-    for_own = np.einsum("ikq,iq->ik", on_maps, own)
-    for_wrong = np.einsum("ikq,iq->ik", on_maps, wrong)
-    loss = np.maximum(margin + for_wrong.max(axis=1) - for_own.max(axis=1), 0)
-    active = (loss > 0).astype(X.dtype) / X.dtype.type(len(X))
-    winners = np.arange(len(maps))[:, None]
-    up = (for_own.argmax(axis=1) == winners) * active  # (maps, rows)
-    down = (for_wrong.argmax(axis=1) == winners) * active
-    slope = [
-        X.T @ (d[:, None] * wrong - u[:, None] * own)
-        for u, d in zip(up, down, strict=True)
-    ]
-    return float(loss.mean()), np.array(slope)
+    on_maps = np.stack([X @ W for W in maps])  # (maps, rows, dims)
+    for_own = np.einsum("kiq,iq->ki", on_maps, own)
+    for_wrong = np.einsum("kiq,iq->ki", on_maps, wrong)
+    loss = np.maximum(margin + for_wrong.max(axis=0) - for_own.max(axis=0), 0)
+    up, down = for_own.argmax(axis=0), for_wrong.argmax(axis=0)
+    slope = np.zeros_like(maps)
+    for k in range(len(maps)):
+        pushed, pulled = ((winner == k) & (loss > 0) for winner in (down, up))
+        slope[k] = X[pushed].T @ wrong[pushed] - X[pulled].T @ own[pulled]
+    return float(loss.mean()), slope / X.dtype.type(len(X))

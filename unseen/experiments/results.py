@@ -18,6 +18,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,16 +92,17 @@ class ResultsFile:
         self.finished: set[RunKey] = set()
 
     def __enter__(self) -> ResultsFile:
-        # The lock is on a file of its own: mending puts another results.csv in place.
-        self._lock = open(self.path.with_name(f".{self.path.name}.lock"), "wb")
-        lock(self._lock, self.path)
-        self._mend()
-        self._file = open(self.path, "ab", buffering=0)
+        with ExitStack() as opened:
+            # Locked is a file of its own: mending puts another results.csv in place.
+            aside = self.path.with_name(f".{self.path.name}.lock")
+            lock(opened.enter_context(open(aside, "wb")), self.path)
+            self._mend()
+            self._file = opened.enter_context(open(self.path, "ab", buffering=0))
+            self._opened = opened.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
-        self._lock.close()
+        self._opened.close()
 
     def _mend(self) -> None:
         """Leave only complete runs in the file; remember which they are."""
@@ -138,7 +140,11 @@ def as_text(value: Any) -> str:
 def as_csv(lines: Iterable[Sequence[Any]]) -> str:
     """Write lines as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for line in lines:
+        # Python before 3.13 leaves a carriage return unquoted, and reads it as an end.
+        (quoted if "\r" in "".join(map(str, line)) else plain).writerow(line)
     return text.getvalue()
 
 

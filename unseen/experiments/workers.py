@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -25,7 +25,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 def run_all(
-    runs: Sequence[PlannedRun], n_jobs: int
+    runs: Sequence[PlannedRun], n_jobs: int, target: Callable | None = None
 ) -> Iterator[tuple[PlannedRun, list[Finding]]]:
     """Make all runs, ``n_jobs`` at a time, and yield each as it finishes.
 
@@ -34,13 +34,15 @@ def run_all(
     runs : sequence of PlannedRun
     n_jobs : int
         Processes. Each uses one BLAS thread.
+    target : callable, optional
+        What a process does with its end of a pipe; by default :func:`work`.
 
     Yields
     ------
     run, findings
     """
     waiting = batches(runs)
-    idle = [Worker() for _ in range(min(n_jobs, len(waiting)))]
+    idle = [Worker(target or work) for _ in range(min(n_jobs, len(waiting)))]
     busy: dict[Connection, Worker] = {}
     try:
         while waiting or busy:
@@ -91,14 +93,15 @@ def pick(
 class Worker:
     """A process that makes one run at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Callable) -> None:
+        self.target = target
         self.bench: str | None = None
         self._left: deque[PlannedRun] = deque()
         self._start()
 
     def _start(self) -> None:
         self.pipe, theirs = SPAWN.Pipe()
-        self._process = SPAWN.Process(target=work, args=(theirs,), daemon=True)
+        self._process = SPAWN.Process(target=self.target, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()  # so that a dead worker is the end of the pipe
 

@@ -1,0 +1,142 @@
+"""Plans: they hold the paper's numbers, name what exists, and say what is absent."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from unseen.experiments import plan_names, read_plan
+from unseen.experiments.methods import METHODS, register
+from unseen.experiments.plan import TASK_NAMES
+from unseen.experiments.tables import MAKERS
+from unseen.experiments.tasks import TASKS
+from unseen.report.figures import DRAWINGS
+
+PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "tstd.tex"
+
+
+def test_every_plan_can_be_read_and_shown():
+    assert set(TASK_NAMES) == set(TASKS)
+    assert len(plan_names()) == 13
+    for name in plan_names():
+        plan = read_plan(name)
+        assert plan.title and plan.caption
+        assert plan.show in {*MAKERS, *DRAWINGS}
+        assert (plan.location != "") == name.startswith(("table", "fig", "complex"))
+
+
+@pytest.mark.parametrize(
+    ("name", "caption"),
+    [
+        ("table3", "with attributes (in"),
+        ("table4", "with word vectors (in"),
+        ("table5", "Evaluations of self-training strategy"),
+        ("table6", "different transductive approaches"),
+    ],
+)
+def test_the_numbers_are_those_of_the_paper(name, caption):
+    if not PAPER.exists():
+        pytest.skip("the paper beside the checkout is absent")
+    text = PAPER.read_text("utf-8")
+    body = text[text.index(caption) :]
+    body = body[body.index(r"\begin{tabular}") : body.index(r"\end{tabular}")]
+    theirs = {
+        tuple(re.findall(r"\d+\.\d|(?<=&)\s*-\s*(?=&|$)", line.strip()))
+        for line in body.split(r"\\")
+        if re.search(r"\d\.\d", line)
+    }
+    theirs = {tuple(x.strip() for x in line) for line in theirs}
+    ours = {
+        tuple("-" if math.isnan(x) else f"{x:.1f}" for x in row.paper)
+        for row in read_plan(name).rows
+        if not all(map(math.isnan, row.paper))
+    }
+    assert ours == theirs
+
+
+def test_table_2_counts_as_the_paper_does():
+    if not PAPER.exists():
+        pytest.skip("the paper beside the checkout is absent")
+    text = PAPER.read_text("utf-8")
+    counts = read_plan("table2").counts
+    for place, name in enumerate(["AwA", "CUB", "SUN"]):
+        n, q, seen, unseen = (
+            int(counts[k][place]) for k in ("instances", "dimensions", "seen", "unseen")
+        )
+        assert rf"{name} & {n:,} & {q} & {seen}/{unseen}\\" in text
+
+
+def test_runs_are_those_with_data_and_a_method(tmp_path):
+    digits = read_plan("digits")
+    keys = [run.key for run in digits.runs([])]
+    assert (
+        len(keys)
+        == len(set(keys))
+        == sum(METHODS[r.method].n_seeds for r in digits.rows)
+    )
+    table3 = read_plan("table3")
+    assert table3.runs([]) == []
+    assert table3.absent([]) == ["awa", "cub", "sun"]
+    (tmp_path / "cub_vgg.npz").touch()
+    assert table3.absent([tmp_path]) == ["awa", "sun"]
+    by_file = table3.runs([tmp_path / "cub_vgg.npz"])
+    assert by_file == table3.runs([tmp_path]) != []
+    assert {run.key.classes for run in by_file} == {"att_312"}
+
+
+def test_a_method_that_is_not_built_is_no_run_until_it_is(monkeypatch):
+    import unseen
+
+    register("nobody", "Nobody", "Nobody", adapts=True)
+    try:
+        plan = read_plan("digits")
+        plan = type(plan)(
+            **{**vars(plan), "rows": (type(plan.rows[0])("nobody", "N", (math.nan,)),)}
+        )
+        assert plan.runs([]) == []
+        monkeypatch.setattr(unseen, "Nobody", unseen.ESZSL, raising=False)
+        assert [run.key.method for run in plan.runs([])] == ["nobody"]
+        with pytest.raises(ValueError, match="already"):
+            register("nobody", "Nobody", "Nobody")
+    finally:
+        del METHODS["nobody"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title = 1 2", "my"),
+        ("title = 'a'", "lacks 'task'"),
+        ("task = 'cook'", "no task 'cook'"),
+        ("task = 'accuracy'\n[[row]]\nmethod = 'x'", "no method 'x'"),
+        (
+            "task = 'accuracy'\n[[column]]\nhead='a'\ndata='b'\nclasses='c'",
+            "no data 'b'",
+        ),
+        (
+            "task = 'accuracy'\n[[row]]\nmethod = 'ast'\npaper = [1.0]",
+            "1 numbers of the paper for 0 columns",
+        ),
+    ],
+)
+def test_a_faulty_plan_is_named(tmp_path, text, message):
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_plan(path)
+
+
+def test_every_built_method_can_be_made():
+    made = 0
+    for method in METHODS.values():
+        if method.built:
+            base = None
+            if method.start is not None:
+                base = METHODS[method.start].make()
+            model = method.make(base)
+            assert set(method.grid) <= set(model.get_params()), method.name
+            if method.adapts:
+                assert hasattr(model, "adapt"), method.name
+            made += 1
+    assert made >= 30

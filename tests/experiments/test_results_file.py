@@ -1,0 +1,111 @@
+"""results.csv: what was appended is there, whatever tears its end off."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from results_made_up import accuracy_run, key, write
+
+from unseen.experiments.results import (
+    COLUMNS,
+    Finding,
+    ResultsFile,
+    RunKey,
+    read_results,
+)
+
+NAMES = st.text(
+    st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=8
+)
+
+
+def end_of_each_run(text: str) -> list[int]:
+    """Byte offsets at which the runs end: an oracle that counts lines itself."""
+    ends, offset = [], 0
+    for line in text.splitlines(keepends=True):
+        offset += len(line.encode())
+        if ",done," in line or ",failed," in line:
+            ends.append(offset)
+    return ends
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("results") / "results.csv"
+    runs = {key("eszsl", seed): accuracy_run([0.1, 0.25]) for seed in range(3)}
+    runs[key("cca")] = [Finding("failed", note="ValueError: é, ü and “quotes”")]
+    return write(path, runs).read_bytes()
+
+
+@settings(max_examples=150, deadline=None)
+@given(share=st.floats(0, 1))
+def test_a_file_cut_anywhere_keeps_the_runs_that_were_whole(
+    whole, tmp_path_factory, share
+):
+    cut = int(share * len(whole))
+    path = tmp_path_factory.mktemp("cut") / "results.csv"
+    path.write_bytes(whole[:cut])
+    with ResultsFile(path) as results:
+        n_whole = len([end for end in end_of_each_run(whole.decode()) if end <= cut])
+        assert len(results.finished) == n_whole
+        mended = path.read_bytes()
+        assert whole.startswith(mended) and mended.endswith(b"\n")
+        results.append(key("ast"), [Finding("done")])
+    with ResultsFile(path) as results:
+        assert len(results.finished) == n_whole + 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(item=NAMES, note=NAMES, value=st.floats(allow_nan=False, allow_infinity=False))
+def test_any_text_comes_back(tmp_path_factory, item, note, value):
+    path = tmp_path_factory.mktemp("any") / "results.csv"
+    found = [Finding("recall", item, 3, value, note), Finding("done")]
+    write(path, {key("eszsl"): found})
+    (line, _) = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))[
+        1:
+    ]
+    assert dict(zip(COLUMNS, line, strict=True))["item"] == item
+    row = read_results(path).iloc[0]
+    assert row["note"] == note and row["round"] == 3
+    assert row["value"] == pytest.approx(value, rel=1e-5)
+
+
+def test_failed_runs_are_finished_unless_they_are_to_be_made_again(tmp_path):
+    path = tmp_path / "results.csv"
+    failed, fine = key("cca"), key("eszsl")
+    write(path, {failed: [Finding("failed", note="x")], fine: [Finding("done")]})
+    with ResultsFile(path) as results:
+        assert results.finished == {failed, fine}
+    with ResultsFile(path, retry_failed=True) as results:
+        assert results.finished == {fine}
+    assert "failed" not in path.read_text()
+
+
+def test_two_writers_are_refused(tmp_path):
+    path = tmp_path / "results.csv"
+    with (
+        ResultsFile(path),
+        pytest.raises(ValueError, match="Another run is writing"),
+        ResultsFile(path),
+    ):
+        pass
+    with ResultsFile(path):  # the first is gone
+        pass
+
+
+def test_another_file_is_left_alone(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_text("name,score\nmine,1\n")
+    with pytest.raises(ValueError, match=r"no results\.csv"), ResultsFile(path):
+        pass
+    assert path.read_text() == "name,score\nmine,1\n"
+
+
+def test_findings_without_an_end_are_refused(tmp_path):
+    with (
+        ResultsFile(tmp_path / "results.csv") as results,
+        pytest.raises(ValueError, match="do not end"),
+    ):
+        results.append(RunKey("accuracy", "a", "b", "c", 0), [Finding("final")])

@@ -1,0 +1,157 @@
+"""Tables: every cell follows from results.csv by arithmetic one can do by hand."""
+
+import statistics
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+from results_made_up import accuracy_run, key, write
+
+from unseen.experiments import make_table, read_plan, read_results
+from unseen.experiments.results import COLUMNS, Finding
+from unseen.experiments.tables import Table
+
+HOSTILE = "<script>alert(1)</script> & $x_1$ | \\end{table}"
+
+
+@pytest.fixture
+def results(tmp_path):
+    curves = {0: [0.3, 0.5, 0.4], 1: [0.3, 0.2, 0.36]}
+    runs = {key("tstd", seed): accuracy_run(curve) for seed, curve in curves.items()}
+    runs[key("eszsl")] = accuracy_run([0.41])
+    runs[key("jedm")] = accuracy_run([0.31], final=0.34)
+    runs[key("cca-st")] = [Finding("failed", note="ValueError: no")]
+    return read_results(write(tmp_path / "results.csv", runs))
+
+
+def cells(table, label):
+    (found,) = [cells for name, cells in table.rows if name == label]
+    heads = [(group, name) for group, names in table.heads for name in names]
+    return dict(zip(heads, found, strict=True))
+
+
+def test_mean_spread_oracle_paper_and_difference(results):
+    table = make_table(read_plan("table5"), results)
+    tstd = cells(table, "TSTD")
+    spread = statistics.stdev([40.0, 36.0])
+    assert tstd["AwA A", "ours"] == f"38.0 ± {spread:.1f}"
+    # the best round of each seed, then their mean; round 0 counts
+    spread = statistics.stdev([50.0, 36.0])
+    assert tstd["AwA A", "oracle"] == f"43.0 ± {spread:.1f}"
+    assert tstd["AwA A", "paper"] == "90.3"
+    assert tstd["AwA A", "diff."] == "−52.3"
+    assert tstd["CUB W", "ours"] == tstd["CUB W", "diff."] == "—"
+    assert tstd["CUB W", "paper"] == "33.9"
+    eszsl = cells(table, "ESZSL")
+    assert eszsl["AwA A", "ours"] == "41.0" and eszsl["AwA A", "oracle"] == "—"
+    assert cells(table, "CCA-ST")["AwA A", "ours"] == "—"
+
+
+def test_a_row_before_adapting_takes_round_0(results):
+    table = make_table(read_plan("table3"), results)
+    assert cells(table, "JEDM, a row at a time")["AwA", "ours"] == "31.0"
+    pile = cells(table, "JEDM, scored as the authors do, over the pile")
+    assert pile["AwA", "ours"] == "34.0" and pile["AwA", "diff."] == "−42.5"
+
+
+def test_the_caption_says_what_differs_what_is_absent_and_what_failed(results):
+    words = make_table(read_plan("table5"), results).words
+    assert "shallow histograms, where the paper has VGG-19" in words
+    assert "Not at hand: AwA, CUB" in words or "Not at hand: CUB" in words
+    assert "1 runs failed" in words or "1 run failed" in words
+
+
+def test_without_results_a_table_is_the_papers_numbers(results):
+    table = make_table(read_plan("table6"), results.iloc[:0])
+    assert cells(table, "TSTD") == {
+        ("AwA", "ours"): "—",
+        ("AwA", "paper"): "90.3",
+        ("AwA", "diff."): "—",
+        ("CUB", "ours"): "—",
+        ("CUB", "paper"): "58.2",
+        ("CUB", "diff."): "—",
+    }
+
+
+def test_a_second_source_fills_a_column_only_if_the_first_is_absent(tmp_path):
+    runs = {key("eszsl", data="AWA1", table="att"): accuracy_run([0.6])}
+    other = read_results(write(tmp_path / "a" / "results.csv", runs))
+    table = make_table(read_plan("table3"), other)
+    assert cells(table, "ESZSL")["AwA", "ours"] == "60.0"
+    assert "ResNet-101" in table.words
+    runs[key("eszsl")] = accuracy_run([0.4])
+    both = read_results(write(tmp_path / "b" / "results.csv", runs))
+    table = make_table(read_plan("table3"), both)
+    assert cells(table, "ESZSL")["AwA", "ours"] == "40.0"
+
+
+def test_hard_piles_show_the_worst_draw(tmp_path):
+    def draw(before, after, kept):
+        name = "10 rows per class"
+        return [
+            Finding("before", name, value=before),
+            Finding("after", name, value=after),
+            Finding("kept", name, value=kept),
+            Finding("done"),
+        ]
+
+    runs = {
+        key("ast", seed, task="robustness"): draw(*numbers)
+        for seed, numbers in enumerate([(0.5, 0.6, 0), (0.5, 0.48, 0), (0.5, 0.5, 1)])
+    }
+    results = read_results(write(tmp_path / "results.csv", runs))
+    ((label, found),) = make_table(read_plan("robustness"), results).rows
+    assert label == "AwA cont"
+    spread = statistics.stdev([60.0, 48.0, 50.0])
+    after = f"{(60 + 48 + 50) / 3:.1f} ± {spread:.1f}"
+    assert found == ["10 rows per class", "50.0 ± 0.0", after, "−2.0", "1 of 3"]
+
+
+class Tags(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_every_form_escapes_what_it_is_given():
+    table = Table(
+        HOSTILE, HOSTILE, [(HOSTILE, ["a", "b"])], [(HOSTILE, [HOSTILE, "1"])]
+    )
+    page = Tags(table.to_html())
+    assert "script" not in page.tags and HOSTILE in page.text
+    lines = table.to_markdown().splitlines()
+    assert not any("<script" in line for line in lines)
+    bars = [
+        line.replace("\\\\", "").replace("\\|", "").count("|") for line in lines[2:]
+    ]
+    assert bars == [4, 4, 4]  # no cell was split
+    latex = table.to_latex()
+    assert latex.count(r"\end{table}") == 1
+    assert r"\textbackslash{}end\{table\}" in latex and r"\$x\_1\$" in latex
+
+
+def test_the_three_forms_hold_the_same_cells(results):
+    table = make_table(read_plan("table5"), results)
+    page, markdown, latex = Tags(table.to_html()), table.to_markdown(), table.to_latex()
+    for label, found in table.rows:
+        assert f"| {label} | {' | '.join(found)} |" in markdown
+        assert label in page.text
+        for cell in found:
+            assert cell in page.text
+            assert (
+                cell.replace("±", r"$\pm$").replace("−", "$-$").replace("—", "---")
+                in latex
+            )
+
+
+def test_an_empty_frame_is_no_error():
+    nothing = pd.DataFrame(columns=list(COLUMNS))
+    for name in ("table2", "race", "ablation", "robustness"):
+        assert make_table(read_plan(name), nothing).to_html()

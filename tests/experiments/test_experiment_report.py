@@ -1,0 +1,183 @@
+"""The page of results stands alone, tells what results.csv says, and escapes it."""
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from results_made_up import accuracy_run, key, write
+
+from unseen.experiments.results import Finding
+from unseen.labels import write_labels
+from unseen.report import (
+    write_experiment_report,
+    write_labels_report,
+    write_tables_and_figures,
+)
+
+HOSTILE = "<script>alert(1)</script>"
+NAMES = [HOSTILE, '"><img src=x onerror=y>', "$\\frac{", "okapi & zebra"]
+
+
+class Page(HTMLParser):
+    """Collect tags, text, addresses and ids."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.addresses, self.ids, self.text = [], [], [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        for name, value in attrs:
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href"):
+                self.addresses.append(value)
+            if name == "id":
+                self.ids.append(value)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def some_runs():
+    """One run of every task, so that every plan has something to show."""
+    runs = {
+        key("ast"): accuracy_run([0.2, 0.3, 0.5], classes=NAMES),
+        key("tstd", 0): accuracy_run([0.3, 0.4, 0.5, 0.45, 0.42], classes=NAMES),
+        key("tstd", 1): accuracy_run([0.3, 0.4, 0.5, 0.45, 0.46]),
+        key("eszsl"): [
+            Finding("chosen", note='{"lam": 10.0}'),
+            *accuracy_run([0.41])[1:],
+        ],
+        key("cca"): [Finding("failed", note=f"ValueError: {HOSTILE}")],
+        key("", task="statistics"): [
+            Finding("instances", value=30475),
+            Finding("done"),
+        ],
+        key("", task="convergence"): [
+            *(Finding("objective", "paper", i, 100.0 / (i + 1)) for i in range(9)),
+            Finding("done"),
+        ],
+        key("jedm", task="latent"): [
+            *(
+                Finding(f"row {x}", NAMES[i % 4], i, i * 1.0)
+                for i in range(9)
+                for x in "xy"
+            ),
+            *(
+                Finding(f"prototype {x}", NAMES[i], 9 + i, 1.0)
+                for i in range(4)
+                for x in "xy"
+            ),
+            Finding("done"),
+        ],
+        key("", task="complexity", data="made-up", table=""): [
+            *(Finding("fit", "m", 1000 * 2**i, seconds=2.0**i) for i in range(4)),
+            Finding("done"),
+        ],
+        key("ast", task="robustness"): [
+            Finding("before", "10 rows per class", value=0.4),
+            Finding("after", "10 rows per class", value=0.5),
+            Finding("kept", "10 rows per class", value=0),
+            Finding("warning", note=f"WeakStartWarning: {HOSTILE}"),
+            Finding("done"),
+        ],
+    }
+    return runs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    write(folder / "results.csv", some_runs())
+    write_experiment_report(folder)
+    return folder
+
+
+def test_the_page_needs_no_other_file_and_links_lead_somewhere(folder):
+    html = (folder / "report.html").read_text("utf-8")
+    page = Page(html)
+    assert page.addresses
+    assert all(a.startswith(("data:image/png;base64,", "#")) for a in page.addresses)
+    inside = {a[1:] for a in page.addresses if a.startswith("#")}
+    assert inside <= set(page.ids)
+    assert len(page.ids) == len(set(page.ids))
+    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert "url(http" not in html and "@import" not in html
+
+
+def test_hostile_names_show_as_text(folder):
+    html = (folder / "report.html").read_text("utf-8")
+    assert "<script" not in html and "onerror=y>" not in html.replace("&gt;", "")
+    page = Page(html)
+    for name in NAMES:
+        assert name in page.text
+
+
+def test_every_plan_is_on_the_page_with_a_caption(folder):
+    html = (folder / "report.html").read_text("utf-8")
+    for name in ("table2", "table3", "table5", "table6", "race", "robustness"):
+        section = html.split(f'<section id="{name}">')[1].split("</section>")[0]
+        assert ("<table" in section and "In the paper" in section) or name in (
+            "race",
+            "robustness",
+        )
+    for name in ("fig3", "fig4", "fig5", "complexity"):
+        section = html.split(f'<section id="{name}">')[1].split("</section>")[0]
+        assert "<svg" in section and re.search(r"<figcaption>\w+", section)
+
+
+def test_the_headline_and_the_rounds_are_those_of_our_method(folder):
+    text = Page((folder / "report.html").read_text("utf-8")).text
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "20.0 %before self-training" in text.replace("\n", "")
+    assert "50.0 %after self-training" in text.replace("\n", "")
+    assert "guessing would give 25.0 %" in text
+    assert "Kept 1 of 9 rows. Accuracy 30.0 %." in text
+    assert "10 runs of 5 methods" in text and "1 of them failed" in text
+    assert f"Failed: ValueError: {HOSTILE}" in text
+    assert f"WeakStartWarning: {HOSTILE}" in text
+    assert "lam 10.0" in text
+
+
+def test_the_exponent_is_fitted(folder):
+    # time doubles with m: the exponent is 1
+    assert "time ∝ m^1.00" in (folder / "report.html").read_text("utf-8")
+
+
+def test_the_same_results_write_the_same_page(folder, tmp_path):
+    again = write_experiment_report(folder / "results.csv", tmp_path / "again.html")
+    assert again.read_bytes() == (folder / "report.html").read_bytes()
+
+
+def test_tables_and_figures_are_files_too(folder, tmp_path):
+    files = write_tables_and_figures(folder, tmp_path)
+    names = {file.name for file in files}
+    assert {"table5.md", "table5.tex", "table5.html", "fig3.svg", "fig5.svg"} <= names
+    for file in files:
+        if file.suffix == ".svg":
+            ElementTree.fromstring(file.read_text("utf-8"))
+            assert "currentColor" not in file.read_text("utf-8")
+            assert "var(--" not in file.read_text("utf-8")
+
+
+def test_labels_have_a_page_too(tmp_path):
+    labels = [HOSTILE, HOSTILE, "okapi"]
+    path = write_labels(tmp_path / "labels.csv", labels, reliability=[0.5, 0.7, 1])
+    page = write_labels_report(path, tmp_path / "page.html").read_text("utf-8")
+    assert "<script" not in page
+    shown = Page(page)
+    assert HOSTILE in shown.text and "3 rows, 2 names" in shown.text
+    assert "0.60" in shown.text  # the median of 0.5 and 0.7
+    assert "How right" not in shown.text
+
+
+def test_labels_are_scored_if_the_truth_is_given(zoo, tmp_path):
+    from unseen.loading import save_data
+
+    data = save_data(zoo, tmp_path / "zoo.npz")
+    path = write_labels(tmp_path / "labels.csv", ["okapi", "zebra"], rows=[1, 4])
+    page = write_labels_report(path, tmp_path / "page.html", data=data)
+    text = Page(page.read_text("utf-8")).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "50.0 %" in text and "per-class accuracy on zoo" in text

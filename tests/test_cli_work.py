@@ -1,0 +1,204 @@
+"""fit, predict, score, reproduce, report: what is printed, written, and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import unseen
+from unseen.cli import app
+from unseen.cli.reproduce import Progress, clock
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """Fit, predict and score the digits once."""
+    folder = tmp_path_factory.mktemp("work")
+    model, labels = folder / "digits.unseen", folder / "labels.csv"
+    steps = {
+        "fit": ["digits", "--method", "eszsl", "--out", str(model)],
+        "predict": [str(model), "digits", "--out", str(labels)],
+        "score": [str(labels), "digits"],
+    }
+    ended = {step: runner.invoke(app, [step, *args]) for step, args in steps.items()}
+    assert [end.exit_code for end in ended.values()] == [0, 0, 0], ended
+    return folder, ended
+
+
+def test_the_road_from_fit_to_score(work):
+    folder, ended = work
+    data = unseen.load_data("digits")
+    model = unseen.ESZSL().fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    expected = model.predict(data.X_unseen)
+    written = pd.read_csv(folder / "labels.csv", dtype={"label": str})
+    assert written["label"].tolist() == expected.tolist()
+    assert (data.y[written["row"]] == data.y_unseen).all()
+    mean = 100 * unseen.per_class_accuracy(data.y_unseen, expected)
+    assert ended["score"].stdout.splitlines()[-1].split()[-1] == f"{mean:.1f}"
+    assert "ESZSL(): fitted in" in ended["fit"].stdout
+    assert "ZeroShotData 'digits'" in ended["fit"].stderr
+
+
+@pytest.mark.filterwarnings("default::unseen.WeakStartWarning")
+def test_json_is_json_alone(tmp_path):
+    out = str(tmp_path / "m.unseen")
+    fit = runner.invoke(
+        app, ["fit", "digits", "--set", "kappa=8", "--out", out, "--json"]
+    )
+    assert json.loads(fit.stdout)["estimator"] == "AnchoredSelfTraining(kappa=8)"
+    labels = str(tmp_path / "labels.csv")
+    predict = runner.invoke(
+        app, ["predict", out, "digits", "--adapt", "--out", labels, "--json"]
+    )
+    told = json.loads(predict.stdout)
+    assert told["adapted"] and told["rows"] == 533 == sum(told["counts"].values())
+    assert told["rounds"][0].startswith("Kept ")
+    assert "warning: Class embeddings explain" in predict.stderr
+    score = json.loads(runner.invoke(app, ["score", labels, "digits", "--json"]).stdout)
+    written = pd.read_csv(labels, dtype={"label": str})
+    data = unseen.load_data("digits")
+    right = unseen.per_class_accuracy(data.y[written["row"]], written["label"])
+    assert score["per-class accuracy"] == pytest.approx(right, abs=1e-6)
+    assert written["reliability"].between(0, 1).all()
+    shares = [entry["accuracy"] for entry in score["classes"].values()]
+    assert np.mean(shares) == pytest.approx(right, abs=1e-6)
+
+
+def test_an_array_is_labelled_row_by_row(work, tmp_path):
+    folder, _ = work
+    X = unseen.load_data("digits").X_unseen
+    np.save(tmp_path / "rows.npy", X)
+    args = ["predict", str(folder / "digits.unseen"), str(tmp_path / "rows.npy")]
+    ended = runner.invoke(app, [*args, "--out", str(tmp_path / "l.csv")])
+    assert ended.exit_code == 0 and "score" not in ended.stdout
+    same = pd.read_csv(folder / "labels.csv")["label"]
+    assert pd.read_csv(tmp_path / "l.csv")["label"].tolist() == same.tolist()
+
+
+def test_an_adapted_model_can_be_kept(tmp_path):
+    model, kept = tmp_path / "m.unseen", tmp_path / "kept.unseen"
+    runner.invoke(app, ["fit", "digits", "--method", "eszsl-st", "--out", str(model)])
+    args = ["predict", str(model), "digits", "--adapt", "--save", str(kept)]
+    ended = runner.invoke(app, [*args, "--out", str(tmp_path / "l.csv")])
+    assert ended.exit_code == 0
+    data = unseen.load_data("digits")
+    labels = unseen.load(kept).predict(data.X_unseen)
+    written = pd.read_csv(tmp_path / "l.csv", dtype={"label": str})["label"]
+    assert written.tolist() == labels.tolist()
+
+
+def test_a_search_is_what_the_library_does(tmp_path):
+    out = str(tmp_path / "m.unseen")
+    args = ["fit", "digits", "--method", "eszsl", "--search", "--folds", "3", "--json"]
+    told = json.loads(runner.invoke(app, [*args, "--out", out]).stdout)
+    data = unseen.load_data("digits")
+    grid = {name: list(unseen.model_selection.PAPER_GRID) for name in ("gamma", "lam")}
+    search = unseen.ClasswiseSearchCV(
+        unseen.ESZSL(), grid, n_folds=3, transductive=False
+    ).fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    assert told["estimator"] == repr(search.best_estimator_)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fit", "nowhere"], "There is no file"),
+        (["fit", "digits", "--method", "magic"], "The methods are"),
+        (["fit", "digits", "--set", "kappa"], "NAME=VALUE"),
+        (["fit", "digits", "--set", "kappa=-1"], "kappa"),
+        (["fit", "digits", "--search"], "needs 10 seen classes"),
+        (["predict", "nowhere.unseen", "digits"], "nowhere.unseen"),
+        (["report", "{labels}", "--data", "nowhere"], "There is no file"),
+        (["reproduce", "table9"], "The plans are table2"),
+        (["reproduce", "table5"], "unseen data fetch xlsa17"),
+    ],
+)
+def test_a_fault_is_a_line_and_exit_code_2(work, tmp_path, monkeypatch, args, words):
+    monkeypatch.chdir(tmp_path)
+    folder, _ = work
+    args = [arg.format(labels=folder / "labels.csv") for arg in args]
+    ended = runner.invoke(app, args)
+    assert ended.exit_code == 2 and ended.stdout == ""
+    assert words in ended.stderr
+    assert all(len(line) < 900 for line in ended.stderr.splitlines())
+    assert "Traceback" not in ended.stderr
+
+
+def test_model_and_set_must_agree_on_who_is_unseen(work, tmp_path):
+    folder, _ = work
+    names = tmp_path / "names.txt"
+    names.write_text("0\n1\n")
+    args = ["predict", str(folder / "digits.unseen"), "digits", "--unseen", str(names)]
+    ended = runner.invoke(app, [*args, "--out", str(tmp_path / "l.csv")])
+    assert ended.exit_code == 2 and "do not agree" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("row,name\n1,2\n", "no column 'label'"),
+        ("row,label\nx,2\n", "no row number"),
+        ("row,label\n1.5,2\n", "no row number"),
+        ("row,label\n99999,2\n", "Is it the set that was labelled"),
+        ("row,label\n3,2\n3,5\n", "two labels"),
+        ("row,label\n", "no label to score"),
+        ("", "no CSV of labels"),
+    ],
+)
+def test_odd_labels_are_refused(tmp_path, text, words):
+    path = tmp_path / "labels.csv"
+    path.write_text(text)
+    ended = runner.invoke(app, ["score", str(path), "digits"])
+    assert ended.exit_code == 2 and words in " ".join(ended.stderr.split())
+
+
+def test_a_class_that_pandas_takes_for_missing_stays_a_name(tmp_path):
+    from unseen.labels import read_labels, write_labels
+
+    path = write_labels(tmp_path / "labels.csv", ["NA", "null", "", "1"])
+    assert read_labels(path)["label"].tolist() == ["NA", "null", "", "1"]
+
+
+def test_report_tells_labels_from_results(work):
+    folder, _ = work
+    ended = runner.invoke(app, ["report", str(folder / "labels.csv"), "--json"])
+    page = json.loads(ended.stdout)["report"]
+    assert page == str(folder / "report.html") and os.path.exists(page)
+
+
+def test_help_has_examples_and_the_shell_is_completed():
+    for command in ("fit", "predict", "score", "reproduce", "report"):
+        shown = runner.invoke(app, [command, "--help"])
+        assert shown.exit_code == 0
+        assert f"unseen {command}" in shown.stdout.split("Examples:")[1]
+        assert "--json" in shown.stdout
+    typed = {"_UNSEEN_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+    code = "from unseen.cli import main; main()"
+    offered = {}
+    for words in ("unseen reproduce tab", "unseen r"):
+        env = {**os.environ, **typed, "COMP_WORDS": words}
+        env["COMP_CWORD"] = str(len(words.split()) - 1)
+        ended = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True
+        )
+        offered[words] = ended.stdout.split()
+    assert "table5" in offered["unseen reproduce tab"]
+    assert {"reproduce", "report"} <= set(offered["unseen r"])
+
+
+def test_the_time_left_is_that_of_the_work_left(monkeypatch):
+    now = iter([0.0, 10.0, 20.0, 40.0])
+    monkeypatch.setattr("unseen.cli.reproduce.time.monotonic", lambda: next(now))
+    progress = Progress()
+    assert progress.left(0.5) == "time left unknown"
+    assert progress.left(0.75) == "about 10 s left"  # 10 s for a quarter
+    assert clock(0) == "0 s" and clock(3601) == "60 min 01 s"

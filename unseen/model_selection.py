@@ -376,17 +376,19 @@ def score_on_fold(
     Candidates that differ only in how they adapt share one fit.
     """
     late: frozenset[str] = getattr(estimator, "_adapt_parameters", frozenset())
-    fitted: dict[str, Any] = {}
+    groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         early = {k: v for k, v in candidate.params.items() if k not in late}
-        key = repr(sorted(early.items()))
-        if key not in fitted:
-            fitted = {key: clone(estimator).set_params(**early)}
-            fold.fit(fitted[key], table)
-        model = copy.copy(fitted[key]).set_params(**candidate.params)
-        labels = fold.answer(model, transductive)
-        candidate.scores.append(float(scoring(fold.y_pile, labels)))
-        advance()
+        groups.setdefault(repr(sorted(early.items())), []).append(candidate)
+    for group in groups.values():
+        early = {k: v for k, v in group[0].params.items() if k not in late}
+        fitted = clone(estimator).set_params(**early)
+        fold.fit(fitted, table)
+        for candidate in group:
+            model = copy.copy(fitted).set_params(**candidate.params)
+            labels = fold.answer(model, transductive)
+            candidate.scores.append(float(scoring(fold.y_pile, labels)))
+            advance()
 
 
 def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:

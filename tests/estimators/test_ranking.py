@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import make_data
 from unseen import ALE, SJE, DeViSE, SelfTraining
-from unseen.models.ranking import canonical, rank_weights, row_space
+from unseen.models.cca import row_space
+from unseen.models.ranking import canonical, rank_weights
 
 
 @pytest.fixture

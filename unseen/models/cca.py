@@ -80,7 +80,7 @@ class CCA(FromSums, BilinearClassifier):
     6
     """
 
-    _adapt_parameters = frozenset({"per_domain_centering"})
+    _adapt_parameters = frozenset({"per_domain_centering", "power"})
     _parameter_constraints: dict = {
         "regularisation": [Interval(Real, 0, None, closed="neither")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -137,22 +137,37 @@ def solve_cca(
     sums: Sums, A: np.ndarray, regularisation: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return projections of rows and embeddings, and their correlations."""
-    n = sums.n_rows
+    n, q = sums.n_rows, A.shape[1]
+    basis = row_space(A)  # elsewhere nothing correlates
+    A = A @ basis
     C_xx = sums.gram / n
     C_aa = A.T @ (A * sums.counts[:, None]) / n
     C_xa = sums.class_sums.T @ A / n
-    L_x, L_a = (regular_root(C, regularisation) for C in (C_xx, C_aa))
+    L_x = regular_root(C_xx, regularisation, len(C_xx))
+    L_a = regular_root(C_aa, regularisation, q)
     half = linalg.solve_triangular(L_x, C_xa, lower=True)
     whitened = linalg.solve_triangular(L_a, half.T, lower=True).T
     U, rho, Vt = linalg.svd(whitened, full_matrices=False)
     P = linalg.solve_triangular(L_x, U, lower=True, trans="T")
     R = linalg.solve_triangular(L_a, Vt.T, lower=True, trans="T")
-    return P, R, np.minimum(rho, 1)
+    return P, basis @ R, np.minimum(rho, 1)
 
 
-def regular_root(C: np.ndarray, regularisation: float) -> np.ndarray:
-    """Return L with L Lᵀ = C + regularisation · mean variance · I."""
-    mean = np.trace(C) / len(C)
+def row_space(A: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of what the rows of A span, as columns; one at least.
+
+    Few classes span few of many dimensions, and what is learned lies there.
+    """
+    _, sizes, Vt = linalg.svd(A, full_matrices=False)
+    return Vt[: max(1, int(np.sum(sizes > 1e-9 * sizes[0])))].T
+
+
+def regular_root(C: np.ndarray, regularisation: float, n_dims: int) -> np.ndarray:
+    """Return L with L Lᵀ = C + regularisation · mean variance · I.
+
+    The mean is over ``n_dims`` dimensions, of which C may leave out some without any.
+    """
+    mean = np.trace(C) / n_dims
     return linalg.cholesky(
         C + (regularisation * mean or 1.0) * np.eye(len(C)), lower=True
     )

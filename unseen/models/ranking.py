@@ -32,13 +32,13 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from unseen.metrics import per_class_accuracy
 from unseen.models.bilinear import Seen
+from unseen.models.cca import row_space
 from unseen.models.eszsl import ESZSLPupil
 from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
 
@@ -345,12 +345,6 @@ def canonical(X, y, A) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     keys = np.round(X[:, :3], 9).T[::-1]  # three features tell rows apart
     rows = np.lexsort((*keys, y))
     return X[rows], y[rows], A[classes]
-
-
-def row_space(A: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what the rows of A span, as columns."""
-    _, sizes, Vt = linalg.svd(A, full_matrices=False)
-    return Vt[sizes > 1e-9 * sizes[0]].T
 
 
 def best_of_maps(maps: np.ndarray, X: np.ndarray, A: np.ndarray) -> np.ndarray:

@@ -108,11 +108,11 @@ class Table:
             ]
         )
 
-    def to_html(self) -> str:
-        """Write the table as HTML, everything escaped."""
+    def to_html(self, *, titled: bool = True) -> str:
+        """Write the table as HTML, everything escaped; its title may be elsewhere."""
         from unseen.report.page import render
 
-        return render("table.html", table=self, name=self.name)
+        return render("table.html", table=self, name=self.name, titled=titled)
 
     @property
     def name(self) -> str:
@@ -217,8 +217,8 @@ def in_column(results: pd.DataFrame, column: Column) -> pd.Series:
     return pd.Series(False, index=results.index)
 
 
-def sources_of(column: Column) -> list[tuple[str, str, str]]:
-    """Return (name, class table, difference) of the sources that may fill a column."""
+def sources_of(column: Column) -> list[tuple[str, str, list[str]]]:
+    """Return (name, class table, differences) of what may fill a column."""
     found = []
     for entry in known_sources()[column.data]["source"]:
         if column.classes in entry:
@@ -228,36 +228,39 @@ def sources_of(column: Column) -> list[tuple[str, str, str]]:
             about = [entry["about"]]
             if "words" in column.classes and "about_words" in entry:
                 about.append(entry["about_words"])
-            found.append((name, classes, "; ".join(about)))
+            found.append((name, classes, about))
     return found
 
 
 def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
-    """Say how the data differs from the paper's, what is absent and what failed."""
+    """Say how the data differs from the paper's, what is missing and what failed."""
     mine = results[results.task == plan.task]
-    differ, absent = [], []
+    mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
+    differ: list[str] = []
+    missing: list[str] = []
     for column in plan.columns:
         about = [
-            text
-            for name, classes, text in sources_of(column)
+            told
+            for name, classes, told in sources_of(column)
             if ((mine["data"] == name) & (mine["classes"] == classes)).any()
         ]
-        differ += about[:1]
-        if not about:
-            absent.append(str(known_sources()[column.data]["title"]))
+        if about:
+            differ += about[0]
+        else:
+            missing.append(column.head)
     said = []
     if differ:
         told = "; ".join(dict.fromkeys(differ))
         said.append(f"The data is not the paper's. {told}.")
-    if absent:
-        said.append(f"Not at hand: {', '.join(dict.fromkeys(absent))}.")
+    if missing:
+        said.append(f"Without results: {', '.join(missing)}.")
     waiting = [row.label for row in plan.rows if not METHODS[row.method].built]
     if waiting:
         said.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
-    methods = {row.method for row in plan.rows}
-    failed = mine[(mine.measure == "failed") & mine.method.isin(methods)]
-    if len(failed):
-        said.append(f"{len(failed)} runs failed; results.csv says why.")
+    n_failed = int((mine.measure == "failed").sum())
+    if n_failed:
+        runs = "run" if n_failed == 1 else "runs"
+        said.append(f"{n_failed} {runs} failed; results.csv says why.")
     return said
 
 

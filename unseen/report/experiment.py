@@ -175,7 +175,7 @@ def make_section(plan: Plan, results: pd.DataFrame) -> dict[str, Any]:
         "figure": None,
     }
     if plan.show in MAKERS:
-        section["table"] = Markup(make_table(plan, results).to_html())
+        section["table"] = Markup(make_table(plan, results).to_html(titled=False))
         return section
     figure = draw_plan(plan, results)
     if figure is not None:

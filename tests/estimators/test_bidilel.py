@@ -1,0 +1,172 @@
+"""BiDiLEL: both directions and both moves against other means."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import eigh
+from scipy.optimize import approx_fprime
+from sklearn.cluster import KMeans
+
+from tests.checks import make_data
+from unseen import BiDiLEL
+from unseen.statistics import sum_rows
+from unseen.transduction.bidilel import (
+    cluster,
+    discriminant_axes,
+    distance_scale,
+    nearest_means,
+    place_landmarks,
+    stress,
+)
+
+
+def distances(A, B):
+    return np.sqrt(((A[:, None] - B) ** 2).sum(axis=2))
+
+
+def test_bottom_up_is_locality_preserving_on_the_graph_of_classes():
+    """Rows of a class are joined by 1/n_c; D - W is the Laplacian, D the identity."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(3), [5, 8, 4])
+    X = rng.normal(size=(17, 4)) + rng.normal(size=(3, 4))[codes]
+    W = (codes[:, None] == codes) / np.bincount(codes)[codes]
+    laplacian = X.T @ (np.eye(17) - W) @ X
+    ridge = 0.7 * np.trace(laplacian) / 4
+    values, vectors = eigh(X.T @ X, laplacian + ridge * np.eye(4))
+    ours = discriminant_axes(sum_rows(X, codes, 3), 0.7, 2)
+    for j in range(2):
+        theirs = vectors[:, -1 - j]
+        cosine = ours[:, j] @ theirs / np.linalg.norm(ours[:, j])
+        assert_allclose(abs(cosine / np.linalg.norm(theirs)), 1)
+    assert values[-1] > values[-2]
+
+
+def stress_written_out(b, seen, to_seen, between):
+    N, M = to_seen.shape
+    total = 0.0
+    for j in range(N):
+        for i in range(M):
+            d = np.linalg.norm(b[j] - seen[i])
+            total += (d - to_seen[j, i]) ** 2 / to_seen[j, i] / (M * N)
+        for k in range(j + 1, N):
+            d = np.linalg.norm(b[j] - b[k])
+            miss = (d - between[j, k]) ** 2 / between[j, k]
+            total += miss * 2 / (N * (N - 1))
+    return total
+
+
+def test_the_stress_and_its_gradient():
+    rng = np.random.default_rng(0)
+    b, seen = rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
+    to_seen = rng.uniform(0.5, 2, size=(3, 5))
+    between = rng.uniform(0.5, 2, size=(3, 3))
+    between = between + between.T
+    np.fill_diagonal(between, 1e-6)
+
+    def value(flat):
+        return stress_written_out(flat.reshape(3, 4), seen, to_seen, between)
+
+    found, gradient = stress(b.ravel(), seen, to_seen, between)
+    assert_allclose(found, value(b.ravel()))
+    assert_allclose(gradient, approx_fprime(b.ravel(), value, 1e-7), atol=1e-5)
+
+
+def test_landmarks_are_found_where_distances_say():
+    rng = np.random.default_rng(0)
+    seen, hidden = rng.normal(size=(30, 8)), rng.normal(size=(4, 8))
+    placed = place_landmarks(
+        seen,
+        distances(hidden, seen),
+        distances(hidden, hidden) + 1e-6,
+        np.random.RandomState(0),
+    )
+    assert_allclose(placed, hidden, atol=1e-2)
+
+
+def test_the_scale_is_least_squares():
+    rng = np.random.default_rng(0)
+    landmarks, units = rng.normal(size=(6, 3)), rng.normal(size=(6, 5))
+    ours, theirs = distances(landmarks, landmarks), distances(units, units)
+    best = np.linalg.lstsq(theirs.reshape(-1, 1), ours.ravel(), rcond=None)[0][0]
+    assert_allclose(distance_scale(landmarks, units), best)
+
+
+def test_self_training_averages_the_nearest_rows():
+    rng = np.random.default_rng(0)
+    rows, b = rng.normal(size=(20, 3)), rng.normal(size=(2, 3))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    b /= np.linalg.norm(b, axis=1, keepdims=True)
+    near = np.argsort(distances(b, rows), axis=1)[:, :5]
+    assert_allclose(nearest_means(rows, b, 5), rows[near].mean(axis=1))
+    assert_allclose(nearest_means(rows, b, 99), np.tile(rows.mean(axis=0), (2, 1)))
+
+
+def test_clusters_are_those_of_k_means():
+    rng = np.random.default_rng(0)
+    rows, centres = rng.normal(size=(60, 3)), rng.normal(size=(4, 3))
+    theirs = KMeans(4, init=centres, n_init=1, tol=0, algorithm="lloyd").fit(rows)
+    assert_allclose(cluster(rows, centres), theirs.cluster_centers_, atol=1e-8)
+
+
+def test_a_cluster_without_rows_stays_where_it_was():
+    rows = np.array([[1.0, 0], [1.1, 0]])
+    far = np.array([[1.0, 0], [-9.0, 5]])
+    assert_allclose(cluster(rows, far), [[1.05, 0], [-9, 5]])
+
+
+def fitted(data, **parameters):
+    model = BiDiLEL(8, **parameters)
+    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+
+
+def test_structured_gives_clusters_to_landmarks_one_to_one():
+    data = make_data()
+    model = fitted(data, transduction="structured").adapt(data.X_unseen)
+    X = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    rows = (X - model.mean_) @ model.axes_ @ model.components_
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    b = fitted(data)._landmarks(model._default)
+    centres = KMeans(3, init=b, n_init=1, tol=0).fit(rows).cluster_centers_
+    best = min(
+        permutations(range(3)),
+        key=lambda p: sum(np.linalg.norm(b[c] - centres[p[c]]) for c in range(3)),
+    )
+    moved = centres[list(best)]
+    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    expected = data.unseen[(rows @ moved.T).argmax(axis=1)]
+    assert_array_equal(model.labels_, expected)
+
+
+@pytest.mark.parametrize("transduction", ["self_training", "structured", None])
+def test_new_rows_meet_the_moved_landmarks(transduction):
+    data = make_data()
+    model = fitted(data, transduction=transduction)
+    before = model.predict(data.X_unseen)
+    model.adapt(data.X_unseen)
+    assert_array_equal(model.predict(data.X_unseen), model.labels_)
+    if transduction is None:
+        assert_array_equal(model.labels_, before)
+
+
+def test_seen_classes_keep_their_own_landmarks():
+    data = make_data()
+    model = fitted(data)
+    seen = np.unique(data.y_seen)
+    assert_allclose(
+        model._landmarks(model._table.competition("seen")), model.landmarks_
+    )
+    right = model.predict(data.X_seen, classes="seen") == data.y_seen
+    assert right.mean() > 0.9
+    assert len(seen) == len(model.landmarks_)
+
+
+def test_the_draw_matters_little_and_is_repeated():
+    data = make_data()
+    first, again, other = (
+        fitted(data, random_state=seed).decision_function(data.X_unseen)
+        for seed in (0, 0, 1)
+    )
+    assert_array_equal(first, again)
+    assert (first.argmax(axis=1) == other.argmax(axis=1)).mean() > 0.8

@@ -1,0 +1,142 @@
+"""The dictionary of Kodirov et al.: lasso, refit and objective by other means."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from tests.checks import make_data
+from unseen import KodirovUDA, RidgeToVisual
+from unseen.transduction import uda
+from unseen.transduction.uda import DictionaryProblem, lasso
+
+
+def make_problem(*, sparsity=0.4, near=2.0, pull=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    B, targets, D = (rng.normal(size=s) for s in [(9, 5), (9, 4), (4, 5)])
+    return DictionaryProblem(B, targets, D, near=near, pull=pull, sparsity=sparsity)
+
+
+def test_codes_meet_the_conditions_of_the_lasso(monkeypatch):
+    monkeypatch.setattr(uda, "FISTA_STEPS", 3000)
+    problem = make_problem(sparsity=2.0)
+    problem.update_codes()
+    D, Z = problem.D, problem.Z
+    gradient = 2 * (Z @ D - problem.B) @ D.T + 2 * problem.pull * (Z - problem.targets)
+    zero = Z == 0
+    assert zero.any() and not zero.all()
+    assert (np.abs(gradient[zero]) <= 2.0 + 1e-6).all()
+    assert_allclose(gradient[~zero], -2.0 * np.sign(Z[~zero]), atol=1e-6)
+
+
+def test_the_codes_are_a_generic_minimum(monkeypatch):
+    """|z| is a + b with z = a - b and both at least 0: smooth, with bounds."""
+    monkeypatch.setattr(uda, "FISTA_STEPS", 3000)
+    problem = make_problem()
+    problem.update_codes()
+
+    def value(ab):
+        a, b = ab.reshape(2, 4)
+        z = a - b
+        return (
+            np.sum((problem.B[0] - z @ problem.D) ** 2)
+            + problem.pull * np.sum((z - problem.targets[0]) ** 2)
+            + problem.sparsity * ab.sum()
+        )
+
+    best = minimize(value, np.ones(8), bounds=[(0, None)] * 8, tol=1e-14)
+    a, b = best.x.reshape(2, 4)
+    assert_allclose(problem.Z[0], a - b, atol=1e-4)
+
+
+def test_no_sparsity_is_the_limit_of_little(monkeypatch):
+    monkeypatch.setattr(uda, "FISTA_STEPS", 3000)
+    none, little = make_problem(sparsity=0.0), make_problem(sparsity=1e-9)
+    none.update_codes(), little.update_codes()
+    assert_allclose(none.Z, little.Z, atol=1e-6)
+
+
+def test_the_dictionary_is_least_squares():
+    problem = make_problem()
+    problem.Z = np.random.default_rng(1).normal(size=(9, 4))
+    problem.update_dictionary()
+    stacked = np.vstack([problem.Z, problem.near**0.5 * np.eye(4)])
+    target = np.vstack([problem.B, problem.near**0.5 * problem.before])
+    assert_allclose(problem.D, np.linalg.lstsq(stacked, target, rcond=None)[0])
+
+
+def test_soft_labels_enter_as_the_head_says():
+    """Σ_ij w_ij |z_i - t_j|² is |z - w T|² and a constant."""
+    rng = np.random.default_rng(0)
+    w, T = rng.dirichlet(np.ones(3), size=7), rng.normal(size=(3, 4))
+    first, second = (rng.normal(size=(7, 4)) for _ in range(2))
+
+    def written_out(Z):
+        return sum(
+            w[i, j] * np.sum((Z[i] - T[j]) ** 2) for i in range(7) for j in range(3)
+        )
+
+    difference = np.sum((first - w @ T) ** 2) - np.sum((second - w @ T) ** 2)
+    assert_allclose(written_out(first) - written_out(second), difference)
+
+
+def test_every_step_of_the_lasso_ends_lower():
+    rng = np.random.default_rng(0)
+    M = rng.normal(size=(6, 6))
+    gram, target = M @ M.T + 0.01 * np.eye(6), rng.normal(size=(8, 6))
+
+    def value(Z):
+        return np.sum(Z @ gram * Z) - 2 * np.sum(target * Z) + 0.3 * np.abs(Z).sum()
+
+    values = [value(lasso(gram, target, 0.3, np.zeros((8, 6)), k)) for k in range(200)]
+    assert values[-1] < values[1] < values[0]
+    assert_allclose(values[-1], min(values), rtol=1e-9)
+
+
+@pytest.mark.parametrize("sparsity", [0.0, 0.001, 0.1])
+def test_the_objective_falls_from_round_to_round(sparsity):
+    data = make_data()
+    model = KodirovUDA(sparsity=sparsity, n_rounds=8)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    values = [round.objective for round in model.adapt(data.X_unseen).rounds_]
+    assert len(values) == 8
+    assert (np.diff(values) <= 1e-9 * values[0]).all()
+    assert values[-1] < values[0]
+
+
+def test_a_dictionary_that_may_not_move_predicts_like_the_ridge():
+    data = make_data()
+    table = {"class_embeddings": data.class_embeddings}
+    model = KodirovUDA(near=1e9).fit(data.X_seen, data.y_seen, **table)
+    base = RidgeToVisual().fit(data.X_seen, data.y_seen, **table)
+    assert_array_equal(model.predict(data.X), base.predict(data.X))
+    model.adapt(data.X_unseen), base.adapt(data.X_unseen)
+    assert_array_equal(model.predict(data.X_unseen), base.labels_)
+
+
+def test_labels_are_the_classes_whose_embeddings_point_like_the_codes():
+    data = make_data()
+    model = KodirovUDA(pull=1e9)  # codes are the soft mean of the embeddings
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    model.adapt(data.X_unseen)
+    A = data.class_embeddings.loc[data.unseen].to_numpy()
+    A = A / np.linalg.norm(A, axis=1, keepdims=True)
+    A = A - A.mean(axis=0)
+    base = RidgeToVisual().fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    scores = base.adapt(data.X_unseen).decision_function(data.X_unseen)
+    scores = scores - scores.mean(axis=1, keepdims=True)
+    w = np.exp(3 * scores / np.sqrt(np.mean(scores**2)))
+    codes = w / w.sum(axis=1, keepdims=True) @ A
+    cosines = codes @ (A / np.linalg.norm(A, axis=1, keepdims=True)).T
+    assert_array_equal(model.labels_, data.unseen[cosines.argmax(axis=1)])
+
+
+def test_a_pile_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("unseen.transduction.memory.MEMORY_LIMIT", 1000.0)
+    data = make_data()
+    model = KodirovUDA()
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    with pytest.raises(MemoryError, match="codes of 42 rows"):
+        model.adapt(data.X_unseen)

@@ -40,8 +40,8 @@ class LatEm(RankingClassifier):
 
     Parameters
     ----------
-    n_maps : int, default=4
-        Number of maps K.
+    n_maps : int, default=2
+        Number of maps K. Try 1 too: on classes held out it was often better.
     learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
     average, n_axes, whitening, unit_rows, per_domain_centering
@@ -87,7 +87,7 @@ class LatEm(RankingClassifier):
 
     def __init__(
         self,
-        n_maps=4,
+        n_maps=2,
         *,
         learning_rate=1.0,
         margin=1.0,

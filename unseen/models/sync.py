@@ -48,7 +48,7 @@ class SynC(PlacedClassifier):
 
     Parameters
     ----------
-    lam : float, default=1e-4
+    lam : float, default=1e-5
         Ridge on the classifiers.
     sharpness : float, default=1.0
         How fast similarity falls with distance.
@@ -104,7 +104,7 @@ class SynC(PlacedClassifier):
 
     def __init__(
         self,
-        lam=1e-4,
+        lam=1e-5,
         *,
         sharpness=1.0,
         loss="one_vs_other",

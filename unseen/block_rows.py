@@ -198,11 +198,7 @@ class StreamedPile:
     @property
     def X(self) -> np.ndarray:  # noqa: N802, as for a pile in memory
         """Refuse: whoever asks needs all rows at once."""
-        raise TypeError(
-            f"{self.stream.what} is met chunk by chunk, but this method needs all rows "
-            "at once. Give an array, or a method that streams: AnchoredSelfTraining, "
-            "TSTD, JEDM, or SelfTraining around a linear model."
-        )
+        raise whole_needed(f"{self.stream.what} is met chunk by chunk")
 
     def mean(self, unit_rows: bool) -> np.ndarray:
         """Return the mean row in float64."""
@@ -227,6 +223,15 @@ class StreamedPile:
             rows.append(project(block, axes, scales))
         self._means[unit_rows] = total / len(self)
         return rows
+
+
+def whole_needed(found: str) -> TypeError:
+    """Return the error for a method that cannot go without all rows at once."""
+    return TypeError(
+        f"{found}, but this method needs all rows at once. Give an array, or a method "
+        "that streams: AnchoredSelfTraining, TSTD, JEDM, or SelfTraining around a "
+        "linear model."
+    )
 
 
 def row_scales(X: np.ndarray, unit_rows: bool) -> np.ndarray:

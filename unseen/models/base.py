@@ -260,8 +260,9 @@ class FromSums(ZeroShotClassifier):
             running = RunningSums(class_embeddings, unit_rows=self._unit_rows())
         if running.n_features not in (None, rows.shape[1]):
             raise ValueError(
-                f"X has {rows.shape[1]} features, but the chunks before had "
-                f"{running.n_features}."
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is "
+                f"expecting {running.n_features} features as input, as in the chunks "
+                "before."
             )
         running.add(rows, y)
         if running.n_met > 1:

@@ -1,0 +1,382 @@
+"""Many machines: Dask arrays and dataframes, whose workers send sums.
+
+    fit      every worker sums its chunks; sums are added up in a tree
+    adapt    every worker carries its chunks to the axes and keeps them; a round sends
+             class means out and sums back; the answer comes here once, at the end
+    predict  the answer stays where the chunks are, as a Dask array
+
+Rows never travel. Whatever Dask runs on will do: threads of this process, a
+``LocalCluster``, a cluster of many machines. If a worker dies, Dask makes its chunks
+anew on another, and the answer is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import validate_data
+
+from unseen.block_rows import (
+    BlockRows,
+    add_up,
+    project,
+    row_scales,
+    scaled_sum,
+    whole_needed,
+)
+from unseen.class_table import ClassTable, encode, read_table
+from unseen.statistics import Sums, sum_rows
+from unseen.streaming import check_finite, float_type
+
+__all__ = ["DaskPile", "DaskRows", "score_dask", "sum_dask"]
+
+TREE_WIDTH = 8  # results that are added up at a time
+PER_PILE = ("labels_", "reliability_", "rounds_", "_running")  # of no use to a worker
+
+
+class Parts(NamedTuple):
+    """A Dask collection taken apart: one delayed chunk of rows each."""
+
+    chunks: list[Any]
+    lengths: list[int] | None
+    head: Any
+
+
+def take_apart(X: Any) -> Parts:
+    """Return the chunks of a Dask array or dataframe.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from unseen.distributed import take_apart
+    >>> parts = take_apart(da.ones((10, 4), chunks=(3, 2)))
+    >>> parts.lengths, parts.head.shape
+    ([3, 3, 3, 1], (1, 4))
+    """
+    if hasattr(X, "columns"):
+        return Parts(list(X.to_delayed()), None, X._meta)
+    if getattr(X, "ndim", 0) != 2 or not hasattr(X, "to_delayed"):
+        raise ValueError(
+            f"X is a Dask {type(X).__name__} of {getattr(X, 'ndim', 'no')} dimensions. "
+            "Give an array of two, or a dataframe."
+        )
+    if X.numblocks[1] > 1:  # a row must be whole where it is summed
+        X = X.rechunk({1: -1})
+    known = not np.isnan(X.chunks[0]).any()
+    head = np.zeros((1, X.shape[1]), dtype=X.dtype)
+    chunks = list(X.to_delayed().ravel())
+    return Parts(chunks, list(X.chunks[0]) if known else None, head)
+
+
+def checked_part(X: Any, number: int) -> np.ndarray:
+    """Return a chunk as finite numbers in float32 or float64; runs on a worker."""
+    where = f"X, chunk {number}"
+    rows = np.ascontiguousarray(X, dtype=float_type(X, where))
+    check_finite(rows, where)
+    return rows
+
+
+def tree_sum(parts: Iterable[Any], add: Callable[[list], Any]) -> Any:
+    """Return the delayed sum of delayed parts, a few at a time."""
+    from dask import delayed
+
+    parts = list(parts)
+    while len(parts) > 1:
+        groups = [parts[i : i + TREE_WIDTH] for i in range(0, len(parts), TREE_WIDTH)]
+        parts = [
+            delayed(add)(group) if len(group) > 1 else group[0] for group in groups
+        ]
+    return parts[0]
+
+
+def plain_sum(parts: list[Any]) -> Any:
+    """Return the sum of things that add."""
+    first, *others = parts
+    return sum(others, start=first)
+
+
+# ---- fit -----------------------------------------------------------------------------
+
+
+def sum_dask(
+    X: Any, y: Any, class_embeddings: Any = None, *, unit_rows: bool = False
+) -> tuple[Sums, ClassTable, Any]:
+    """Sum labelled rows where they are; only the sums travel.
+
+    Parameters
+    ----------
+    X : Dask array or dataframe
+    y : Dask array or series, array-like, or str
+        Labels; of a dataframe also the name of their column.
+    class_embeddings : optional
+        As for ``fit``.
+    unit_rows : bool, default=False
+        Scale each row to unit length first.
+
+    Returns
+    -------
+    sums : Sums
+    table : ClassTable
+    head : array or DataFrame
+        What names the features.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from unseen.distributed import sum_dask
+    >>> X = da.from_array(np.eye(4), chunks=(2, 4))
+    >>> sums, table, _ = sum_dask(X, np.array([0, 0, 1, 1]))
+    >>> sums.counts
+    array([2., 2.])
+    """
+    from dask import compute, delayed
+
+    if isinstance(y, str):
+        X, y = X.drop(columns=y), X[y]
+    parts = take_apart(X)
+    labels = label_parts(y, parts)
+    if class_embeddings is None:
+        met = compute(*(delayed(unique_labels)(part) for part in labels))
+        names = np.unique(np.concatenate(met))
+    else:
+        given, embeddings, _ = read_table(class_embeddings)
+        names = np.arange(len(embeddings)) if given is None else given
+    shared = delayed(names, traverse=False)
+    summed = [
+        delayed(sum_part)(chunk, part, shared, unit_rows, number)
+        for number, (chunk, part) in enumerate(zip(parts.chunks, labels, strict=True))
+    ]
+    sums = tree_sum(summed, plain_sum).compute()
+    table, _ = encode(names[sums.counts > 0], class_embeddings)
+    return sums, table, parts.head
+
+
+def label_parts(y: Any, parts: Parts) -> list[Any]:
+    """Return the labels of each chunk, delayed or here."""
+    if y is None:
+        raise ValueError("A Dask X needs labels. Give y: Dask, an array, or a column.")
+    if hasattr(y, "to_delayed"):
+        known = getattr(y, "chunks", None)
+        if known and parts.lengths and not np.isnan(known[0]).any():
+            if sum(known[0]) != sum(parts.lengths):
+                raise ValueError(
+                    f"X has {sum(parts.lengths)} rows, but y has {sum(known[0])} labels."
+                )
+            y = y.rechunk((tuple(parts.lengths),))  # labels may move, rows do not
+        found = list(np.ravel(y.to_delayed()))
+        if len(found) != len(parts.chunks):
+            raise ValueError(
+                f"X has {len(parts.chunks)} chunks, but y has {len(found)}. Cut both "
+                "at the same rows."
+            )
+        return found
+    y = np.asarray(y)
+    lengths = parts.lengths or part_lengths(parts.chunks)
+    if sum(lengths) != len(y):
+        raise ValueError(f"X has {sum(lengths)} rows, but y has {len(y)} labels.")
+    return np.split(y, np.cumsum(lengths)[:-1])
+
+
+def part_lengths(chunks: list[Any]) -> list[int]:
+    """Count the rows of each chunk, on the workers."""
+    from dask import compute, delayed
+
+    return list(compute(*(delayed(len)(chunk) for chunk in chunks)))
+
+
+def unique_labels(y: Any) -> np.ndarray:
+    """Return the classes of a chunk; runs on a worker."""
+    return np.unique(plain_labels(y))
+
+
+def plain_labels(y: Any) -> np.ndarray:
+    """Return labels as NumPy has them: text as text, not as objects."""
+    return np.array(np.asarray(y).tolist())
+
+
+def sum_part(X: Any, y: Any, names: np.ndarray, unit_rows: bool, number: int) -> Sums:
+    """Return the sums of a chunk; runs on a worker."""
+    rows, labels = checked_part(X, number), plain_labels(y)
+    if len(rows) != len(labels):
+        raise ValueError(
+            f"X, chunk {number}: {len(rows)} rows, but {len(labels)} labels. Cut X and "
+            "y at the same rows."
+        )
+    codes = pd.Index(names).get_indexer(pd.Index(labels))
+    if (codes < 0).any():
+        stranger = labels[codes < 0][0].item()
+        raise ValueError(
+            f"X, chunk {number}: the labels hold {stranger!r}, but class_embeddings has "
+            f"{len(names)} classes without it. Give one row per class."
+        )
+    return sum_rows(rows, codes, len(names), unit_rows=unit_rows)
+
+
+# ---- adapt ---------------------------------------------------------------------------
+
+
+class DaskPile:
+    """Unlabelled rows in a Dask collection, with what every adaptation asks of them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Its features must be those of X.
+    X : Dask array or dataframe
+    """
+
+    def __init__(self, model: Any, X: Any):
+        self.parts = take_apart(X)
+        validate_data(model, self.parts.head, skip_check_array=True, reset=False)
+        self._means: dict[bool, np.ndarray] = {}
+
+    @property
+    def X(self) -> np.ndarray:  # noqa: N802, as for a pile in memory
+        """Refuse: whoever asks needs all rows at once."""
+        raise whole_needed("X is a Dask collection")
+
+    def mean(self, unit_rows: bool) -> np.ndarray:
+        """Return the mean row in float64."""
+        if unit_rows not in self._means:
+            self.on_axes(np.zeros((self.parts.head.shape[1], 0)), unit_rows)
+        return self._means[unit_rows]
+
+    def on_axes(self, axes: np.ndarray, unit_rows: bool) -> DaskRows:
+        """Return the rows times ``axes``, not centred, kept on the workers."""
+        from dask import compute, delayed, persist
+
+        shared = delayed(axes, traverse=False)
+        made = [
+            delayed(project_part, nout=3)(chunk, shared, unit_rows, number)
+            for number, chunk in enumerate(self.parts.chunks)
+        ]
+        blocks, lengths, sums = zip(*made, strict=True)
+        blocks, lengths, total = persist(
+            list(blocks), list(lengths), tree_sum(sums, plain_sum)
+        )
+        n_rows, total = compute(list(lengths), total)
+        self._means[unit_rows] = total / sum(n_rows)
+        return DaskRows(list(blocks), n_rows, axes.shape[1])
+
+
+def project_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int):
+    """Return a chunk on the axes, its length and the sum of its rows."""
+    rows = checked_part(X, number)
+    scales = row_scales(rows, unit_rows)
+    return project(rows, axes, scales), len(rows), scaled_sum(rows, scales)
+
+
+class DaskRows(BlockRows):
+    """Rows on axes that Dask workers hold; states stay with them."""
+
+    def __init__(self, blocks: list[Any], lengths: list[int], n_axes: int):
+        self.stored, self.shape = blocks, (sum(lengths), n_axes)
+        self.starts = (np.cumsum(lengths) - lengths).tolist()
+        self.centre = np.zeros(n_axes)
+
+    def run(self, work, *arguments, states=()):
+        """See ``BlockRows.run``."""
+        from dask import delayed, persist
+
+        shared = delayed((self.centre, arguments), traverse=False)
+        made = [
+            delayed(meet, nout=2)(work, block, shared, *(one[i] for one in states))
+            for i, block in enumerate(self.stored)
+        ]
+        kept, sums = zip(*made, strict=True)
+        kept, total = persist(list(kept), tree_sum(sums, add_up))
+        return kept, total.compute()
+
+    def each(self, work, *states, arguments=()):
+        """See ``BlockRows.each``."""
+        from dask import persist
+
+        (kept,) = persist(list(self._each(work, states, arguments)))
+        return kept
+
+    def gather(self, states):
+        """Bring states here."""
+        from dask import compute
+
+        return list(compute(*states))
+
+    def total(self, work, *states, arguments=()):
+        """Return the sum over blocks, added up in a tree."""
+        return tree_sum(self._each(work, states, arguments), plain_sum).compute()
+
+    def _each(self, work, states, arguments):
+        from dask import delayed
+
+        shared = delayed(arguments, traverse=False)
+        for those in zip(*states, strict=True):
+            yield delayed(meet_state)(work, shared, *those)
+
+
+def meet(work, stored, shared, *states):
+    """Do the work of a pass on one block; runs on a worker."""
+    centre, arguments = shared
+    return work(np.subtract(stored, centre, dtype=np.float64), *arguments, *states)
+
+
+def meet_state(work, arguments, *states):
+    """Do work on the states of one block; runs on a worker."""
+    return work(*states, *arguments)
+
+
+# ---- predict -------------------------------------------------------------------------
+
+
+def score_dask(model: Any, X: Any, classes: Any, finish: Callable) -> Any:
+    """Return ``finish(names, scores)`` of all rows as a Dask array.
+
+    Parameters
+    ----------
+    model : fitted zero-shot model
+        Sent to the workers without what it holds of a pile.
+    X : Dask array or dataframe
+    classes : as for ``predict``
+    finish : callable
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from unseen import ESZSL, load_data
+    >>> data = load_data("digits")
+    >>> model = ESZSL().fit(data.X_seen, data.y_seen,
+    ...                     class_embeddings=data.class_embeddings)
+    >>> labels = model.predict(da.from_array(data.X_unseen, chunks=(200, 64)))
+    >>> bool((labels.compute() == model.predict(data.X_unseen)).all())
+    True
+    """
+    import dask.array as da
+    from dask import delayed
+
+    parts = take_apart(X)
+    validate_data(model, parts.head, skip_check_array=True, reset=False)
+    lengths = parts.lengths or [np.nan] * len(parts.chunks)
+    names = model._competition(classes).names
+    dtype = float_type(parts.head, "X")
+    sample = finish(names, np.zeros((1, len(names)), dtype=dtype))
+    slim = copy(model)
+    for name in PER_PILE:
+        slim.__dict__.pop(name, None)
+    shared = delayed((slim, classes), traverse=False)
+    scored = [
+        da.from_delayed(
+            delayed(score_part)(chunk, shared, finish),
+            shape=(n, *sample.shape[1:]),
+            dtype=sample.dtype,
+        )
+        for chunk, n in zip(parts.chunks, lengths, strict=True)
+    ]
+    return da.concatenate(scored)
+
+
+def score_part(X: Any, shared: tuple, finish: Callable) -> np.ndarray:
+    """Score one chunk; runs on a worker."""
+    model, classes = shared
+    return finish(*model._scores(X, classes))

@@ -162,10 +162,7 @@ def label_parts(y: Any, parts: Parts) -> list[Any]:
     if hasattr(y, "to_delayed"):
         known = getattr(y, "chunks", None)
         if known and parts.lengths and not np.isnan(known[0]).any():
-            if sum(known[0]) != sum(parts.lengths):
-                raise ValueError(
-                    f"X has {sum(parts.lengths)} rows, but y has {sum(known[0])} labels."
-                )
+            check_lengths(sum(parts.lengths), sum(known[0]))
             y = y.rechunk((tuple(parts.lengths),))  # labels may move, rows do not
         found = list(np.ravel(y.to_delayed()))
         if len(found) != len(parts.chunks):
@@ -176,9 +173,14 @@ def label_parts(y: Any, parts: Parts) -> list[Any]:
         return found
     y = np.asarray(y)
     lengths = parts.lengths or part_lengths(parts.chunks)
-    if sum(lengths) != len(y):
-        raise ValueError(f"X has {sum(lengths)} rows, but y has {len(y)} labels.")
+    check_lengths(sum(lengths), len(y))
     return np.split(y, np.cumsum(lengths)[:-1])
+
+
+def check_lengths(n_rows: int, n_labels: int) -> None:
+    """Raise if there is not one label per row."""
+    if n_rows != n_labels:
+        raise ValueError(f"X has {n_rows} rows, but y has {n_labels} labels.")
 
 
 def part_lengths(chunks: list[Any]) -> list[int]:
@@ -210,8 +212,8 @@ def sum_part(X: Any, y: Any, names: np.ndarray, unit_rows: bool, number: int) ->
     if (codes < 0).any():
         stranger = labels[codes < 0][0].item()
         raise ValueError(
-            f"X, chunk {number}: the labels hold {stranger!r}, but class_embeddings has "
-            f"{len(names)} classes without it. Give one row per class."
+            f"X, chunk {number}: the labels hold {stranger!r}, but class_embeddings "
+            f"has {len(names)} classes without it. Give one row per class."
         )
     return sum_rows(rows, codes, len(names), unit_rows=unit_rows)
 
@@ -357,7 +359,7 @@ def score_dask(model: Any, X: Any, classes: Any, finish: Callable) -> Any:
 
     parts = take_apart(X)
     validate_data(model, parts.head, skip_check_array=True, reset=False)
-    lengths = parts.lengths or [np.nan] * len(parts.chunks)
+    lengths: list[Any] = parts.lengths or [np.nan] * len(parts.chunks)
     names = model._competition(classes).names
     dtype = float_type(parts.head, "X")
     sample = finish(names, np.zeros((1, len(names)), dtype=dtype))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -107,10 +108,10 @@ def show_photos() -> Iterator[Any]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield tell_tenths
+        yield tell_now_and_then()
         return
     columns = (
-        TextColumn("Photos"),
+        TextColumn("Files"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -121,7 +122,18 @@ def show_photos() -> Iterator[Any]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def tell_tenths(done: int, total: int) -> None:
-    """Write a line for every tenth of the photos, where no bar can be drawn."""
-    if done == total or done * 10 // total > (done - 1) * 10 // total:
-        typer.echo(f"{done} of {total} photos", err=True)
+def tell_now_and_then(every: float = 10.0) -> Any:
+    """Return a function that writes a line every few seconds, where no bar can be."""
+    started = told = monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        now = monotonic()
+        if done < total and now - told < every:
+            return
+        told = now
+        left = round((now - started) / done * (total - done)) if done else 0
+        rest = f", about {left} s left" if done < total else ""
+        typer.echo(f"{done} of {total} files{rest}", err=True)
+
+    return tell

@@ -82,17 +82,30 @@ def find_photos(folder: str | os.PathLike[str]) -> Found:
             continue
         for entry in entries:
             path = f"{below}/{entry.name}" if below else entry.name
-            if entry.name.startswith("."):
-                skipped.append(Skipped(path, "hidden: its name starts with a dot"))
-            elif entry.is_dir():
+            kind = _kind(entry)
+            if kind == "folder":
                 (links if entry.is_symlink() else to_walk).append(path)
-            elif entry.is_file():
+            elif kind == "file":
                 paths.append(path)
-            elif entry.is_symlink():
-                skipped.append(Skipped(path, "a link that leads nowhere"))
             else:
-                skipped.append(Skipped(path, "not a file (a pipe, socket or device)"))
+                skipped.append(Skipped(path, kind))
     return Found(folder, sorted(paths), sorted(skipped))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    """Return "folder", "file", or why it is neither."""
+    if entry.name.startswith("."):
+        return "hidden: its name starts with a dot"
+    try:
+        if entry.is_dir():
+            return "folder"
+        if entry.is_file():
+            return "file"
+    except OSError as error:  # such as a link to itself
+        return f"cannot be read: {error.strerror}"
+    if entry.is_symlink():
+        return "a link that leads nowhere"
+    return "not a file (a pipe, socket or device)"
 
 
 def look_at(path: Path) -> tuple[bytes, str]:

@@ -136,13 +136,15 @@ def decode_square(content: bytes, size: int) -> np.ndarray:
     ndarray of shape (size, size, 3), ``uint8``
     """
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise needs_extra("pillow", "images", "Reading photos") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # doubtful metadata; pixels raise if damaged
         try:
             image = Image.open(io.BytesIO(content), formats=KINDS)
+        except UnidentifiedImageError:
+            raise ValueError("its header makes no sense") from None
         except Image.DecompressionBombError:
             raise _TooLargeError(
                 f"too large: more than {MOST_PIXELS:,} pixels"

@@ -162,9 +162,9 @@ def match_features(
 def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
     """Return features, the photos they belong to (None: unsaid), and the encoder."""
     names, encoder = None, NAME
-    with damaged_file(path):
+    with damaged_file(path), open(path, "rb") as content:
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as file:
+            with np.load(content, allow_pickle=False) as file:
                 if "features" not in file:
                     raise ValueError(
                         f"{path}: has no array 'features', only {list(file)}."
@@ -173,7 +173,7 @@ def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
                 names = file["paths"].tolist() if "paths" in file else None
                 encoder = str(file["encoder"]) if "encoder" in file else NAME
         else:
-            features = np.load(path, allow_pickle=False)
+            features = np.load(content, allow_pickle=False)
             beside = path.with_suffix(".txt")
             if beside.is_file():
                 text = beside.read_bytes().decode("utf-8", "surrogateescape")

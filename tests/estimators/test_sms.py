@@ -109,7 +109,7 @@ def test_the_objective_never_rises_and_rounds_end_when_labels_stay(reading, whit
 
 def test_before_and_without_rounds_it_is_eszsl():
     data = make_data()
-    base = ESZSL(n_axes=6)
+    base = ESZSL(0.1, 0.1, n_axes=6)
     base.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     model = fitted(data, n_rounds=0)
     assert_array_equal(model.predict(data.X), base.predict(data.X))

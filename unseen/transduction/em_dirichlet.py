@@ -40,11 +40,11 @@ class EMDirichlet(Transducer):
         which only the inductive answer is used.
     labels : {'soft', 'hard'}, default='soft'
         Whether a row belongs to clusters by shares or to one.
-    few_classes : float or None, default=None
+    few_classes : float or None, default=0.0
         w, how much fewer clusters are preferred. ``None`` is the authors' value,
-        a fifth of the number of classes, rounded down: it was set for piles that
-        hold five of the classes.
-    scale : float, default=0.3
+        a fifth of the number of classes, rounded down. It was set for small piles
+        that hold five of the classes; where all classes are there, it empties most.
+    scale : float, default=1.0
         Times the logits of the start before the softmax; 0.3 of CLIP's 100 are the
         authors' 30.
     n_rounds : int, default=20
@@ -102,8 +102,8 @@ class EMDirichlet(Transducer):
         base=None,
         *,
         labels="soft",
-        few_classes=None,
-        scale=0.3,
+        few_classes=0.0,
+        scale=1.0,
         n_rounds=20,
         n_steps=10,
         prototypes=None,

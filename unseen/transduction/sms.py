@@ -42,7 +42,7 @@ class SMS(ESZSL):
 
     Parameters
     ----------
-    gamma, lam : float, default=1.0
+    gamma, lam : float, default=0.1
         Ridges on the sides of features and embeddings, as for ``ESZSL``;
         ``'joint'`` has ``gamma`` alone after the first labels.
     reading : {'stacked', 'joint'}, default='stacked'
@@ -94,8 +94,8 @@ class SMS(ESZSL):
 
     def __init__(
         self,
-        gamma=1.0,
-        lam=1.0,
+        gamma=0.1,
+        lam=0.1,
         *,
         reading="stacked",
         weight=1.0,

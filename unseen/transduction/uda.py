@@ -44,14 +44,16 @@ class KodirovUDA(RidgeToVisual):
     ----------
     lam : float, default=10.0
         Ridge of the seen dictionary.
-    near : float, default=10.0
+    near : float, default=100.0
         Weight of the pull to the seen dictionary.
-    pull : float, default=0.1
+    pull : float, default=0.01
         Weight of the pull of codes to embeddings, by the start's soft labels.
     sparsity : float, default=0.001
         Weight of the sum of absolute codes; 0 for none.
     n_rounds : int, default=5
-    metric, n_axes, whitening, unit_rows, per_domain_centering
+    whitening : float or None, default=0.1
+        As for ``ESZSL``; without it the pile teaches little.
+    metric, n_axes, unit_rows, per_domain_centering
         As for ``RidgeToVisual``.
 
     Attributes
@@ -104,13 +106,13 @@ class KodirovUDA(RidgeToVisual):
         self,
         lam=10.0,
         *,
-        near=10.0,
-        pull=0.1,
+        near=100.0,
+        pull=0.01,
         sparsity=0.001,
         n_rounds=5,
         metric="euclidean",
         n_axes=500,
-        whitening=None,
+        whitening=0.1,
         unit_rows=True,
         per_domain_centering=True,
     ):

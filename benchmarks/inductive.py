@@ -24,8 +24,7 @@ Rows of unit length come on 1,000 principal axes of the seen rows, made once,
 where every fold finds axes of its own; methods that need the rows get the first 300.
 A class table with more dimensions than classes is turned into as many dimensions as
 there are classes, for all methods that cannot tell the difference.
-Rows and folds are shared: the first line says what making them took, the last what all
-searches of a set and table took.
+The line below a table says what its searches took, and what all tables of a set share.
 """
 
 import argparse
@@ -33,7 +32,8 @@ import os
 import sys
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -180,32 +180,39 @@ PROPOSED = {
 }
 
 
-@dataclass
 class Shared:
-    """What all methods share on one set: folds and sums of all rows, or reduced."""
+    """What all methods share on one set: rows on axes, folds and sums, made when asked.
 
-    data: ZeroShotData
-    folds: ClasswiseFolds
-    reduced: ZeroShotData
-    reduced_folds: ClasswiseFolds
-    sums: object
-    seconds: float
+    ``seconds`` is what making them took so far.
+    """
 
+    def __init__(self, data: ZeroShotData):
+        start = time.perf_counter()
+        self.data = reduce_rows(data, 1000)
+        self.reduced = replace(self.data, X=np.ascontiguousarray(self.data.X[:, :300]))
+        self.seconds = time.perf_counter() - start
 
-def prepare(data: ZeroShotData) -> Shared:
-    start = time.perf_counter()
-    data = reduce_rows(data, 1000)
-    folds = ClasswiseFolds(data.X_seen, data.y_seen, n_repeats=2)
-    # One small search makes the sums and axes of every fold.
-    model = ESZSL(unit_rows=False)
-    warm = ClasswiseSearchCV(model, {"lam": [1.0]}, transductive=False)
-    warm.fit(folds, class_embeddings=data.class_embeddings)
-    table, codes = encode(data.y_seen, data.class_embeddings)
-    sums = model._sums(folds.X, codes, len(table))
-    sums.reduced(500)
-    reduced = replace(data, X=np.ascontiguousarray(data.X[:, :300]))
-    deal = ClasswiseFolds(reduced.X_seen, reduced.y_seen, n_folds=3)
-    return Shared(data, folds, reduced, deal, sums, time.perf_counter() - start)
+    @cached_property
+    def folds(self) -> ClasswiseFolds:
+        """Folds with their sums and axes, which one small search makes."""
+        start = time.perf_counter()
+        folds = ClasswiseFolds(self.data.X_seen, self.data.y_seen, n_repeats=2)
+        model = ESZSL(unit_rows=False)
+        warm = ClasswiseSearchCV(model, {"lam": [1.0]}, transductive=False)
+        warm.fit(folds, class_embeddings=self.data.class_embeddings)
+        self.seconds += time.perf_counter() - start
+        return folds
+
+    @cached_property
+    def sums(self):
+        """Sums of all seen rows, for the oracle."""
+        table, codes = encode(self.data.y_seen, self.data.class_embeddings)
+        return ESZSL(unit_rows=False)._sums(self.folds.X, codes, len(table))
+
+    @cached_property
+    def reduced_folds(self) -> ClasswiseFolds:
+        """Folds for the methods that need the rows."""
+        return ClasswiseFolds(self.reduced.X_seen, self.reduced.y_seen, n_folds=3)
 
 
 def reduce_rows(data: ZeroShotData, n_axes: int) -> ZeroShotData:
@@ -310,36 +317,31 @@ def published(numbers: dict, label: str, method: str) -> float:
     return np.nan
 
 
-def unit_seconds(shared: Shared, embeddings) -> dict:
-    """Return what a fold and point of ESZSL take, on all features and reduced."""
+def unit_seconds(folds: ClasswiseFolds, embeddings) -> float:
+    """Return what a fold and point of ESZSL take."""
     grid = {"gamma": [1.0, 10.0], "lam": [0.1, 1.0, 10.0]}
     model = ESZSL(unit_rows=False)
-    search_on(shared.reduced_folds, model, grid, embeddings)  # makes its sums
-    return {
-        "linear": search_on(shared.folds, model, grid, embeddings)[1],
-        "rows": search_on(shared.reduced_folds, model, grid, embeddings)[1],
-    }
+    search_on(folds, model, grid, embeddings)  # makes the sums
+    return search_on(folds, model, grid, embeddings)[1]
 
 
 def run_table(shared: Shared, label: str, embeddings, methods: list[str]):
-    unit = unit_seconds(shared, embeddings)
+    units: dict = {}
     rows = {}
     for method in methods:
-        kind = "linear" if method in LINEAR else "rows"
-        run, (model, grid) = (
-            (run_linear, LINEAR[method])
-            if kind == "linear"
-            else (run_rows, FROM_ROWS[method])
-        )
         table = embeddings if method in BY_DIMENSION else turn_into_span(embeddings)
+        if method in LINEAR:
+            folds, run, (model, grid) = shared.folds, run_linear, LINEAR[method]
+        else:
+            folds, run = shared.reduced_folds, run_rows
+            model, grid = FROM_ROWS[method]
+        if folds not in units:
+            units[folds] = unit_seconds(folds, turn_into_span(embeddings))
         row = run(shared, model, grid, table)
         row["paper"] = published(PAPER, label, method)
         row["PS"] = published(PROPOSED, label, method)
-        row["time"] = row["seconds"] / unit[kind]
-        n_folds = len(
-            (shared.folds if kind == "linear" else shared.reduced_folds).folds
-        )
-        row["search"] = row["seconds"] * row["points"] * n_folds
+        row["time"] = row["seconds"] / units[folds]
+        row["search"] = row["seconds"] * row["points"] * len(folds.folds)
         rows[method] = row
         print(
             f"{label} {method}: {row['found']:.1f} in {row['search']:.1f} s, "
@@ -401,15 +403,16 @@ def main() -> int:
         if not wanted:
             continue
         path = arguments.data / f"{name}.npz"
-        shared = prepare(load_data(path, classes=next(iter(wanted.values()))))
-        print(f"{name}: rows summed and reduced in {shared.seconds:.1f} s", flush=True)
+        shared = Shared(load_data(path, classes=next(iter(wanted.values()))))
         for label, table in wanted.items():
             embeddings = load_data(path, classes=table).class_embeddings
             frames[label] = frame = run_table(shared, label, embeddings, methods)
             show(frame, f"{label}: per-class top-1 on unseen classes, %")
-            for kind, names in {"linear": LINEAR, "rows": FROM_ROWS}.items():
-                took = frame["search"][frame.index.isin(names)].sum()
-                print(f"searches, {kind}: {took:.0f} s", flush=True)
+            print(
+                f"searches {frame['search'].sum():.0f} s; rows on axes, summed and "
+                f"dealt, once for {name}: {shared.seconds:.0f} s",
+                flush=True,
+            )
     if not frames:
         raise SystemExit(f"--only {arguments.only!r} matches no set: {SETS}.")
     if arguments.csv:

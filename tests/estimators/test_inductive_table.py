@@ -91,7 +91,7 @@ def test_the_search_finds_what_it_found(benchmark, shared_data, label):
     if not (shared_data / f"{name}.npz").exists():
         pytest.skip("the set is absent")
     data = load_data(shared_data / f"{name}.npz", classes=table)
-    shared = benchmark.prepare(data)
+    shared = benchmark.Shared(data)
     found = benchmark.run_table(shared, label, data.class_embeddings, METHODS)["found"]
     known = [float(number) for number in TABLES[label].split()]
     assert (found[METHODS] - known).abs().max() <= BAND, found

@@ -47,13 +47,13 @@ class BiDiLEL(FromSums):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int, default=150
         d, the dimensions of the latent space, at most the number of axes.
-    alpha : float, default=1.0
+    alpha : float, default=0.1
         Ridge of the bottom-up step, in units of the mean scatter inside classes.
     transduction : {'self_training', 'structured', None}, default='self_training'
         What ``adapt`` does to the landmarks; ``None`` leaves them.
-    n_neighbors : int, default=30
+    n_neighbors : int, default=40
         k of self-training.
     n_axes : int, default=500
         Principal axes the features are reduced to first.
@@ -110,11 +110,11 @@ class BiDiLEL(FromSums):
 
     def __init__(
         self,
-        n_components=100,
+        n_components=150,
         *,
-        alpha=1.0,
+        alpha=0.1,
         transduction="self_training",
-        n_neighbors=30,
+        n_neighbors=40,
         n_axes=500,
         unit_rows=True,
         random_state=0,

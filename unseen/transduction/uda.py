@@ -32,6 +32,8 @@ from unseen.transduction.start import sharpened
 from unseen.transduction.transducer import as_round
 
 FISTA_STEPS = 50  # of the codes, in a round
+BLOCK_ROWS = 4096
+SETTLED = 1e-9  # share of the largest code that steps end below
 
 
 class KodirovUDA(RidgeToVisual):
@@ -148,7 +150,9 @@ class KodirovUDA(RidgeToVisual):
         start = PrototypePupil(self, pile, competition, 1.0, 1.0)
         dims = start.A.shape[1]
         check_memory(
-            "KodirovUDA", 8 * 6 * len(pile) * dims, f"codes of {len(pile):,} rows"
+            "KodirovUDA",
+            8 * len(pile) * (3 * dims + 3 * len(self.coef_)),
+            f"codes of {len(pile):,} rows",
         )
         scores, names = start.scores(), competition.names
         problem = DictionaryProblem(
@@ -186,11 +190,16 @@ class DictionaryProblem:
         """Lower the lasso of all rows at once, from the codes before."""
         # w sums to 1: Σ_j w_j |z - t_j|² is |z - Σ_j w_j t_j|² and a constant.
         gram = self.D @ self.D.T + self.pull * np.eye(len(self.D))
-        target = self.B @ self.D.T + self.pull * self.targets
-        if not self.sparsity:
-            self.Z = linalg.solve(gram, target.T, assume_a="pos").T
-            return
-        self.Z = lasso(gram, target, self.sparsity, self.Z, FISTA_STEPS)
+        codes = np.empty_like(self.Z)
+        for start in range(0, len(self.B), BLOCK_ROWS):  # rows do not see each other
+            rows = slice(start, start + BLOCK_ROWS)
+            target = self.B[rows] @ self.D.T + self.pull * self.targets[rows]
+            if self.sparsity:
+                before = self.Z[rows]
+                codes[rows] = lasso(gram, target, self.sparsity, before, FISTA_STEPS)
+            else:
+                codes[rows] = linalg.solve(gram, target.T, assume_a="pos").T
+        self.Z = codes
 
     def update_dictionary(self) -> None:
         """D = (ZᵀZ + near I)⁻¹ (ZᵀB + near D*)."""
@@ -223,5 +232,8 @@ def lasso(gram, target, sparsity, Z, n_steps: int) -> np.ndarray:
             ahead, t = Z, 1.0
             continue
         later = (1 + np.sqrt(1 + 4 * t * t)) / 2
-        ahead, Z, t = new + (t - 1) / later * (new - Z), new, later
+        change = new - Z
+        ahead, Z, t = new + (t - 1) / later * change, new, later
+        if np.abs(change).max() <= SETTLED * np.abs(Z).max():
+            break
     return Z

@@ -120,6 +120,7 @@ def test_the_graph_is_the_network_written_out(seed):
 
 @pytest.mark.parametrize("name, net", [("lite0", LITE0), ("lite2", LITE2)])
 def test_features_are_those_of_pytorch(name, net):
+    pytest.importorskip(net.wheel)
     torch = pytest.importorskip("torch")
     functional = torch.nn.functional
     t = {

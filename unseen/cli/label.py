@@ -22,7 +22,9 @@ Examples:
 
   unseen label photos/ --classes classes.txt --out labels.csv --report
 
-  unseen label photos/ --classes "cat,dog" --encoder lite2 --save pets.unseen
+  unseen label photos/ --classes "cat,dog" --save pets.unseen
+
+  unseen label new/ --model pets.unseen --out new.csv
 
 In classes.txt a line is a name, or a name, a colon and a description.
 """
@@ -31,8 +33,8 @@ In classes.txt a line is a name, or a name, a colon and a description.
 def label(
     folder: Folder,
     classes: Annotated[
-        str, typer.Option(help="Names between commas, or a .txt or .csv file.")
-    ],
+        str | None, typer.Option(help="Names between commas, or a .txt or .csv file.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("labels.csv"),
     report: Annotated[
         bool,
@@ -50,6 +52,9 @@ def label(
     ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Save the adapted model for new photos.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="A saved model, instead of --classes.")
     ] = None,
     cache: Cache = None,
     workers: Workers = None,
@@ -77,6 +82,7 @@ def label(
                 cache=cache,
                 workers=workers,
                 progress=progress,
+                model=model,
                 report=page if report else None,
                 save=save,
             )

@@ -17,13 +17,20 @@ import pandas as pd
 from unseen._atomic import replace_file
 from unseen.images.classes import ClassNames, read_classes
 from unseen.images.encode import EncodedFolder, Progress, encode_folder
-from unseen.images.encoder import ImageEncoder, TextEncoder, text_encoder
+from unseen.images.encoder import (
+    ImageEncoder,
+    TextEncoder,
+    image_encoders,
+    text_encoder,
+)
 from unseen.images.precomputed import (
+    PrecomputedEyes,
     PrecomputedFolder,
     PrecomputedTexts,
     is_features,
     match_features,
 )
+from unseen.storage import load
 
 __all__ = ["COLUMNS", "label_folder", "label_photos", "write_labels"]
 
@@ -33,13 +40,14 @@ TEXT_FOR = {"clip": "clip"}  # whose own text tower is the better default
 
 def label_folder(
     folder: str | os.PathLike[str],
-    classes: Any,
+    classes: Any = None,
     *,
     encoder: str | os.PathLike[str] | ImageEncoder = "lite0",
     text: str | os.PathLike[str] | TextEncoder | None = None,
     cache: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    model: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     save: str | os.PathLike[str] | None = None,
 ) -> pd.DataFrame:
@@ -66,6 +74,9 @@ def label_folder(
         Processes that decode, 0 for none; by default one per processor, at most 8.
     progress : callable, optional
         Called with the number of files done and in all.
+    model : path, optional
+        A model saved before, instead of ``classes``: photos get its answers as it is,
+        nothing is adapted. Its image encoder is used.
     report : path, optional
         Write a gallery of the photos by class there.
     save : path, optional
@@ -93,18 +104,27 @@ def label_folder(
     >>> frame["label"].tolist()
     ['palace', 'flower']
     """
-    named = read_classes(classes)
-    photos = see_folder(
-        folder, encoder, cache=cache, workers=workers, progress=progress
-    )
-    model = fit_names(named, photos.encoder, text)
-    frame = label_photos(model, photos)
+    options = {"cache": cache, "workers": workers, "progress": progress}
+    if model is None:
+        if classes is None:
+            raise ValueError("Neither classes nor a model are given. Name the classes.")
+        named = read_classes(classes)
+        photos = see_folder(folder, encoder, **options)
+        fitted = fit_names(named, photos.encoder, text)
+        frame = label_photos(fitted, photos)
+    else:
+        if classes is not None:
+            raise ValueError("A model knows its classes. Give classes or a model.")
+        fitted = load(model)
+        eyes = encoder if is_features(encoder) else fitted.image_encoder
+        photos = see_folder(folder, eyes, **options)
+        frame = predict_photos(fitted, photos)
     if save is not None:
-        model.save(save)
+        fitted.save(save)
     if report is not None:
         from unseen.report.gallery import write_gallery
 
-        title = f"{photos.folder.resolve().name}: {len(named.names)} classes"
+        title = f"{photos.folder.resolve().name}: {len(fitted.classes_)} classes"
         write_gallery(frame, report, thumbnails=photos.thumbnail, title=title)
     return frame
 
@@ -137,17 +157,20 @@ def fit_names(named: ClassNames, encoder: Any, text: Any) -> Any:
     """Turn class names into prototypes for the features of an image encoder."""
     from unseen.images.naming import NamedPhotos
 
+    if isinstance(encoder, str) and encoder not in image_encoders():
+        encoder = PrecomputedEyes(encoder)
     eyes = getattr(encoder, "name", encoder)
+    told: dict[str, str] | None = named.descriptions or None
     if text is None:
         text = TEXT_FOR.get(eyes, "wordllama")
     if is_features(text):
         vectors = np.load(text, allow_pickle=False)
-        text = PrecomputedTexts(named.names, vectors, space=eyes)
+        text, told = PrecomputedTexts(named.names, vectors, space=eyes), None
     elif isinstance(text, str):
         text = text_encoder(text)
     _warn_of_scripts(named, text.name)
     model = NamedPhotos(image_encoder=encoder, text_encoder=text)
-    return model.fit(named.names, descriptions=named.descriptions or None)
+    return model.fit(named.names, descriptions=told)
 
 
 def _warn_of_scripts(named: ClassNames, reader: str) -> None:
@@ -170,14 +193,28 @@ def _warn_of_scripts(named: ClassNames, reader: str) -> None:
 def label_photos(model: Any, photos: Any) -> pd.DataFrame:
     """Adapt a model to photos and return its answer as a table."""
     model.adapt(photos.features())
-    columns = (
-        photos.paths,
+    return _as_frame(
+        photos,
         model.labels_,
         model.reliability_,
         model.second_,
         model.first_trusted_,
     )
-    frame = pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+
+def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
+    """Return the answer of a model as it is, as a table."""
+    chances = model.predict_proba(photos.features())
+    order = np.argsort(-chances, axis=1, kind="stable")
+    second = model.classes_[order[:, 1]] if chances.shape[1] > 1 else ""
+    return _as_frame(
+        photos, model.classes_[order[:, 0]], chances.max(axis=1), second, 0
+    )
+
+
+def _as_frame(photos: Any, *columns: Any) -> pd.DataFrame:
+    answers = dict(zip(COLUMNS, (photos.paths, *columns), strict=True))
+    frame = pd.DataFrame(answers, index=range(len(photos)))
     frame.attrs["skipped"] = [tuple(entry) for entry in photos.skipped]
     return frame
 

@@ -48,6 +48,20 @@ class PrecomputedFolder:
         return read_square(self.folder / self.paths[row], 224).thumbnail
 
 
+class PrecomputedEyes:
+    """Stands for whatever made the features; it cannot encode more.
+
+    Examples
+    --------
+    >>> from unseen.images.precomputed import PrecomputedEyes
+    >>> PrecomputedEyes("my net").name
+    'my net'
+    """
+
+    def __init__(self, name: str = NAME) -> None:
+        self.name = name
+
+
 class PrecomputedTexts:
     """A text encoder that knows a vector for each class name and nothing else.
 

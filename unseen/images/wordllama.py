@@ -73,4 +73,5 @@ class WordLlama:
 
 def _says_nothing(piece: str) -> bool:
     """Tell a bare byte of a sign without a piece of its own, a space, the unknown."""
-    return piece in ("<unk>", "▁") or (piece.startswith("<0x") and len(piece) == 6)
+    byte = piece.startswith("<0x") and len(piece) == 6
+    return byte or piece == "<unk>" or not piece.strip("▁")

@@ -44,6 +44,7 @@ ROOMS = (
     "unseen.preprocessing",
     "unseen.model_selection",
     "unseen.statistics",
+    "unseen.images.naming",
 )
 # What stands before a model in a pipeline, from scikit-learn.
 FROM_SKLEARN = {

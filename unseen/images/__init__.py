@@ -13,11 +13,13 @@ from unseen.images.encoder import (
     text_encoders,
 )
 from unseen.images.label import label_folder, write_labels
+from unseen.images.naming import NamedPhotos
 
 __all__ = [
     "ClassNames",
     "EncodedFolder",
     "ImageEncoder",
+    "NamedPhotos",
     "TextEncoder",
     "encode_folder",
     "image_encoder",

@@ -37,7 +37,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.block_rows import BlockRows
+from unseen.block_rows import BlockRows, whole_needed
 from unseen.class_table import ClassTable, Competition, read_table
 from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.models.kernel_ridge import (
@@ -49,6 +49,7 @@ from unseen.models.kernel_ridge import (
 )
 from unseen.pile import Pile
 from unseen.statistics import Reduced, Sums, inverse_lengths, sum_rows
+from unseen.streaming import is_stream
 from unseen.transduction.anchored_blocks import AnchoredBlockPupil
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,
@@ -166,6 +167,9 @@ class AnchoredSelfTraining(FromSums):
     Kept 17 of 90 rows (rate 0.2); ...
     """
 
+    # Without seen classes: how much of the pile stands in for labelled rows, and how
+    # far their covariance is shrunk.
+    _clear_share, _pile_shrinkage = 0.5, 0.3
     _adapt_parameters = frozenset(
         {
             "kappa",
@@ -553,9 +557,11 @@ class AnchoredSelfTraining(FromSums):
         The half of the rows with the clearest cosine labels stands in for labelled
         rows; after the rounds the better labels do, once more.
         """
+        if is_stream(X) and not isinstance(X, np.memmap):
+            raise whole_needed("X is met chunk by chunk")
         if not self.__sklearn_is_fitted__():
             self._store_prototypes(X)
-        pile = self._check_pile(X)
+        pile = self._check_pile(np.asarray(X) if isinstance(X, np.memmap) else X)
         competition = self._table.competition(classes)
         scorer = self._centred_cosine(pile, competition)
         L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
@@ -613,17 +619,18 @@ class AnchoredSelfTraining(FromSums):
         return LinearScorer(coef, -coef @ mean)
 
     def _self_labelled_space(self, pile: Pile, L: np.ndarray) -> Reduced | None:
-        """Whiten by the clearer half of the labels; None if they say too little."""
+        """Whiten by the clearer labels; None if they say too little."""
         n, N = L.shape
         if N < 2 or n < 2 * N:
             return None
-        rows, labels = most_reliable(L, 0.5, ROUNDING["at_least_one"], margin)
+        share = self._clear_share
+        rows, labels = most_reliable(L, share, ROUNDING["at_least_one"], margin)
         if len(np.unique(labels)) < 2 or len(rows) <= len(np.unique(labels)):
             return None
         sums = sum_rows(pile.X[rows], labels, N, unit_rows=self.unit_rows)
         if np.trace(sums.within_class_scatter()) <= 1e-12 * np.trace(sums.gram):
             return None
-        return sums.whitened(self.n_axes or 300, 0.3)
+        return sums.whitened(self.n_axes or 300, self._pile_shrinkage)
 
     def _record_from_prototypes(self, pupil, start, scorer, competition):
         if pupil is not None and self.adapted_:

@@ -26,9 +26,9 @@ class PrototypeAveraging(Transducer):
     ----------
     base : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
-    n_neighbors : int, default=30
-        k. Fu et al. took 500 rows for the large classes of AwA; more rows than a
-        class has draw its prototype to its neighbours.
+    n_neighbors : int, default=50
+        k, but no more than a class of average size has: beyond it prototypes would
+        run into each other. Fu et al. took 500 rows for the large classes of AwA.
     prototypes : array, DataFrame or None, default=None
         A start without seen classes; see ``from_prototypes``.
 
@@ -60,20 +60,26 @@ class PrototypeAveraging(Transducer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, base=None, *, n_neighbors=30, prototypes=None):
+    def __init__(self, base=None, *, n_neighbors=50, prototypes=None):
         self.base = base
         self.n_neighbors = n_neighbors
         self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         units = unit_rows(start.rows)
-        k = min(self.n_neighbors, len(units))
+        k = min(self.n_neighbors, average_size(start))
         moved = averaged(units, unit_rows(start.prototypes), k)
         scorer = LinearScorer(moved, np.zeros(len(moved)))
         scores = start.rows @ moved.T
         note = f"Prototypes became means of {k} rows."
         step = as_round(start.scores, scores, start.competition.names, note=note)
         return Outcome(scores, [step], scorer)
+
+
+def average_size(start: Start) -> int:
+    """Return how many rows a class has if all have the same, at least one."""
+    n, n_classes = start.scores.shape
+    return max(1, n // n_classes)
 
 
 def averaged(units: np.ndarray, prototypes: np.ndarray, k: int) -> np.ndarray:

@@ -40,7 +40,7 @@ class PST(Transducer):
         authors start from ``DAP()``.
     n_neighbors : int, default=15
         Neighbours of a row in the graph.
-    alpha : float in [0, 1), default=0.7
+    alpha : float in [0, 1), default=0.5
         Weight of the graph; 0 is the base.
     space : {'scores', 'rows'}, default='scores'
         Where neighbours are looked for: among the scores of the competing classes,
@@ -83,7 +83,7 @@ class PST(Transducer):
     }
 
     def __init__(
-        self, base=None, *, n_neighbors=15, alpha=0.7, space="scores", prototypes=None
+        self, base=None, *, n_neighbors=15, alpha=0.5, space="scores", prototypes=None
     ):
         self.base = base
         self.n_neighbors = n_neighbors

@@ -34,7 +34,7 @@ class SpreadLabels(Transducer):
     ----------
     base : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
-    rate : float in (0, 1], default=0.2
+    rate : float in (0, 1], default=0.8
         Share of each predicted class, at least one row, that keeps its label.
     n_neighbors : int, default=7
         Neighbours in the graph, the row itself among them, as scikit-learn counts.
@@ -67,7 +67,7 @@ class SpreadLabels(Transducer):
     >>> model = SpreadLabels().fit(data.X_seen, data.y_seen,
     ...                            class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 105 of 533 rows (rate 0.2); ...
+    Kept 42... of 533 rows (rate 0.8); ...
     """
 
     _adapt_parameters = frozenset({"rate", "n_neighbors", "alpha"})
@@ -79,7 +79,7 @@ class SpreadLabels(Transducer):
     }
 
     def __init__(
-        self, base=None, *, rate=0.2, n_neighbors=7, alpha=0.5, prototypes=None
+        self, base=None, *, rate=0.8, n_neighbors=7, alpha=0.5, prototypes=None
     ):
         self.base = base
         self.rate = rate

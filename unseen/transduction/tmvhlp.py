@@ -38,6 +38,7 @@ from unseen.transduction.graph import (
     unit_rows,
 )
 from unseen.transduction.memory import check_memory, spreading_bytes
+from unseen.transduction.prototype_averaging import average_size
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
     START,
@@ -60,7 +61,8 @@ class TMVHLP(Transducer):
     base : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     n_similar : int, default=30
-        Rows whose mean a prototype becomes. The authors took 500 on AwA.
+        Rows whose mean a prototype becomes, but no more than a class of average size
+        has. The authors took 500 on AwA.
     n_neighbors : int, default=30
         k, of graphs and hyperedges.
     alpha : float in [0, 1), default=0.35
@@ -159,7 +161,7 @@ class TMVHLP(Transducer):
             X_scaled, P_scaled, self.regularisation
         )
         weights = (1 + rho) ** 4
-        k = min(self.n_similar, len(P))
+        k = min(self.n_similar, average_size(start))
         nearest = np.argpartition(-unit_rows(P), k - 1, axis=0)[:k]
         semantic = P_scaled @ (to_shared_P * weights)
         # A prototype has no looks: it stands in both views where its meaning is.

@@ -160,7 +160,7 @@ class Transducer(AroundBase):
         if (columns < 0).all():
             return None
         if (columns < 0).any():
-            stranger = wanted.names[columns < 0][0]
+            stranger = wanted.names[columns < 0].tolist()[0]
             raise ValueError(
                 f"{type(self).__name__} was adapted to {len(names)} classes, and "
                 f"{stranger!r} is not one of them. Ask for either kind alone, or adapt "

@@ -64,7 +64,9 @@ class ZLaP(Transducer):
     Notes
     -----
     After the authors' program, but that k counts neighbours other than the row itself,
-    where theirs counts the row too. New rows go to the nearest of the class means of
+    where theirs counts the row too. The defaults are theirs, made for CLIP; on folds of
+    seen classes with whitened features, ``gamma=1, alpha=0.9`` was two points better.
+    New rows go to the nearest of the class means of
     the labelled pile.
 
     References

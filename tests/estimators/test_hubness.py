@@ -1,0 +1,176 @@
+"""The four corrections of hubs and prototype averaging, against loops over rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tests.checks import make_data
+from unseen import (
+    CSLS,
+    ESZSL,
+    GlobalCorrection,
+    InvertedSoftmax,
+    NormalisedScores,
+    PrototypeAveraging,
+)
+from unseen.transduction.hubness import top_mean
+
+
+def with_a_hub(seed=0, n_classes=6, per_class=40, p=30):
+    """Rows in clusters share a direction, and one prototype has too much of it."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n_classes, p))
+    shared = np.ones(p) / np.sqrt(p)
+    y = np.repeat(np.arange(n_classes), per_class)
+    X = means[y] + rng.normal(size=(len(y), p)) + 4 * shared
+    prototypes = means + rng.normal(size=means.shape) + 2 * shared
+    prototypes[0] += 6 * shared
+    return prototypes, X, y
+
+
+def cosines(X, prototypes):
+    X, P = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (X, prototypes))
+    return X @ P.T
+
+
+def csls_by_hand(S, k):
+    """The printed rule, r_x included."""
+    n, N = S.shape
+    corrected = np.empty_like(S)
+    for i in range(n):
+        for c in range(N):
+            r_c = np.mean(sorted(S[:, c])[-k:])
+            r_x = np.mean(sorted(S[i])[-k:])
+            corrected[i, c] = 2 * S[i, c] - r_x - r_c
+    return corrected.argmax(axis=1)
+
+
+def inverted_by_hand(S, beta):
+    E = np.exp(beta * S)
+    return (E / E.sum(axis=0)).argmax(axis=1)
+
+
+def ranks_by_hand(S):
+    n, N = S.shape
+    ranks = np.array([[(S[:, c] > S[i, c]).sum() for c in range(N)] for i in range(n)])
+    labels = []
+    for i in range(n):
+        best = np.flatnonzero(ranks[i] == ranks[i].min())
+        labels.append(best[S[i, best].argmax()])
+    return np.array(labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_rule_is_what_is_printed(seed):
+    prototypes, X, _ = with_a_hub(seed)
+    S = cosines(X, prototypes)
+    answers = {
+        CSLS(n_neighbors=7, prototypes=prototypes): csls_by_hand(S, 7),
+        InvertedSoftmax(beta=0.2, prototypes=prototypes): inverted_by_hand(
+            S - S.mean(axis=1, keepdims=True), 20
+        ),
+        GlobalCorrection(prototypes=prototypes): ranks_by_hand(S),
+        NormalisedScores(prototypes=prototypes): (
+            S / np.sqrt((S**2).sum(axis=0))
+        ).argmax(axis=1),
+    }
+    for model, labels in answers.items():
+        assert_array_equal(model.adapt(X).labels_, labels)
+
+
+@pytest.mark.parametrize(
+    "method", [CSLS, InvertedSoftmax, GlobalCorrection, NormalisedScores]
+)
+def test_a_hub_gives_its_rows_back(method):
+    prototypes, X, y = with_a_hub()
+    before = cosines(X, prototypes).argmax(axis=1)
+    assert (before == 0).mean() > 0.3  # one class of six
+    labels = method(prototypes=prototypes).adapt(X).labels_
+    assert (labels == 0).mean() < (before == 0).mean()
+    assert (labels == y).mean() > (before == y).mean() + 0.03
+
+
+def test_a_round_tells_what_became_of_the_hub():
+    prototypes, X, _ = with_a_hub()
+    told = str(CSLS(prototypes=prototypes).adapt(X).rounds_[0])
+    share = 100 * (cosines(X, prototypes).argmax(axis=1) == 0).mean()
+    assert f"The largest class had {share:.0f} % of the rows" in told
+
+
+def test_inverted_softmax_without_sharpness_lifts_classes_by_their_mean():
+    """β → 0: log Σ exp(βS) = log n + β mean S + o(β)."""
+    prototypes, X, _ = with_a_hub()
+    S = cosines(X, prototypes)
+    S -= S.mean(axis=1, keepdims=True)
+    labels = InvertedSoftmax(beta=1e-7, prototypes=prototypes).adapt(X).labels_
+    assert_array_equal(labels, (S - S.mean(axis=0)).argmax(axis=1))
+
+
+def test_csls_with_every_neighbour_does_too():
+    prototypes, X, _ = with_a_hub()
+    S = cosines(X, prototypes)
+    labels = CSLS(n_neighbors=10**6, prototypes=prototypes).adapt(X).labels_
+    assert_array_equal(labels, (2 * S - S.mean(axis=0)).argmax(axis=1))
+
+
+def test_the_scale_of_scores_does_not_matter():
+    data = make_data()
+    for method in (CSLS, InvertedSoftmax, GlobalCorrection, NormalisedScores):
+        first, second = (
+            method(ESZSL(gamma=g, lam=lam))
+            .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+            .adapt(data.X_unseen)
+            for g, lam in ((1e6, 1.0), (1e7, 1.0))  # scores a tenth, all else equal
+        )
+        assert (first.labels_ == second.labels_).mean() > 0.95
+
+
+@given(
+    st.integers(1, 9).flatmap(
+        lambda n: st.lists(
+            st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=2),
+            min_size=n,
+            max_size=n,
+        )
+    ),
+    st.integers(1, 12),
+)
+def test_top_mean_is_the_mean_of_the_sorted_end(scores, k):
+    expected = [np.mean(sorted(column)[-k:]) for column in zip(*scores, strict=True)]
+    assert_allclose(top_mean(np.array(scores), k), expected, atol=1e-9)
+
+
+# ---- prototype averaging --------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_prototypes_become_means_of_their_nearest_rows(k):
+    prototypes, X, _ = with_a_hub()
+    S = cosines(X, prototypes)
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    moved = [units[np.argsort(-S[:, c])[:k]].mean(axis=0) for c in range(S.shape[1])]
+    model = PrototypeAveraging(n_neighbors=k, prototypes=prototypes).adapt(X)
+    assert_array_equal(model.labels_, cosines(X, np.array(moved)).argmax(axis=1))
+
+
+def test_prototypes_move_to_where_the_rows_are():
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(5, 30))
+    y = np.repeat(np.arange(5), 60)
+    X = means[y] + rng.normal(size=(300, 30))
+    prototypes = means + 1.5 * rng.normal(size=means.shape)
+    model = PrototypeAveraging(prototypes=prototypes)
+    before = (model.predict(X) == y).mean()
+    assert (model.adapt(X).labels_ == y).mean() > before + 0.05
+
+
+def test_prototypes_stay_apart_however_large_k_is():
+    prototypes, X, _ = with_a_hub()  # 40 rows a class
+    first, second = (
+        PrototypeAveraging(n_neighbors=k, prototypes=prototypes).adapt(X)
+        for k in (40, 10**6)
+    )
+    assert_array_equal(first.labels_, second.labels_)
+    assert "means of 40 rows" in second.rounds_[0].note

@@ -1,0 +1,422 @@
+"""What all methods that relabel a pile have in common, whatever their rule."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import unseen
+from tests.checks import make_data, run_protocol, scrambled
+from unseen import (
+    CCA,
+    CSLS,
+    DAP,
+    ESZSL,
+    IAP,
+    JEDM,
+    PST,
+    TMVHLP,
+    AnchoredSelfTraining,
+    ClasswiseSearchCV,
+    ConSE,
+    EMDirichlet,
+    GlobalCorrection,
+    InvertedSoftmax,
+    LatEm,
+    NormalisedScores,
+    PrototypeAveraging,
+    RidgeToVisual,
+    SelfTraining,
+    SynC,
+    ZLaP,
+)
+from unseen.transduction.start import start_from
+from unseen.transduction.transducer import Transducer, keep_unreached
+
+METHODS = [
+    getattr(unseen, name)
+    for name in unseen.__all__
+    if isinstance(getattr(unseen, name), type)
+    and issubclass(getattr(unseen, name), Transducer)
+]
+LINEAR = [CSLS, InvertedSoftmax, NormalisedScores, PrototypeAveraging]
+
+
+class FromOutside(ClassifierMixin, BaseEstimator):
+    """A base that shares nothing with the package but the contract."""
+
+    def fit(self, X, y, *, class_embeddings):
+        A = class_embeddings
+        self.classes_, known = np.array(A.index), A.loc[y].to_numpy()
+        self.map_ = np.linalg.lstsq(known, X, rcond=None)[0]
+        self.n_features_in_ = X.shape[1]
+        self.competing_classes_ = np.setdiff1d(self.classes_, y)
+        self.table_ = A
+        return self
+
+    def decision_function(self, X, *, classes=None):
+        names = self.competing_classes_ if classes is None else classes
+        prototypes = self.table_.loc[names].to_numpy() @ self.map_
+        scores = X @ prototypes.T - (prototypes**2).sum(axis=1) / 2
+        return scores[:, 1] - scores[:, 0] if len(names) == 2 else scores
+
+    def predict(self, X, *, classes=None):
+        scores = self.decision_function(X, classes=classes)
+        return self.competing_classes_[scores.argmax(axis=1)]
+
+
+BASES = [
+    AnchoredSelfTraining(),
+    ESZSL(),
+    CCA(),
+    JEDM(n_components=8),
+    RidgeToVisual(),
+    DAP(),
+    SynC(loss="squared"),
+    IAP(),
+    ConSE(),
+    LatEm(1),
+    SelfTraining(ESZSL()),
+    FromOutside(),
+]
+
+
+def named(thing):
+    return thing.__name__ if isinstance(thing, type) else type(thing).__name__
+
+
+def fitted(model, data):
+    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+
+
+def texts_and_images(seed=0, n_classes=5, per_class=20, p=24):
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(n_classes, p))
+    y = np.repeat(np.arange(n_classes), per_class)
+    return (
+        means + rng.normal(size=means.shape),
+        means[y] + rng.normal(size=(len(y), p)),
+        y,
+    )
+
+
+# ---- where it starts -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", BASES, ids=named)
+def test_the_start_says_of_the_pile_what_the_base_says(base):
+    data = make_data()
+    base = fitted(clone(base), data)
+    start = start_from(base, data.X_unseen)
+    moves = not isinstance(base, AnchoredSelfTraining | SelfTraining)
+    if moves and hasattr(base, "adapt"):  # to the mean of the pile
+        expected = base.adapt(data.X_unseen).labels_
+    else:
+        expected = base.predict(data.X_unseen)
+    names = start.competition.names
+    assert_array_equal(names, data.unseen)
+    assert_array_equal(names[start.scores.argmax(axis=1)], expected)
+    assert_array_equal(start.logits.argmax(axis=1), start.scores.argmax(axis=1))
+    assert_allclose(start.probabilities.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("base", BASES, ids=named)
+def test_scorers_of_a_start_are_its_scores(base):
+    data = make_data()
+    start = start_from(fitted(clone(base), data), data.X_unseen)
+    contrast, scorer = start.contrast()
+    assert_allclose(contrast.mean(axis=1), 0, atol=1e-9)
+    if start.scorer is None:
+        assert scorer is None
+        return
+    of_rows = start.rows @ start.scorer.coef.T + start.scorer.intercept
+    assert_allclose(of_rows, start.scores, atol=1e-9)
+    assert_allclose(start.rows @ scorer.coef.T + scorer.intercept, contrast, atol=1e-9)
+    back = start.for_features(start.scorer)
+    X = data.X_unseen
+    if start.unit_rows:
+        X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert_allclose(X @ back.coef.T + back.intercept, start.scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("base", BASES, ids=named)
+@pytest.mark.parametrize("method", [CSLS, PST, ZLaP], ids=named)
+def test_every_base_can_be_the_start(method, base):
+    data = make_data()
+    model = fitted(method(clone(base)), data).adapt(data.X_unseen)
+    assert np.isin(model.labels_, data.unseen).all()
+    assert ((model.reliability_ > 0) & (model.reliability_ <= 1)).all()
+    assert_array_equal(model.rounds_[-1].labels, model.labels_)
+    assert model.decision_function(data.X_unseen).shape == (len(data.X_unseen), 3)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_the_default_start_is_anchored_self_training(method):
+    data = make_data()
+    first, second = (
+        fitted(method(base), data).adapt(data.X_unseen)
+        for base in (None, AnchoredSelfTraining())
+    )
+    assert_array_equal(first.labels_, second.labels_)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_prototypes_alone_are_a_start(method):
+    texts, images, y = texts_and_images()
+    names = [f"a photo of {c}" for c in range(5)]
+    model = method.from_prototypes(pd.DataFrame(texts, index=names))
+    before = model.predict(images)  # needs neither fit nor adapt
+    units = texts / np.linalg.norm(texts, axis=1, keepdims=True)
+    assert_array_equal(before, np.array(names)[(images @ units.T).argmax(axis=1)])
+    model.adapt(images)
+    truth = np.array(names)[y]
+    assert (model.labels_ == truth).mean() >= (before == truth).mean() - 0.05
+    assert_array_equal(model.competing_classes_, names)
+
+
+def test_two_classes_give_one_score():
+    texts, images, _ = texts_and_images(n_classes=2)
+    model = CSLS.from_prototypes(texts).adapt(images)
+    assert model.decision_function(images).shape == (len(images),)
+    assert_array_equal(model.predict(images), model.decision_function(images) > 0)
+
+
+# ---- who competes, new rows ----------------------------------------------------
+
+
+@pytest.mark.parametrize("method", LINEAR, ids=named)
+def test_a_linear_rule_gives_the_pile_its_labels_again(method):
+    data = make_data()
+    model = fitted(method(), data).adapt(data.X_unseen)
+    assert_array_equal(model.predict(data.X_unseen), model.labels_)
+    model = method(AnchoredSelfTraining(unit_rows=False, whiten=False))
+    model = fitted(model, data).adapt(data.X_unseen)
+    assert_array_equal(model.predict(data.X_unseen), model.labels_)
+
+
+@pytest.mark.parametrize("method", [GlobalCorrection, PST], ids=named)
+def test_other_new_rows_go_to_the_nearest_class_mean(method):
+    texts, images, _ = texts_and_images()
+    model = method.from_prototypes(texts).adapt(images[::2])
+    units = images / np.linalg.norm(images, axis=1, keepdims=True)
+    means = np.stack([units[::2][model.labels_ == c].mean(axis=0) for c in range(5)])
+    far = np.linalg.norm(units[1::2, None] - means, axis=2)
+    assert_array_equal(model.predict(images[1::2]), far.argmin(axis=1))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_a_row_is_scored_alike_alone_and_in_company(method):
+    data = make_data()
+    model = fitted(method(), data).adapt(data.X_unseen)
+    together = model.decision_function(data.X_unseen)
+    alone = [model.decision_function(row[None])[0] for row in data.X_unseen[:5]]
+    assert_allclose(together[:5], alone, atol=1e-9)
+
+
+def test_who_competes():
+    data = make_data()
+    model = fitted(CSLS(ESZSL()), data)
+    every = fitted(ESZSL(), data)
+    assert_array_equal(model.predict(data.X), every.predict(data.X))
+    model.adapt(data.X_unseen, classes=data.unseen[:2])
+    assert_array_equal(model.competing_classes_, data.unseen[:2])
+    assert set(model.labels_) <= set(data.unseen[:2])
+    # Classes it was not adapted to answer as before; a mixture has no common scale.
+    seen = model.predict(data.X, classes="seen")
+    assert_array_equal(seen, every.predict(data.X, classes="seen"))
+    with pytest.raises(ValueError, match=r"'class 11' is not one of them.*either kind"):
+        model.predict(data.X, classes=data.unseen)
+    model.adapt(data.X, classes="all")
+    assert len(model.competing_classes_) == 12
+
+
+def test_adapting_again_starts_anew():
+    data = make_data()
+    model = fitted(PST(), data).adapt(data.X_seen).adapt(data.X_unseen)
+    once = fitted(PST(), data).adapt(data.X_unseen)
+    assert_array_equal(model.labels_, once.labels_)
+    fitted(model, data)
+    assert not hasattr(model, "labels_")
+
+
+# ---- wrong input ---------------------------------------------------------------
+
+
+def test_wrong_input_is_named():
+    data = make_data()
+    with pytest.raises(NotFittedError):
+        PST().adapt(data.X_unseen)
+    with pytest.raises(NotFittedError):
+        PST().predict(data.X_unseen)
+    with pytest.raises(ValueError, match="'alpha' parameter of PST"):
+        fitted(PST(alpha=1.0), data)
+    with pytest.raises(ValueError, match="'base' parameter of ZLaP"):
+        fitted(ZLaP("ESZSL"), data)
+    model = fitted(PST(), data)
+    with pytest.raises(ValueError, match="features"):
+        model.adapt(data.X_unseen[:, :3])
+    broken = data.X_unseen.copy()
+    broken[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.adapt(broken)
+    with pytest.raises(ValueError, match=r"minimum of 1 is required"):
+        model.adapt(data.X_unseen[:0])
+    with pytest.raises(ValueError, match="not a group"):
+        model.adapt(data.X_unseen, classes="nobody")
+
+
+def test_a_classifier_without_class_tables_is_no_base():
+    data = make_data()
+    with pytest.raises(TypeError, match="class_embeddings"):
+        fitted(CSLS(LogisticRegression()), data)
+
+
+# ---- storage, search -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_a_saved_method_answers_alike(method, tmp_path):
+    data = make_data()
+    model = fitted(method(ESZSL()), data)
+    for state in (model, clone(model), model.adapt(data.X_unseen)):
+        again = unseen.load(state.save(tmp_path / "model.unseen"))
+        assert type(again) is method
+        if not state.__sklearn_is_fitted__():
+            continue
+        assert_array_equal(again.predict(data.X), state.predict(data.X))
+        assert_array_equal(again.competing_classes_, state.competing_classes_)
+    assert_array_equal(again.labels_, model.labels_)
+    assert str(again.rounds_[0]) == str(model.rounds_[0])
+
+
+def test_a_search_over_how_it_adapts_equals_doing_it_by_hand():
+    data = make_data()
+    grid = {"alpha": [0.1, 0.9], "base__gamma": [0.1, 10.0]}
+    search = ClasswiseSearchCV(PST(ESZSL(), n_neighbors=4), grid, n_folds=3)
+    fitted(search, data)
+    held = np.isin(data.y_seen, search.folds_[2])
+    table = data.class_embeddings.drop(index=data.unseen)
+    for i, params in enumerate(search.cv_results_["params"]):
+        model = PST(ESZSL(), n_neighbors=4).set_params(**params)
+        model.fit(data.X_seen[~held], data.y_seen[~held], class_embeddings=table)
+        labels, truth = model.adapt(data.X_seen[held]).labels_, data.y_seen[held]
+        accuracy = np.mean([(labels[truth == c] == c).mean() for c in np.unique(truth)])
+        assert np.isclose(search.cv_results_["split2_test_score"][i], accuracy)
+    search.adapt(data.X_unseen)
+    assert np.isin(search.best_estimator_.labels_, data.unseen).all()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_all_that_matters_only_to_adapt_is_declared_so(method):
+    """Or a search would fit the base anew for every candidate."""
+    own = set(method().get_params(deep=False)) - {"base", "prototypes"}
+    assert own == set(method._adapt_parameters)
+
+
+# ---- invariances and edges -----------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_the_order_of_rows_changes_nothing(method):
+    data = make_data(1)
+    order = np.random.default_rng(1).permutation(len(data.X_unseen))
+    model = fitted(method(), data)
+    first = model.adapt(data.X_unseen).labels_
+    second = model.adapt(data.X_unseen[order]).labels_
+    assert_array_equal(first[order], second)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_the_order_of_classes_changes_nothing(method):
+    texts, images, _ = texts_and_images(1)
+    order = np.array([3, 0, 4, 1, 2])
+    first = method.from_prototypes(texts).adapt(images).labels_
+    second = method.from_prototypes(texts[order]).adapt(images).labels_
+    assert_array_equal(first, order[second])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_float32_is_enough(method, dtype):
+    texts, images, _ = texts_and_images(2)
+    first = method.from_prototypes(texts).adapt(images).labels_
+    second = method.from_prototypes(texts.astype(dtype)).adapt(images.astype(dtype))
+    assert (first == second.labels_).mean() > 0.97
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+@pytest.mark.parametrize("start", ["seen classes", "prototypes"])
+def test_a_pile_of_one_row(method, start):
+    if start == "prototypes":
+        texts, X, _ = texts_and_images()
+        model = method.from_prototypes(texts)
+    else:
+        data = make_data()
+        model, X = fitted(method(), data), data.X_unseen
+    model.adapt(X[:1])
+    assert model.reliability_.tolist() == [1.0]
+    assert model.labels_.shape == (1,)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_one_row_per_class(method):
+    texts, images, _ = texts_and_images(per_class=1)
+    model = method.from_prototypes(texts).adapt(images)
+    assert model.labels_.shape == (5,)
+    assert np.isfinite(model.decision_function(images)).all()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_equal_rows_give_no_nan(method):
+    texts, images, _ = texts_and_images()
+    model = method.from_prototypes(texts).adapt(np.tile(images[:1], (12, 1)))
+    assert len(set(model.labels_)) == 1 or method is GlobalCorrection
+    assert np.isfinite(model.decision_function(images)).all()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_absent_classes_do_not_spoil_the_others(method):
+    """Two of five classes have no row. Rules that give every class rows lose some."""
+    texts, images, y = texts_and_images(3, per_class=30)
+    present = y < 3
+    model = method.from_prototypes(texts)
+    before = (model.predict(images[present]) == y[present]).mean()
+    after = (model.adapt(images[present]).labels_ == y[present]).mean()
+    assert np.isfinite(model.decision_function(images)).all()
+    leans_on_all = {
+        EMDirichlet,
+        GlobalCorrection,
+        InvertedSoftmax,
+        NormalisedScores,
+        PrototypeAveraging,
+        TMVHLP,
+    }
+    assert after > before - (0.45 if method in leans_on_all else 0.1)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=named)
+def test_labels_of_unseen_rows_reach_nothing(method):
+    data = make_data()
+    other = scrambled(data)
+    assert (data.y_unseen != other.y_unseen).any()
+    first, second = (run_protocol(method(), d) for d in (data, other))
+    for ours, theirs in zip(first, second, strict=True):
+        assert_array_equal(ours, theirs)
+
+
+def test_rows_no_label_reached_keep_the_bases_answer_and_come_last():
+    data = make_data()
+    start = start_from(fitted(ESZSL(), data), data.X_unseen)
+    F = np.full(start.scores.shape, 0.1)
+    F[:, 1] = 0.2
+    F[:4] = 0.0
+    mended, n = keep_unreached(F, start)
+    assert n == 4
+    assert_array_equal(mended[:4].argmax(axis=1), start.scores[:4].argmax(axis=1))
+    assert mended[:4].max() < mended[4:].max(axis=1).min()
+    assert (F[:4] == 0).all()
+    assert keep_unreached(F[4:], start)[1] == 0

@@ -227,27 +227,23 @@ def convergence(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Lay the unseen rows and prototypes of the latent space out by t-SNE.
 
-    A row's code is what lies closest to it under the dictionary, with the ridge of the
-    authors' program; rows and prototypes are centred as ``adapt`` centres them.
+    A row lies at ``D x`` and a class at ``V a``, for their product is the score (8), by
+    direction alone; both are centred as ``adapt`` centres them.
     """
     from sklearn.manifold import TSNE
 
     method = METHODS[key.method]
     model = bench.fitted(method, part, key.seed)
     pupil = model.pupil(bench.pile)
-    D, Z, ridge = pupil.D, pupil.Z, model._value("code_ridge")
     rng = np.random.default_rng(key.seed)
     chosen = np.sort(rng.permutation(len(pupil.B))[:TSNE_ROWS])
-    gram = D @ D.T + ridge * np.eye(len(D))
-    codes = np.linalg.solve(gram, D @ pupil.B[chosen].T).T
-    # Unit length: the score compares directions, and prototypes are far longer.
-    both = unit(np.vstack([codes, Z]))
+    both = unit(np.vstack([pupil.B[chosen] @ pupil.D.T, pupil.Z]))
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)
     places = tsne.fit_transform(both)
     names = [*bench.data(part).y_unseen[chosen], *pupil.competition.names]
     for number, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
         what = "row" if number < len(chosen) else "prototype"
-        # Four digits: what a drawing shows.
+        # A decimal is more than a drawing shows.
         yield Finding(f"{what} x", name, number, round(float(x), 1))
         yield Finding(f"{what} y", name, number, round(float(y), 1))
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from unseen.statistics import (
+    block_lanczos,
     inverse_lengths,
     leading_eigenvectors,
     sum_blocks,
@@ -140,3 +141,47 @@ def test_lengths_are_right_far_from_one(n, size, dtype):
     assert_allclose(
         inverse[~tiny].astype(float) * exact[~tiny].astype(float), 1, rtol=1e-5
     )
+
+
+def decaying(p=640, seed=0):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(p, p)))[0]
+    values = 50.0 / (1 + np.arange(p)) ** 1.1
+    return values, basis, (basis * values) @ basis.T
+
+
+def test_lanczos_finds_what_lapack_finds():
+    truth, basis, S = decaying()
+    values, vectors = block_lanczos(S, 20, block=8)
+    assert_allclose(values[::-1], truth[:20], rtol=1e-12)
+    assert_allclose(np.abs(vectors[:, ::-1].T @ basis[:, :20]), np.eye(20), atol=1e-8)
+
+
+def test_lanczos_of_float32_sums_is_right_to_their_precision():
+    truth, _, S = decaying()
+    values, vectors = block_lanczos(S, 20, block=8, dtype=np.float32)
+    assert_allclose(values[::-1], truth[:20], rtol=1e-5)
+    assert_allclose(vectors.T @ vectors, np.eye(20), atol=5e-6)
+    residual = S @ vectors - vectors * values
+    assert np.linalg.norm(residual, axis=0).max() < 1e-6 * truth[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("rank", [3, 21, 60])
+def test_low_rank_matrices_are_left_to_lapack(rank, dtype):
+    values, basis, _ = decaying()
+    S = (basis[:, :rank] * values[:rank]) @ basis[:, :rank].T
+    found, vectors = leading_eigenvectors(S, 20, dtype)
+    expected = np.r_[values[:rank], np.zeros(20)][:20]
+    assert_allclose(found, expected, atol=1e-5 * values[0])
+    assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-5)
+
+
+def test_equal_eigenvalues_do_not_stop_lanczos_from_being_right():
+    values, basis, _ = decaying()
+    values[:40] = values[0]  # more of one value than a block holds
+    S = (basis * values) @ basis.T
+    found, vectors = leading_eigenvectors(S, 20)
+    assert_allclose(found, values[:20], rtol=1e-9)
+    residual = S @ vectors - vectors * found
+    assert np.abs(residual).max() < 1e-7 * values[0]

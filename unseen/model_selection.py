@@ -347,6 +347,8 @@ class Fold:
     def answer(self, model, transductive: bool) -> np.ndarray:
         """Label the pile, the held-out classes competing."""
         if not (transductive and hasattr(model, "adapt")):
+            if hasattr(model, "_fit_sums") and hasattr(model, "_label_pile"):
+                return model._label_pile(self.pile)
             return model.predict(self.pile.X)
         return model.adapt(
             self.pile if hasattr(model, "_fit_sums") else self.pile.X

@@ -16,13 +16,14 @@ precision of the rows and accumulated in float64.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg, sparse
 
 BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own precision
 CACHED_ELEMENTS = 2**18  # numbers that stay in a processor's cache
+DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,9 @@ class Reduced:
 class Sums:
     """Gram matrix, class sums and class counts of a set of rows.
 
+    All in float64; ``dtype`` is the precision of the rows, so that a solver knows
+    which digits mean something.
+
     Examples
     --------
     >>> import numpy as np
@@ -58,6 +62,7 @@ class Sums:
     gram: np.ndarray
     class_sums: np.ndarray
     counts: np.ndarray
+    dtype: np.dtype = DOUBLE
     _reduced: dict = field(default_factory=dict, init=False, repr=False)
 
     def __add__(self, other: Sums) -> Sums:
@@ -66,6 +71,7 @@ class Sums:
             self.gram + other.gram,
             self.class_sums + other.class_sums,
             self.counts + other.counts,
+            coarser(self, other),
         )
 
     def __sub__(self, other: Sums) -> Sums:
@@ -75,7 +81,7 @@ class Sums:
             raise ValueError("The sums to take away hold rows that the whole lacks.")
         class_sums = self.class_sums - other.class_sums
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
-        return Sums(self.gram - other.gram, class_sums, counts)
+        return Sums(self.gram - other.gram, class_sums, counts, coarser(self, other))
 
     @property
     def n_rows(self) -> float:
@@ -100,11 +106,12 @@ class Sums:
         linalg.blas.dger(-1, half, origin, a=gram.T, overwrite_a=1)
         linalg.blas.dger(-1, origin, half, a=gram.T, overwrite_a=1)
         class_sums = self.class_sums - np.outer(self.counts, origin)
-        return Sums(gram, class_sums, self.counts)
+        return replace(self, gram=gram, class_sums=class_sums)
 
     def projected(self, axes: np.ndarray) -> Sums:
         """Return the sums of ``x @ axes``."""
-        return Sums(axes.T @ self.gram @ axes, self.class_sums @ axes, self.counts)
+        gram = axes.T @ self.gram @ axes
+        return replace(self, gram=gram, class_sums=self.class_sums @ axes)
 
     def for_classes(self, chosen: np.ndarray) -> Sums:
         """Return the sums with the classes cut down to ``chosen``, or reordered.
@@ -113,14 +120,16 @@ class Sums:
         """
         if self.counts.sum() != self.counts[chosen].sum():
             raise ValueError("Only classes without rows can be left out of the sums.")
-        return Sums(self.gram, self.class_sums[chosen], self.counts[chosen])
+        return replace(
+            self, class_sums=self.class_sums[chosen], counts=self.counts[chosen]
+        )
 
     def for_table(self, chosen: np.ndarray) -> Sums:
         """Return the sums for a longer table, of which these are the ``chosen``."""
         class_sums = np.zeros((len(chosen), self.class_sums.shape[1]))
         counts = np.zeros(len(chosen))
         class_sums[chosen], counts[chosen] = self.class_sums, self.counts
-        return Sums(self.gram, class_sums, counts)
+        return replace(self, class_sums=class_sums, counts=counts)
 
     def within_class_scatter(self) -> np.ndarray:
         """Return XᵀX − Σ_c s_c s_cᵀ / n_c, the scatter around the class means."""
@@ -159,15 +168,22 @@ class Sums:
         centred = self.shifted(mean)
         if n_axes is None:
             return Reduced(mean, np.eye(len(mean)), centred)
-        values, axes = leading_eigenvectors(centred.gram, min(n_axes, len(mean)))
+        k = min(n_axes, len(mean))
+        values, axes = leading_eigenvectors(centred.gram, k, self.dtype)
         # In this basis the Gram matrix is the eigenvalues: nothing to multiply out.
-        on_axes = Sums(np.diag(values), centred.class_sums @ axes, self.counts)
+        class_sums = centred.class_sums @ axes
+        on_axes = replace(self, gram=np.diag(values), class_sums=class_sums)
         return Reduced(mean, axes, on_axes)
 
 
 def rows_per_block(n_features: int) -> int:
     """Return how many rows are added up at a time: 16,384, or eight million numbers."""
     return max(16_384, BLOCK_ELEMENTS // max(1, n_features))
+
+
+def coarser(one: Sums, other: Sums) -> np.dtype:
+    """Return the precision that the rows of both have."""
+    return min(one.dtype, other.dtype, key=lambda kind: kind.itemsize)
 
 
 def sum_rows(
@@ -212,11 +228,12 @@ def sum_blocks(
     """Sum an iterator of ``(rows, codes)`` blocks, holding one block at a time."""
     gram = np.zeros((n_features, n_features))
     class_sums = np.zeros((n_classes, n_features))
-    counts = np.zeros(n_classes)
+    counts, dtype = np.zeros(n_classes), DOUBLE
     for X, codes in blocks:
         gram += _upper_gram(X, codes, class_sums, unit_rows)
         counts += np.bincount(codes, minlength=n_classes)
-    return Sums(mirrored(gram), class_sums, counts)
+        dtype = min(dtype, X.dtype, key=lambda kind: kind.itemsize)
+    return Sums(mirrored(gram), class_sums, counts, dtype)
 
 
 def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
@@ -292,15 +309,19 @@ def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
     return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T
 
 
-def leading_eigenvectors(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def leading_eigenvectors(
+    S: np.ndarray, k: int, dtype=np.float64
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues of S, falling, and their eigenvectors.
 
     Signs are fixed: the entry of largest magnitude is positive. Few eigenvectors of
-    a large matrix come from a block Lanczos iteration run to rounding error, others
-    from LAPACK; the answers agree.
+    a large matrix come from a block Lanczos iteration, run to the precision that S
+    has by ``dtype``, others from LAPACK; the answers agree.
     """
     p = len(S)
-    found = block_lanczos(S, k) if p > 1024 and 4 * k <= p else None
+    block = 8 if p <= 2048 else 16
+    few = p >= 512 and krylov_size(k, block) <= p / 2
+    found = block_lanczos(S, k, block=block, dtype=dtype) if few else None
     if found is None:
         found = linalg.eigh(S, subset_by_index=[p - k, p - 1], check_finite=False)
     values, vectors = np.maximum(found[0][::-1], 0), found[1][:, ::-1]
@@ -308,8 +329,13 @@ def leading_eigenvectors(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]
     return values, vectors * np.where(largest < 0, -1, 1)
 
 
+def krylov_size(k: int, block: int) -> int:
+    """Return the dimensions that k eigenvectors mostly take; found by trial."""
+    return 2 * k + 8 * block
+
+
 def block_lanczos(
-    S: np.ndarray, k: int, *, block: int = 32, tol: float = 1e-10
+    S: np.ndarray, k: int, *, block: int = 16, dtype=np.float64
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the k largest eigenpairs of S, rising, or None where it cannot.
 
@@ -319,14 +345,19 @@ def block_lanczos(
     entries of u: the iteration stops when all are below ``tol`` times the largest
     eigenvalue. Gives up when the space stops growing (S of low rank) or grows as
     large as S.
+
+    ``tol`` is 1e-10, or 1e-7 where S sums products of float32: its own error. Then
+    all but T is float32, which halves the cost.
     """
-    p = len(S)
+    p, dtype = len(S), np.dtype(dtype)
+    tol, noise = {8: (1e-10, 1e-14), 4: (1e-7, 2e-6)}[dtype.itemsize]
     most = min(p - block, 8 * k)
-    Q = np.empty((p, most + block), order="F")
+    S = S.astype(dtype, copy=False)
+    Q = np.empty((p, most + block), dtype=dtype, order="F")
     T = np.zeros((most + block, most + block))
-    start = np.random.default_rng(0).standard_normal((p, block))
+    start = np.random.default_rng(0).standard_normal((p, block)).astype(dtype)
     V = linalg.qr(start, mode="economic", check_finite=False)[0]
-    size, next_look = 0, 2.8 * k
+    size, next_look, largest = 0, krylov_size(k, block), 0.0
     while size + block <= most:
         recent = slice(max(size - block, 0), size + block)
         newest = slice(size, size + block)
@@ -335,16 +366,18 @@ def block_lanczos(
         W = S @ V
         H = Q[:, recent].T @ W  # three blocks of the recurrence, then all again
         T[recent, newest], T[newest, recent] = H, H.T
+        largest = max(largest, np.abs(H).max())
         W -= Q[:, recent] @ H
         W -= Q[:, :size] @ (Q[:, :size].T @ W)
         V, R = linalg.qr(W, mode="economic", overwrite_a=True, check_finite=False)
-        if np.abs(np.diag(R)).min() <= 1e-12 * np.abs(T[newest, newest]).max():
+        if np.abs(np.diag(R)).min() <= noise * largest:
             return None  # the new directions are rounding noise
         if size >= next_look:
             # All eigenvectors by divide and conquer come sooner than some by bisection.
             values, U = linalg.eigh(T[:size, :size], driver="evd", check_finite=False)
             values, U = values[-k:], U[:, -k:]
             if linalg.norm(R @ U[-block:], axis=0).max() <= tol * values[-1]:
-                return values, Q[:, :size] @ U
-            next_look = size + max(0.3 * k, 2 * block)
+                vectors = Q[:, :size] @ U.astype(dtype, copy=False)
+                return values, vectors.astype(np.float64, copy=False)
+            next_look = size + 2 * block
     return None

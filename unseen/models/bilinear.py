@@ -12,6 +12,7 @@ classes in place of the seen ones.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -102,10 +103,22 @@ class BilinearClassifier(ZeroShotClassifier):
         self.embedding_mean_ = seen.embedding_mean
         self._store_table(X, table)
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
+    def _scorer_on_axes(self, competition: Competition) -> LinearScorer:
+        """Return the inductive scorer of rows on the axes, centred."""
         A = unit_blocks(competition.embeddings, self._table.widths)
-        coef = self._coef_on_axes(A - self.embedding_mean_) @ self.axes_.T
-        return LinearScorer(coef, -coef @ self.mean_)
+        coef = self._coef_on_axes(A - self.embedding_mean_)
+        return LinearScorer(coef, np.zeros(len(coef)))
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        on_axes = self._scorer_on_axes(competition)
+        coef = on_axes.coef @ self.axes_.T
+        return LinearScorer(coef, on_axes.intercept - coef @ self.mean_)
+
+    def _label_pile(self, pile: Pile) -> np.ndarray:
+        """Label a pile inductively; a search has it on the axes already."""
+        coef, intercept = self._scorer_on_axes(self._default)
+        B = pile.on_axes(self.axes_, self._unit_rows()) - self.mean_ @ self.axes_
+        return self._default.names[(B @ coef.T + intercept).argmax(axis=1)]
 
     def _view(self, pile: Pile, competition: Competition) -> View:
         """Return the pile on the axes and the competing embeddings, centred."""
@@ -127,7 +140,9 @@ def unit_on_average(reduced: Reduced) -> Reduced:
     square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
     scale = 1 / np.sqrt(square) if square else 1.0
     sums = reduced.sums
-    scaled = Sums(sums.gram * scale**2, sums.class_sums * scale, sums.counts)
+    scaled = replace(
+        sums, gram=sums.gram * scale**2, class_sums=sums.class_sums * scale
+    )
     return Reduced(reduced.mean, reduced.axes * scale, scaled)
 
 

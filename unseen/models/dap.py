@@ -155,10 +155,9 @@ class DAP(SumsClassifier):
         )
         return expit(logits)
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
+    def _scorer_on_axes(self, competition: Competition) -> LinearScorer:
         T = binary(competition.embeddings, self.thresholds_) * self.slopes_
-        coef = T @ self.coef_.T @ self.axes_.T
-        return LinearScorer(coef, -T @ self.midpoints_ - coef @ self.mean_)
+        return LinearScorer(T @ self.coef_.T, -T @ self.midpoints_)
 
     def _view(self, pile, competition):
         T = binary(competition.embeddings, self.thresholds_)

@@ -25,13 +25,15 @@ def solve_by_admm(
     *,
     tol: float = 1e-8,
     max_steps: int = 10_000,
+    dtype=None,
 ) -> np.ndarray:
     """Solve by the alternating direction method of multipliers, starting at D.
 
     Works in the eigenbasis of CᵀC, where any ρ costs one division, and keeps ρ in
     balance: it doubles when the two copies disagree by more than ten times what
     the projected copy moves, and halves in the opposite case. Stops when both are
-    below ``tol`` relative to the dictionary; returns the projected copy.
+    below ``tol`` relative to the dictionary; returns the projected copy. Always in
+    float64: ``dtype`` stands for a common signature.
     """
     values, basis = linalg.eigh(CtC)
     target = basis.T @ CtX
@@ -59,44 +61,60 @@ def solve_by_admm(
     return R
 
 
+# The authors' penalties: 1, shrinking by 0.999.
+RHO = 0.999 ** np.arange(49)
+
+
 def solve_by_reference_admm(
-    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray
+    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray, *, dtype=np.float64
 ) -> np.ndarray:
     """Take the authors' ADMM steps: ρ = 1 shrinking by 0.999, at most 49 of them.
 
     Stops when the mean over atoms of (mean change of an atom)² is at most 1e-12,
-    and returns the copy that was not projected.
+    and returns the copy that was not projected. The steps are taken in ``dtype``.
     """
-    values, basis = np.linalg.eigh(CtC)
-    target, rotated = basis.T @ CtX, basis.T @ D
-    goal, U, rho = rotated, None, 1.0  # goal = basisᵀ (R - U); U is None for zero
-    slack = 1 - lengths(D).max()
-    ones, enough = np.ones(D.shape[1]), 1e-12 * len(D) * D.shape[1] ** 2
-    for _ in range(49):
-        previous = rotated
-        rotated = rho * goal
-        rotated += target
-        rotated /= (values + rho)[:, None]
-        change = rotated - previous
-        # No atom can have grown by more than the whole change: while that leaves
-        # room below length 1, the projection does nothing and need not be asked.
-        slack -= np.sqrt(np.vdot(change, change))
-        goal = rotated
-        if U is not None or slack <= 0:
-            whole = basis @ rotated
-            if U is not None:
-                whole += U
-            long = lengths(whole)
-            slack, U = 1 - long.max(), None
-            if slack < 0:
-                U = whole * (1 - 1 / np.maximum(long, 1))[:, None]  # whole - R
-                whole -= 2 * U  # R - U
-                goal = basis.T @ whole
-        rho *= 0.999
-        moved = change @ ones
+    powers, weights = shrinking_inverses(CtC, dtype)
+    CtX, D, U = CtX.astype(dtype, copy=False), D.astype(dtype), None
+    goal = D  # R - U
+    ones, enough = np.ones(D.shape[1], dtype=dtype), 1e-12 * len(D) * D.shape[1] ** 2
+    total = D @ ones
+    for rho, weight in zip(RHO.tolist(), weights, strict=True):
+        right = rho * goal
+        right += CtX
+        D = (weight @ powers).reshape(CtC.shape) @ right
+        goal = D if U is None else D + U
+        long = lengths(goal)
+        U = None
+        if long.max() > 1:
+            # What is cut off is the new U; cut off twice, R - U is left.
+            U = goal * (1 - 1 / np.maximum(long, 1))[:, None]
+            goal = goal - 2 * U
+        before, total = total, D @ ones
+        moved = total - before
         if moved @ moved <= enough:
             break
-    return basis @ rotated
+    return D.astype(np.float64, copy=False)
+
+
+def shrinking_inverses(CtC: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Return powers (k, d²) and weights (49, k): weights @ powers = (CᵀC + ρI)⁻¹.
+
+    All 49 penalties lie within 2.5 % of the middle one, and with H its inverse
+
+        (CᵀC + ρI)⁻¹ = Σ_k (ρ₀ - ρ)^k H^(k+1)
+
+    gains 1.6 digits a term, since |H| ≤ 1/ρ₀: far cheaper than 49 factorisations.
+    """
+    middle = (RHO[0] + RHO[-1]) / 2
+    shrink = (RHO[0] - middle) / middle
+    n_terms = int(np.ceil(np.log(np.finfo(dtype).eps) / np.log(shrink)))
+    H = linalg.inv(CtC + middle * np.eye(len(CtC)), assume_a="pos")
+    powers = [H]
+    while len(powers) < n_terms:
+        powers.append(powers[-1] @ H)
+    weights = (middle - RHO)[:, None] ** np.arange(n_terms)
+    flat = np.array(powers).reshape(n_terms, -1)
+    return flat.astype(dtype, copy=False), weights.astype(dtype, copy=False)
 
 
 def solve_by_dual(
@@ -106,13 +124,14 @@ def solve_by_dual(
     *,
     tol: float = 1e-10,
     max_steps: int = 200,
+    dtype=None,
 ) -> np.ndarray:
     """Solve exactly by projected Newton steps on the Lagrange dual.
 
     With one multiplier λ_i ≥ 0 per atom, D(λ) = (CᵀC + diag λ)⁻¹ CᵀX; the dual's
     slope in λ_i is ``|D_i|² - 1``, its curvature -2 (CᵀC + diag λ)⁻¹ ∘ (D Dᵀ). Convex
     without strict curvature when CᵀC is singular, so multipliers keep a floor of
-    rounding size. ``D`` is not needed; it stands for a common signature.
+    rounding size. ``D`` and ``dtype`` stand for a common signature.
     """
     d = len(CtC)
     size = np.trace(CtC) / d

@@ -339,23 +339,28 @@ def checked_start(start: Any, shape: tuple[int, int], name: str) -> np.ndarray:
 
 
 class Products(NamedTuple):
-    """XᵀX, XᵀY and YᵀY: all that the sweeps know of the samples."""
+    """XᵀX, XᵀY and YᵀY: all that the sweeps know of the samples.
+
+    ``dtype`` is the precision of the samples.
+    """
 
     XtX: np.ndarray
     XtY: np.ndarray
     YtY: np.ndarray
+    dtype: np.dtype
 
 
 def one_hot_products(sums: Sums) -> Products:
     """Return the products for Y in 0/1."""
-    return Products(sums.gram, sums.class_sums.T, np.diag(sums.counts))
+    return Products(sums.gram, sums.class_sums.T, np.diag(sums.counts), sums.dtype)
 
 
 def signed_products(sums: Sums) -> Products:
     """Return the products for Y in ±1, which is 2 one_hot - 1."""
     n, counts, total = sums.n_rows, sums.counts, sums.class_sums.sum(axis=0)
     YtY = 4 * np.diag(counts) - 2 * (counts[:, None] + counts) + n
-    return Products(sums.gram, 2 * sums.class_sums.T - total[:, None], YtY)
+    XtY = 2 * sums.class_sums.T - total[:, None]
+    return Products(sums.gram, XtY, YtY, sums.dtype)
 
 
 class Codes(NamedTuple):
@@ -390,7 +395,11 @@ def right_factor(A, ridge) -> np.ndarray:
 
 
 def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:
-    """Equation (6): V = (CᵀC + gamma I)⁻¹ CᵀY A (AᵀA + ridge I)⁻¹."""
+    """Equation (6): V = (CᵀC + gamma I)⁻¹ CᵀY right.
+
+    With ``right`` = A (AᵀA + ridge I)⁻¹. With that times Aᵀ, which has a column per
+    class and no longer one per dimension, it is the prototypes V Aᵀ that come out.
+    """
     left = codes.CtC + gamma * np.eye(len(codes.CtC))
     if gamma:
         return linalg.solve(left, codes.CtY @ right, assume_a="pos")
@@ -428,15 +437,16 @@ def solve_jedm(
     """
     solve_dictionary = DICTIONARY_SOLVERS[dictionary]
     right = right_factor(A, embedding_ridge)
+    to_classes = right @ A.T
     Z = A @ V.T
     codes = update_codes(s, D, Z, alpha, code_ridge)
     history = [objective(s, codes, D, Z, alpha, beta)]
     for sweep in range(max_iter):
         if sweep and not reference_order:
             codes = update_codes(s, D, Z, alpha, code_ridge)
-        V = update_compatibility(codes, right, beta / alpha)
-        Z = A @ V.T
-        D = solve_dictionary(codes.CtC, codes.CtX, D)
+        learned_from = codes
+        Z = update_compatibility(codes, to_classes, beta / alpha).T
+        D = solve_dictionary(codes.CtC, codes.CtX, D, dtype=s.dtype)
         if reference_order:
             codes = update_codes(s, D, Z, alpha, code_ridge)
         history.append(objective(s, codes, D, Z, alpha, beta))
@@ -452,7 +462,8 @@ def solve_jedm(
                 ConvergenceWarning,
                 stacklevel=2,
             )
-    return D, V, history
+    # The sweeps know V by its prototypes only: made whole once, at the end.
+    return D, update_compatibility(learned_from, right, beta / alpha), history
 
 
 # ---- learning from a pile: (10) to (14), on sums only ----------------------------

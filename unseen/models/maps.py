@@ -195,11 +195,9 @@ class PrototypeClassifier(SumsClassifier):
             return Z, -(lengths**2) / 2
         return Z / np.where(lengths > 0, lengths, 1)[:, None], np.zeros(len(Z))
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
+    def _scorer_on_axes(self, competition: Competition) -> LinearScorer:
         A = unit_blocks(competition.embeddings, self._table.widths)
-        coef, offset = self._finish(self._coef_on_axes(A - self.embedding_mean_))
-        coef = coef @ self.axes_.T
-        return LinearScorer(coef, offset - coef @ self.mean_)
+        return LinearScorer(*self._finish(self._coef_on_axes(A - self.embedding_mean_)))
 
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0):
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""

@@ -48,7 +48,7 @@ def test_transclip_gains_on_every_pile(clip):
     assert min(gain(TransCLIP(), texts, pile) for pile in piles.values()) > 0
 
 
-def test_the_flagship_takes_the_same_input_and_gains_most(clip):
+def test_the_flagship_takes_the_same_input_and_gains_more(clip):
     texts, piles = clip
     flagship = {k: gain(AnchoredSelfTraining(), texts, p) for k, p in piles.items()}
     assert min(flagship.values()) > 0.1

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -83,6 +84,14 @@ class BlockRows(ABC):
         return sum(others, start=first)
 
 
+class TemporaryBytes:
+    """A temporary file that is closed, and so removed, with its last user."""
+
+    def __init__(self) -> None:
+        self.raw = tempfile.TemporaryFile(buffering=0)
+        weakref.finalize(self, self.raw.close)
+
+
 class DiskRows(BlockRows):
     """Rows in a temporary file that vanishes with them.
 
@@ -94,7 +103,7 @@ class DiskRows(BlockRows):
     """
 
     def __init__(self, n_axes: int, dtype: np.dtype):
-        self.file = tempfile.TemporaryFile(buffering=0)  # lives as long as self
+        self.file = TemporaryBytes()  # shared with rows around other centres
         self.dtype, self.shape = np.dtype(dtype), (0, n_axes)
         self.centre = np.zeros(n_axes)
 
@@ -109,7 +118,7 @@ class DiskRows(BlockRows):
         view = memoryview(block).cast("B")  # type: ignore[arg-type]
         try:
             while len(view):
-                view = view[self.file.write(view) or 0 :]
+                view = view[self.file.raw.write(view) or 0 :]
         except OSError as error:
             raise no_space(len(self) * block.nbytes / len(block)) from error
         self.shape = len(self) + len(block), self.shape[1]
@@ -119,10 +128,10 @@ class DiskRows(BlockRows):
         n, r = self.shape
         step = self.starts.step
         stored = np.empty((min(step, n), r), dtype=self.dtype)
-        self.file.seek(0)
+        self.file.raw.seek(0)
         for start in self.starts:
             block = stored[: min(step, n - start)]
-            fill(self.file, block, "the temporary file")
+            fill(self.file.raw, block, "the temporary file")
             yield np.subtract(block, self.centre, dtype=np.float64)
 
     def run(self, work, *arguments, states=()):

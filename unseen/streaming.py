@@ -189,13 +189,12 @@ def split_pair(chunk: Any) -> tuple[Any, Any]:
 
 
 def float_type(X: Any, where: str) -> np.dtype:
-    """Return float32 for float32 and float64 for other real numbers."""
+    """Return float32 for float32 and float64 for other real numbers, as in memory."""
     kinds = set(X.dtypes) if isinstance(X, pd.DataFrame) else {X.dtype}
     if not all(getattr(kind, "kind", "O") in "fiub" for kind in kinds):
         odd = next(k for k in kinds if getattr(k, "kind", "O") not in "fiub")
         raise ValueError(f"{where} holds {odd}. Give real numbers.")
-    same = {np.dtype(kind).newbyteorder("=") for kind in kinds}
-    return np.dtype(np.float32 if same == {np.dtype(np.float32)} else np.float64)
+    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
 
 
 def check_finite(X: np.ndarray, where: str, start: int = 0) -> None:
@@ -481,7 +480,9 @@ class RunningSums:
     def state(self) -> tuple:
         """Return plain values and arrays that :meth:`of` builds the sums from again."""
         sums = self.sums
-        numbers = () if sums is None else (sums.gram, sums.class_sums, sums.counts)
+        numbers: tuple = ()
+        if sums is not None:
+            numbers = sums.gram, sums.class_sums, sums.counts, sums.dtype.str
         names = np.array(self.names.tolist())
         return self.class_embeddings, self.unit_rows, names, numbers
 
@@ -491,7 +492,9 @@ class RunningSums:
         class_embeddings, unit_rows, names, numbers = state
         running = cls(class_embeddings, unit_rows=unit_rows)
         running.names = pd.Index(names)
-        running.sums = Sums(*numbers) if numbers else None
+        if numbers:
+            gram, class_sums, counts, dtype = numbers
+            running.sums = Sums(gram, class_sums, counts, np.dtype(dtype))
         return running
 
     @property

@@ -1,0 +1,183 @@
+"""Dask workers send sums, and the answer is that of one process."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from checks import make_data
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
+from unseen.distributed import plain_sum, sum_dask, take_apart, tree_sum
+from unseen.statistics import sum_rows
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster of two processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def a_pile(data):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([data.X_unseen] * 4)
+    return (X + 0.3 * rng.normal(size=X.shape)).astype(data.X.dtype)
+
+
+MODELS = [AnchoredSelfTraining(), TSTD(), SelfTraining(ESZSL())]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_workers_give_what_one_process_gives(model, client):
+    data = make_data(3)
+    X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
+    theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)
+    chunked = da.from_array(pile, chunks=(45, 16))
+    # Rows cut across columns, labels cut elsewhere: both are put right.
+    ours = clone(model).fit(
+        da.from_array(X, chunks=(40, 9)),
+        da.from_array(y, chunks=31),
+        class_embeddings=A,
+    )
+    ours.adapt(chunked)
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
+    for one, other in zip(ours.rounds_, theirs.rounds_, strict=True):
+        assert str(one) == str(other)
+        assert_allclose(one.objective, other.objective, rtol=1e-8)
+    scores = ours.decision_function(chunked)
+    assert isinstance(scores, da.Array) and scores.shape == (len(pile), 3)
+    assert_allclose(scores.compute(), theirs.decision_function(pile), rtol=1e-8)
+
+
+def test_dataframes_go_through(client):
+    data = make_data(1)
+    names = [f"f{i}" for i in range(16)]
+    seen = pd.DataFrame(data.X_seen, columns=names)
+    pile = pd.DataFrame(data.X_unseen, columns=names)
+    A = data.class_embeddings
+    theirs = JEDM().fit(seen, data.y_seen, class_embeddings=A).adapt(pile)
+    labelled = dd.from_pandas(seen.assign(kind=data.y_seen), npartitions=3)
+    ours = JEDM().fit(labelled, "kind", class_embeddings=A)
+    parts = dd.from_pandas(pile, npartitions=2)
+    assert ours.feature_names_in_.tolist() == names
+    assert_array_equal(ours.adapt(parts).labels_, theirs.labels_)
+    assert_array_equal(ours.predict(parts).compute(), theirs.predict(pile))
+
+
+def slowly(block, pids, seconds):
+    """Say which process is at work, and take a while."""
+    with open(os.path.join(pids, f"{os.getpid()}"), "w") as file:
+        file.write("here")
+    time.sleep(seconds)
+    return block
+
+
+def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
+    data = make_data(5)
+    X, y, A = data.X_seen, data.y_seen, data.class_embeddings
+    slow = da.from_array(X, chunks=(7, 16)).map_blocks(
+        slowly, str(tmp_path), 0.1, dtype=X.dtype, meta=np.empty((0, 0))
+    )
+    killed = []
+
+    def kill_one():
+        end = time.monotonic() + 60
+        while time.monotonic() < end and len(list(tmp_path.iterdir())) < 2:
+            time.sleep(0.01)
+        killed.append(int(next(tmp_path.iterdir()).name))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    ours = JEDM().fit(slow, y, class_embeddings=A)
+    killer.join()
+    processes = {int(path.name) for path in tmp_path.iterdir()}
+    assert len(processes) >= 3, "another worker took the place of the killed one"
+    assert killed[0] not in client.run(os.getpid).values()
+    theirs = JEDM().fit(X, y, class_embeddings=A)
+    assert_allclose(ours.components_, theirs.components_, rtol=1e-8, atol=1e-12)
+
+
+# ---- without a cluster: threads of this process --------------------------------------
+
+
+@pytest.fixture
+def threads():
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 70])
+def test_trees_add_up(n, threads):
+    from dask import delayed
+
+    parts = [delayed(np.array)([i, 1]) for i in range(n)]
+    assert tree_sum(parts, plain_sum).compute().tolist() == [n * (n - 1) // 2, n]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_sums_of_chunks_are_the_sums(rows, threads):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.array(list("zyx"))[rng.integers(3, size=60)]
+    sums, table, _ = sum_dask(da.from_array(X, chunks=(rows, 2)), y)
+    codes = np.searchsorted(["x", "y", "z"], y)
+    theirs = sum_rows(X, codes, 3)
+    assert table.names.tolist() == ["x", "y", "z"]
+    assert_allclose(sums.gram, theirs.gram)
+    assert_allclose(sums.class_sums, theirs.class_sums)
+
+
+def test_what_travels_is_the_size_of_the_sums():
+    sums = sum_rows(np.ones((100, 64), dtype=np.float32), np.arange(100) % 5, 5)
+    numbers = 64 * 64 + 5 * 64 + 5
+    assert 8 * numbers < len(pickle.dumps(sums)) < 8 * numbers + 1000
+
+
+def test_odd_collections_are_refused(threads):
+    data = make_data()
+    X, y, A = da.from_array(data.X_seen, chunks=(40, 16)), data.y_seen, None
+    with pytest.raises(ValueError, match="of 1 dimensions"):
+        take_apart(da.ones(5))
+    with pytest.raises(ValueError, match="but y has 3 labels"):
+        JEDM().fit(X, y[:3], class_embeddings=A)
+    with pytest.raises(ValueError, match="but y has 3 labels"):
+        JEDM().fit(X, da.from_array(y[:3], chunks=3), class_embeddings=A)
+    with pytest.raises(ValueError, match="needs labels"):
+        JEDM().fit(X, None)
+    with pytest.raises(ValueError, match=r"chunk 0: the labels hold '.*', but"):
+        JEDM().fit(X, y, class_embeddings=data.class_embeddings[9:])
+    bad = data.X_seen.copy()
+    bad[50, 3] = np.nan
+    with pytest.raises(ValueError, match="chunk 1 holds NaN or infinity in its row 10"):
+        JEDM().fit(da.from_array(bad, chunks=(40, 16)), y)
+    model = JEDM().fit(X, y)
+    with pytest.raises(ValueError, match="5 features"):
+        model.predict(da.ones((4, 5)))
+    with pytest.raises(ValueError, match="5 features"):
+        model.adapt(da.ones((4, 5)))
+    model = AnchoredSelfTraining.from_prototypes(np.eye(16)[:3])
+    with pytest.raises(TypeError, match="needs all rows at once"):
+        model.adapt(X)

@@ -1,0 +1,384 @@
+"""Rows met in chunks give what rows in memory give, and take one chunk of memory."""
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from checks import make_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import unseen
+from unseen import (
+    CCA,
+    DAP,
+    ESZSL,
+    JEDM,
+    SAE,
+    TSTD,
+    AnchoredSelfTraining,
+    ConSE,
+    DeViSE,
+    RidgeToVisual,
+    SelfTraining,
+    SynC,
+)
+from unseen.block_rows import BlockScores, DiskRows, StreamedPile
+from unseen.pile import Pile
+from unseen.statistics import sum_rows
+from unseen.streaming import RowStream, RunningSums, is_stream, open_stream, sum_stream
+from unseen.transduction.rounds import ROUNDING, best_score, margin, most_reliable
+
+MODELS = [
+    JEDM(),
+    TSTD(),
+    AnchoredSelfTraining(),
+    AnchoredSelfTraining(soft=False, radius=None, prior_rows=None),
+    AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5]),
+    AnchoredSelfTraining(min_weight=0.99),
+    SelfTraining(ESZSL()),
+    SelfTraining(CCA()),
+    SelfTraining(RidgeToVisual()),
+    SelfTraining(DAP()),
+    SelfTraining(SynC(loss="squared")),
+    SAE(),
+]
+
+
+def a_pile(data, copies=5):
+    """More rows than classes: the unseen rows with more noise, several times."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([data.X_unseen] * copies)
+    return (X + 0.3 * rng.normal(size=X.shape)).astype(data.X.dtype)
+
+
+def cut(X, rows):
+    return [X[i : i + rows] for i in range(0, len(X), rows)]
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    """Let small data be many blocks."""
+    monkeypatch.setattr("unseen.block_rows.BLOCK_NUMBERS", 200)
+
+
+# ---- the same answer -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_streaming_is_fitting_and_adapting(model, dtype, tiny_blocks):
+    data = make_data(3, dtype)
+    X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
+    theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)
+    pairs = zip(cut(X, 13), cut(y, 13), strict=True)
+    ours = clone(model).fit(list(pairs), None, class_embeddings=A)
+    ours.adapt(chunk for chunk in cut(pile, 17))
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
+    assert_allclose(
+        ours.decision_function(pile), theirs.decision_function(pile), rtol=1e-8
+    )
+    for one, other in zip(ours.rounds_, theirs.rounds_, strict=True):
+        assert str(one) == str(other) and one.labels is None
+        assert_allclose(one.objective, other.objective, rtol=1e-8)
+        assert_array_equal(one.selected, other.selected)
+
+
+@pytest.mark.parametrize("model", [JEDM(), AnchoredSelfTraining(), ConSE()], ids=str)
+def test_predictions_by_blocks_are_predictions(model):
+    data = make_data(1)
+    model = clone(model).fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    chunks = cut(data.X_unseen, 5)
+    assert_array_equal(model.predict(iter(chunks)), model.predict(data.X_unseen))
+    for classes in (None, "all", data.unseen[:2]):
+        given = {"classes": classes}
+        ours = model.decision_function(chunks, **given)
+        assert_allclose(ours, model.decision_function(data.X_unseen, **given))
+
+
+@pytest.mark.parametrize("stored", [np.float16, np.float32, np.float64, ">f4", "i2"])
+@pytest.mark.parametrize("source", ["map", "npy", "hdf5", "parquet", "dataset", "wide"])
+def test_every_source_gives_what_memory_gives(source, stored, tmp_path):
+    data = make_data(2)
+    if source in ("parquet", "dataset", "wide"):  # know one order of bytes
+        stored = np.dtype(stored).newbyteorder("=")
+    X = (data.X_seen * 8).astype(stored)
+    theirs = JEDM().fit(X, data.y_seen, class_embeddings=data.class_embeddings)
+    given, y = open_source(source, X, data.y_seen, tmp_path)
+    ours = JEDM().fit(given, y, class_embeddings=data.class_embeddings)
+    assert_allclose(ours.components_, theirs.components_, rtol=1e-8)
+    P = a_pile(data).astype(stored)
+    if source in ("map", "npy", "hdf5"):
+        given, _ = open_source(source, P, None, tmp_path)
+        ours.adapt(given)
+        assert_array_equal(ours.labels_, theirs.adapt(P).labels_)
+        assert_array_equal(ours.predict(given), theirs.predict(P))
+
+
+def open_source(source, X, y, folder):
+    """Return X and y as the kind of source has them."""
+    if source in ("map", "npy"):
+        np.save(folder / "X.npy", X)
+        path = folder / "X.npy"
+        return (path if source == "npy" else np.load(path, mmap_mode="r")), y
+    if source == "hdf5":
+        h5py = pytest.importorskip("h5py")
+        path = folder / f"{len(X)}.h5"
+        with h5py.File(path, "w") as file:
+            file["X"] = X
+        return h5py.File(path)["X"], y
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {f"f{i:02d}": X[:, i] for i in range(X.shape[1])}
+    if source != "wide":
+        flat = pa.array(X.ravel())
+        columns = {"features": pa.FixedSizeListArray.from_arrays(flat, X.shape[1])}
+    table = pa.table({**columns, "kind": y})
+    path = folder / "rows.parquet"
+    parquet.write_table(table, path, row_group_size=29)
+    if source == "dataset":
+        return pytest.importorskip("pyarrow.dataset").dataset(path), "kind"
+    return str(path), "kind"
+
+
+def test_float32_sums_are_those_of_memory_to_the_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 8), dtype=np.float32)
+    y = rng.integers(5, size=len(X))
+    ours, _, _ = sum_stream(cut(X, 777), y, unit_rows=True)
+    theirs = sum_rows(X, y, 5, unit_rows=True)
+    assert_array_equal(ours.gram, theirs.gram)
+    assert_array_equal(ours.class_sums, theirs.class_sums)
+
+
+def test_a_pile_in_a_stream_has_the_mean_and_the_rows_of_one_in_memory():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50_000, 8), dtype=np.float32)
+    axes = rng.normal(size=(8, 3))
+    ours, theirs = StreamedPile(open_stream(iter(cut(X, 999)))), Pile(X)
+    rows = ours.on_axes(axes, True) - np.ones(3)
+    assert_array_equal(
+        np.concatenate(list(rows.blocks())), theirs.on_axes(axes, True) - 1
+    )
+    assert_array_equal(ours.mean(True), theirs.mean(True))  # no second pass
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 20))
+def test_chunks_of_any_size_become_the_same_blocks(sizes, step):
+    X = np.arange(2.0 * sum(sizes)).reshape(-1, 2)
+    stream = open_stream(np.split(X, np.cumsum(sizes)[:-1]))
+    blocks = [block.X.copy() for block in stream.blocks(step=step)]
+    assert_array_equal(np.concatenate(blocks), X)
+    assert all(len(block) == step for block in blocks[:-1])
+
+
+def test_frames_keep_their_names():
+    data = make_data()
+    frame = pd.DataFrame(data.X_seen, columns=[f"f{i}" for i in range(16)])
+    chunks = [(frame[:50], data.y_seen[:50]), (frame[50:], data.y_seen[50:])]
+    model = ESZSL().fit(chunks, class_embeddings=data.class_embeddings)
+    assert model.feature_names_in_.tolist() == frame.columns.tolist()
+    model.predict([frame[:3], frame[3:9]])
+    with pytest.raises(ValueError, match="does not name the columns"):
+        model.predict([frame[:3], frame[3:9].rename(columns={"f0": "other"})])
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict([frame.rename(columns={"f0": "other"})])
+
+
+# ---- which rows to trust, by histograms ----------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_histograms_choose_the_rows_that_sorting_chooses(data):
+    n, k = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 4))
+    # Few different numbers: many ties, zeros of both signs among them.
+    number = st.sampled_from([-2.5, -1.0, -0.0, 0.0, 1e-300, 1.0, 3.0, 1e300])
+    B = np.array(data.draw(st.lists(number, min_size=n * k, max_size=n * k)))
+    B = B.reshape(n, k)
+    rate = data.draw(st.sampled_from([0.1, 0.3, 0.5, 0.9, 1.0]))
+    how_many = ROUNDING[data.draw(st.sampled_from(sorted(ROUNDING)))]
+    ranking = data.draw(st.sampled_from([best_score, margin]))
+    kept, labels = most_reliable(B, rate, how_many, ranking)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unseen.block_rows.BLOCK_NUMBERS", 5 * k)
+        rows = DiskRows(k, np.float64)
+        rows.append(B)
+        scores = BlockScores(rows, np.eye(k), np.zeros(k))
+        chosen = scores.look(ranking).most_reliable(rate, how_many)
+        mask = np.ones(n, dtype=bool) if chosen.kept is None else None
+        mask = np.concatenate(chosen.kept) if mask is None else mask
+        assert_array_equal(np.flatnonzero(mask), kept)
+        assert_array_equal(chosen.counts, np.bincount(labels, minlength=k))
+        theirs = sum_rows(B[kept], labels, k)
+        assert_allclose(chosen.sums().class_sums, theirs.class_sums)
+
+
+# ---- sums that grow ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [JEDM(), AnchoredSelfTraining(), SAE()], ids=str)
+def test_partial_fits_make_a_fit(model, tmp_path):
+    data = make_data()
+    order = np.argsort(data.y_seen, kind="stable")  # one class after the other
+    X, y, A = data.X_seen[order], data.y_seen[order], data.class_embeddings
+    ours = clone(model)
+    for i, (rows, names) in enumerate(zip(cut(X, 10), cut(y, 10), strict=True)):
+        ours.partial_fit(rows, names, class_embeddings=A)
+        if i == 0:  # one class is none to tell from another
+            with pytest.raises(NotFittedError):
+                ours.predict(X)
+        if i == 4:  # a saved model goes on where it was
+            ours = unseen.load(ours.save(tmp_path / "half.unseen"))
+    theirs = clone(model).fit(X, y, class_embeddings=A)
+    assert_allclose(
+        ours.decision_function(data.X_unseen),
+        theirs.decision_function(data.X_unseen),
+        rtol=1e-8,
+    )
+    again = ours.fit(X, y, class_embeddings=A)  # forgets what was summed
+    again.partial_fit(X[:20], y[:20], class_embeddings=A)
+    few = clone(model).fit(X[:20], y[:20], class_embeddings=A)
+    assert_array_equal(again.unseen_classes_, few.unseen_classes_)
+
+
+@given(st.permutations(range(6)))
+def test_classes_are_met_in_any_order(order):
+    X, y = np.arange(12.0).reshape(6, 2), np.array(list("cabcab"))
+    running = RunningSums()
+    for row in order:
+        running.add(X[[row]], y[[row]])
+    sums, table = running.finish()
+    assert table.names.tolist() == ["a", "b", "c"]
+    assert_allclose(sums.class_means, [(X[i] + X[i + 3]) / 2 for i in (1, 2, 0)])
+
+
+def test_a_chunk_with_an_unknown_class_is_refused():
+    running = RunningSums(pd.DataFrame({"a": [1.0, 2.0]}, index=["seal", "otter"]))
+    with pytest.raises(ValueError, match="'zebra', but class_embeddings has 2"):
+        running.add(np.eye(2), np.array(["seal", "zebra"]))
+    with pytest.raises(ValueError, match="No rows were added"):
+        running.finish()
+
+
+# ---- what is refused -----------------------------------------------------------------
+
+
+def test_arrays_frames_and_lists_are_no_streams():
+    for X in (np.eye(2), [[1, 2]], [], pd.DataFrame([[1]]), None, 3):
+        assert not is_stream(X)
+    for X in (iter([]), "a.npy", Path("a"), [np.eye(2)], [(np.eye(2), [0, 1])]):
+        assert is_stream(X)
+
+
+BAD = np.array([[0.0, 1], [np.nan, 2], [np.inf, 3]])
+
+
+@pytest.mark.parametrize(
+    "chunks, message",
+    [
+        ([], "X gave no row"),
+        ([np.empty((0, 2))], "X gave no row"),
+        ([np.ones((2, 2)), np.ones((2, 3))], r"chunk 1 has shape \(2, 3\).*had 2"),
+        ([np.ones((2, 2)), BAD], r"chunk 1 .* its row 1 \(row 3 of all, and 1 more"),
+        ([np.ones((2, 2)), np.ones((2, 2), "f4")], "chunk 1 is float32.*float64"),
+        ([np.ones(2)], r"first chunk is a ndarray of shape \(2,\)"),
+        ([np.array([["a"]])], "Give real numbers"),
+        ([np.ones((2, 2)), (np.ones((2, 2)), [0, 1])], "2 rows with 2 labels"),
+        ([(np.ones((2, 2)), [0])], "2 rows with 1 labels"),
+        ([(1, 2, 3)], "tuple of 3"),
+    ],
+)
+def test_odd_chunks_are_refused(chunks, message):
+    with pytest.raises(ValueError, match=message):
+        list(open_stream(iter(chunks)).blocks())
+
+
+def test_a_stream_that_ends_is_needed_once():
+    stream = RowStream(lambda: iter([np.eye(2)]), "X", once=True)
+    assert len(list(stream.blocks())) == 1
+    with pytest.raises(ValueError, match="only once, and is needed again"):
+        list(stream.blocks())
+
+
+def test_labels_must_fit_the_rows(tmp_path):
+    data = make_data()
+    X, y, A = data.X_seen, data.y_seen, data.class_embeddings
+    for labels, message in (
+        (y[:-1], f"gave {len(X)} rows, but y has {len(X) - 1}"),
+        (None, "comes without labels"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            JEDM().fit(iter([X]), labels, class_embeddings=A)
+    with pytest.raises(ValueError, match="comes with labels already"):
+        JEDM().fit([(X, y)], y, class_embeddings=A)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match=f"{len(X)} rows, but y has 3 labels"):
+        JEDM().fit(tmp_path / "X.npy", y[:3], class_embeddings=A)
+    with pytest.raises(FileNotFoundError, match="no file"):
+        JEDM().fit(tmp_path / "Y.npy", y, class_embeddings=A)
+    (tmp_path / "X.txt").write_text("1 2")
+    with pytest.raises(ValueError, match=r"neither \.npy nor parquet"):
+        JEDM().fit(tmp_path / "X.txt", y, class_embeddings=A)
+
+
+def test_what_needs_the_rows_says_so():
+    data = make_data()
+    with pytest.raises(TypeError, match="DeViSE needs all rows at once"):
+        DeViSE().fit(iter([data.X_seen]), data.y_seen)
+    texts = np.random.default_rng(0).normal(size=(3, 16))
+    model = AnchoredSelfTraining.from_prototypes(texts)
+    with pytest.raises(TypeError, match="needs all rows at once"):
+        model.adapt(iter([data.X_unseen]))
+    fitted = JEDM().fit(data.X_seen, data.y_seen)
+    with pytest.raises(ValueError, match="5 features"):
+        fitted.adapt(iter([data.X_unseen[:, :5]]))
+
+
+def test_a_full_disk_is_told(monkeypatch):
+    data = make_data()
+    model = JEDM().fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    usage = shutil.disk_usage("/")._replace(free=10)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
+    stream = RowStream(lambda: iter([data.X_unseen]), "X", n_rows=len(data.X_unseen))
+    with pytest.raises(OSError, match="TMPDIR"):
+        model.adapt(stream)
+
+
+# ---- memory --------------------------------------------------------------------------
+
+
+def load_benchmark():
+    path = Path(__file__).parents[1] / "benchmarks" / "scale.py"
+    spec = importlib.util.spec_from_file_location("scale", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_five_million_rows_take_less_than_700_mb(tmp_path, capsys):
+    if not sys.platform.startswith("linux"):
+        pytest.skip("reads resident memory from /proc")
+    if shutil.disk_usage(tmp_path).free < 25 * 10**9:
+        pytest.skip("less than 25 GB of disk are free")
+    import json
+
+    load_benchmark().disk([1_000_000, 5_000_000], "AST", tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    small, large = (json.loads(line) for line in lines if line.startswith("{"))
+    assert large["predict_mb"] < 700 and large["same"]
+    cpu = [
+        sum(t[f"{s}_cpu"] for s in ("fit", "adapt", "predict")) for t in (small, large)
+    ]
+    assert 0.9 < np.log(cpu[1] / cpu[0]) / np.log(5) < 1.1

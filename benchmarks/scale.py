@@ -307,7 +307,7 @@ def cost_model(sizes: list[tuple[int, int]], check: tuple[int, int]) -> None:
 def tell_cluster(
     constants: dict[str, np.ndarray], n: float, p: int, workers: int, passes: int = 17
 ) -> None:
-    """Print minutes, memory and bytes for n × p rows, half seen and half pile."""
+    """Print minutes, memory and bytes for n × p seen rows and as many in the pile."""
 
     def cost(step: str, rows: float) -> float:
         return float(terms(step, rows, p) @ constants[step])
@@ -321,8 +321,8 @@ def tell_cluster(
     rows_gb, chunk_gb = each * p * 4 / 1e9, 0.1
     console.print(
         f"""
-{n:.0e} × {p:,} float32 rows ({n * p * 4 / 1e9:,.0f} GB) on {workers} workers of 1 core, \
-{N_UNSEEN} classes compete, {passes} passes:
+{n:.0e} × {p:,} float32 rows ({n * p * 4 / 1e9:,.0f} GB) on {workers} workers of 1 \
+core, {N_UNSEEN} classes compete, {passes} passes:
   fit      {fit / 60:5.1f} min of arithmetic, {read / disk_speed / 60:.1f} min to read \
 {read / 1e9:.1f} GB at 200 MB/s
   adapt    {adapt / 60:5.1f} min of arithmetic (rows on axes stay in memory)

@@ -55,7 +55,7 @@ def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     here = mine[in_column(mine, plan.columns[0])]
     if here.empty:
         return None
-    figure = new_figure(7.2, 6.4)
+    figure = new_figure(5.6, 5.4)
     (axes,) = figure.axes
     wide = here[here["round"].notna()].pivot_table(
         index=["round", "item"], columns="measure", values="value"
@@ -85,7 +85,7 @@ def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
 
 def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Fig. 4: the objective after every sweep, as a share of the start."""
-    figure = new_figure(6.4, 4.2)
+    figure = new_figure(5.2, 3.8)
     (axes,) = figure.axes
     n_lines = 0
     for column in plan.columns:
@@ -102,7 +102,7 @@ def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             n_lines += 1
     if not n_lines:
         return None
-    axes.set_yscale("log")
+    axes.set_ylim(bottom=0)
     axes.set_xlabel("sweep")
     axes.set_ylabel("objective, share of the start")
     finish(figure, 2)
@@ -111,7 +111,7 @@ def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
 
 def draw_rates(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Fig. 5: accuracy after the round of each rate."""
-    figure = new_figure(6.4, 4.2)
+    figure = new_figure(5.2, 3.8)
     (axes,) = figure.axes
     method = plan.rows[0].method
     n_lines = 0
@@ -140,7 +140,7 @@ def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Draw time against size on logarithmic scales, with the fitted exponent."""
     from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-    figure = new_figure(6.4, 4.2)
+    figure = new_figure(5.2, 3.8)
     (axes,) = figure.axes
     here = mine[mine.measure == "fit"]
     for n_lines, (letter, own) in enumerate(here.groupby("item", sort=False)):
@@ -187,7 +187,7 @@ def draw_recalls(recalls: pd.DataFrame) -> Figure:
     ['okapi']
     """
     ordered = recalls.sort_values("after")
-    figure = new_figure(6.4, 1.2 + 0.24 * len(ordered))
+    figure = new_figure(4.8, 1.2 + 0.24 * len(ordered))
     (axes,) = figure.axes
     places = np.arange(len(ordered))
     before, after = 100 * ordered["before"], 100 * ordered["after"]
@@ -220,7 +220,7 @@ def draw_confusion(counts: pd.DataFrame) -> Figure:
     """
     shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
     n_rows, n_columns = shares.shape
-    side = max(4.6, 1.6 + 0.2 * max(n_rows, n_columns))
+    side = max(4.2, 1.6 + 0.2 * max(n_rows, n_columns))
     figure = new_figure(side + 1, side)
     (axes,) = figure.axes
     size = 9 if n_rows <= 25 else 7

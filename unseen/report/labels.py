@@ -87,7 +87,7 @@ def describe_names(given: pd.DataFrame) -> list[dict[str, Any]]:
 def draw_sizes(given: pd.DataFrame) -> Figure:
     """Draw how many rows got each name."""
     counts = given["label"].value_counts().sort_values()
-    figure = new_figure(6.4, 1.0 + 0.26 * max(1, len(counts)))
+    figure = new_figure(4.8, 1.0 + 0.26 * max(1, len(counts)))
     (axes,) = figure.axes
     places = np.arange(len(counts))
     axes.barh(places, counts.to_numpy(), color=AFTER)

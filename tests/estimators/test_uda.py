@@ -116,7 +116,8 @@ def test_a_dictionary_that_may_not_move_predicts_like_the_ridge():
 
 def test_labels_are_the_classes_whose_embeddings_point_like_the_codes():
     data = make_data()
-    model = KodirovUDA(pull=1e9, whitening=None)  # codes are the soft mean of the embeddings
+    # So strong a pull makes codes the soft mean of the embeddings.
+    model = KodirovUDA(pull=1e9, whitening=None)
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     model.adapt(data.X_unseen)
     A = data.class_embeddings.loc[data.unseen].to_numpy()

@@ -257,7 +257,7 @@ def step_costs(n: int, p: int) -> dict[str, float]:
         from unseen.class_table import encode
 
         fresh = type(sums)(sums.gram, sums.class_sums, sums.counts)
-        table, _ = encode(tables[1], tables[0])
+        table, _ = encode(np.repeat(tables[1], 2), tables[0])
         AnchoredSelfTraining()._fit_sums(fresh, table, X[:1])
 
     return {

@@ -263,6 +263,12 @@ def test_classes_are_met_in_any_order(order):
     assert_allclose(sums.class_means, [(X[i] + X[i + 3]) / 2 for i in (1, 2, 0)])
 
 
+def test_many_numbered_classes_are_classes():
+    running = RunningSums()
+    running.add(np.eye(30), np.arange(30))
+    assert len(running.finish()[1]) == 30  # and no warning that they look continuous
+
+
 def test_a_chunk_with_an_unknown_class_is_refused():
     running = RunningSums(pd.DataFrame({"a": [1.0, 2.0]}, index=["seal", "otter"]))
     with pytest.raises(ValueError, match="'zebra', but class_embeddings has 2"):

@@ -151,7 +151,8 @@ def sum_dask(
         for number, (chunk, part) in enumerate(zip(parts.chunks, labels, strict=True))
     ]
     sums = tree_sum(summed, plain_sum).compute()
-    table, _ = encode(names[sums.counts > 0], class_embeddings)
+    # Twice each: names that occur once look like numbers to be predicted.
+    table, _ = encode(np.repeat(names[sums.counts > 0], 2), class_embeddings)
     return sums, table, parts.head
 
 

@@ -513,6 +513,7 @@ class RunningSums:
             raise ValueError("No rows were added. Give at least one chunk.")
         names = np.array(self.names.tolist())
         met = names[self.sums.counts > 0]
-        table, _ = encode(met, self.class_embeddings)
+        # Twice each: names that occur once look like numbers to be predicted.
+        table, _ = encode(np.repeat(met, 2), self.class_embeddings)
         order = pd.Index(names).get_indexer(pd.Index(table.names))
         return self.sums.for_classes(order), table

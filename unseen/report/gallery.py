@@ -1,0 +1,172 @@
+"""A gallery of labelled photos: one row per class, the surest photos first.
+
+The page holds names and numbers; small copies of the photos stand in a folder beside
+it, and the browser fetches those that come into view. So it opens at once however many
+there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unseen.report.page import write_page
+
+__all__ = ["write_gallery"]
+
+JPEG, PNG = b"\xff\xd8\xff", b"\x89PNG"
+
+
+def write_gallery(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    thumbnails: Callable[[int], bytes],
+    title: str = "Photos by class",
+    classes: Sequence[str] | None = None,
+    truth: Sequence[str] | None = None,
+    doubtful: float = 0.8,
+    about: str = "",
+) -> Path:
+    """Write labelled photos as a page with one row per class.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns ``path``, ``label``, ``reliability``, ``second`` and ``first_trusted``,
+        as :func:`unseen.images.label_folder` returns them.
+    path : path
+        The page. Thumbnails go into a folder beside it, named after it.
+    thumbnails : callable
+        Turns the number of a row into a small JPEG or PNG, as bytes.
+    title : str
+    classes : sequence of str, optional
+        Order of the rows; by default that of the labels found, by name.
+    truth : sequence of str, optional
+        The right labels, if they are known: mistakes are marked.
+    doubtful : float, default=0.8
+        Photos less reliable than this are marked.
+    about : str, optional
+        A sentence or two above the photos.
+
+    Returns
+    -------
+    Path
+        The page written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.images.bundled import load_photos
+    >>> from unseen.report.gallery import write_gallery
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"path": ["a.jpg"], "label": ["cat"], "second": ["dog"],
+    ...                       "reliability": [0.5], "first_trusted": [4]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_gallery(frame, Path(folder) / "gallery.html",
+    ...                          thumbnails=load_photos().jpegs.__getitem__)
+    ...     sorted(str(found.relative_to(folder)) for found in page.parent.rglob("*"))
+    ['gallery.html', 'gallery_photos', 'gallery_photos/00000.jpg']
+    """
+    path = Path(path)
+    names = [printable(name) for name in classes or sorted(set(frame["label"]))]
+    folder = path.with_name(f"{path.stem}_photos")
+    files = write_thumbnails(folder, thumbnails, len(frame))
+    known = None if truth is None else [printable(name) for name in truth]
+    rows = list_photos(frame, files, known)
+    return write_page(
+        "gallery.html",
+        path,
+        title=printable(title),
+        about=printable(about),
+        n_photos=len(frame),
+        n_doubtful=int((frame["reliability"] < doubtful).sum()),
+        n_wrong=None if known is None else sum(row["wrong"] for row in rows),
+        doubtful=doubtful,
+        gallery={
+            "folder": folder.name,
+            "doubtful": doubtful,
+            "rows": [[name, pack(rows, name)] for name in names],
+        },
+    )
+
+
+def write_thumbnails(
+    folder: Path, thumbnails: Callable[[int], bytes], n_photos: int
+) -> list[str]:
+    """Write a small copy of every photo, before the page; return the files' names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for number in range(n_photos):
+        image = thumbnails(number)
+        names.append(f"{number:05d}.{ending(image)}")
+        (folder / names[-1]).write_bytes(image)
+    return names
+
+
+def ending(image: bytes) -> str:
+    r"""Return the ending of an image's kind; only two kinds are shown.
+
+    Examples
+    --------
+    >>> from unseen.report.gallery import ending
+    >>> ending(b"\xff\xd8\xff\xe0 and so on")
+    'jpg'
+    """
+    if image.startswith(JPEG):
+        return "jpg"
+    if image.startswith(PNG):
+        return "png"
+    raise ValueError(
+        f"A thumbnail begins with {image[:4]!r}. Give bytes of a JPEG or PNG file."
+    )
+
+
+def list_photos(
+    frame: pd.DataFrame, files: list[str], truth: list[str] | None
+) -> list[dict[str, Any]]:
+    """Return what the page tells of each photo, the most reliable first."""
+    order = np.argsort(-frame["reliability"].to_numpy(), kind="stable")
+    texts = {
+        column: [printable(value) for value in frame[column]]
+        for column in ("path", "label", "second")
+    }
+    reliability = frame["reliability"].round(4).tolist()
+    trusted = frame["first_trusted"].tolist()
+    return [
+        {
+            "file": files[i],
+            "path": texts["path"][i],
+            "label": texts["label"][i],
+            "reliability": reliability[i],
+            "second": texts["second"][i],
+            "trusted": int(trusted[i]),
+            "truth": None if truth is None else truth[i],
+            "wrong": truth is not None and truth[i] != texts["label"][i],
+        }
+        for i in order.tolist()
+    ]
+
+
+def pack(rows: list[dict[str, Any]], name: str) -> list[list[Any]]:
+    """Return the photos of one class as short lists, which the page's script reads."""
+    told = ("file", "path", "reliability", "second", "trusted", "truth")
+    return [[row[key] for key in told] for row in rows if row["label"] == name]
+
+
+def printable(text: Any) -> str:
+    r"""Return text that can be written as UTF-8; stray bytes of file names show as \x.
+
+    Examples
+    --------
+    >>> from unseen.report.gallery import printable
+    >>> print(printable("caf\udce9.jpg"))
+    caf\udce9.jpg
+    """
+    return str(text).encode("utf-8", "backslashreplace").decode()

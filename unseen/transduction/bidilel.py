@@ -72,7 +72,7 @@ class BiDiLEL(FromSums):
     reliability_ : ndarray of shape (n_samples,)
         Rank of a row among the rows of its label: 1 for the best.
     rounds_ : list of Round
-        One.
+        One; its objective is the mean cosine distance of rows to their landmark.
 
     Notes
     -----
@@ -208,7 +208,8 @@ class BiDiLEL(FromSums):
         self._set_competition(competition)
         self.labels_ = names[scores.argmax(axis=1)]
         self.reliability_ = rank_share(scores)
-        self.rounds_ = [as_round(rows @ start.T, scores, names)]
+        missed = float(np.mean(1 - scores.max(axis=1)))  # cosine to the own landmark
+        self.rounds_ = [as_round(rows @ start.T, scores, names, objective=missed)]
         return self
 
 

@@ -1,20 +1,19 @@
-"""The page of the demo: before and after, and the digits to look at."""
+"""The pages of the demo: what adapting did, and the photos to look at."""
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 import unseen
-from unseen.experiments.demo import DemoResult, SplitResult
+from unseen.experiments.demo import DemoResult
+from unseen.report.gallery import write_gallery
 from unseen.report.page import (
     AFTER,
     BEFORE,
     FAINT,
     INK,
-    inline_png,
     inline_svg,
     new_figure,
     percent,
@@ -23,19 +22,17 @@ from unseen.report.page import (
 
 __all__ = ["write_demo_report"]
 
-IMAGE_SHAPE = (8, 8)
-MOST_IMAGES = 24
-
 
 def write_demo_report(result: DemoResult, path: str | os.PathLike[str]) -> Path:
-    """Write a demo's outcome as one HTML page that needs no other file.
+    """Write a demo's outcome as a short page, with a gallery of all photos beside it.
 
     Parameters
     ----------
     result : DemoResult
         From :func:`unseen.experiments.run_demo`.
     path : path
-        The page to write; its folder is made if need be.
+        The page to write; its folder is made if need be. The gallery is
+        ``gallery.html`` in the same folder.
 
     Returns
     -------
@@ -49,147 +46,82 @@ def write_demo_report(result: DemoResult, path: str | os.PathLike[str]) -> Path:
     >>> from unseen.experiments import run_demo
     >>> from unseen.report import write_demo_report
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_demo_report(run_demo(n_splits=1), Path(folder) / "demo.html")
+    ...     page = write_demo_report(run_demo(), Path(folder) / "demo.html")
     ...     page.read_text()[:15]
     '<!doctype html>'
     """
+    path = Path(path)
+    photos = result.photos
+    gallery = write_gallery(
+        result.labels(),
+        path.with_name("gallery.html"),
+        thumbnails=photos.jpegs.__getitem__,
+        title=f"{len(photos.truth):,} photos, {len(photos.classes)} names, no label",
+        classes=photos.classes,
+        truth=photos.truth.tolist(),
+        about="Test photos of CIFAR-10, labelled by class names alone after adapting. "
+        "What they really show was used to mark mistakes, and for nothing else.",
+    )
     return write_page(
         "demo.html",
         path,
         version=unseen.__version__,
         result=result,
+        gallery=gallery.name,
         by_class=result.by_class(),
-        n_dims=result.data.class_embeddings.shape[1],
-        splits_figure=draw_splits(result),
-        splits_alt=describe_splits(result),
+        rounds=result.model.rounds_,
+        classes_figure=draw_classes(result),
+        classes_alt=describe_classes(result),
         rounds_figure=draw_rounds(result),
-        rounds_alt=describe_rounds(result),
-        galleries=[
-            make_gallery(which, split) for which, split in telling_splits(result)
-        ],
+        rounds_alt="Mean accuracy by the names alone and after each round: "
+        + ", ".join(map(percent, result.by_round())),
     )
 
 
-def draw_splits(result: DemoResult) -> Markup:
-    """One dot per split: accuracy before, to the right; after, upwards."""
-    figure = new_figure(4.6, 4.6)
+def draw_classes(result: DemoResult) -> Markup:
+    """Draw a line per class, from its accuracy before to that after."""
+    figure = new_figure(4.6, 4.2)
     (axes,) = figure.axes
-    starts = [split.before for split in result.splits]
-    afters = [split.after for split in result.splits]
-    axes.plot([0, 1], [0, 1], color=FAINT, lw=1.2, ls="--", label="no change")
-    axes.scatter(starts, afters, s=22, color=AFTER, alpha=0.65, label="one split")
+    classes = result.by_class()
+    places = np.arange(len(classes))[::-1]
+    axes.hlines(places, classes["before"], classes["after"], color=FAINT, lw=2)
     axes.scatter(
-        [result.before],
-        [result.after],
-        s=110,
-        marker="D",
-        color=BEFORE,
-        edgecolors="white",
-        label="mean",
-        zorder=3,
+        classes["before"], places, color=BEFORE, marker="D", s=36, label="names alone"
     )
-    axes.set_aspect("equal")
-    axes.set_xlabel("before self-training")
-    axes.set_ylabel("after self-training")
-    finish_share_axis(axes.xaxis, axes.set_xlim)
-    finish_share_axis(axes.yaxis, axes.set_ylim)
-    legend(figure)
-    return inline_svg(figure, "splits")
+    axes.scatter(classes["after"], places, color=AFTER, s=46, label="adapted", zorder=3)
+    axes.set_yticks(places, classes.index)
+    axes.set_xlabel("photos of the class that got its label")
+    axes.set_xlim(0, 1.03)
+    axes.set_xticks(np.arange(0, 1.01, 0.25), ["0", "25", "50", "75", "100 %"])
+    axes.grid(axis="x", color=FAINT, alpha=0.3, lw=0.8)
+    figure.legend(
+        loc="outside upper center", ncols=2, frameon=False, labelcolor=INK, fontsize=10
+    )
+    return inline_svg(figure, "classes")
 
 
 def draw_rounds(result: DemoResult) -> Markup:
-    """Accuracy round by round: the mean, and the middle half of the splits."""
-    figure = new_figure(4.6, 4.6)
+    """Draw the mean accuracy round by round."""
+    figure = new_figure(4.6, 4.2)
     (axes,) = figure.axes
-    curves = full_curves(result)
-    rounds = np.arange(curves.shape[1])
-    low, high = np.quantile(curves, [0.25, 0.75], axis=0)
-    axes.fill_between(
-        rounds, low, high, color=FAINT, alpha=0.3, lw=0, label="middle half"
-    )
-    axes.plot(rounds, curves.mean(axis=0), color=BEFORE, lw=3, marker="D", label="mean")
-    axes.axhline(result.chance, color=FAINT, ls=":", lw=1.5, label="chance")
-    axes.set_xticks(rounds, ["before", *map(str, rounds[1:])])
+    curve = result.by_round()
+    axes.plot(curve, color=AFTER, lw=2.5, marker="o")
+    axes.plot(0, curve[0], color=BEFORE, marker="D", ms=8, ls="none")
+    axes.axhline(result.chance, color=FAINT, ls=":", lw=1.5)
+    axes.annotate("chance", (0, result.chance), xytext=(0, 4), color=INK,
+                  textcoords="offset points")  # fmt: skip
+    axes.set_xticks(range(len(curve)), ["names", *map(str, range(1, len(curve)))])
     axes.set_xlabel("round of self-training")
-    axes.set_ylabel("per-class accuracy")
-    finish_share_axis(axes.yaxis, axes.set_ylim)
-    legend(figure)
+    axes.set_ylabel("mean accuracy per class")
+    axes.set_ylim(0, 1.03)
+    axes.set_yticks(np.arange(0, 1.01, 0.25), ["0", "25", "50", "75", "100 %"])
+    axes.grid(axis="y", color=FAINT, alpha=0.3, lw=0.8)
     return inline_svg(figure, "rounds")
 
 
-def full_curves(result: DemoResult) -> np.ndarray:
-    """Accuracies by split and round; a curve that ended early keeps its last value."""
-    curves = [split.by_round for split in result.splits]
-    length = max(map(len, curves))
-    return np.array([curve + curve[-1:] * (length - len(curve)) for curve in curves])
-
-
-def finish_share_axis(axis: Any, set_limits: Any) -> None:
-    """Let an axis run from 0 to 100 %."""
-    set_limits(-0.03, 1.03)
-    axis.set_ticks(np.arange(0, 1.01, 0.25), ["0", "25", "50", "75", "100 %"])
-    axis.grid(visible=True, color=FAINT, alpha=0.3, lw=0.8)
-    axis.axes.set_axisbelow(True)
-
-
-def legend(figure: Any) -> None:
-    """Name the marks in one line above the figure."""
-    figure.legend(
-        loc="outside upper center", ncols=3, frameon=False, labelcolor=INK, fontsize=10
-    )
-
-
-def describe_splits(result: DemoResult) -> str:
+def describe_classes(result: DemoResult) -> str:
     """Say the first figure in words."""
-    return (
-        f"One dot per split. Mean accuracy {percent(result.before)} before and "
-        f"{percent(result.after)} after self-training, which helped in "
-        f"{result.n_improved} of {len(result.splits)} splits. All are in the table."
+    return "Accuracy by the names alone and adapted: " + "; ".join(
+        f"{name} {percent(before)}, {percent(after)}"
+        for name, before, after in result.by_class().itertuples(name=None)
     )
-
-
-def describe_rounds(result: DemoResult) -> str:
-    """Say the second figure in words."""
-    means = full_curves(result).mean(axis=0)
-    return "Mean accuracy before and after each round: " + ", ".join(
-        map(percent, means)
-    )
-
-
-def telling_splits(result: DemoResult) -> list[tuple[str, SplitResult]]:
-    """Pick the splits to look at: middle, largest gain, smallest gain."""
-    ranked = sorted(result.splits, key=lambda split: split.gain, reverse=True)
-    places = {"middle": len(ranked) // 2, "largest gain": 0, "smallest gain": -1}
-    chosen = {name: ranked[place] for name, place in places.items()}
-    return list(chosen.items())[: len(ranked)]
-
-
-def make_gallery(which: str, split: SplitResult) -> dict[str, Any]:
-    """For each unseen class some of the images that got its label."""
-    return {
-        "which": which,
-        "unseen": " ".join(split.unseen),
-        "before": split.before,
-        "after": split.after,
-        "labels": [make_shelf(split, name) for name in split.unseen],
-    }
-
-
-def make_shelf(split: SplitResult, name: str) -> dict[str, Any]:
-    """Images labelled ``name``, taken evenly from the most reliable to the least."""
-    rows = np.flatnonzero(split.labels == name)
-    rows = rows[np.argsort(-split.reliability[rows], kind="stable")]
-    places = np.linspace(0, len(rows) - 1, min(MOST_IMAGES, len(rows)))
-    return {
-        "name": name,
-        "n_rows": len(rows),
-        "n_right": int((split.y_true[rows] == name).sum()),
-        "images": [
-            {
-                "uri": inline_png(split.X[row].reshape(IMAGE_SHAPE)),
-                "truth": str(split.y_true[row]),
-                "right": bool(split.y_true[row] == name),
-            }
-            for row in rows[places.round().astype(int)]
-        ],
-    }

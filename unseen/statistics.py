@@ -288,7 +288,8 @@ def inverse_lengths(X: np.ndarray) -> np.ndarray:
     """
     smallest = np.finfo(X.dtype).tiny
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = np.einsum("ij,ij->i", X, X)
+        # One inner product per row: matmul hands them to BLAS, einsum would not.
+        squares = np.matmul(X[:, None, :], X[:, :, None])[:, 0, 0]
     lengths = np.sqrt(squares, dtype=np.float64)
     odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
     if len(odd):

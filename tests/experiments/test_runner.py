@@ -139,7 +139,19 @@ def test_killed_at_ten_random_moments_it_ends_the_same(
     assert without_times(tmp_path / "results.csv") == lines
 
 
-def test_a_finished_plan_runs_nothing(tmp_path):
+@pytest.fixture
+def in_process(monkeypatch):
+    """Make runs here, without the seconds that a new process takes."""
+
+    def run_here(runs, n_jobs):
+        for run in runs:
+            bench = Bench(run.source) if run.source is not None else None
+            yield run, run_task(bench, run.part, run.key)
+
+    monkeypatch.setattr("unseen.experiments.workers.run_all", run_here)
+
+
+def test_a_finished_plan_runs_nothing(tmp_path, in_process):
     plan = replace(read_plan("table2"), columns=(), task="statistics")
     assert plan.runs([])  # one run, on no data set: it fails, and that is a result
     calls = []
@@ -161,7 +173,7 @@ def test_a_finished_plan_runs_nothing(tmp_path):
     assert len(calls) == 2
 
 
-def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch):
+def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch, in_process):
     plan = replace(
         read_plan("digits"), rows=read_plan("digits").rows[:1], task="statistics"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -149,6 +150,7 @@ class Worker:
 
 def work(pipe: Any) -> None:
     """Make the runs that come through the pipe; one data set is on the bench."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     die_with_parent()
     from threadpoolctl import threadpool_limits
 

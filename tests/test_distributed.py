@@ -44,7 +44,7 @@ def a_pile(data):
     return (X + 0.3 * rng.normal(size=X.shape)).astype(data.X.dtype)
 
 
-MODELS = [AnchoredSelfTraining(), TSTD(), SelfTraining(ESZSL())]
+MODELS = [AnchoredSelfTraining(max_rounds=5), TSTD(), SelfTraining(ESZSL())]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -168,7 +168,7 @@ def test_odd_collections_are_refused(threads):
         JEDM().fit(X, da.from_array(y[:3], chunks=3), class_embeddings=A)
     with pytest.raises(ValueError, match="needs labels"):
         JEDM().fit(X, None)
-    with pytest.raises(ValueError, match=r"chunk 0: the labels hold '.*', but"):
+    with pytest.raises(ValueError, match=r"chunk .: the labels hold '.*', but"):
         JEDM().fit(X, y, class_embeddings=data.class_embeddings[9:])
     bad = data.X_seen.copy()
     bad[50, 3] = np.nan

@@ -191,7 +191,7 @@ def dask(n_rows: int, n_workers: int, method: str, scratch: Path, chunk: int) ->
             threads_per_worker=1,
             processes=True,
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address=":0",
         )
         with cluster, Client(cluster) as client:
 

@@ -178,9 +178,14 @@ def fit_and_adapt(seen, pile, y, method: str):
     return model, took
 
 
-def dask(n_rows: int, n_workers: int, method: str, scratch: Path, chunk: int) -> None:
+def compare_dask(
+    n_rows: int, n_workers: int, method: str, scratch: Path, chunk: int
+) -> None:
+    import dask
     from distributed import Client, LocalCluster
 
+    # Balancing load would move rows from worker to worker.
+    dask.config.set({"distributed.scheduler.work-stealing": False})
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         seen, pile = Path(name) / "seen.npy", Path(name) / "pile.npy"
         write_rows(seen, n_rows, 256, range(N_SEEN))
@@ -222,7 +227,7 @@ def dask(n_rows: int, n_workers: int, method: str, scratch: Path, chunk: int) ->
     largest = np.abs(alone._adapted[1].coef).max()
     console.print(
         f"CPU overhead {cpu / cpu_alone - 1:.0%}; workers sent {sum(sent.values()):,} "
-        f"bytes of sums among each other, of {read:,} bytes of rows; scorers differ by "
+        f"bytes among each other, of {read:,} bytes of rows; scorers differ by "
         f"{difference / largest:.1e} of the largest, "
         f"{np.mean(many.labels_ != alone.labels_):.1e} of the labels"
     )
@@ -354,7 +359,7 @@ def main() -> None:
         disk(sizes, given.method, given.scratch)
     elif given.what == "dask":
         (n_rows,) = given.rows or [2_000_000]
-        dask(n_rows, given.workers, given.method, given.scratch, given.chunk)
+        compare_dask(n_rows, given.workers, given.method, given.scratch, given.chunk)
     else:
         cost_model([(80_000, 128), (60_000, 256), (40_000, 512)], (20_000, 1024))
 

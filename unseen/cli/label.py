@@ -68,6 +68,7 @@ def label(
     """
     page = out.with_suffix(".html")
     with file_errors(), warnings.catch_warnings():
+        warnings.simplefilter("default")
         warnings.showwarning = show_warning
         from unseen.images.label import label_folder, write_labels
 

@@ -213,7 +213,8 @@ def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
 
 
 def _as_frame(photos: Any, *columns: Any) -> pd.DataFrame:
-    answers = dict(zip(COLUMNS, (photos.paths, *columns), strict=True))
+    paths = pd.Series(photos.paths, dtype=object)  # may hold bytes that are no UTF-8
+    answers = dict(zip(COLUMNS, (paths, *columns), strict=True))
     frame = pd.DataFrame(answers, index=range(len(photos)))
     frame.attrs["skipped"] = [tuple(entry) for entry in photos.skipped]
     return frame

@@ -5,9 +5,9 @@
              class means out and sums back; the answer comes here once, at the end
     predict  the answer stays where the chunks are, as a Dask array
 
-We send no rows, though Dask may, to balance load. Whatever Dask runs on will do: threads of this process, a
-``LocalCluster``, a cluster of many machines. If a worker dies, Dask makes its chunks
-anew on another, and the answer is the same.
+We send no rows, though Dask may, to balance load. Whatever Dask runs on will do:
+threads of this process, a ``LocalCluster``, a cluster of many machines. If a worker
+dies, Dask makes its chunks anew on another, and the answer is the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The demo's page stands alone, tells the truth and escapes what it is given."""
 
-import re
-from dataclasses import replace
+import json
 from html.parser import HTMLParser
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -10,39 +9,37 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unseen.data import ZeroShotData
-from unseen.experiments.demo import DemoResult, SplitResult
+from unseen.experiments.demo import DemoResult
+from unseen.images.bundled import load_photos
 from unseen.report import write_demo_report
-from unseen.report.page import inline_png, inline_svg, new_figure
+from unseen.report.gallery import write_gallery
+from unseen.report.page import inline_svg, new_figure
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=y>', "$\\frac{", "&amp;"]
+PLAIN = ["ant", "bee", "cat", "dog"]
 
 
-def make_split(names, seed=0, n_rows=40):
-    rng = np.random.default_rng(seed)
-    draws = [rng.choice(names, size=n_rows) for _ in range(4)]
-    y_true, before, first, after = draws
-    y_true[: len(names)] = names
-    return SplitResult(
-        unseen=tuple(names),
-        X=rng.random((n_rows, 64)),
-        y_true=y_true,
-        labels_before=before,
-        labels=after,
-        reliability=rng.random(n_rows),
-        rounds=[SimpleNamespace(labels=first), SimpleNamespace(labels=after)],
+def make_result(names, n_photos=40):
+    """Labels drawn at random: a page has to tell them, not to like them."""
+    rng = np.random.default_rng(0)
+    truth, before, first, after = rng.choice(names, size=(4, n_photos))
+    truth[: len(names)] = names
+    photos = SimpleNamespace(
+        classes=names,
+        truth=truth,
+        paths=[f"{name}{i}.jpg" for i, name in enumerate(truth)],
+        jpegs=load_photos().jpegs[:n_photos],
     )
-
-
-@pytest.fixture
-def make_result():
-    def make(names, n_splits=2):
-        table = pd.DataFrame(np.eye(len(names)), index=names)
-        data = ZeroShotData("<b>set</b>", np.eye(len(names)), names, table, names[:1])
-        splits = [make_split(names[:3], seed) for seed in range(n_splits)]
-        return DemoResult(7, "Model<i>()", data, splits, n_splits)
-
-    return make
+    model = SimpleNamespace(
+        projected_=before,
+        labels_=after,
+        second_=first,
+        reliability_=rng.random(n_photos),
+        first_trusted_=rng.integers(0, 3, n_photos),
+        rounds_=[SimpleNamespace(labels=first), SimpleNamespace(labels=after)],
+        stopped_because_="<b>It stopped.</b>",
+    )
+    return DemoResult(photos, model)
 
 
 class Page(HTMLParser):
@@ -63,73 +60,110 @@ class Page(HTMLParser):
             assert not name.startswith("on"), (tag, name)
 
 
-def page_of(result, tmp_path):
-    return write_demo_report(result, tmp_path / "new" / "page.html").read_text()
+def pages_of(result, tmp_path):
+    page = write_demo_report(result, tmp_path / "new" / "page.html")
+    return page.read_text(), page.with_name("gallery.html").read_text()
 
 
-def test_the_page_needs_no_other_file(make_result, tmp_path):
-    html = page_of(make_result(["0", "1", "2", "3"]), tmp_path)
+def photos_of(gallery):
+    text = gallery.split('id="data">')[1].split("</script>")[0]
+    return dict(json.loads(text)["rows"])
+
+
+def test_the_report_needs_nothing_but_the_gallery(tmp_path):
+    html, _ = pages_of(make_result(PLAIN), tmp_path)
     page = Page(html)
-    assert page.addresses
-    assert all(a.startswith(("data:image/png;base64,", "#")) for a in page.addresses)
+    assert {a for a in page.addresses if not a.startswith("#")} == {"gallery.html"}
     assert not {"script", "link", "iframe", "object"} & set(page.tags)
     assert "@import" not in html and "url(http" not in html
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_references_inside_the_figures_lead_somewhere(make_result, tmp_path):
-    page = Page(page_of(make_result(["0", "1", "2", "3"]), tmp_path))
+def test_references_inside_the_figures_lead_somewhere(tmp_path):
+    page = Page(pages_of(make_result(PLAIN), tmp_path)[0])
     inside = [a[1:] for a in page.addresses if a.startswith("#")]
     assert inside and set(inside) <= set(page.ids)
 
 
-def test_hostile_names_stay_text(make_result, tmp_path):
-    html = page_of(make_result(HOSTILE), tmp_path)
-    page = Page(html)
-    assert not {"script", "i"} & set(page.tags)
-    assert "<script>" not in html and "<b>set" not in html
-    assert "&lt;script&gt;alert(1)" in html
-    assert "&amp;amp;" not in html  # the fourth name is never unseen
-    assert all(a.startswith(("data:image/png", "#")) for a in page.addresses)
+def test_hostile_names_stay_text(tmp_path):
+    html, gallery = pages_of(make_result(HOSTILE), tmp_path)
+    assert "script" not in Page(html).tags
+    assert "&lt;script&gt;alert(1)" in html and "&lt;b&gt;It stopped" in html
+    # Two scripts of the gallery's own, the data among them; no name ends it early.
+    assert Page(gallery).tags.count("script") == 2
+    assert "<script>alert" not in gallery
+    assert list(photos_of(gallery)) == HOSTILE
 
 
-def test_the_numbers_are_the_results(make_result, tmp_path):
-    result = make_result(["0", "1", "2", "3"], n_splits=3)
-    html = page_of(result, tmp_path).replace("\N{NO-BREAK SPACE}", " ")
-    for share in [result.before, result.after, result.chance]:
+def test_the_numbers_are_the_results(tmp_path):
+    result = make_result(PLAIN)
+    html = pages_of(result, tmp_path)[0].replace("\N{NO-BREAK SPACE}", " ")
+    truth, labels = result.photos.truth, result.model.labels_
+    after = [np.mean(labels[truth == name] == name) for name in PLAIN]
+    assert result.after == pytest.approx(np.mean(after))
+    for share in [result.before, result.after, result.chance, *after]:
         assert f"{100 * share:.1f} %" in html
-    for split in result.splits:
-        assert f"<td>{100 * split.before:.1f} %</td>" in html
-        assert f"<td>{100 * split.after:.1f} %</td>" in html
-    assert f"helped in {result.n_improved} of them" in html
-    assert "unseen demo --seed 7 --splits 3" in html
 
 
-def test_wrong_images_are_marked_and_ordered_by_reliability(make_result, tmp_path):
-    result = make_result(["0", "1", "2", "3"], n_splits=1)
-    (split,) = result.splits
-    html = page_of(result, tmp_path)
-    rows = np.flatnonzero(split.labels == "1")
-    rows = rows[np.argsort(-split.reliability[rows])]
-    shelf = html.split("<h3>Labelled 1")[1].split("</ul>")[0]
-    shown = re.findall(r'<img src="([^"]+)"', shelf)
-    assert shown == [inline_png(split.X[row].reshape(8, 8)) for row in rows]
-    wrong = [f"✗ {split.y_true[row]}" for row in rows if split.y_true[row] != "1"]
-    assert re.findall(r"✗ \d", shelf) == wrong
+def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
+    result = make_result(PLAIN)
+    rows = photos_of(pages_of(result, tmp_path)[1])
+    frame = result.labels()
+    for name in PLAIN:
+        mine = frame[frame["label"] == name].sort_values("reliability", ascending=False)
+        assert [photo[1] for photo in rows[name]] == mine["path"].tolist()
+        assert [photo[3] for photo in rows[name]] == mine["second"].tolist()
+        places = dict(zip(frame["path"], range(len(frame)), strict=True))
+        for file, path, _, _, _, truth in rows[name]:
+            copy = tmp_path / "new" / "gallery_photos" / file
+            assert copy.read_bytes() == result.photos.jpegs[places[path]]
+            assert truth == result.photos.truth[places[path]]
 
 
-def test_a_label_nobody_got_is_said(make_result, tmp_path):
-    result = make_result(["0", "1", "2", "3"], n_splits=1)
-    split = result.splits[0]
-    labels = np.full(len(split.labels), "0")
-    lonely = replace(result, splits=[replace(split, labels=labels, rounds=[])])
-    assert page_of(lonely, tmp_path).count("No image got this label.") == 2
+def test_the_gallery_counts_the_doubtful_and_the_wrong(tmp_path):
+    result = make_result(PLAIN)
+    text = " ".join(pages_of(result, tmp_path)[1].split())
+    doubtful = int((result.model.reliability_ < 0.8).sum())
+    wrong = int((result.model.labels_ != result.photos.truth).sum())
+    assert f"{doubtful} are doubtful" in text and f"{wrong} are wrong" in text
 
 
-def test_the_same_result_writes_the_same_page(make_result, tmp_path):
-    result = make_result(["0", "1", "2", "3"])
-    assert page_of(result, tmp_path) == page_of(result, tmp_path)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["page.html"]
+def test_a_gallery_without_truth_speaks_of_no_mistake(tmp_path):
+    frame = make_result(PLAIN).labels()
+    image = load_photos().jpegs[0]
+    page = write_gallery(frame, tmp_path / "a.html", thumbnails=lambda row: image)
+    html = page.read_text()
+    assert "are wrong" not in html and 'value="wrong"' not in html
+    assert all(photo[5] is None for row in photos_of(html).values() for photo in row)
+
+
+def test_a_file_name_that_is_no_text_can_be_shown(tmp_path):
+    columns = ["path", "label", "reliability", "second", "first_trusted"]
+    row = [["caf\udce9.jpg", "cat", 0.9, "", 0]]
+    frame = pd.DataFrame(row, columns=columns, dtype=object)
+    frame["reliability"] = frame["reliability"].astype(float)
+    page = write_gallery(
+        frame,
+        tmp_path / "a.html",
+        thumbnails=lambda row: b"\x89PNG and so on",
+        title="of caf\udce9",
+    )
+    html = page.read_text(encoding="utf-8")
+    assert photos_of(html)["cat"][0][:2] == ["00000.png", "caf\\udce9.jpg"]
+
+
+def test_a_thumbnail_of_another_kind_is_refused(tmp_path):
+    frame = make_result(PLAIN).labels()
+    with pytest.raises(ValueError, match="JPEG or PNG"):
+        write_gallery(frame, tmp_path / "a.html", thumbnails=lambda row: b"<svg>")
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_the_same_result_writes_the_same_pages(tmp_path):
+    result = make_result(PLAIN)
+    assert pages_of(result, tmp_path) == pages_of(result, tmp_path)
+    found = {path.name for path in (tmp_path / "new").iterdir()}
+    assert found == {"page.html", "gallery.html", "gallery_photos"}
 
 
 def test_figures_are_valid_and_take_the_colour_of_the_page():

@@ -1,15 +1,12 @@
-"""What every page shares: the template, figures and images inside it, the writing."""
+"""What every page shares: the template, figures inside it, the writing."""
 
 from __future__ import annotations
 
-import base64
 import os
 import re
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from unseen._atomic import replace_file
 
@@ -17,7 +14,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-__all__ = ["inline_png", "inline_svg", "new_figure", "render", "write_page"]
+__all__ = ["inline_svg", "new_figure", "render", "write_page"]
 
 # Stand-ins in a figure for the page's own colours, which differ by light and dark.
 INK, BEFORE, AFTER = "#010203", "#010204", "#010205"
@@ -151,21 +148,3 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     for stand_in, colour in PAGE_COLOURS.items():
         svg = svg.replace(stand_in, colour)
     return Markup(svg)  # matplotlib has escaped its texts
-
-
-def inline_png(image: np.ndarray) -> str:
-    """Encode a grey image, 0 paper to 1 ink, as a data URI.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.report.page import inline_png
-    >>> inline_png(np.eye(8))[:30]
-    'data:image/png;base64,iVBORw0K'
-    """
-    from matplotlib.image import imsave
-
-    buffer = BytesIO()
-    nothing: Any = {"Software": None}
-    imsave(buffer, image, format="png", cmap="gray_r", vmin=0, vmax=1, metadata=nothing)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -185,11 +185,11 @@ register(
 # ---- self-training: Table V ---------------------------------------------------------
 
 ROUNDS = {"lam": GRID, "mu": GRID}
-SELF: dict[str, Any] = {"grid": ROUNDS, "adapts": True}
+SELF: dict[str, Any] = {"grid": ROUNDS, "adapts": True, "cost": 30}
 
 register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
 register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
-register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, cost=15, **SELF)
+register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, **SELF)
 register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
 register(
     "jedm-white",
@@ -199,7 +199,15 @@ register(
     grid={"alpha": [0.01, 0.1, 1.0], "embedding_ridge": [0.1, 1.0]},
     cost=15,
 )
-register("tstd-white", "TSTD, whitened", "TSTD", start="jedm-white", cost=60, **SELF)
+register(
+    "tstd-white",
+    "TSTD, whitened",
+    "TSTD",
+    start="jedm-white",
+    grid={"lam": [0.1, 1.0, 10.0], "mu": [0.1, 1.0, 10.0]},
+    adapts=True,
+    cost=25,
+)
 
 # ---- transductive: Table VI, and what one would reach for today; one start for all --
 

@@ -107,7 +107,7 @@ def one(folder: str, encoder: str) -> None:
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     print(
-        f"{len(encoded):>7} photos, {encoder}: {here:.0f} MB, a decoding process "
+        f"{len(encoded):>7} photos, {encoder}: {here:.0f} MB, its largest child "
         f"{there:.0f} MB; {taken:.0f} s",
         flush=True,
     )

@@ -227,17 +227,24 @@ class _Decoder:
         self.crashes = 0
 
     def squares(self, paths: Iterable[str]) -> Iterator[tuple[str, Square]]:
-        """Yield each photo decoded, in order."""
+        """Yield each photo decoded, in any order."""
         paths = iter(paths)
         for path in islice(paths, FEW) if self.workers else paths:
-            yield path, read_square(self.folder / path, self.size)
+            yield path, self.here(path)
         waiting: deque[tuple[str, Future]] = deque()
         for path in paths:
-            waiting.append((path, self.submit(path)))
-            if len(waiting) > BATCH + 2 * self.workers:
+            if len(waiting) < BATCH + 2 * self.workers:
+                waiting.append((path, self.submit(path)))
+            elif waiting[0][1].done():
                 yield self.next_of(waiting)
+                waiting.append((path, self.submit(path)))
+            else:  # they are still starting, or slow: lend a hand
+                yield path, self.here(path)
         while waiting:
             yield self.next_of(waiting)
+
+    def here(self, path: str) -> Square:
+        return read_square(self.folder / path, self.size)
 
     def submit(self, path: str) -> Future:
         if self.pool is None:

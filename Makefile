@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-demo: $(STAMP)  ## learn from seen digits, teach itself the unseen ones, write a report
+demo: $(STAMP)  ## name 1,000 photos by ten class names without a label, write a gallery
 	$(BIN)/unseen demo
 
 test: $(STAMP)  ## lint, type-check and test everything that runs in minutes

@@ -1,116 +1,81 @@
-"""Draw docs/_static/before_after.png: the same digits, labelled before and after.
+"""Draw README's picture: the demo's photos under the names they got.
 
     python docs/make_picture.py
 
-Each glyph is an image of an unseen digit, placed by its features; its colour is the
-label it was given. True labels choose the plane that is drawn, and nothing else. On
-the right is every choice of three unseen digits, as ``unseen demo`` runs them.
+For every name some of the photos that got it, evenly spaced from the most reliable to
+the least, so mistakes show as often as they are made. Beside them the accuracy of every
+class by the names alone and after adapting.
 """
 
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import to_rgb
-from matplotlib.offsetbox import AnnotationBbox, OffsetImage
-from matplotlib.ticker import PercentFormatter
+from matplotlib.patches import Rectangle
+from PIL import Image
 
-from unseen import ZeroShotData, per_class_accuracy
-from unseen.experiments.demo import DemoResult, SplitResult, run_demo
+from unseen.experiments.demo import DemoResult, run_demo
 
 OUT = Path(__file__).parent / "_static" / "before_after.png"
-COLORS = {"2": "#d55e00", "4": "#0072b2", "6": "#009e73"}
-CLOSEST = 0.19  # glyphs nearer than this would hide each other
+BEFORE, AFTER, FAINT = "#b34d00", "#0064a0", "#8c8c8c"
+SHOWN, SIDE = 14, 36
 
 
 def main() -> None:
     """Run the demo, draw."""
-    demo = run_demo()
-    (shown,) = (split for split in demo.splits if split.unseen == tuple(COLORS))
-    data = demo.data.with_unseen(list(COLORS))
-
-    places = place_rows(data)
-    rows = thin_out(places)
-    widths = {"width_ratios": [1.2, 1.2, 1]}
+    result = run_demo()
     figure, axes = plt.subplots(
-        1, 3, figsize=(13, 4.6), layout="constrained", gridspec_kw=widths
+        1, 2, figsize=(10.5, 5.2), width_ratios=[2.1, 1], layout="constrained"
     )
-    draw_choices(axes[2], demo, shown)
-    titles = ("Before self-training", "After it")
-    answers = (shown.labels_before, shown.labels)
-    for ax, labels, title in zip(axes[:2], answers, titles, strict=True):
-        accuracy = per_class_accuracy(data.y_unseen, labels)
-        ax.set_title(f"{title}: {accuracy:.0%} right", size=13)
-        draw_glyphs(ax, data, places, labels, rows)
-    key = [
-        plt.Line2D([], [], ls="", marker="s", ms=11, color=color, label=f"labelled {n}")
-        for n, color in COLORS.items()
-    ]
-    figure.legend(handles=key, loc="outside lower left", ncols=3, frameon=False)
-    OUT.parent.mkdir(exist_ok=True)
-    figure.savefig(OUT, dpi=110, metadata={"Software": None})
-    print(f"{OUT.name}: {OUT.stat().st_size / 1000:.0f} kB")
+    draw_photos(axes[0], result)
+    draw_classes(axes[1], result)
+    figure.savefig(OUT, dpi=110)
+    print(f"{OUT}: {result.before:.1%} -> {result.after:.1%}")
 
 
-def place_rows(data: ZeroShotData) -> np.ndarray:
-    """Project the unseen rows to the plane through the means of their classes."""
-    X = data.X_unseen - data.X_unseen.mean(axis=0)
-    means = [X[data.y_unseen == name].mean(axis=0) for name in data.unseen]
-    plane = np.linalg.svd(np.array(means))[2][:2]
-    return X @ plane.T
+def draw_photos(ax: plt.Axes, result: DemoResult) -> None:
+    """Draw a row per name; frames around photos that show something else."""
+    labels = result.labels()
+    truth = result.photos.truth
+    names = result.photos.classes
+    for place, name in enumerate(names):
+        rows = labels.index[labels["label"] == name]
+        rows = rows[np.argsort(-labels["reliability"][rows].to_numpy(), kind="stable")]
+        chosen = rows[np.linspace(0, len(rows) - 1, SHOWN).round().astype(int)]
+        for column, row in enumerate(chosen):
+            x, y = column * SIDE, place * SIDE
+            image = np.asarray(Image.open(BytesIO(result.photos.jpegs[row])))
+            ax.imshow(image, extent=(x, x + 32, y + 32, y), interpolation="bilinear")
+            if truth[row] != name:
+                frame = Rectangle((x, y), 32, 32, fill=False, ec=BEFORE, lw=2.5)
+                ax.add_patch(frame)
+    ax.set_xlim(-2, SHOWN * SIDE)
+    ax.set_ylim(len(names) * SIDE, -2)
+    ax.set_yticks(np.arange(len(names)) * SIDE + 16, names)
+    ax.set_xticks([16, (SHOWN - 1) * SIDE + 16], ["surest", "least sure"])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title("The name each photo got; framed if wrong", fontsize=11)
 
 
-def thin_out(places: np.ndarray) -> list[int]:
-    """Pick rows at random, leaving out those too close to one picked before."""
-    picked: list[int] = []
-    for row in np.random.default_rng(0).permutation(len(places)):
-        gaps = np.linalg.norm(places[picked] - places[row], axis=1)
-        if not (gaps < CLOSEST).any():
-            picked.append(int(row))
-    return picked
-
-
-def draw_glyphs(
-    ax: plt.Axes,
-    data: ZeroShotData,
-    places: np.ndarray,
-    labels: np.ndarray,
-    rows: list[int],
-) -> None:
-    """Draw rows as their own images, in the colour of their label."""
-    for row in rows:
-        glyph = np.empty((8, 8, 4))
-        glyph[..., :3] = to_rgb(COLORS[labels[row]])
-        glyph[..., 3] = data.X_unseen[row].reshape(8, 8)
-        box = OffsetImage(glyph, zoom=2.6, interpolation="nearest")
-        ax.add_artist(AnnotationBbox(box, places[row], frameon=False, pad=0))
-    margin = 0.2
-    ax.set_xlim(places[:, 0].min() - margin, places[:, 0].max() + margin)
-    ax.set_ylim(places[:, 1].min() - margin, places[:, 1].max() + margin)
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_color("#cccccc")
-
-
-def draw_choices(ax: plt.Axes, demo: DemoResult, shown: SplitResult) -> None:
-    """Draw accuracy before and after for every choice of three unseen digits."""
-    for split in demo.splits:
-        color = "#0072b2" if split.gain > 0 else "#d55e00"
-        ax.plot(split.before, split.after, "o", ms=5, mfc=color, mec="white", mew=0.4)
-    place = shown.before, shown.after
-    ax.plot(*place, "o", ms=13, mfc="none", mec="black", mew=1.5)
-    arrow = {"arrowstyle": "-", "shrinkB": 7}
-    ax.annotate("shown here", place, (0.06, 0.83), arrowprops=arrow)
-    ax.plot([0, 1], [0, 1], color="gray", lw=1, zorder=0)
-    ax.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
-    ax.set(xlabel="right before", ylabel="right after")
-    percent = PercentFormatter(1, decimals=0)
-    ax.xaxis.set_major_formatter(percent)
-    ax.yaxis.set_major_formatter(percent)
+def draw_classes(ax: plt.Axes, result: DemoResult) -> None:
+    """Draw the accuracy of every class before and after."""
+    classes = result.by_class()
+    places = np.arange(len(classes))
+    ax.hlines(places, classes["before"], classes["after"], color=FAINT, lw=2)
+    ax.plot(classes["before"], places, "D", color=BEFORE, label="names alone")
+    ax.plot(classes["after"], places, "o", color=AFTER, label="adapted")
+    ax.set_ylim(len(classes) - 0.5, -0.5)
+    ax.set_yticks(places, classes.index)
+    ax.set_xlim(0.5, 1.0)
+    ax.set_xticks([0.5, 0.75, 1], ["50", "75", "100 %"])
+    ax.tick_params(length=0)
+    ax.grid(axis="x", alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="lower left", frameon=False, fontsize=9)
     ax.set_title(
-        f"All {len(demo.splits)} choices of digits: {demo.before:.0%} → "
-        f"{demo.after:.0%}",
-        size=13,
+        f"Right: {result.before:.1%} by names, {result.after:.1%} adapted", fontsize=11
     )
 
 

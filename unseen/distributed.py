@@ -5,14 +5,16 @@
              class means out and sums back; the answer comes here once, at the end
     predict  the answer stays where the chunks are, as a Dask array
 
-We send no rows, though Dask may, to balance load. Whatever Dask runs on will do:
-threads of this process, a ``LocalCluster``, a cluster of many machines. If a worker
-dies, Dask makes its chunks anew on another, and the answer is the same.
+Rows stay where they are: the work on a block is asked of the worker that holds it, of
+another only when that one is gone. Whatever Dask runs on will do: threads of this
+process, a ``LocalCluster``, a cluster of many machines. If a worker dies, Dask makes
+its chunks anew on another, and the answer is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -280,16 +282,18 @@ class DaskRows(BlockRows):
         self.stored, self.shape = blocks, (sum(lengths), n_axes)
         self.starts = (np.cumsum(lengths) - lengths).tolist()
         self.centre = np.zeros(n_axes)
+        self.homes = find_homes(blocks)
 
     def run(self, work, *arguments, states=()):
         """See ``BlockRows.run``."""
         from dask import delayed, persist
 
         shared = delayed((self.centre, arguments), traverse=False)
-        made = [
-            delayed(meet, nout=2)(work, block, shared, *(one[i] for one in states))
-            for i, block in enumerate(self.stored)
-        ]
+        made = []
+        for i, block in enumerate(self.stored):
+            with at_home(self.homes[i]):
+                both = delayed(meet)(work, block, shared, *(one[i] for one in states))
+                made.append((both[0], both[1]))
         kept, sums = zip(*made, strict=True)
         kept, total = persist(list(kept), tree_sum(sums, add_up))
         return kept, total.compute()
@@ -315,8 +319,31 @@ class DaskRows(BlockRows):
         from dask import delayed
 
         shared = delayed(arguments, traverse=False)
-        for those in zip(*states, strict=True):
-            yield delayed(meet_state)(work, shared, *those)
+        for home, those in zip(self.homes, zip(*states, strict=True), strict=True):
+            with at_home(home):
+                yield delayed(meet_state)(work, shared, *those)
+
+
+def find_homes(blocks: list[Any]) -> list[tuple[str, ...]]:
+    """Return the workers that hold each block; nobody where there is no cluster."""
+    from distributed import default_client
+    from distributed.client import futures_of
+
+    futures = [futures_of(block) for block in blocks]
+    if not all(futures):  # threads of this process: all is here
+        return [()] * len(blocks)
+    keys = [found[0].key for found in futures]
+    holders = default_client().who_has([found[0] for found in futures])
+    return [tuple(holders[key]) for key in keys]
+
+
+def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
+    """Ask tasks made inside of these workers, of others only if they are gone."""
+    from dask import annotate
+
+    if not workers:
+        return nullcontext()
+    return annotate(workers=list(workers), allow_other_workers=True)
 
 
 def meet(work, stored, shared, *states):

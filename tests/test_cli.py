@@ -83,10 +83,11 @@ def test_the_gallery_says_what_the_accuracy_says(shown):
 def test_the_demo_prints_a_table(tmp_path):
     ended = runner.invoke(app, ["demo", "--out", str(tmp_path)])
     assert ended.exit_code == 0
-    *_, mean, summary, last = ended.stdout.splitlines()
+    *_, mean, summary, gallery, last = ended.stdout.splitlines()
     assert mean.startswith("mean")
     assert summary.startswith("1,000 photos, no label: ") and "chance 10 %" in summary
-    assert last.startswith(f"Open {tmp_path / 'report.html'}")
+    assert gallery.endswith(str(tmp_path / "gallery.html"))
+    assert last == f"Open {tmp_path / 'report.html'}"
 
 
 @pytest.mark.parametrize("out", ["file", "file/below"])

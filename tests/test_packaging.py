@@ -67,6 +67,6 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     where = run(python, "-c", "import unseen; print(unseen.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(tmp_path)
     said = run(scripts / "unseen", "demo", "--out", tmp_path / "out", cwd=tmp_path)
-    assert "before" in said and "after" in said
+    assert "by the names alone" in said and "adapted" in said
     page = Path(said.splitlines()[-1].removeprefix("Open "))
     assert page.is_relative_to(tmp_path) and page.stat().st_size > 10_000

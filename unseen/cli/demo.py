@@ -43,7 +43,8 @@ def demo(
         typer.echo(json.dumps(numbers, indent=2))
     else:
         typer.echo(summarise(result))
-        typer.echo(f"Open {page} and {page.with_name('gallery.html')}")
+        typer.echo(f"All photos: {page.with_name('gallery.html')}")
+        typer.echo(f"Open {page}")
 
 
 EXAMPLES = """

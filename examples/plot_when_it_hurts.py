@@ -11,8 +11,8 @@ show both.
 # Run every choice
 # ----------------
 # The ten digits are shuffled and dealt in hands of three, four times over, so that
-# each is held out about equally often. Round 0 is JEDM adapted to the images: their mean and the lengths of the
-# class scores, but no self-training yet.
+# each is held out about equally often. Round 0 is JEDM adapted to the images: their
+# mean and the lengths of the class scores, but no self-training yet.
 import matplotlib.pyplot as plt
 import numpy as np
 

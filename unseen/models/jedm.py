@@ -32,15 +32,15 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
+from unseen._threads import one_thread
 from unseen.block_rows import chosen_sums, column_lengths
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.pile import Pile
-from unseen.statistics import Sums
+from unseen.statistics import DOUBLE, Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]
@@ -255,7 +255,7 @@ class JEDM(FromSums, BilinearClassifier):
             self._value("label_coding")
         ](seen.sums)
         D, V = self._starts(seen.reduced.axes.shape[1], seen.A.shape[1])
-        with threadpool_limits(limits=1, user_api="blas"):  # d × d: threads only hinder
+        with one_thread():  # d × d: threads only hinder
             D, V, history = solve_jedm(
                 products,
                 seen.A,
@@ -477,7 +477,8 @@ class JEDMPupil:
 
         min_{D,C}  |B - C D|² + lam |Y Z - C|² + mu |D - D*|²             (10)
 
-    over the self-labelled rows, with D* the dictionary before.
+    over the self-labelled rows, with D* the dictionary before. Rows in memory are
+    looked at, and the steps taken, in the precision the pile came in.
     """
 
     def __init__(
@@ -499,34 +500,43 @@ class JEDMPupil:
         self.axes, self.V = model.axes_, model.compatibility_
         self.D = model._seen_components
         self.B, self.mean, self.A = model._view(pile, competition)
+        self.dtype = DOUBLE
+        if isinstance(self.B, np.ndarray):
+            self.dtype = pile.X.dtype
+            self.B = self.B.astype(self.dtype, copy=False)
         self.Z = model._prototypes(self.A)
 
     def scores(self) -> np.ndarray:
         """Equation (8)."""
-        return self.B @ (self.Z @ self.D).T
+        return self._on_rows(self.Z @ self.D)
 
     def answer(self) -> np.ndarray:
         """Return the scores scaled as ``score_scaling`` says."""
-        scores = self.B @ self._coef().T
+        scores = self._on_rows(self._coef())
         return scores / self._lengths(scores)
 
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Alternate (12) and (14); return the objective (10)."""
-        chosen = chosen_sums(self.B, rows, labels, len(self.Z))
-        anchor = self.D
-        codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
+        chosen = chosen_sums(self.B, rows, labels, len(self.Z)).astype(self.dtype)
+        D, Z = self.D.astype(self.dtype), self.Z.astype(self.dtype)
+        anchor, codes = D, update_pile_codes(chosen, D, Z, self.lam)
         for _ in range(self.inner_steps):
             if self.moving_anchor:
-                anchor = self.D
-            self.D = update_pile_dictionary(codes, anchor, self.mu)
-            codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
-        return pile_objective(chosen, codes, self.D, self.Z, anchor, self.lam, self.mu)
+                anchor = D
+            D = update_pile_dictionary(codes, anchor, self.mu)
+            codes = update_pile_codes(chosen, D, Z, self.lam)
+        self.D = D.astype(DOUBLE, copy=False)
+        return pile_objective(chosen, codes, D, Z, anchor, self.lam, self.mu)
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
         coef = self._coef()
-        coef = coef / self._lengths(self.B @ coef.T)[:, None] @ self.axes.T
+        coef = coef / self._lengths(self._on_rows(coef))[:, None] @ self.axes.T
         return LinearScorer(coef, -coef @ self.mean)
+
+    def _on_rows(self, coef: np.ndarray):
+        """Return the scores of the pile under these coefficients."""
+        return self.B @ coef.T.astype(self.dtype, copy=False)
 
     def _coef(self) -> np.ndarray:
         if not self.scaled or self.unit:
@@ -548,17 +558,35 @@ def nonzero(lengths: np.ndarray) -> np.ndarray:
 
 def update_pile_codes(chosen: Sums, D, Z, lam) -> Codes:
     """Equation (12): C = (B Dᵀ + lam Y Z) (D Dᵀ + lam I)⁻¹, as products."""
-    K_inverse = linalg.inv(D @ D.T + lam * np.eye(len(D)), assume_a="pos")
-    P, Q = D.T @ K_inverse, lam * Z @ K_inverse
-    CtX = P.T @ chosen.gram + Q.T @ chosen.class_sums
-    CtY = P.T @ chosen.class_sums.T + Q.T * chosen.counts
-    return Codes(CtX @ P + CtY @ Q, CtX, CtY)
+    both = solve_positive(plus_diagonal(D @ D.T, lam), np.hstack([D, lam * Z.T]))
+    Pt, Qt = both[:, : D.shape[1]], both[:, D.shape[1] :]
+    CtX = Pt @ chosen.gram + Qt @ chosen.class_sums
+    CtY = Pt @ chosen.class_sums.T + Qt * chosen.counts
+    return Codes(CtX @ Pt.T + CtY @ Qt.T, CtX, CtY)
 
 
 def update_pile_dictionary(codes: Codes, anchor, mu) -> np.ndarray:
     """Equation (14): D = (CᵀC + mu I)⁻¹ (CᵀB + mu D*)."""
-    left = codes.CtC + mu * np.eye(len(anchor))
-    return linalg.solve(left, codes.CtX + mu * anchor, assume_a="pos")
+    left = plus_diagonal(codes.CtC.copy(), mu)
+    return solve_positive(left, codes.CtX + mu * anchor)
+
+
+def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return K⁻¹ right for a symmetric positive K, which is overwritten.
+
+    LAPACK's own: the checks of ``linalg.solve`` take as long as a small solve.
+    """
+    posv = linalg.get_lapack_funcs("posv", (K, right))
+    _, answer, failed = posv(K.T, right, overwrite_a=True)
+    if failed:
+        raise linalg.LinAlgError("The matrix of a step is not positive definite.")
+    return answer
+
+
+def plus_diagonal(K: np.ndarray, ridge: float) -> np.ndarray:
+    """Return K + ridge I, made in place."""
+    K[np.diag_indices_from(K)] += ridge
+    return K
 
 
 def pile_objective(chosen: Sums, codes: Codes, D, Z, anchor, lam, mu) -> float:

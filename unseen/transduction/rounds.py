@@ -20,9 +20,9 @@ from sys import stderr
 from typing import Any, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from unseen._progress import progress_bar
+from unseen._threads import one_thread
 from unseen.block_rows import Looked
 
 # Turns rate * n_predicted into a number of rows.
@@ -122,7 +122,7 @@ def self_train(
     shown = not isinstance(reported, np.ndarray) and stderr.isatty()
     # The refits are small: more threads would only wait for each other.
     with (
-        threadpool_limits(limits=1, user_api="blas"),
+        one_thread(),
         progress_bar("self-training", len(rates), shown=shown) as advance,
     ):
         for rate in rates:

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-slow lint docs bench clean
+.PHONY: help demo test test-slow lint docs bench asv clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,8 +35,12 @@ docs: $(STAMP)  ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -j auto docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-bench: $(STAMP)  ## ratios of our costs to one matrix product
+bench: $(STAMP)  ## ratios of our costs to one matrix product, one and two threads
 	$(BIN)/python benchmarks/ratios.py
 
+asv: $(STAMP)  ## the same ratios by asv, which compares commits
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/asv run --python=same --show-stderr
+
 clean:  ## remove everything the other targets made
-	rm -rf $(VENV) build dist docs/_build docs/auto_examples docs/api/generated unseen-demo
+	rm -rf $(VENV) build dist docs/_build docs/auto_examples docs/api/generated unseen-demo .asv

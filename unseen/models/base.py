@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 from unseen.block_rows import StreamedPile
 from unseen.class_table import ClassTable, Competition, encode
 from unseen.pile import Pile
-from unseen.statistics import CACHED_ELEMENTS, Sums, inverse_lengths, sum_rows
+from unseen.statistics import Sums, inverse_lengths, sum_rows
 from unseen.storage import Storable
 from unseen.streaming import (
     RowStream,
@@ -35,6 +35,7 @@ from unseen.streaming import (
 )
 
 DTYPES = [np.float64, np.float32]
+SCORED_ELEMENTS = 2**19  # numbers that are scored at a time: they stay in the cache
 
 
 class LinearScorer(NamedTuple):
@@ -295,14 +296,14 @@ def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.nd
     coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
     intercept = scorer.intercept.astype(X.dtype)
     scores = np.empty((len(X), len(intercept)), dtype=X.dtype)
-    step = max(1, CACHED_ELEMENTS // X.shape[1])
+    step = max(1, SCORED_ELEMENTS // X.shape[1])
     with np.errstate(all="ignore"):  # what is not finite is told below
         for start in range(0, len(X), step):
             rows = X[start : start + step]
             out = np.matmul(rows, coef, out=scores[start : start + step])
             if unit_rows:
                 out *= inverse_lengths(rows)[:, None]
-    scores += intercept
+            out += intercept
     if not np.isfinite(scores).all():
         check_array(X, dtype=DTYPES, input_name="X")  # names what is wrong with X
         raise ValueError(

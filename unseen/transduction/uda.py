@@ -50,7 +50,7 @@ class KodirovUDA(RidgeToVisual):
         Weight of the pull to the seen dictionary.
     pull : float, default=0.01
         Weight of the pull of codes to embeddings, by the start's soft labels.
-    sparsity : float, default=0.001
+    sparsity : float, default=0.0
         Weight of the sum of absolute codes; 0 for none.
     n_rounds : int, default=5
     whitening : float or None, default=0.1
@@ -71,7 +71,9 @@ class KodirovUDA(RidgeToVisual):
     Not the authors' program, which is not public. The objective is our reading of the
     paper; the updates follow from it. The soft labels w, there from a seen-class
     posterior (IAP), are here a softmax of the scores of ``fit``; the atoms have no
-    bound, and the label propagation that the paper offers besides is left out. New rows
+    bound, and the label propagation that the paper offers besides is left out. Codes
+    are dense by default: class-wise folds cannot tell that from a little sparsity, and
+    one solve takes the place of hundreds of steps. New rows
     are labelled by the nearest adapted prototype ``t D``, for which no code is needed.
 
     References
@@ -110,7 +112,7 @@ class KodirovUDA(RidgeToVisual):
         *,
         near=100.0,
         pull=0.01,
-        sparsity=0.001,
+        sparsity=0.0,
         n_rounds=5,
         metric="euclidean",
         n_axes=500,

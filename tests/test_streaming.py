@@ -221,7 +221,8 @@ def test_histograms_choose_the_rows_that_sorting_chooses(data):
         assert_array_equal(np.flatnonzero(mask), kept)
         assert_array_equal(chosen.counts, np.bincount(labels, minlength=k))
         theirs = sum_rows(B[kept], labels, k)
-        assert_allclose(chosen.sums().class_sums, theirs.class_sums)
+        # What cancels leaves a rounding, which depends on the order.
+        assert_allclose(chosen.sums().class_sums, theirs.class_sums, atol=1e-9)
 
 
 # ---- sums that grow ------------------------------------------------------------------

@@ -83,15 +83,6 @@ class Sums:
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
         return Sums(self.gram - other.gram, class_sums, counts, coarser(self, other))
 
-    def astype(self, dtype) -> Sums:
-        """Return the sums in another precision, for steps that need no more."""
-        return Sums(
-            self.gram.astype(dtype, copy=False),
-            self.class_sums.astype(dtype, copy=False),
-            self.counts.astype(dtype, copy=False),
-            self.dtype,
-        )
-
     @property
     def n_rows(self) -> float:
         """How many rows were summed."""

@@ -40,7 +40,7 @@ from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.pile import Pile
-from unseen.statistics import DOUBLE, Sums
+from unseen.statistics import Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]
@@ -477,8 +477,7 @@ class JEDMPupil:
 
         min_{D,C}  |B - C D|² + lam |Y Z - C|² + mu |D - D*|²             (10)
 
-    over the self-labelled rows, with D* the dictionary before. Rows in memory are
-    looked at, and the steps taken, in the precision the pile came in.
+    over the self-labelled rows, with D* the dictionary before.
     """
 
     def __init__(
@@ -500,43 +499,34 @@ class JEDMPupil:
         self.axes, self.V = model.axes_, model.compatibility_
         self.D = model._seen_components
         self.B, self.mean, self.A = model._view(pile, competition)
-        self.dtype = DOUBLE
-        if isinstance(self.B, np.ndarray):
-            self.dtype = pile.X.dtype
-            self.B = self.B.astype(self.dtype, copy=False)
         self.Z = model._prototypes(self.A)
 
     def scores(self) -> np.ndarray:
         """Equation (8)."""
-        return self._on_rows(self.Z @ self.D)
+        return self.B @ (self.Z @ self.D).T
 
     def answer(self) -> np.ndarray:
         """Return the scores scaled as ``score_scaling`` says."""
-        scores = self._on_rows(self._coef())
+        scores = self.B @ self._coef().T
         return scores / self._lengths(scores)
 
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Alternate (12) and (14); return the objective (10)."""
-        chosen = chosen_sums(self.B, rows, labels, len(self.Z)).astype(self.dtype)
-        D, Z = self.D.astype(self.dtype), self.Z.astype(self.dtype)
-        anchor, codes = D, update_pile_codes(chosen, D, Z, self.lam)
+        chosen = chosen_sums(self.B, rows, labels, len(self.Z))
+        anchor = self.D
+        codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
         for _ in range(self.inner_steps):
             if self.moving_anchor:
-                anchor = D
-            D = update_pile_dictionary(codes, anchor, self.mu)
-            codes = update_pile_codes(chosen, D, Z, self.lam)
-        self.D = D.astype(DOUBLE, copy=False)
-        return pile_objective(chosen, codes, D, Z, anchor, self.lam, self.mu)
+                anchor = self.D
+            self.D = update_pile_dictionary(codes, anchor, self.mu)
+            codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
+        return pile_objective(chosen, codes, self.D, self.Z, anchor, self.lam, self.mu)
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
         coef = self._coef()
-        coef = coef / self._lengths(self._on_rows(coef))[:, None] @ self.axes.T
+        coef = coef / self._lengths(self.B @ coef.T)[:, None] @ self.axes.T
         return LinearScorer(coef, -coef @ self.mean)
-
-    def _on_rows(self, coef: np.ndarray):
-        """Return the scores of the pile under these coefficients."""
-        return self.B @ coef.T.astype(self.dtype, copy=False)
 
     def _coef(self) -> np.ndarray:
         if not self.scaled or self.unit:

@@ -35,6 +35,7 @@ from unseen import (
     load_data,
     per_class_accuracy,
 )
+from unseen.experiments.methods import ABLATION as CHANGES
 from unseen.model_selection import PAPER_GRID
 from unseen.transduction.anchored import WeakStartWarning
 
@@ -59,23 +60,7 @@ BASES = {
         {"unit_prototypes": True, "n_axes": 500},
     ),
 }
-ABLATION = {
-    "as it is": {},
-    "no whitening": {"whiten": False},
-    "linear kernel only": {"kernels": ["linear"]},
-    "prototypes of any length": {"equal_prototypes": False},
-    "one variance for all directions": {"by_direction": False},
-    "no anchor": {"kappa": 0.0, "radius": None, "min_weight": 0.0},
-    "no radius": {"radius": None},
-    "no estimate of class sizes": {"prior_rows": None},
-    "hard labels": {"soft": False},
-    "no growing share": {"rates": []},
-    "20 rounds": {"max_rounds": 20},
-    "no guard": {"min_weight": 0.0},
-    "100 axes": {"n_axes": 100},
-    "300 axes": {"n_axes": 300},
-    "sizes known to be equal": {"class_prior": "uniform"},
-}
+ABLATION = {"as it is": {}, **CHANGES}
 
 
 def sets(folder: Path, only: str | None) -> Iterator[tuple[str, ZeroShotData]]:

@@ -51,7 +51,7 @@ def reader(
     >>> from unseen.loading.registry import reader, readers
     >>> @reader("always empty", recognises=lambda path: False)
     ... def read(path):
-    ...     raise NotImplementedError
+    ...     raise ValueError(f"{path}: there is nothing to read")
     >>> readers.pop().kind
     'always empty'
     """

@@ -80,7 +80,7 @@ TENS = [float(f"1e{e}") for e in range(-4, 5)]
 HALVES = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
 GAUSSIAN = {
     "temperature": [0.3, 1.0, 3.0, 10.0, 30.0, 100.0],
-    "shrinkage": [0.1, 1.0],
+    "shrinkage": [0.01, 0.1, 1.0, 10.0],
 }
 SHARP = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 LINEAR = {
@@ -90,7 +90,7 @@ LINEAR = {
         JEDM(),
         {
             "alpha": [0.01, 0.1, 1.0],
-            "embedding_ridge": [0.1, 1.0],
+            "embedding_ridge": [0.01, 0.1, 1.0, 10.0],
             "unit_prototypes": [False, True],
         },
     ),
@@ -113,13 +113,11 @@ FROM_ROWS = {
         {"lam": [1e-5, 1e-4], "sharpness": SHARP},
     ),
     "JLSELite": (JLSELite(), {"lam": [1e-5, 1e-4], "softness": [0.01, 0.1, 1.0]}),
-    # Learning rates as class-wise folds of seen classes of both sets chose them, once
-    # for all tables (benchmarks/defaults.py); not searched again, to save time.
-    "DeViSE": (DeViSE(0.3), {}),
-    "ALE": (ALE(1.0), {}),
-    "SJE": (SJE(3.0), {}),
-    "LatEm 1 map": (LatEm(1, learning_rate=10.0), {}),
-    "LatEm": (LatEm(2, learning_rate=10.0), {}),
+    "DeViSE": (DeViSE(), {"learning_rate": [0.03, 0.1, 0.3, 1.0, 3.0]}),
+    "ALE": (ALE(), {"learning_rate": [0.1, 0.3, 1.0, 3.0, 10.0]}),
+    "SJE": (SJE(), {"learning_rate": [0.3, 1.0, 3.0, 10.0, 30.0]}),
+    "LatEm 1 map": (LatEm(1), {"learning_rate": [1.0, 3.0, 10.0, 30.0]}),
+    "LatEm": (LatEm(2), {"learning_rate": [1.0, 3.0, 10.0, 30.0]}),
 }
 # These count or name dimensions.
 BY_DIMENSION = ("DAP", "IAP", "CCA")

@@ -25,6 +25,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from unseen.loading.blocks import fill
 from unseen.statistics import Sums, inverse_lengths, sum_rows
@@ -378,11 +379,66 @@ def count_other(state, before):
     return np.count_nonzero(state.codes != before.codes)
 
 
-def chosen_sums(B, rows, labels, n_classes: int) -> Sums:
-    """Return the sums of the rows that a pupil learns from, in memory or in blocks."""
-    if isinstance(rows, Chosen):
-        return rows.sums()
-    return sum_rows(B[rows], labels, n_classes)
+class KeptSums:
+    """Sums of the rows that a pupil learns from, followed from round to round.
+
+    In memory the Gram matrix sees only rows that came or went since the round before;
+    ``rows`` are in rising order.
+
+    Parameters
+    ----------
+    B : ndarray or BlockRows of shape (n, r)
+    n_classes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.block_rows import KeptSums
+    >>> kept = KeptSums(np.array([[1.0, 0], [0, 2], [3, 0]]), n_classes=2)
+    >>> _ = kept.sums(np.array([0, 1]), np.array([0, 1]))
+    >>> kept.sums(np.array([1, 2]), np.array([1, 1])).class_sums
+    array([[0., 0.],
+           [3., 2.]])
+    """
+
+    def __init__(self, B: Any, n_classes: int):
+        self.B, self.n_classes = B, n_classes
+        self._kept = np.zeros(len(B) if isinstance(B, np.ndarray) else 0, dtype=bool)
+        self._gram = np.zeros((B.shape[1], B.shape[1]))
+
+    def sums(self, rows: Any, labels: np.ndarray | None) -> Sums:
+        """Return the sums of these rows under these labels."""
+        if isinstance(rows, Chosen):
+            return rows.sums()
+        kept = np.zeros(len(self.B), dtype=bool)
+        kept[rows] = True
+        came, went = self.B[kept & ~self._kept], self.B[self._kept & ~kept]
+        if len(came) + len(went) > len(rows):
+            self._gram, came, went = 0 * self._gram, self.B[rows], self.B[:0]
+        self._gram = self._gram + came.T @ came - went.T @ went
+        self._kept = kept
+        ends = np.append(0, kept.cumsum())  # rows that are not kept are empty
+        ones = np.ones(len(rows))
+        Y = sparse.csr_array((ones, labels, ends), shape=(len(kept), self.n_classes))
+        counts = np.bincount(labels, minlength=self.n_classes).astype(np.float64)
+        return Sums(self._gram, Y.T @ self.B, counts)
+
+
+def class_scores(B, coef: np.ndarray) -> Any:
+    """Return ``B @ coef.T``, in memory or to be worked out in blocks.
+
+    In memory the scores of a class lie together, for what is asked of them is asked
+    class by class.
+    """
+    return B @ coef.T if isinstance(B, BlockRows) else (coef @ B.T).T
+
+
+def both_scores(B, one: np.ndarray, other: np.ndarray) -> tuple[Any, Any]:
+    """Return the scores by two sets of coefficients; in memory B is met once."""
+    if isinstance(B, BlockRows):
+        return B @ one.T, B @ other.T
+    scores = class_scores(B, np.vstack([one, other]))
+    return scores[:, : len(one)], scores[:, len(one) :]
 
 
 def column_lengths(scores) -> np.ndarray:

@@ -8,6 +8,7 @@ search over hyper-parameters, or several models on one pile, share the passes.
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
 from unseen.block_rows import project, scaled_sum
 from unseen.statistics import inverse_lengths, rows_per_block
@@ -59,7 +60,22 @@ class Pile:
         """Return the rows times ``axes``, in float64, not centred."""
         key = (id(axes), unit_rows)
         if key not in self._on_axes:
-            projected = project(self.X, axes, self.scales(unit_rows))
+            with np.errstate(all="ignore"):  # what is not finite is told below
+                projected = project(self.X, axes, self.scales(unit_rows))
+            if not np.isfinite(projected).all():
+                raise not_finite(self.X)
             # The axes are kept with the answer: their id stays theirs.
             self._on_axes[key] = axes, projected.astype(np.float64, copy=False)
         return self._on_axes[key][1]
+
+
+def not_finite(X: np.ndarray) -> ValueError:
+    """Return the error for rows whose products are not finite; say why they are not."""
+    try:
+        check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    except ValueError as error:
+        return error
+    return ValueError(
+        "X holds numbers so large that scores leave the range of "
+        f"{X.dtype}. Scale X, or give float64."
+    )

@@ -373,12 +373,12 @@ def test_an_answer_turned_over_is_told(monkeypatch):
     data = make_data()
     firm = {"kappa": 1e6, "min_weight": 0.0}
     assert not told(data, **firm)
-    monkeypatch.setattr(
-        "unseen.transduction.anchored_pupil.AnchoredPupil._begin",
-        lambda pupil, q: setattr(
-            pupil, "L", np.roll(gaussian_scores(pupil.B, pupil.Z, q), 1, axis=1)
-        ),
-    )
+
+    def begin_wrong(pupil, q):
+        pupil.L = np.roll(gaussian_scores(pupil.B, pupil.Z, q), 1, axis=1)
+        pupil._look()
+
+    monkeypatch.setattr(AnchoredPupil, "_begin", begin_wrong)
     (message,) = told(data, **firm)
     assert message.startswith("Self-training changed 100%")
 

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils.validation import (
-    check_array,
     check_is_fitted,
     check_X_y,
     validate_data,
@@ -22,7 +21,7 @@ from sklearn.utils.validation import (
 
 from unseen.block_rows import StreamedPile
 from unseen.class_table import ClassTable, Competition, encode
-from unseen.pile import Pile
+from unseen.pile import Pile, not_finite
 from unseen.statistics import Sums, inverse_lengths, sum_rows
 from unseen.storage import Storable
 from unseen.streaming import (
@@ -142,7 +141,8 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             self, X, dtype=DTYPES, reset=False, ensure_all_finite=False
         )
 
-    def _check_pile(self, X) -> Any:
+    def _check_pile(self, X, *, ensure_all_finite: bool = True) -> Any:
+        """Return the pile; who looks at it on axes need not ensure that it is finite."""
         check_is_fitted(self)
         if isinstance(X, Pile | StreamedPile):
             return X
@@ -152,7 +152,15 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             return DaskPile(self, X)
         if is_stream(X):
             return StreamedPile(self._check_stream(X))
-        return Pile(validate_data(self, X, dtype=DTYPES, reset=False))
+        return Pile(
+            validate_data(
+                self,
+                X,
+                dtype=DTYPES,
+                reset=False,
+                ensure_all_finite=ensure_all_finite,
+            )
+        )
 
     def _scores(self, X, classes: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return (names, scores) with one column per competing class."""
@@ -305,9 +313,5 @@ def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.nd
                 out *= inverse_lengths(rows)[:, None]
             out += intercept
     if not np.isfinite(scores).all():
-        check_array(X, dtype=DTYPES, input_name="X")  # names what is wrong with X
-        raise ValueError(
-            "X holds numbers so large that scores leave the range of "
-            f"{X.dtype}. Scale X, or give float64."
-        )
+        raise not_finite(X)
     return scores

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unseen.block_rows import KeptSums, class_scores
 from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import LinearScorer, ZeroShotClassifier
 from unseen.pile import Pile
@@ -153,6 +154,7 @@ class ViewPupil:
         self.competition = competition
         self.axes = model.axes_
         self.B, self.mean, self.A = model._view(pile, competition)
+        self.kept = KeptSums(self.B, len(competition.names))
 
     @abstractmethod
     def coef(self) -> np.ndarray:
@@ -160,7 +162,7 @@ class ViewPupil:
 
     def scores(self) -> np.ndarray:
         """Return the scores of the pile."""
-        return self.B @ self.coef().T
+        return class_scores(self.B, self.coef())
 
     def answer(self) -> np.ndarray:
         """Return the same: what labels is what is reported."""

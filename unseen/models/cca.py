@@ -27,7 +27,6 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unseen.block_rows import chosen_sums
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
@@ -129,7 +128,7 @@ class CCA(FromSums, BilinearClassifier):
 
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> CCAPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
+        pile = self._check_pile(X, ensure_all_finite=False)
         return CCAPupil(self, pile, self._table.competition(classes), lam, mu)
 
 
@@ -203,7 +202,7 @@ class CCAPupil(ViewPupil):
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = chosen_sums(self.B, rows, labels, len(self.Z))
+        chosen = self.kept.sums(rows, labels)
         before, target = self.P, chosen.class_sums.T @ self.Z
         left = self.lam * chosen.gram + self.mu * np.eye(len(before))
         right = self.lam * target + self.mu * before

@@ -23,7 +23,6 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unseen.block_rows import chosen_sums
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
@@ -123,7 +122,7 @@ class ESZSL(FromSums, BilinearClassifier):
 
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
+        pile = self._check_pile(X, ensure_all_finite=False)
         return ESZSLPupil(self, pile, self._table.competition(classes), lam, mu)
 
 
@@ -166,7 +165,7 @@ class ESZSLPupil(ViewPupil):
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = chosen_sums(self.B, rows, labels, len(self.A))
+        chosen = self.kept.sums(rows, labels)
         G, S, T, before = chosen.gram, chosen.class_sums.T, self.A, self.W
         right = (1 + self.lam) * S @ T + self.mu * before
         values, U = linalg.eigh(G)

@@ -34,7 +34,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from unseen._threads import one_thread
-from unseen.block_rows import chosen_sums, column_lengths
+from unseen.block_rows import KeptSums, both_scores, column_lengths
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
@@ -275,7 +275,7 @@ class JEDM(FromSums, BilinearClassifier):
 
         Takes ``lam``, ``mu``, ``inner_steps`` and ``moving_anchor`` of the refit.
         """
-        pile = self._check_pile(X)
+        pile = self._check_pile(X, ensure_all_finite=False)
         return JEDMPupil(self, pile, self._table.competition(classes), **refit)
 
     def take_over(self, pupil: JEDMPupil) -> None:
@@ -500,19 +500,29 @@ class JEDMPupil:
         self.D = model._seen_components
         self.B, self.mean, self.A = model._view(pile, competition)
         self.Z = model._prototypes(self.A)
+        self.kept = KeptSums(self.B, len(self.Z))
+        self._score()
 
     def scores(self) -> np.ndarray:
         """Equation (8)."""
-        return self.B @ (self.Z @ self.D).T
+        return self._scores
 
     def answer(self) -> np.ndarray:
         """Return the scores scaled as ``score_scaling`` says."""
-        scores = self.B @ self._coef().T
-        return scores / self._lengths(scores)
+        return self._answer
+
+    def _score(self) -> None:
+        """Score the pile: to rank its rows, and to report their labels."""
+        ranking, reported = self.Z @ self.D, self._coef()
+        self._scores, self._answer = both_scores(self.B, ranking, reported)
+        self._lengths = np.ones(len(self.Z))
+        if self.scaled:
+            self._lengths = nonzero(column_lengths(self._answer))
+            self._answer = self._answer / self._lengths
 
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Alternate (12) and (14); return the objective (10)."""
-        chosen = chosen_sums(self.B, rows, labels, len(self.Z))
+        chosen = self.kept.sums(rows, labels)
         anchor = self.D
         codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
         for _ in range(self.inner_steps):
@@ -520,12 +530,12 @@ class JEDMPupil:
                 anchor = self.D
             self.D = update_pile_dictionary(codes, anchor, self.mu)
             codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
+        self._score()
         return pile_objective(chosen, codes, self.D, self.Z, anchor, self.lam, self.mu)
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
-        coef = self._coef()
-        coef = coef / self._lengths(self.B @ coef.T)[:, None] @ self.axes.T
+        coef = self._coef() / self._lengths[:, None] @ self.axes.T
         return LinearScorer(coef, -coef @ self.mean)
 
     def _coef(self) -> np.ndarray:
@@ -533,12 +543,6 @@ class JEDMPupil:
             return self.Z @ self.D
         W = self.V.T @ self.D  # (q, p): one row per embedding dimension
         return self.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
-
-    def _lengths(self, scores: np.ndarray) -> np.ndarray:
-        """Return the length of each class's scores over the pile, or ones."""
-        if not self.scaled:
-            return np.ones(scores.shape[1])
-        return nonzero(column_lengths(scores))
 
 
 def nonzero(lengths: np.ndarray) -> np.ndarray:
@@ -562,20 +566,21 @@ def update_pile_dictionary(codes: Codes, anchor, mu) -> np.ndarray:
 
 
 def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return K⁻¹ right for a symmetric positive K, which is overwritten.
+    """Return K⁻¹ right for a symmetric positive K.
 
-    LAPACK's own: the checks of ``linalg.solve`` take as long as a small solve.
+    By the inverse of the Cholesky factor: for small matrices BLAS multiplies several
+    times faster than it solves with a triangle.
     """
-    posv = linalg.get_lapack_funcs("posv", (K, right))
-    _, answer, failed = posv(K.T, right, overwrite_a=True)
+    L, failed = linalg.lapack.dpotrf(K.T, lower=1)
     if failed:
         raise linalg.LinAlgError("The matrix of a step is not positive definite.")
-    return answer
+    L_inverse, _ = linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)
+    return L_inverse.T @ (L_inverse @ right)
 
 
 def plus_diagonal(K: np.ndarray, ridge: float) -> np.ndarray:
     """Return K + ridge I, made in place."""
-    K[np.diag_indices_from(K)] += ridge
+    K.flat[:: len(K) + 1] += ridge
     return K
 
 

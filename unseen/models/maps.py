@@ -20,7 +20,6 @@ from scipy import linalg
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unseen.block_rows import chosen_sums
 from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
@@ -169,7 +168,7 @@ class PrototypePupil(OffsetPupil):
 
     def refit(self, rows, labels) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = chosen_sums(self.B, rows, labels, len(self.A))
+        chosen = self.kept.sums(rows, labels)
         T, C, before = self.A, chosen.class_sums, self.W
         TtT = T.T @ (T * chosen.counts[:, None])
         left = self.lam * TtT + self.mu * np.eye(len(TtT))

@@ -452,7 +452,7 @@ class AnchoredSelfTraining(FromSums):
                 WeakStartWarning,
                 stacklevel=3,
             )
-        pile = self._check_pile(X)
+        pile = self._check_pile(X, ensure_all_finite=False)
         competition = self._table.competition(classes)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         Z, rows = self._prototypes(competition)

@@ -20,7 +20,9 @@ from scipy.special import logsumexp, softmax
 from unseen.block_rows import BlockRows, Chosen, Looked, RowState, small_codes
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,
+    confidences,
     gaussian_scores,
+    posteriors,
     sample_step,
 )
 from unseen.transduction.rounds import margin
@@ -106,10 +108,7 @@ class AnchoredBlockPupil(AnchoredPupil):
         arguments = self._linear(), self.log_prior, self.known_prior(), self.soft
         self.states, totals = self.B.run(look, *arguments)
         self.totals = Totals(*totals)
-
-    def _log_likelihood(self, log_shares: np.ndarray) -> float:
-        # The pass had the prior in it, but for its constant.
-        return self.totals.log_likelihood - len(self.B) * np.log(len(self.Z))
+        self._evidence = self.totals.log_likelihood
 
     def _balanced(self, shares: np.ndarray, n_iter: int = 50) -> np.ndarray:
         """Return the log prior under which soft labels have the given class shares."""
@@ -131,7 +130,7 @@ def look(block, linear, log_prior, known, soft):
     """Label a block; return its state and its part of the totals."""
     L = gaussian_scores(block, *linear)
     S, n_classes = L + log_prior, len(log_prior)
-    R = softmax(S, axis=1)
+    R, evidence = posteriors(S)
     codes = S.argmax(axis=1)
     sizes = R.sum(axis=0)
     used = R if soft else np.eye(n_classes)[R.argmax(axis=1)]
@@ -144,7 +143,7 @@ def look(block, linear, log_prior, known, soft):
         sizes,
         used.sum(axis=0),
         used.T @ block,
-        logsumexp(S, axis=1).sum(),
+        evidence.sum(),
         np.bincount(codes, minlength=n_classes),
     )
 
@@ -161,8 +160,7 @@ def gather(block, linear, log_prior, soft, kept):
 def confidence(block, linear, temperatures, step, start):
     """Add up the posteriors of labels, over every ``step``-th row of the pile."""
     L = gaussian_scores(block[-start % step :: step], *linear)
-    each = [softmax(L / t, axis=1).max(axis=1).sum() for t in temperatures]
-    return None, (np.array(each), len(L))
+    return None, (confidences(L, temperatures).sum(axis=1), len(L))
 
 
 def posterior(block, linear, prior, temperature):

@@ -71,6 +71,12 @@ class AnchoredPupil:
     def _begin(self, q: np.ndarray | float) -> None:
         """Score the pile by the prototypes, directions weighted by q."""
         self.L = gaussian_scores(self.B, self.Z, q)
+        self._look()
+
+    def _look(self) -> None:
+        """Find the posteriors of all rows, and their likelihood, in one go."""
+        self.R, evidence = posteriors(self.scores())
+        self._evidence = evidence.sum()
 
     def scores(self) -> np.ndarray:
         """Return log likelihood plus log prior, up to what a row's classes share."""
@@ -91,7 +97,7 @@ class AnchoredPupil:
 
     def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
         """Take anchored means of the kept rows; return -J."""
-        R = softmax(self.scores(), axis=1)
+        R = self.R
         self._update_prior(R.sum(axis=0))
         if not self.soft:
             R = np.eye(len(self.Z))[R.argmax(axis=1)]
@@ -103,6 +109,7 @@ class AnchoredPupil:
         self.L = gaussian_scores(self.B, self.m)
         if self.class_prior is not None:
             self.log_prior = balanced(self.L, self.class_prior)
+        self._look()
         return -self.J()
 
     def _update_prior(self, sizes: np.ndarray) -> None:
@@ -117,36 +124,41 @@ class AnchoredPupil:
         exact constrained maximum.
         """
         pull = sums - counts[:, None] * self.Z
-        kappa = np.full(len(self.Z), self.kappa)
+        rows = (counts + self.own_rows)[:, None]
+        kappa = np.full(len(self.Z), float(self.kappa))
         self.n_held = 0
         if self.radius is not None:
-            far = self._distance(pull, counts, kappa) > self.radius
+            far = self._distance(pull, rows, kappa) > self.radius
             self.n_held = int(far.sum())
             if far.any():
-                kappa[far] = self._sufficient(pull[far], counts[far], far)
-        step = pull / self._weight(counts, kappa)
+                kappa[far] = self._sufficient(pull[far], rows[far])
+        step = pull / np.maximum(rows + kappa[:, None] / self.variances, 1e-300)
         self.movement = float(np.mean(step**2 / self.variances))
         return self.Z + step
 
-    def _weight(self, counts, kappa, which=slice(None)) -> np.ndarray:
-        anchor = kappa[:, None] / self.variances + self.own_rows[which, None]
-        return np.maximum(counts[:, None] + anchor, 1e-300)
-
-    def _distance(self, pull, counts, kappa, which=slice(None)) -> np.ndarray:
-        step = pull / self._weight(counts, kappa, which)
+    def _distance(self, pull, rows, kappa) -> np.ndarray:
+        """Return |m - Z|², every direction by its variance, under each class's κ."""
+        step = pull / np.maximum(rows + kappa[:, None] / self.variances, 1e-300)
         return np.mean(step**2 / self.variances, axis=1)
 
-    def _sufficient(self, pull, counts, which) -> np.ndarray:
-        """Bisect, on a log scale, for the κ that just keeps each class in reach."""
-        low = np.full(len(pull), max(self.kappa, 1e-6))
-        high = 4 * low
-        while (far := self._distance(pull, counts, high, which) > self.radius).any():
-            high = np.where(far, 4 * high, high)
-        for _ in range(40):
-            middle = np.sqrt(low * high)
-            far = self._distance(pull, counts, middle, which) > self.radius
-            low, high = np.where(far, middle, low), np.where(far, high, middle)
-        return high
+    def _sufficient(self, pull, rows) -> np.ndarray:
+        """Return the κ that just keeps each class in reach, by Newton's method.
+
+        The distance is f(κ) = mean a / (b + κ)². As for the radius of a trust region,
+        1/√f is nearly linear in κ and concave, so that steps from the near side never
+        pass the root, and few suffice.
+        """
+        a, b = pull**2 * self.variances, rows * self.variances
+        kappa = np.full(len(pull), max(self.kappa, 1e-6))
+        for _ in range(100):
+            share = a / (b + kappa[:, None]) ** 2
+            f = share.mean(axis=1)
+            slope = (share / (b + kappa[:, None])).mean(axis=1)  # -f' / 2
+            step = (np.sqrt(f / self.radius) - 1) * f / slope
+            kappa += np.maximum(step, 0)
+            if (step <= 1e-12 * kappa).all():
+                break
+        return kappa
 
     def J(self) -> float:  # noqa: N802, the name in the objective
         """Return what the rounds maximise, at the present means."""
@@ -154,14 +166,15 @@ class AnchoredPupil:
         steps = (self.m - self.Z) ** 2 * (
             self.kappa / self.variances + self.own_rows[:, None]
         )
-        fit = self._log_likelihood(log_shares)
+        fit = self._log_likelihood()
         prior = 0.0
         if self.class_prior is None and self.prior_rows is not None:
             prior = self.prior_rows * log_shares.sum()
         return float(fit + prior - steps.sum() / 2)
 
-    def _log_likelihood(self, log_shares: np.ndarray) -> float:
-        return logsumexp(self.L + log_shares, axis=1).sum()
+    def _log_likelihood(self) -> float:
+        # The look had the prior in it, but for its constant.
+        return self._evidence - len(self.B) * np.log(len(self.Z))
 
     def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean posterior of labels at each temperature.
@@ -169,9 +182,7 @@ class AnchoredPupil:
         Of likelihoods alone, over every so-manieth row: two thousand tell.
         """
         L = self.L[:: sample_step(len(self.B))]
-        return np.array(
-            [softmax(L / t, axis=1).max(axis=1).mean() for t in temperatures]
-        )
+        return confidences(L, temperatures).mean(axis=1)
 
     def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""
@@ -186,6 +197,21 @@ class AnchoredPupil:
             f"Class means moved {np.sqrt(self.movement):.2f} of their prototypes' "
             f"spread{held}."
         )
+
+
+def posteriors(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return softmax(S) and log Σ exp S of every row, by one exponential."""
+    best = S.max(axis=1, keepdims=True)
+    R = np.exp(S - best)
+    total = R.sum(axis=1, keepdims=True)
+    R /= total
+    return R, (best + np.log(total))[:, 0]
+
+
+def confidences(L: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+    """Return the posterior of each row's label, a row for every temperature."""
+    behind = L - L.max(axis=1, keepdims=True)
+    return np.array([1 / np.exp(behind / t).sum(axis=1) for t in temperatures])
 
 
 def sample_step(n_rows: int) -> int:

@@ -238,7 +238,9 @@ def rank_within(
 
     Returns (order, place of each ordered row in its class, size of each class).
     """
-    order = np.lexsort((-reliability, labels))
+    order = np.argsort(-reliability, kind="stable")
+    small = labels.astype(np.min_scalar_type(labels.max(initial=0)))  # a radix sort
+    order = order[np.argsort(small[order], kind="stable")]
     sizes = np.bincount(labels)
     first = np.cumsum(sizes) - sizes
     place = np.arange(len(labels)) - first[labels[order]]

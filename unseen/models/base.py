@@ -142,7 +142,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         )
 
     def _check_pile(self, X, *, ensure_all_finite: bool = True) -> Any:
-        """Return the pile; who looks at it on axes need not ensure that it is finite."""
+        """Return the pile; on axes it shows whether it is finite, without a pass."""
         check_is_fitted(self)
         if isinstance(X, Pile | StreamedPile):
             return X

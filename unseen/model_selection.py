@@ -29,6 +29,7 @@ from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
 from unseen.pile import Pile
+from unseen.statistics import add_sums
 from unseen.storage import Storable
 
 if TYPE_CHECKING:
@@ -283,8 +284,7 @@ class ClasswiseFolds:
         key = model._unit_rows()
         if key not in self._sums:
             deal = self.folds[: self.n_folds]  # one deal holds every class once
-            first, *others = (fold.own_sums(model) for fold in deal)
-            self._sums[key] = sum(others, start=first)
+            self._sums[key] = add_sums([fold.own_sums(model) for fold in deal])
         return self._sums[key]
 
     def seen_table(self, table: ClassTable) -> ClassTable:

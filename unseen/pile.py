@@ -33,6 +33,7 @@ class Pile:
     def __init__(self, X: np.ndarray):
         self.X = X
         self._scales: np.ndarray | None = None
+        self._means: dict[bool, np.ndarray] = {}
         self._on_axes: dict = {}
 
     def __len__(self) -> int:
@@ -49,6 +50,11 @@ class Pile:
 
     def mean(self, unit_rows: bool) -> np.ndarray:
         """Return the mean row in float64."""
+        if unit_rows not in self._means:
+            self._means[unit_rows] = self._mean(unit_rows)
+        return self._means[unit_rows]
+
+    def _mean(self, unit_rows: bool) -> np.ndarray:
         scales, step = self.scales(unit_rows), rows_per_block(self.X.shape[1])
         total = np.zeros(self.X.shape[1])
         for start in range(0, len(self.X), step):

@@ -15,7 +15,7 @@ precision of the rows and accumulated in float64.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -71,7 +71,7 @@ class Sums:
             self.gram + other.gram,
             self.class_sums + other.class_sums,
             self.counts + other.counts,
-            coarser(self, other),
+            coarser(self.dtype, other.dtype),
         )
 
     def __sub__(self, other: Sums) -> Sums:
@@ -81,7 +81,8 @@ class Sums:
             raise ValueError("The sums to take away hold rows that the whole lacks.")
         class_sums = self.class_sums - other.class_sums
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
-        return Sums(self.gram - other.gram, class_sums, counts, coarser(self, other))
+        dtype = coarser(self.dtype, other.dtype)
+        return Sums(self.gram - other.gram, class_sums, counts, dtype)
 
     @property
     def n_rows(self) -> float:
@@ -165,15 +166,31 @@ class Sums:
 
     def _reduce(self, n_axes: int | None) -> Reduced:
         mean = self.mean
-        centred = self.shifted(mean)
         if n_axes is None:
-            return Reduced(mean, np.eye(len(mean)), centred)
-        k = min(n_axes, len(mean))
-        values, axes = leading_eigenvectors(centred.gram, k, self.dtype)
+            return Reduced(mean, np.eye(len(mean)), self.shifted(mean))
+        p = len(mean)
+        values, axes = leading_eigenvectors(
+            self._centred_gram, p, min(n_axes, p), self.dtype
+        )
         # In this basis the Gram matrix is the eigenvalues: nothing to multiply out.
-        class_sums = centred.class_sums @ axes
+        class_sums = (self.class_sums - np.outer(self.counts, mean)) @ axes
         on_axes = replace(self, gram=np.diag(values), class_sums=class_sums)
         return Reduced(mean, axes, on_axes)
+
+    def _centred_gram(self, dtype: np.dtype) -> np.ndarray:
+        """Return the Gram matrix of centred rows, made in float64, in ``dtype``.
+
+        Strip by strip, so that a large matrix is met once.
+        """
+        total, mean = self.class_sums.sum(axis=0), self.mean
+        centred = np.empty(self.gram.shape, dtype=dtype)
+        step = max(1, CACHED_ELEMENTS // len(mean))
+        for start in range(0, len(mean), step):
+            rows = slice(start, start + step)
+            strip = np.outer(total[rows], mean)
+            np.subtract(self.gram[rows], strip, out=strip)
+            centred[rows] = strip
+        return centred
 
 
 def rows_per_block(n_features: int) -> int:
@@ -181,9 +198,9 @@ def rows_per_block(n_features: int) -> int:
     return max(16_384, BLOCK_ELEMENTS // max(1, n_features))
 
 
-def coarser(one: Sums, other: Sums) -> np.dtype:
-    """Return the precision that the rows of both have."""
-    return min(one.dtype, other.dtype, key=lambda kind: kind.itemsize)
+def coarser(one: np.dtype, other: np.dtype) -> np.dtype:
+    """Return the precision that rows of both kinds have."""
+    return min(one, other, key=lambda kind: kind.itemsize)
 
 
 def sum_rows(
@@ -226,14 +243,32 @@ def sum_blocks(
     unit_rows: bool = False,
 ) -> Sums:
     """Sum an iterator of ``(rows, codes)`` blocks, holding one block at a time."""
-    gram = np.zeros((n_features, n_features))
+    gram = None
     class_sums = np.zeros((n_classes, n_features))
     counts, dtype = np.zeros(n_classes), DOUBLE
     for X, codes in blocks:
-        gram += _upper_gram(X, codes, class_sums, unit_rows)
+        upper = _upper_gram(X, codes, class_sums, unit_rows)
+        if gram is None:
+            gram = upper.astype(np.float64, copy=False)
+        else:
+            gram += upper
         counts += np.bincount(codes, minlength=n_classes)
-        dtype = min(dtype, X.dtype, key=lambda kind: kind.itemsize)
+        dtype = coarser(dtype, X.dtype)
+    if gram is None:
+        gram = np.zeros((n_features, n_features))
     return Sums(mirrored(gram), class_sums, counts, dtype)
+
+
+def add_sums(parts: Iterable[Sums]) -> Sums:
+    """Return the sums over all parts, with one large matrix made for it."""
+    first, *others = parts
+    gram, dtype = first.gram.copy(), first.dtype
+    for part in others:
+        gram += part.gram
+        dtype = coarser(dtype, part.dtype)
+    class_sums = sum((part.class_sums for part in others), start=first.class_sums)
+    counts = sum((part.counts for part in others), start=first.counts)
+    return Sums(gram, class_sums, counts, dtype)
 
 
 def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
@@ -311,19 +346,20 @@ def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
 
 
 def leading_eigenvectors(
-    S: np.ndarray, k: int, dtype=np.float64
+    matrix: Callable[[np.dtype], np.ndarray], p: int, k: int, dtype=DOUBLE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues of S, falling, and their eigenvectors.
+    """Return the k largest of p eigenvalues, falling, and their eigenvectors.
 
     Signs are fixed: the entry of largest magnitude is positive. Few eigenvectors of
-    a large matrix come from a block Lanczos iteration, run to the precision that S
-    has by ``dtype``, others from LAPACK; the answers agree.
+    a large matrix come from a block Lanczos iteration, run to the precision ``dtype``
+    that the matrix has, others from LAPACK in float64; the answers agree.
+    ``matrix`` makes the matrix in the precision that is asked for.
     """
-    p = len(S)
     block = 8 if p <= 2048 else 16
     few = p >= 512 and krylov_size(k, block) <= p / 2
-    found = block_lanczos(S, k, block=block, dtype=dtype) if few else None
+    found = block_lanczos(matrix(dtype), k, block=block) if few else None
     if found is None:
+        S = matrix(DOUBLE)
         found = linalg.eigh(S, subset_by_index=[p - k, p - 1], check_finite=False)
     values, vectors = np.maximum(found[0][::-1], 0), found[1][:, ::-1]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
@@ -336,7 +372,7 @@ def krylov_size(k: int, block: int) -> int:
 
 
 def block_lanczos(
-    S: np.ndarray, k: int, *, block: int = 16, dtype=np.float64
+    S: np.ndarray, k: int, *, block: int = 16
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the k largest eigenpairs of S, rising, or None where it cannot.
 
@@ -347,13 +383,12 @@ def block_lanczos(
     eigenvalue. Gives up when the space stops growing (S of low rank) or grows as
     large as S.
 
-    ``tol`` is 1e-10, or 1e-7 where S sums products of float32: its own error. Then
-    all but T is float32, which halves the cost.
+    ``tol`` is 1e-10, or 1e-7 where S is float32: its own error. Then all but T is
+    float32, which halves the cost.
     """
-    p, dtype = len(S), np.dtype(dtype)
+    p, dtype = len(S), S.dtype
     tol, noise = {8: (1e-10, 1e-14), 4: (1e-7, 2e-6)}[dtype.itemsize]
     most = min(p - block, 8 * k)
-    S = S.astype(dtype, copy=False)
     Q = np.empty((p, most + block), dtype=dtype, order="F")
     T = np.zeros((most + block, most + block))
     start = np.random.default_rng(0).standard_normal((p, block)).astype(dtype)

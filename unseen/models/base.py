@@ -34,7 +34,10 @@ from unseen.streaming import (
 )
 
 DTYPES = [np.float64, np.float32]
-SCORED_ELEMENTS = 2**19  # numbers that are scored at a time: they stay in the cache
+SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
+
+
+ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
 
 
 class LinearScorer(NamedTuple):
@@ -304,7 +307,7 @@ def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.nd
     coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
     intercept = scorer.intercept.astype(X.dtype)
     scores = np.empty((len(X), len(intercept)), dtype=X.dtype)
-    step = max(1, SCORED_ELEMENTS // X.shape[1])
+    step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
     with np.errstate(all="ignore"):  # what is not finite is told below
         for start in range(0, len(X), step):
             rows = X[start : start + step]

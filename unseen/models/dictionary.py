@@ -17,6 +17,8 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
+from unseen._linalg import inverse_positive, plus_diagonal
+
 
 def solve_by_admm(
     CtC: np.ndarray,
@@ -74,21 +76,17 @@ def solve_by_reference_admm(
     and returns the copy that was not projected. The steps are taken in ``dtype``.
     """
     powers, weights = shrinking_inverses(CtC, dtype)
-    CtX, D, U = CtX.astype(dtype, copy=False), D.astype(dtype), None
-    goal = D  # R - U
+    CtX, D = CtX.astype(dtype, copy=False), D.astype(dtype)
     ones, enough = np.ones(D.shape[1], dtype=dtype), 1e-12 * len(D) * D.shape[1] ** 2
     total = D @ ones
+    G, cut = D, np.zeros(1, dtype=dtype)  # D + U, and the share of it that is too long
     for rho, weight in zip(RHO.tolist(), weights, strict=True):
-        right = rho * goal
+        # Projecting leaves R = G - cut G, and the new U = cut G: R - U = G - 2 cut G.
+        right = G * (rho * (1 - 2 * cut))[:, None]
         right += CtX
         D = (weight @ powers).reshape(CtC.shape) @ right
-        goal = D if U is None else D + U
-        long = lengths(goal)
-        U = None
-        if long.max() > 1:
-            # What is cut off is the new U; cut off twice, R - U is left.
-            U = goal * (1 - 1 / np.maximum(long, 1))[:, None]
-            goal = goal - 2 * U
+        G = D + G * cut[:, None] if cut.any() else D
+        cut = 1 - 1 / np.sqrt(np.maximum(np.einsum("ij,ij->i", G, G), 1))
         before, total = total, D @ ones
         moved = total - before
         if moved @ moved <= enough:
@@ -108,7 +106,7 @@ def shrinking_inverses(CtC: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
     middle = (RHO[0] + RHO[-1]) / 2
     shrink = (RHO[0] - middle) / middle
     n_terms = int(np.ceil(np.log(np.finfo(dtype).eps) / np.log(shrink)))
-    H = linalg.inv(CtC + middle * np.eye(len(CtC)), assume_a="pos")
+    H = inverse_positive(plus_diagonal(CtC.copy(), middle))
     powers = [H]
     while len(powers) < n_terms:
         powers.append(powers[-1] @ H)

@@ -33,6 +33,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._linalg import inverse_positive, plus_diagonal, solve_positive
 from unseen._threads import one_thread
 from unseen.block_rows import KeptSums, both_scores, column_lengths
 from unseen.class_table import ClassTable, Competition
@@ -373,12 +374,8 @@ class Codes(NamedTuple):
 
 def update_codes(s: Products, D, Z, alpha, ridge) -> Codes:
     """Equation (4), as products: C = X P + Y Q."""
-    K = D @ D.T + alpha * Z.T @ Z
-    if ridge:
-        K[np.diag_indices_from(K)] += ridge
-        K_inverse = linalg.inv(K, assume_a="pos")
-    else:
-        K_inverse = linalg.pinvh(K)
+    K = D @ D.T + alpha * (Z.T @ Z)
+    K_inverse = inverse_positive(plus_diagonal(K, ridge)) if ridge else linalg.pinvh(K)
     P, Q = D.T @ K_inverse, alpha * Z @ K_inverse
     CtX = P.T @ s.XtX + Q.T @ s.XtY.T
     CtY = P.T @ s.XtY + Q.T @ s.YtY
@@ -400,10 +397,10 @@ def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:
     With ``right`` = A (AᵀA + ridge I)⁻¹. With that times Aᵀ, which has a column per
     class and no longer one per dimension, it is the prototypes V Aᵀ that come out.
     """
-    left = codes.CtC + gamma * np.eye(len(codes.CtC))
+    target = codes.CtY @ right
     if gamma:
-        return linalg.solve(left, codes.CtY @ right, assume_a="pos")
-    return linalg.pinvh(left) @ (codes.CtY @ right)
+        return solve_positive(plus_diagonal(codes.CtC.copy(), gamma), target)
+    return linalg.pinvh(codes.CtC) @ target
 
 
 def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> float:
@@ -563,25 +560,6 @@ def update_pile_dictionary(codes: Codes, anchor, mu) -> np.ndarray:
     """Equation (14): D = (CᵀC + mu I)⁻¹ (CᵀB + mu D*)."""
     left = plus_diagonal(codes.CtC.copy(), mu)
     return solve_positive(left, codes.CtX + mu * anchor)
-
-
-def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return K⁻¹ right for a symmetric positive K.
-
-    By the inverse of the Cholesky factor: for small matrices BLAS multiplies several
-    times faster than it solves with a triangle.
-    """
-    L, failed = linalg.lapack.dpotrf(K.T, lower=1)
-    if failed:
-        raise linalg.LinAlgError("The matrix of a step is not positive definite.")
-    L_inverse, _ = linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)
-    return L_inverse.T @ (L_inverse @ right)
-
-
-def plus_diagonal(K: np.ndarray, ridge: float) -> np.ndarray:
-    """Return K + ridge I, made in place."""
-    K.flat[:: len(K) + 1] += ridge
-    return K
 
 
 def pile_objective(chosen: Sums, codes: Codes, D, Z, anchor, lam, mu) -> float:

@@ -80,7 +80,7 @@ TENS = [float(f"1e{e}") for e in range(-4, 5)]
 HALVES = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
 GAUSSIAN = {
     "temperature": [0.3, 1.0, 3.0, 10.0, 30.0, 100.0],
-    "shrinkage": [0.01, 0.1, 1.0, 10.0],
+    "shrinkage": [0.01, 0.1, 1.0, 10.0, 100.0],
 }
 SHARP = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
 LINEAR = {
@@ -90,7 +90,7 @@ LINEAR = {
         JEDM(),
         {
             "alpha": [0.01, 0.1, 1.0],
-            "embedding_ridge": [0.01, 0.1, 1.0, 10.0],
+            "embedding_ridge": [0.001, 0.01, 0.1, 1.0, 10.0],
             "unit_prototypes": [False, True],
         },
     ),

@@ -82,6 +82,6 @@ def not_finite(X: np.ndarray) -> ValueError:
     except ValueError as error:
         return error
     return ValueError(
-        "X holds numbers so large that scores leave the range of "
+        "X holds numbers so large that their products leave the range of "
         f"{X.dtype}. Scale X, or give float64."
     )

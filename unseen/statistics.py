@@ -280,7 +280,7 @@ def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
     p = X.shape[1]
     rank_k_update = linalg.blas.get_blas_funcs("syrk", dtype=X.dtype)
     lower = np.zeros((p, p), dtype=X.dtype, order="F")
-    step = max(1, 2 * CACHED_ELEMENTS // p)
+    step = max(512, 2 * CACHED_ELEMENTS // p)  # fewer rows would meet XᵀX too often
     scaled = np.empty((min(step, len(X)), p), dtype=X.dtype)
     for start in range(0, len(X), step):
         rows = np.ascontiguousarray(X[start : start + step])

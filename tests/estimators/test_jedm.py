@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles import (
@@ -15,7 +16,7 @@ from tests.oracles import (
     authors_preparation,
     minimise,
 )
-from unseen import JEDM
+from unseen import CCA, ESZSL, JEDM, SAE, TSTD
 from unseen.models.jedm import (
     objective,
     one_hot_products,
@@ -356,6 +357,38 @@ def test_prediction_names_what_is_wrong_with_its_rows(problem):
         model.predict(X, classes="everyone")
     with pytest.raises(ValueError, match="names 11, which the fitted table"):
         model.predict(X, classes=[0, 11])
+
+
+@pytest.mark.parametrize("model", [JEDM(), TSTD(), ESZSL(), CCA(), SAE()], ids=str)
+@pytest.mark.parametrize("bad, told", [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize("unit_rows", [True, False])
+def test_one_number_that_is_not_finite_is_named(problem, model, bad, told, unit_rows):
+    """No pass looks for it: it must show in the sums, on the axes, and in the scores."""
+    X, y, A, seen = problem
+    model = clone(model).set_params(unit_rows=unit_rows)
+    broken = X.copy()
+    broken[seen.argmax(), 7] = broken[(~seen).argmax(), 7] = bad
+    with pytest.raises(ValueError, match=told):
+        model.fit(broken[seen], y[seen], class_embeddings=A)
+    assert not hasattr(model, "classes_")
+    model.fit(X[seen], y[seen], class_embeddings=A)
+    before = model.decision_function(X)
+    for ask in (model.adapt, model.predict):
+        with pytest.raises(ValueError, match=told):
+            ask(broken[~seen])
+    assert_array_equal(model.decision_function(X), before)
+
+
+def test_numbers_too_large_for_float32_are_told(problem):
+    X, y, A, seen = problem
+    small, large = X.astype(np.float32), X.astype(np.float32) * np.float32(1e30)
+    model = JEDM(unit_rows=False).fit(small[seen], y[seen], class_embeddings=A)
+    with pytest.raises(ValueError, match="so large .* float32"):
+        model.fit(large[seen], y[seen], class_embeddings=A)
+    assert_allclose(model.predict(large[~seen]), model.predict(1e30 * X[~seen]))
+    with pytest.raises(ValueError, match="so large .* float32"):
+        model.adapt(np.float32(5e7) * large[~seen])
+    JEDM().fit(large[seen], y[seen], class_embeddings=A)  # unit rows can be any size
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

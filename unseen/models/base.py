@@ -106,14 +106,16 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         """Return the sums of rows, scaled as this model scales them."""
         return sum_rows(X, codes, n_classes, unit_rows=self._unit_rows())
 
-    def _check_training(self, X, y, class_embeddings):
+    def _check_training(self, X, y, class_embeddings, *, ensure_all_finite=True):
         """Return checked rows, the class table and class numbers; store nothing."""
         if is_stream(X) and not isinstance(X, np.memmap):
             raise TypeError(
                 f"{type(self).__name__} needs all rows at once, but X is a "
                 f"{type(X).__name__}. Give an array, or a model that learns from sums."
             )
-        rows, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
+        rows, y = check_X_y(
+            X, y, dtype=DTYPES, estimator=self, ensure_all_finite=ensure_all_finite
+        )
         return rows, *encode(y, class_embeddings)
 
     def _store_table(self, X, table: ClassTable) -> None:
@@ -239,8 +241,14 @@ class FromSums(ZeroShotClassifier):
         if is_stream(X):
             made = sum_stream(X, y, class_embeddings, unit_rows=self._unit_rows())
             return self._fit_sums(*made)
-        rows, table, codes = self._check_training(X, y, class_embeddings)
-        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
+        # Whether the numbers are finite shows in sums of squares: no pass of its own.
+        rows, table, codes = self._check_training(
+            X, y, class_embeddings, ensure_all_finite=False
+        )
+        sums = self._sums(rows, codes, len(table))
+        if not np.isfinite(sums.gram.diagonal()).all():
+            raise not_finite(rows)
+        return self._fit_sums(sums, table, X)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, *, class_embeddings=None):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from unseen.block_rows import KeptSums
 from unseen.statistics import (
     add_sums,
     block_lanczos,
@@ -194,3 +195,19 @@ def test_equal_eigenvalues_do_not_stop_lanczos_from_being_right():
     assert_allclose(found, values[:20], rtol=1e-9)
     residual = S @ vectors - vectors * found
     assert np.abs(residual).max() < 1e-7 * values[0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_sums_followed_from_round_to_round_are_those_of_the_rows(seed, rates):
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(30, 4)) * 10.0 ** rng.integers(-3, 4)
+    kept = KeptSums(B, 3)
+    for rate in rates:
+        rows = np.flatnonzero(rng.random(30) < rate)
+        labels = rng.integers(3, size=len(rows))
+        scale = np.abs(B).max()
+        expected, found = sum_rows(B[rows], labels, 3), kept.sums(rows, labels)
+        assert_allclose(found.gram, expected.gram, atol=1e-12 * scale**2)
+        assert_allclose(found.class_sums, expected.class_sums, atol=1e-12 * scale)
+        assert_allclose(found.counts, expected.counts)

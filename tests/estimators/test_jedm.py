@@ -363,7 +363,7 @@ def test_prediction_names_what_is_wrong_with_its_rows(problem):
 @pytest.mark.parametrize("bad, told", [(np.nan, "NaN"), (np.inf, "infinity")])
 @pytest.mark.parametrize("unit_rows", [True, False])
 def test_one_number_that_is_not_finite_is_named(problem, model, bad, told, unit_rows):
-    """No pass looks for it: it must show in the sums, on the axes, and in the scores."""
+    """No pass looks for it: it must show in sums, on the axes, and in the scores."""
     X, y, A, seen = problem
     model = clone(model).set_params(unit_rows=unit_rows)
     broken = X.copy()
@@ -383,10 +383,10 @@ def test_numbers_too_large_for_float32_are_told(problem):
     X, y, A, seen = problem
     small, large = X.astype(np.float32), X.astype(np.float32) * np.float32(1e30)
     model = JEDM(unit_rows=False).fit(small[seen], y[seen], class_embeddings=A)
-    with pytest.raises(ValueError, match="so large .* float32"):
+    with pytest.raises(ValueError, match=r"so large .* float32"):
         model.fit(large[seen], y[seen], class_embeddings=A)
     assert_allclose(model.predict(large[~seen]), model.predict(1e30 * X[~seen]))
-    with pytest.raises(ValueError, match="so large .* float32"):
+    with pytest.raises(ValueError, match=r"so large .* float32"):
         model.adapt(np.float32(5e7) * large[~seen])
     JEDM().fit(large[seen], y[seen], class_embeddings=A)  # unit rows can be any size
 

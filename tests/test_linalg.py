@@ -1,0 +1,37 @@
+"""Small positive systems against NumPy's general solver."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import linalg
+
+from unseen._linalg import inverse_positive, plus_diagonal, solve_positive
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("d", [1, 2, 30, 100])
+def test_they_solve_as_a_general_solver_does(d, condition):
+    rng = np.random.default_rng(d)
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    K = (basis * np.geomspace(1, condition, d)) @ basis.T
+    K = (K + K.T) / 2
+    right = rng.normal(size=(d, 3))
+    kept = K.copy()
+    rtol = 1e-13 * condition
+    assert_allclose(
+        solve_positive(K, right), np.linalg.solve(K, right), rtol=0, atol=rtol
+    )
+    inverse = inverse_positive(K)
+    assert_allclose(inverse @ K, np.eye(d), atol=rtol)
+    assert_array_equal(inverse, inverse.T)
+    assert_array_equal(K, kept)
+
+
+def test_a_matrix_that_is_not_positive_is_refused():
+    with pytest.raises(linalg.LinAlgError, match="not positive definite"):
+        solve_positive(np.diag([1.0, -1.0]), np.eye(2))
+
+
+def test_only_the_diagonal_gets_the_ridge():
+    K = np.arange(9.0).reshape(3, 3)
+    assert_array_equal(plus_diagonal(K.copy(), 2.0), K + 2 * np.eye(3))

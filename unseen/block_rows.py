@@ -125,15 +125,19 @@ class DiskRows(BlockRows):
         self.shape = len(self) + len(block), self.shape[1]
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield the centred rows in float64, a block at a time."""
+        """Yield the centred rows in float64, a block at a time.
+
+        The next block takes the place of the one before.
+        """
         n, r = self.shape
         step = self.starts.step
         stored = np.empty((min(step, n), r), dtype=self.dtype)
+        centred = np.empty(stored.shape)
         self.file.raw.seek(0)
         for start in self.starts:
             block = stored[: min(step, n - start)]
             fill(self.file.raw, block, "the temporary file")
-            yield np.subtract(block, self.centre, dtype=np.float64)
+            yield np.subtract(block, self.centre, out=centred[: len(block)])
 
     def run(self, work, *arguments, states=()):
         """See ``BlockRows.run``."""

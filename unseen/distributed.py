@@ -13,6 +13,7 @@ its chunks anew on another, and the answer is the same.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
@@ -349,7 +350,22 @@ def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
 def meet(work, stored, shared, *states):
     """Do the work of a pass on one block; runs on a worker."""
     centre, arguments = shared
-    return work(np.subtract(stored, centre, dtype=np.float64), *arguments, *states)
+    centred = np.subtract(stored, centre, out=scratch(stored.shape))
+    return work(centred, *arguments, *states)
+
+
+def scratch(shape: tuple[int, int]) -> np.ndarray:
+    """Return room for a block in float64, the same for all passes of a thread.
+
+    The system would take longer to find and clear new memory than a pass works on it.
+    """
+    size = shape[0] * shape[1]
+    if getattr(_room, "numbers", np.empty(0)).size < size:
+        _room.numbers = np.empty(size)
+    return _room.numbers[:size].reshape(shape)
+
+
+_room = threading.local()
 
 
 def meet_state(work, arguments, *states):

@@ -1,5 +1,7 @@
 """Metrics equal their definitions and refuse what they cannot count."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import balanced_accuracy_score, top_k_accuracy_score
 
 from unseen.metrics import (
+    ausuc,
     confusion,
     harmonic_mean,
     per_class_accuracy,
@@ -131,3 +134,52 @@ def test_confusion_in_a_given_order():
 def test_what_cannot_be_counted_is_refused(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def area_by_brute_force(y_true, scores, seen):
+    """Try every number taken off the seen classes; trapezoids between the points."""
+    y_true, names = np.asarray(y_true), np.asarray(scores.columns)
+    is_seen = np.isin(names, seen)
+    values = scores.to_numpy()
+    leads = values[:, is_seen].max(axis=1) - values[:, ~is_seen].max(axis=1)
+    points = []
+    for g in [leads.min() - 1, *np.sort(leads)]:
+        off = values - (g + 1e-9) * is_seen
+        hits = names[off.argmax(axis=1)] == y_true
+        both = [
+            np.mean([hits[y_true == c].mean() for c in np.unique(y_true) if kind(c)])
+            for kind in (lambda c: c in seen, lambda c: c not in seen)
+        ]
+        points.append(both)
+    area = 0.0
+    for (s0, u0), (s1, u1) in itertools.pairwise(points):
+        area += (u1 - u0) * (s0 + s1) / 2
+    return area
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ausuc_is_the_area_under_all_trades(seed):
+    rng = np.random.default_rng(seed)
+    names, seen = list("abcdef"), list("abc")
+    y = rng.choice(names, size=40)
+    y[:2] = ["a", "f"]
+    scores = pd.DataFrame(rng.normal(size=(40, 6)), columns=names)
+    scores += 1.5 * (y[:, None] == np.array(names))
+    found = ausuc(y, scores, seen=seen)
+    assert_allclose(found, area_by_brute_force(y, scores, seen), atol=1e-12)
+    assert 0 <= found <= 1
+    shifted = scores + 5.0 * scores.columns.isin(seen)  # it is what all trades offer
+    assert_allclose(ausuc(y, shifted, seen=seen), found, atol=1e-12)
+    order = rng.permutation(6)
+    again = ausuc(
+        y, scores.to_numpy()[:, order], seen=seen, classes=scores.columns[order]
+    )
+    assert_allclose(again, found, atol=1e-12)
+
+
+def test_ausuc_needs_rows_of_both_kinds():
+    scores = pd.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0]})
+    with pytest.raises(ValueError, match="of a class that is unseen"):
+        ausuc(["a", "a"], scores, seen=["a"])
+    with pytest.raises(ValueError, match="of a class that is seen"):
+        ausuc(["b", "b"], scores, seen=["a"])

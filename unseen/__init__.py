@@ -6,6 +6,7 @@ The public names, in the order the data meets them.
 from unseen.data import ZeroShotData
 from unseen.loading import load_data, save_data
 from unseen.metrics import (
+    ausuc,
     confusion,
     harmonic_mean,
     per_class_accuracy,
@@ -89,6 +90,7 @@ __all__ = [
     "WithinClassWhitener",
     "ZLaP",
     "ZeroShotData",
+    "ausuc",
     "confusion",
     "harmonic_mean",
     "load",

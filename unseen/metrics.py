@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-__all__ = ["confusion", "harmonic_mean", "per_class_accuracy", "top_k_accuracy"]
+__all__ = [
+    "ausuc",
+    "confusion",
+    "harmonic_mean",
+    "per_class_accuracy",
+    "top_k_accuracy",
+]
 
 
 def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -80,19 +86,7 @@ def top_k_accuracy(
             f"k is {k!r}, but {len(classes)} classes compete. "
             f"Give a whole number from 1 to {len(classes)}."
         )
-    y_true = _check_labels("y_true", y_true)
-    if len(y_true) != len(scores):
-        raise ValueError(
-            f"y_true has {len(y_true)} labels, but scores has {len(scores)} rows. "
-            "Give one row of scores per label."
-        )
-    columns = classes.get_indexer(pd.Index(y_true))
-    if (columns < 0).any():
-        raise ValueError(
-            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
-            f"scores stands for. The columns stand for {classes[:5].tolist()}"
-            f"{'...' if len(classes) > 5 else ''}."
-        )
+    y_true, columns = _check_truth(y_true, scores, classes)
     own = scores[np.arange(len(scores)), columns][:, None]
     earlier = np.arange(scores.shape[1]) < columns[:, None]
     n_ahead = ((scores > own) | ((scores == own) & earlier)).sum(axis=1)
@@ -123,6 +117,77 @@ def harmonic_mean(seen: float, unseen: float) -> float:
             raise ValueError(f"{name} is {value!r}. Give an accuracy from 0 to 1.")
     total = seen + unseen
     return float(2 * seen * unseen / total) if total else 0.0
+
+
+def ausuc(
+    y_true: ArrayLike,
+    scores: ArrayLike | pd.DataFrame,
+    *,
+    seen: ArrayLike,
+    classes: ArrayLike | None = None,
+) -> float:
+    """Area under the curve of seen against unseen accuracy (generalized ZSL).
+
+    A number taken off the scores of all seen classes trades accuracy on them for
+    accuracy on unseen ones. This is the area under all such trades, so that nobody has
+    to choose the number; both accuracies are per class, with all classes competing.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+        True classes, some of them seen and some unseen.
+    scores : array or DataFrame of shape (n_samples, n_competing)
+        One column per class, larger is better.
+    seen : array of classes
+        Those among the columns that were seen.
+    classes : array of shape (n_competing,), optional
+        The class of each column; not needed for a DataFrame.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    References
+    ----------
+    Chao, Changpinyo, Gong and Sha, An empirical study and analysis of generalized
+    zero-shot learning for object recognition in the wild, ECCV 2016.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen.metrics import ausuc
+    >>> scores = pd.DataFrame({"zebra": [0.9, 0.8], "okapi": [0.1, 0.7]})
+    >>> ausuc(["zebra", "okapi"], scores, seen=["zebra"])
+    1.0
+    """
+    scores, names = _check_scores(scores, classes)
+    y_true, columns = _check_truth(y_true, scores, names)
+    known = names.isin(_check_labels("seen", seen))
+    theirs = known[columns]
+    if not theirs.any() or theirs.all():
+        kind = "unseen" if theirs.all() else "seen"
+        raise ValueError(f"No row of y_true is of a class that is {kind}. Give both.")
+    hit = np.zeros(len(scores), dtype=bool)
+    best = {}
+    for kind in (True, False):
+        group = np.flatnonzero(known == kind)
+        best[kind] = scores[:, group].max(axis=1)
+        named = group[scores[:, group].argmax(axis=1)]
+        hit |= (theirs == kind) & (named == columns)
+    lead = best[True] - best[False]  # of the seen classes over the unseen ones
+    _, codes, sizes = np.unique(y_true, return_inverse=True, return_counts=True)
+    n_classes = {kind: len(np.unique(codes[theirs == kind])) for kind in (True, False)}
+    weight = hit / sizes[codes] / np.where(theirs, n_classes[True], n_classes[False])
+    # As the number grows, rows go over to unseen classes in the order of their lead.
+    steps, place = np.unique(lead, return_inverse=True)
+    lost, won = (
+        np.bincount(place, weights=weight * (theirs == kind), minlength=len(steps))
+        for kind in (True, False)
+    )
+    on_seen = np.append(lost.sum(), lost.sum() - lost.cumsum())
+    on_unseen = np.append(0.0, won.cumsum())
+    return float(np.trapezoid(on_seen, on_unseen))
 
 
 def confusion(
@@ -177,6 +242,26 @@ def confusion(
 def _mean_per_class(y_true: np.ndarray, hits: np.ndarray) -> float:
     _, codes = np.unique(y_true, return_inverse=True)
     return float(np.mean(np.bincount(codes, weights=hits) / np.bincount(codes)))
+
+
+def _check_truth(
+    y_true: ArrayLike, scores: np.ndarray, classes: pd.Index
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the true classes and the columns of scores that stand for them."""
+    y_true = _check_labels("y_true", y_true)
+    if len(y_true) != len(scores):
+        raise ValueError(
+            f"y_true has {len(y_true)} labels, but scores has {len(scores)} rows. "
+            "Give one row of scores per label."
+        )
+    columns = classes.get_indexer(pd.Index(y_true))
+    if (columns < 0).any():
+        raise ValueError(
+            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
+            f"scores stands for. The columns stand for {classes[:5].tolist()}"
+            f"{'...' if len(classes) > 5 else ''}."
+        )
+    return y_true, columns
 
 
 def _check_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -225,6 +225,8 @@ def compare_dask(
     console.print(table)
     difference = np.abs(many._adapted[1].coef - alone._adapted[1].coef).max()
     largest = np.abs(alone._adapted[1].coef).max()
+    ours = sum(cpu for _, cpu in took)
+    console.print(f"CPU seconds of the workers {workers:.1f}, of ours {ours:.1f}")
     console.print(
         f"CPU overhead {cpu / cpu_alone - 1:.0%}; workers sent {sum(sent.values()):,} "
         f"bytes among each other, of {read:,} bytes of rows; scorers differ by "
@@ -347,7 +349,7 @@ def main() -> None:
     parser.add_argument("--method", choices=METHODS, default="AST")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
-        "--chunk", type=int, default=65_536, help="rows of a Dask chunk"
+        "--chunk", type=int, default=131_072, help="rows of a Dask chunk"
     )
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

@@ -45,10 +45,15 @@ def a_pile(data):
 
 
 MODELS = [AnchoredSelfTraining(max_rounds=5), TSTD(), SelfTraining(ESZSL())]
+SIZES_KNOWN = AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5], max_rounds=3)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_workers_give_what_one_process_gives(model, client):
+@pytest.mark.parametrize("numbers_in_a_strip", [100, 2**20])
+@pytest.mark.parametrize("model", [*MODELS, SIZES_KNOWN], ids=str)
+def test_workers_give_what_one_process_gives(
+    model, numbers_in_a_strip, client, monkeypatch
+):
+    monkeypatch.setattr("unseen.distributed.BLOCK_NUMBERS", numbers_in_a_strip)
     data = make_data(3)
     X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
     theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)

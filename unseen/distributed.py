@@ -14,7 +14,7 @@ its chunks anew on another, and the answer is the same.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from unseen.block_rows import (
+    BLOCK_NUMBERS,
     BlockRows,
     add_up,
     project,
@@ -256,73 +257,117 @@ class DaskPile:
         from dask import compute, delayed, persist
 
         shared = delayed(axes, traverse=False)
-        made = [
-            delayed(project_part, nout=3)(chunk, shared, unit_rows, number)
+        chunks = [
+            delayed(project_part)(chunk, shared, unit_rows, number)
             for number, chunk in enumerate(self.parts.chunks)
         ]
-        blocks, lengths, sums = zip(*made, strict=True)
-        blocks, lengths, total = persist(
-            list(blocks), list(lengths), tree_sum(sums, plain_sum)
-        )
-        n_rows, total = compute(list(lengths), total)
-        self._means[unit_rows] = total / sum(n_rows)
-        return DaskRows(list(blocks), n_rows, axes.shape[1])
+        (chunks,) = persist(chunks)
+        # Where a chunk is, its length and sum are asked for, lest it travel for them.
+        homes, told = find_homes(chunks), []
+        for home, chunk in zip(homes, chunks, strict=True):
+            with at_home(home):
+                told.append(delayed(without_rows)(chunk))
+        lengths, sums = zip(*compute(*told), strict=True)
+        self._means[unit_rows] = plain_sum(list(sums)) / sum(lengths)
+        return DaskRows(chunks, homes, list(lengths), axes.shape[1])
 
 
-def project_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int):
-    """Return a chunk on the axes, its length and the sum of its rows."""
+class Projected(NamedTuple):
+    """A chunk on the axes, its length and the sum of its rows."""
+
+    rows: np.ndarray
+    length: int
+    total: np.ndarray
+
+
+def project_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> Projected:
+    """Carry a chunk to the axes; runs on a worker, and stays there."""
     rows = checked_part(X, number)
     scales = row_scales(rows, unit_rows)
-    return project(rows, axes, scales), len(rows), scaled_sum(rows, scales)
+    on_axes = project(rows, axes, scales)
+    return Projected(on_axes, len(rows), scaled_sum(rows, scales))
+
+
+def without_rows(chunk: Projected) -> tuple[int, np.ndarray]:
+    """Return the length of a chunk and the sum of its rows; runs on a worker."""
+    return chunk.length, chunk.total
+
+
+class Held(list):
+    """States that workers hold: for every chunk a delayed list, one of every strip."""
 
 
 class DaskRows(BlockRows):
-    """Rows on axes that Dask workers hold; states stay with them."""
+    """Rows on axes that Dask workers hold; states stay with them.
 
-    def __init__(self, blocks: list[Any], lengths: list[int], n_axes: int):
-        self.stored, self.shape = blocks, (sum(lengths), n_axes)
-        self.starts = (np.cumsum(lengths) - lengths).tolist()
+    A worker goes through a chunk in strips that stay in its cache, and a strip is a
+    block to whoever asks: lists given from here have an entry for every strip.
+    """
+
+    def __init__(self, chunks: list[Any], homes: list, lengths: list, n_axes: int):
+        self.stored, self.shape = chunks, (sum(lengths), n_axes)
+        self.step = max(1, BLOCK_NUMBERS // max(1, n_axes))
+        firsts = np.cumsum(lengths) - lengths
+        strips = [range(0, max(n, 1), self.step) for n in lengths]
+        self.starts = [
+            int(first) + start
+            for first, those in zip(firsts, strips, strict=True)
+            for start in those
+        ]
+        self.ends = np.cumsum([len(those) for those in strips]).tolist()
         self.centre = np.zeros(n_axes)
-        self.homes = find_homes(blocks)
+        self.homes = homes
 
     def run(self, work, *arguments, states=()):
         """See ``BlockRows.run``."""
         from dask import delayed, persist
 
-        shared = delayed((self.centre, arguments), traverse=False)
+        shared = delayed((self.centre, self.step, arguments), traverse=False)
         made = []
-        for i, block in enumerate(self.stored):
-            with at_home(self.homes[i]):
-                both = delayed(meet)(work, block, shared, *(one[i] for one in states))
+        for home, chunk, *those in self._with_chunks(states):
+            with at_home(home):
+                both = delayed(meet)(work, chunk, shared, *those)
                 made.append((both[0], both[1]))
         kept, sums = zip(*made, strict=True)
         kept, total = persist(list(kept), tree_sum(sums, add_up))
-        return kept, total.compute()
+        return Held(kept), total.compute()
 
     def each(self, work, *states, arguments=()):
         """See ``BlockRows.each``."""
         from dask import persist
 
-        (kept,) = persist(list(self._each(work, states, arguments)))
-        return kept
+        (kept,) = persist(list(self._each(meet_states, work, states, arguments)))
+        return Held(kept)
 
     def gather(self, states):
         """Bring states here."""
         from dask import compute
 
-        return list(compute(*states))
+        return [state for those in compute(*states) for state in those]
 
     def total(self, work, *states, arguments=()):
         """Return the sum over blocks, added up in a tree."""
-        return tree_sum(self._each(work, states, arguments), plain_sum).compute()
+        parts = self._each(sum_states, work, states, arguments)
+        return tree_sum(parts, plain_sum).compute()
 
-    def _each(self, work, states, arguments):
+    def _each(self, meeting, work, states, arguments):
         from dask import delayed
 
         shared = delayed(arguments, traverse=False)
-        for home, those in zip(self.homes, zip(*states, strict=True), strict=True):
+        for home, _, *those in self._with_chunks(states):
             with at_home(home):
-                yield delayed(meet_state)(work, shared, *those)
+                yield delayed(meeting)(work, shared, *those)
+
+    def _with_chunks(self, states) -> Iterator[tuple]:
+        """Yield home, chunk and states of every chunk; lists from here are cut up."""
+        begins = [0, *self.ends[:-1]]
+        cut = [
+            one
+            if isinstance(one, Held)
+            else [one[i:j] for i, j in zip(begins, self.ends, strict=True)]
+            for one in states
+        ]
+        return zip(self.homes, self.stored, *cut, strict=True)
 
 
 def find_homes(blocks: list[Any]) -> list[tuple[str, ...]]:
@@ -347,15 +392,21 @@ def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
     return annotate(workers=list(workers), allow_other_workers=True)
 
 
-def meet(work, stored, shared, *states):
-    """Do the work of a pass on one block; runs on a worker."""
-    centre, arguments = shared
-    centred = np.subtract(stored, centre, out=scratch(stored.shape))
-    return work(centred, *arguments, *states)
+def meet(work, chunk, shared, *states):
+    """Do the work of a pass on one chunk, strip by strip; runs on a worker."""
+    centre, step, arguments = shared
+    kept, sums = [], []
+    for i, start in enumerate(range(0, max(chunk.length, 1), step)):
+        strip = chunk.rows[start : start + step]
+        centred = np.subtract(strip, centre, out=scratch(strip.shape))
+        state, new = work(centred, *arguments, *(one[i] for one in states))
+        kept.append(state)
+        sums.append(new)
+    return kept, add_up(sums)
 
 
 def scratch(shape: tuple[int, int]) -> np.ndarray:
-    """Return room for a block in float64, the same for all passes of a thread.
+    """Return room for a strip in float64, the same for all passes of a thread.
 
     The system would take longer to find and clear new memory than a pass works on it.
     """
@@ -368,9 +419,14 @@ def scratch(shape: tuple[int, int]) -> np.ndarray:
 _room = threading.local()
 
 
-def meet_state(work, arguments, *states):
-    """Do work on the states of one block; runs on a worker."""
-    return work(*states, *arguments)
+def meet_states(work, arguments, *states):
+    """Do work on the states of every strip of a chunk; runs on a worker."""
+    return [work(*those, *arguments) for those in zip(*states, strict=True)]
+
+
+def sum_states(work, arguments, *states):
+    """Return the sum of what work makes of the states of a chunk; runs on a worker."""
+    return plain_sum(meet_states(work, arguments, *states))
 
 
 # ---- predict -------------------------------------------------------------------------

@@ -108,12 +108,18 @@ LINEAR = {
 }
 RATES = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
 FROM_ROWS = {
-    "SynC o-vs-o": (SynC(), {"lam": [1e-6, 1e-5, 1e-4], "sharpness": SHARP}),
+    "SynC o-vs-o": (
+        SynC(),
+        {"lam": [1e-7, 1e-6, 1e-5, 1e-4, 1e-3], "sharpness": SHARP},
+    ),
     "SynC struct": (
         SynC(loss="structured", tol=1e-2),
-        {"lam": [1e-5, 1e-4], "sharpness": SHARP},
+        {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": SHARP},
     ),
-    "JLSELite": (JLSELite(), {"lam": [1e-5, 1e-4], "softness": [0.01, 0.1, 1.0]}),
+    "JLSELite": (
+        JLSELite(),
+        {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "softness": [0.001, 0.01, 0.1, 1.0, 10.0]},
+    ),
     "DeViSE": (DeViSE(), {"learning_rate": [0.03, *RATES[:5]]}),
     "ALE": (ALE(), {"learning_rate": RATES}),
     "SJE": (SJE(), {"learning_rate": RATES}),

@@ -326,13 +326,14 @@ def inverse_lengths(X: np.ndarray) -> np.ndarray:
         # One inner product per row: matmul hands them to BLAS, einsum would not.
         squares = np.matmul(X[:, None, :], X[:, :, None])[:, 0, 0]
     lengths = np.sqrt(squares, dtype=np.float64)
-    odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
-    if len(odd):
+    if not smallest < squares.min(initial=1) <= squares.max(initial=1) < np.inf:
+        odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
         largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
         scale = np.where(largest > 0, largest, 1)
         with np.errstate(invalid="ignore"):  # infinite rows become NaN: seen later
             lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
-    return (1 / np.where(lengths > smallest, lengths, 1)).astype(X.dtype)
+        lengths = np.where(lengths <= smallest, 1, lengths)
+    return (1 / lengths).astype(X.dtype)
 
 
 def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:

@@ -42,7 +42,10 @@ class LatEm(RankingClassifier):
     ----------
     n_maps : int, default=2
         Number of maps K. Try 1 too: on classes held out it was often better.
-    learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
+    learning_rate : float, default=10.0
+        Length of a step. One wrong class is drawn per row, where the others see all:
+        steps are small, and classes held out want them ten times longer.
+    margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
     average, n_axes, whitening, unit_rows, per_domain_centering
         As for ``DeViSE``; means of a pile are taken with one map only.
@@ -89,7 +92,7 @@ class LatEm(RankingClassifier):
         self,
         n_maps=2,
         *,
-        learning_rate=1.0,
+        learning_rate=10.0,
         margin=1.0,
         max_iter=100,
         batch_size=256,

@@ -410,7 +410,7 @@ class KeptSums:
         self._kept = np.zeros(len(B) if isinstance(B, np.ndarray) else 0, dtype=bool)
         self._gram = np.zeros((B.shape[1], B.shape[1]))
 
-    def sums(self, rows: Any, labels: np.ndarray | None) -> Sums:
+    def sums(self, rows: Any, labels: Any) -> Sums:
         """Return the sums of these rows under these labels."""
         if isinstance(rows, Chosen):
             return rows.sums()

@@ -166,8 +166,8 @@ def ausuc(
     known = names.isin(_check_labels("seen", seen))
     theirs = known[columns]
     if not theirs.any() or theirs.all():
-        kind = "unseen" if theirs.all() else "seen"
-        raise ValueError(f"No row of y_true is of a class that is {kind}. Give both.")
+        lacks = "unseen" if theirs.all() else "seen"
+        raise ValueError(f"No row of y_true is of a class that is {lacks}. Give both.")
     hit = np.zeros(len(scores), dtype=bool)
     best = {}
     for kind in (True, False):

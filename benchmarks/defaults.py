@@ -44,7 +44,7 @@ STRONG = {
     "lam": [1e-5, 1e-4, 1e-3]
 }  # below, the structured loss takes hundreds of steps
 STUDY: dict = {
-    "DeViSE": (DeViSE(), [{"learning_rate": [0.01, 0.03, 0.1, 0.3, 1.0]}, *STEPS]),
+    "DeViSE": (DeViSE(), [{"learning_rate": [0.03, 0.1, 0.3, 1.0, 3.0]}, *STEPS]),
     "ALE": (ALE(), [{"learning_rate": [0.1, 0.3, 1.0, 3.0, 10.0]}, *STEPS]),
     "SJE": (
         SJE(),
@@ -56,7 +56,11 @@ STUDY: dict = {
     ),
     "LatEm": (
         LatEm(),
-        [{"learning_rate": [10.0, 30.0, 100.0]}, {"n_maps": [1, 2, 4]}, *STEPS],
+        [
+            {"learning_rate": [1.0, 3.0, 10.0, 30.0, 100.0]},
+            {"n_maps": [1, 2, 4]},
+            *STEPS,
+        ],
     ),
     "SynC o-vs-o": (SynC(), [{**RIDGES, "sharpness": [0.1, 0.3, 1.0, 3.0]}]),
     "SynC struct": (

@@ -481,4 +481,4 @@ def score_dask(model: Any, X: Any, classes: Any, finish: Callable) -> Any:
 def score_part(X: Any, shared: tuple, finish: Callable) -> np.ndarray:
     """Score one chunk; runs on a worker."""
     model, classes = shared
-    return finish(*model._scores(X, classes))
+    return model._finished(X, classes, finish)

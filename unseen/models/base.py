@@ -7,7 +7,7 @@ embeddings to one linear scorer per class. Everything per row is here.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,7 +178,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     def _in_blocks(self, X, classes: Any, finish: Callable) -> Any:
         """Return ``finish(names, scores)`` of all rows, in memory or block by block."""
         if not is_stream(X):
-            return finish(*self._scores(X, classes))
+            return self._finished(X, classes, finish)
         check_is_fitted(self)
         if root_module(X) == "dask":
             from unseen.distributed import score_dask
@@ -186,7 +186,11 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             return score_dask(self, X, classes, finish)
         stream = self._check_stream(X)
         blocks = (stream.as_given(block) for block, _ in stream.blocks("scoring"))
-        return np.concatenate([finish(*self._scores(b, classes)) for b in blocks])
+        return np.concatenate([self._finished(b, classes, finish) for b in blocks])
+
+    def _finished(self, X, classes: Any, finish: Callable) -> np.ndarray:
+        """Return ``finish(names, scores)`` of rows in memory."""
+        return finish(*self._scores(X, classes))
 
     def _check_stream(self, X) -> RowStream:
         """Return X as a stream with the features of the fit."""
@@ -307,22 +311,41 @@ def best_names(names: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
-    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not.
+    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
+    scores = np.empty((len(X), len(scorer.intercept)), dtype=X.dtype)
+    for here, block in score_blocks(X, scorer, unit_rows):
+        scores[here] = block
+    return scores
 
-    Blocks small enough for the cache, so that the lengths of the rows cost no
-    second journey through memory, and X is not copied.
+
+def best_codes(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
+    """Return the number of the best-scoring class of every row; scores are not kept."""
+    codes = np.empty(len(X), dtype=np.intp)
+    for here, block in score_blocks(X, scorer, unit_rows):
+        block.argmax(axis=1, out=codes[here])
+    return codes
+
+
+def score_blocks(
+    X: np.ndarray, scorer: LinearScorer, unit_rows: bool
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the scores of a block of rows, and which; the next takes their place.
+
+    Blocks small enough for the cache, so that neither the lengths of the rows nor what
+    is made of the scores costs a second journey through memory, and X is not copied.
     """
     coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
     intercept = scorer.intercept.astype(X.dtype)
-    scores = np.empty((len(X), len(intercept)), dtype=X.dtype)
     step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
-    with np.errstate(all="ignore"):  # what is not finite is told below
-        for start in range(0, len(X), step):
-            rows = X[start : start + step]
-            out = np.matmul(rows, coef, out=scores[start : start + step])
+    room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
+    for start in range(0, len(X), step):
+        here = slice(start, start + step)
+        rows = X[here]
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            block = np.matmul(rows, coef, out=room[: len(rows)])
             if unit_rows:
-                out *= inverse_lengths(rows)[:, None]
-            out += intercept
-    if not np.isfinite(scores).all():
-        raise not_finite(X)
-    return scores
+                block *= inverse_lengths(rows)[:, None]
+            block += intercept
+        if not np.isfinite(block).all():
+            raise not_finite(X)
+        yield here, block

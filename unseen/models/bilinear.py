@@ -16,10 +16,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from unseen.block_rows import KeptSums, class_scores
 from unseen.class_table import ClassTable, Competition, unit_blocks
-from unseen.models.base import LinearScorer, ZeroShotClassifier
+from unseen.models.base import (
+    LinearScorer,
+    ZeroShotClassifier,
+    best_codes,
+    best_names,
+)
 from unseen.pile import Pile
 from unseen.statistics import Reduced, Sums
 from unseen.transduction.rounds import Pupil, record_answer
@@ -82,6 +88,16 @@ class BilinearClassifier(ZeroShotClassifier):
 
     def _unit_rows(self) -> bool:
         return self.unit_rows
+
+    def _finished(self, X, classes, finish):
+        """Label rows block by block; scores that are asked for are made whole."""
+        if finish is not best_names:
+            return super()._finished(X, classes, finish)
+        check_is_fitted(self)
+        competition = self._competition(classes)
+        scorer = self._current_scorer(competition)
+        codes = best_codes(self._check_rows(X), scorer, self._unit_rows())
+        return competition.names[codes]
 
     def _see(self, sums: Sums, table: ClassTable) -> Seen:
         """Return what the solver sees of the seen classes."""

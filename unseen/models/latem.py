@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import Competition, unit_blocks
-from unseen.models.base import LinearScorer, linear_scores
+from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
 from unseen.models.ranking import EPOCHS, RankingClassifier
 
 
@@ -142,6 +142,8 @@ class LatEm(RankingClassifier):
         if self.n_maps > 1:
             raise TypeError("LatEm with several maps has no linear scorer.")
         return super()._scorer(competition)
+
+    _finished = ZeroShotClassifier._finished  # by scores: maps compete before classes
 
     def _scores(self, X, classes):
         if self.n_maps == 1:

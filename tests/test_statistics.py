@@ -104,6 +104,14 @@ def test_shifting_and_projecting_need_no_samples(rows):
     assert_allclose(sums.shifted(sums.mean).mean, 0, atol=1e-12)
 
 
+def test_sums_made_in_the_place_of_others_are_the_same(rows):
+    X, codes = rows
+    whole, part = sum_rows(X, codes, 4), sum_rows(X[:9], codes[:9], 4)
+    rest = whole.without(part, in_its_place=True)
+    assert_same(rest, sum_rows(X[9:], codes[9:], 4))
+    assert rest.gram is part.gram
+
+
 def test_parts_add_up_to_the_whole(rows):
     X, codes = rows
     parts = [sum_rows(X[i::3], codes[i::3], 4) for i in range(3)]

@@ -340,7 +340,9 @@ class Fold:
             return
         key = model._unit_rows()
         if key not in self._train:
-            self._train[key] = self.whole.sums(model) - self.own_sums(model)
+            whole, own = self.whole.sums(model), self.own_sums(model)
+            self._train[key] = whole.without(own, in_its_place=True)
+            del self._own[key]
         held_out = replace(table, seen=self.train)
         model._fit_sums(self._train[key], held_out, self.whole.X)
 

@@ -76,13 +76,22 @@ class Sums:
 
     def __sub__(self, other: Sums) -> Sums:
         """Return the sums without the other's rows, which must be among these."""
+        return self.without(other)
+
+    def without(self, other: Sums, *, in_its_place: bool = False) -> Sums:
+        """Return the sums without the other's rows, which must be among these.
+
+        ``in_its_place`` makes the Gram matrix in the memory of the other's, which is
+        lost: for large ones, finding new memory takes longer than the subtraction.
+        """
         counts = self.counts - other.counts
         if (counts < 0).any():
             raise ValueError("The sums to take away hold rows that the whole lacks.")
         class_sums = self.class_sums - other.class_sums
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
-        dtype = coarser(self.dtype, other.dtype)
-        return Sums(self.gram - other.gram, class_sums, counts, dtype)
+        out = other.gram if in_its_place else None
+        gram = np.subtract(self.gram, other.gram, out=out)
+        return Sums(gram, class_sums, counts, coarser(self.dtype, other.dtype))
 
     @property
     def n_rows(self) -> float:

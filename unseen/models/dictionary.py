@@ -106,13 +106,12 @@ def shrinking_inverses(CtC: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
     middle = (RHO[0] + RHO[-1]) / 2
     shrink = (RHO[0] - middle) / middle
     n_terms = int(np.ceil(np.log(np.finfo(dtype).eps) / np.log(shrink)))
-    H = inverse_positive(plus_diagonal(CtC.copy(), middle))
-    powers = [H]
-    while len(powers) < n_terms:
-        powers.append(powers[-1] @ H)
+    powers = np.empty((n_terms, *CtC.shape), dtype=dtype)
+    powers[0] = inverse_positive(plus_diagonal(CtC.copy(), middle))
+    for k in range(1, n_terms):
+        np.matmul(powers[k - 1], powers[0], out=powers[k])
     weights = (middle - RHO)[:, None] ** np.arange(n_terms)
-    flat = np.array(powers).reshape(n_terms, -1)
-    return flat.astype(dtype, copy=False), weights.astype(dtype, copy=False)
+    return powers.reshape(n_terms, -1), weights.astype(dtype, copy=False)
 
 
 def solve_by_dual(

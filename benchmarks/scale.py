@@ -363,7 +363,7 @@ def main() -> None:
         (n_rows,) = given.rows or [2_000_000]
         compare_dask(n_rows, given.workers, given.method, given.scratch, given.chunk)
     else:
-        cost_model([(80_000, 128), (60_000, 256), (40_000, 512)], (20_000, 1024))
+        cost_model([(80_000, 128), (40_000, 384), (20_000, 1024)], (30_000, 640))
 
 
 if __name__ == "__main__":

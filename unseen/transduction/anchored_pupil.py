@@ -149,7 +149,7 @@ class AnchoredPupil:
         pass the root, and few suffice.
         """
         a, b = pull**2 * self.variances, rows * self.variances
-        kappa = np.full(len(pull), max(self.kappa, 1e-6))
+        kappa = np.full(len(pull), max(float(self.kappa), 1e-6))
         for _ in range(100):
             share = a / (b + kappa[:, None]) ** 2
             f = share.mean(axis=1)

@@ -132,6 +132,20 @@ def test_means_held_within_the_radius_are_the_constrained_maximum(rows):
         assert_allclose(model.m[c], best, atol=1e-5)
 
 
+@pytest.mark.parametrize("radius", [1e-8, 1e-3, 0.05])
+@pytest.mark.parametrize("kappa", [0, 3, 3.0])
+def test_held_means_lie_on_the_radius(rows, radius, kappa):
+    B, Z, variances = rows
+    model = pupil(B, Z, variances, prior_rows=None, radius=radius, kappa=kappa)
+    far = pupil(B, Z, variances, prior_rows=None, radius=None, kappa=kappa)
+    for one in (model, far):
+        one.refit(np.arange(60), one.scores().argmax(axis=1))
+    reach = np.mean((model.m - Z) ** 2 / variances, axis=1)
+    free = np.mean((far.m - Z) ** 2 / variances, axis=1)
+    assert_allclose(reach, np.minimum(free, radius), rtol=1e-9)
+    assert model.n_held == (free > radius).sum() > 0
+
+
 @pytest.mark.parametrize("radius", [None, 0.3])
 @pytest.mark.parametrize("prior_rows", [None, 10.0])
 def test_what_the_rounds_maximise_never_falls(rows, radius, prior_rows):

@@ -256,7 +256,7 @@ def flagship_cases() -> Iterator[Case]:
         return tstd.fit(X, y, class_embeddings=table)
 
     name = "search of the paper, CUB: 5 folds × (25 + 25)"
-    yield Case(name, "X.T @ X", search, gram, "≤ 20", repeat=1)
+    yield Case(name, "X.T @ X", search, gram, "≤ 20", repeat=2)
 
 
 # ---- growth ------------------------------------------------------------------------

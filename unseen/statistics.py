@@ -258,8 +258,9 @@ def sum_blocks(
     for X, codes in blocks:
         upper = _upper_gram(X, codes, class_sums, unit_rows)
         if gram is None:
-            gram = upper.astype(np.float64, copy=False)
+            gram = upper
         else:
+            gram = gram.astype(np.float64, copy=False)
             gram += upper
         counts += np.bincount(codes, minlength=n_classes)
         dtype = coarser(dtype, X.dtype)
@@ -303,19 +304,22 @@ def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
 
 
 def mirrored(upper: np.ndarray) -> np.ndarray:
-    """Return the full symmetric matrix of an upper triangle, made in place.
+    """Return the full symmetric matrix of an upper triangle, in float64.
 
-    Tile by tile: a transposed tile that fits the cache is copied many times faster.
+    Made in place if it is float64 already. Tile by tile: a transposed tile that fits
+    the cache is copied many times faster.
     """
     p, tile = len(upper), 256
+    full = upper if upper.dtype == DOUBLE else np.empty(upper.shape)
     for i in range(0, p, tile):
         rows = slice(i, i + tile)
         corner = upper[rows, rows]
-        upper[rows, rows] = np.triu(corner) + np.triu(corner, 1).T
+        full[rows, rows] = np.triu(corner) + np.triu(corner, 1).T
         for j in range(i + tile, p, tile):
             columns = slice(j, j + tile)
-            upper[columns, rows] = upper[rows, columns].T
-    return upper
+            full[rows, columns] = upper[rows, columns]
+            full[columns, rows] = upper[rows, columns].T
+    return full
 
 
 def indicator(codes: np.ndarray, n_classes: int, dtype=np.float64) -> sparse.csr_array:

@@ -35,8 +35,6 @@ from unseen.streaming import (
 
 DTYPES = [np.float64, np.float32]
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
-
-
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
 
 
@@ -147,7 +145,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         )
 
     def _check_pile(self, X, *, ensure_all_finite: bool = True) -> Any:
-        """Return the pile; on axes it shows whether it is finite, without a pass."""
+        """Return the pile. On axes it shows whether it is finite: such need no pass."""
         check_is_fitted(self)
         if isinstance(X, Pile | StreamedPile):
             return X

@@ -1,0 +1,203 @@
+"""How much a file may ask for before it is refused: all limits in one place.
+
+Files come from anywhere. A few kilobytes can claim to hold terabytes, a line can
+have no end, and a photo can take hours to open. Whatever reads a file asks
+:func:`limits` first and refuses, in a sentence, what goes beyond.
+
+Raise a limit for one piece of code by :func:`raised`, or for a whole program by the
+environment variable ``UNSEEN_LIMITS``, which processes started meanwhile see as well::
+
+    UNSEEN_LIMITS="columns=500000, unpacked_ratio=1000" unseen fit wide.csv
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+__all__ = ["Limits", "check_plain_file", "limits", "raised", "unpacked_allowance"]
+
+VARIABLE = "UNSEEN_LIMITS"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Every limit and its default.
+
+    Parameters
+    ----------
+    unpacked_ratio : int
+        How many times its size on disk a packed file may take in memory. Real features
+        pack to a third, tables full of zeros to a fiftieth.
+    unpacked_free : int
+        Bytes that any packed file may take in memory, however small it is.
+    line_bytes : int
+        Bytes in one line of a text file.
+    text_bytes : int
+        Bytes of a text file that is read whole: lists of names, JSON, plans.
+    columns : int
+        Columns of a table with one number each. Lists in one column may be longer.
+    classes : int
+        Rows of a class table.
+    name_letters : int
+        Letters in the name of a class.
+    arrays : int
+        Arrays, variables or tables in one file.
+    reader_bytes : int
+        Memory of the process that reads HDF5.
+    reader_seconds : float
+        How long that process may go without an answer.
+
+    Examples
+    --------
+    >>> from unseen.limits import Limits
+    >>> Limits().columns
+    100000
+    """
+
+    unpacked_ratio: int = 100
+    unpacked_free: int = 256 * MIB
+    line_bytes: int = 64 * MIB
+    text_bytes: int = 64 * MIB
+    columns: int = 100_000
+    classes: int = 1_000_000
+    name_letters: int = 1_000
+    arrays: int = 10_000
+    reader_bytes: int = 2048 * MIB
+    reader_seconds: float = 10.0
+
+
+_raised: ContextVar[dict[str, float]] = ContextVar("raised")
+
+
+def limits() -> Limits:
+    """Return the limits that hold here: defaults, environment, then :func:`raised`.
+
+    Returns
+    -------
+    Limits
+
+    Examples
+    --------
+    >>> from unseen.limits import limits
+    >>> limits().name_letters
+    1000
+    """
+    given = _parse(os.environ.get(VARIABLE, ""), f"{VARIABLE}=")
+    return replace(Limits(), **_checked({**given, **_raised.get({})}, ""))
+
+
+@contextmanager
+def raised(**changed: float) -> Iterator[Limits]:
+    """Set some limits for the code inside.
+
+    Parameters
+    ----------
+    **changed : float
+        Limits by name, see :class:`Limits`.
+
+    Yields
+    ------
+    Limits
+        Those that hold inside.
+
+    Examples
+    --------
+    >>> from unseen.limits import limits, raised
+    >>> with raised(columns=500_000):
+    ...     limits().columns
+    500000
+    >>> limits().columns
+    100000
+    """
+    token = _raised.set({**_raised.get({}), **_checked(changed, "")})
+    try:
+        yield limits()
+    finally:
+        _raised.reset(token)
+
+
+def unpacked_allowance(packed: int) -> int:
+    """Return how many bytes a packed file of some size may take in memory.
+
+    Examples
+    --------
+    >>> from unseen.limits import unpacked_allowance
+    >>> unpacked_allowance(1000) == 256 * 2**20
+    True
+    >>> unpacked_allowance(10**8) == 10**10
+    True
+    """
+    now = limits()
+    return max(now.unpacked_free, now.unpacked_ratio * packed)
+
+
+def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> None:
+    """Refuse pipes, sockets and devices, which may never end.
+
+    Parameters
+    ----------
+    path : path
+        What is there may be missing: whoever opens it will say so.
+    folders : bool, default=False
+        Whether a folder is fine too.
+
+    Examples
+    --------
+    >>> import os
+    >>> from unseen.limits import check_plain_file
+    >>> check_plain_file(os.devnull)
+    Traceback (most recent call last):
+    ...
+    ValueError: ...: is a device. Give a plain file.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return
+    if stat.S_ISREG(mode) or (folders and stat.S_ISDIR(mode)):
+        return
+    kinds = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFDIR: "folder"}
+    kind = kinds.get(stat.S_IFMT(mode), "device")
+    wanted = "file or folder" if folders else "file"
+    raise ValueError(f"{path}: is a {kind}. Give a plain {wanted}.")
+
+
+def _parse(text: str, where: str) -> dict[str, float]:
+    """Return limits from ``name=value`` pairs, separated by commas or spaces."""
+    pairs = {}
+    for entry in text.replace(",", " ").split():
+        name, sign, value = entry.partition("=")
+        try:
+            pairs[name] = float(value.replace("_", ""))
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise ValueError(
+                f"{where}{text!r} holds {entry!r}. Write it as name=number, such as "
+                "columns=500000."
+            )
+    return _checked(pairs, where)
+
+
+def _checked(pairs: dict[str, float], where: str) -> dict[str, float]:
+    kinds = {field.name: type(field.default) for field in fields(Limits)}
+    checked = {}
+    for name, value in pairs.items():
+        if name not in kinds:
+            raise ValueError(
+                f"{where}{name!r} is no limit. The limits are {', '.join(kinds)}."
+            )
+        if not (value > 0 and math.isfinite(value)):
+            raise ValueError(
+                f"{where}{name}={value} is no limit. Give a number above 0."
+            )
+        checked[name] = kinds[name](value)
+    return checked

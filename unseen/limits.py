@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 __all__ = ["Limits", "check_plain_file", "limits", "raised", "unpacked_allowance"]
 
@@ -74,7 +75,7 @@ class Limits:
     reader_seconds: float = 10.0
 
 
-_raised: ContextVar[dict[str, float]] = ContextVar("raised")
+_raised: ContextVar[dict[str, Any]] = ContextVar("raised")
 
 
 def limits() -> Limits:
@@ -170,7 +171,7 @@ def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> Non
     raise ValueError(f"{path}: is a {kind}. Give a plain {wanted}.")
 
 
-def _parse(text: str, where: str) -> dict[str, float]:
+def _parse(text: str, where: str) -> dict[str, Any]:
     """Return limits from ``name=value`` pairs, separated by commas or spaces."""
     pairs = {}
     for entry in text.replace(",", " ").split():
@@ -187,8 +188,8 @@ def _parse(text: str, where: str) -> dict[str, float]:
     return _checked(pairs, where)
 
 
-def _checked(pairs: dict[str, float], where: str) -> dict[str, float]:
-    kinds = {field.name: type(field.default) for field in fields(Limits)}
+def _checked(pairs: dict[str, float], where: str) -> dict[str, Any]:
+    kinds: dict[str, Any] = {f.name: type(f.default) for f in fields(Limits)}
     checked = {}
     for name, value in pairs.items():
         if name not in kinds:

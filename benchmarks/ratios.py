@@ -44,7 +44,7 @@ from unseen import (  # noqa: E402
     load_data,
 )
 from unseen.model_selection import PAPER_STAGES  # noqa: E402
-from unseen.statistics import sum_rows  # noqa: E402
+from unseen.rows.sums import sum_rows  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 

@@ -29,9 +29,9 @@ from rich.table import Table  # noqa: E402
 from scipy.optimize import nnls  # noqa: E402
 
 from unseen import TSTD, AnchoredSelfTraining  # noqa: E402
-from unseen.block_rows import DiskRows, project, row_scales  # noqa: E402
-from unseen.loading.blocks import read_blocks  # noqa: E402
-from unseen.statistics import sum_rows  # noqa: E402
+from unseen.rows.blocks import read_blocks  # noqa: E402
+from unseen.rows.holders import DiskRows, project, row_scales  # noqa: E402
+from unseen.rows.sums import sum_rows  # noqa: E402
 from unseen.transduction.anchored_blocks import look  # noqa: E402
 
 N_SEEN, N_UNSEEN, N_DIMS = 40, 10, 85

@@ -28,8 +28,8 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
-from unseen.pile import Pile
-from unseen.statistics import add_sums
+from unseen.rows.pile import Pile
+from unseen.rows.sums import add_sums
 from unseen.storage import Storable
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.models.base import DTYPES
-from unseen.statistics import Sums, sum_rows
+from unseen.rows.sums import Sums, sum_rows
 
 SIZE = [Interval(Integral, 1, None, closed="left"), None]
 

@@ -43,7 +43,7 @@ ROOMS = (
     "unseen.transduction",
     "unseen.preprocessing",
     "unseen.model_selection",
-    "unseen.statistics",
+    "unseen.rows.sums",
     "unseen.images.naming",
 )
 # What stands before a model in a pipeline, from scikit-learn.

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from tests.checks import make_data
 from unseen import BiDiLEL
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 from unseen.transduction.bidilel import (
     cluster,
     discriminant_axes,

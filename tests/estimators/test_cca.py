@@ -8,7 +8,7 @@ from scipy import linalg
 from tests.checks import make_data
 from unseen import CCA
 from unseen.models.cca import solve_cca
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.checks import make_data
 from unseen import DAP, IAP
 from unseen.models.dap import calibrate, solve_attributes
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 def attributes(data):

@@ -8,7 +8,7 @@ from tests.checks import make_data
 from unseen import ESZSL
 from unseen.models.eszsl import solve_eszsl
 from unseen.models.jedm import one_hot_products, signed_products
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from unseen.models.jedm import (
     update_codes,
     update_compatibility,
 )
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.checks import make_data
 from unseen import RidgeToSemantic, RidgeToVisual
 from unseen.models.ridge import solve_ridge, solve_to_visual
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.checks import make_data
 from tests.oracles import minimise
 from unseen import SAE, SelfTraining
 from unseen.models.sae import solve_sae
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture

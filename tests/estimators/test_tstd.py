@@ -14,7 +14,7 @@ from unseen.models.jedm import (
     update_pile_codes,
     update_pile_dictionary,
 )
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 from unseen.transduction.rounds import ROUNDING, most_reliable, rank_share
 
 

@@ -22,7 +22,7 @@ from unseen.loading import (
     sum_seen,
     write_data,
 )
-from unseen.statistics import sum_rows
+from unseen.rows.sums import sum_rows
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 100, None])

@@ -18,7 +18,6 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     sun,
     xlsa17,
 )
-from unseen.loading.blocks import fit_seen, iter_blocks, sum_seen
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
 from unseen.loading.npy import open_npy
@@ -29,6 +28,7 @@ from unseen.loading.splits import load_split, standard_splits
 from unseen.loading.tables import read_class_table
 from unseen.loading.word_vectors import embed_names
 from unseen.loading.writing import write_data
+from unseen.rows.blocks import fit_seen, iter_blocks, sum_seen
 
 __all__ = [
     "embed_names",

@@ -19,12 +19,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from unseen.block_rows import StreamedPile
 from unseen.class_table import ClassTable, Competition, encode
-from unseen.pile import Pile, not_finite
-from unseen.statistics import Sums, inverse_lengths, sum_rows
-from unseen.storage import Storable
-from unseen.streaming import (
+from unseen.rows.holders import StreamedPile
+from unseen.rows.pile import Pile, not_finite
+from unseen.rows.source import (
     RowStream,
     RunningSums,
     is_stream,
@@ -32,6 +30,8 @@ from unseen.streaming import (
     root_module,
     sum_stream,
 )
+from unseen.rows.sums import Sums, inverse_lengths, sum_rows
+from unseen.storage import Storable
 
 DTYPES = [np.float64, np.float32]
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
@@ -150,7 +150,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         if isinstance(X, Pile | StreamedPile):
             return X
         if root_module(X) == "dask":
-            from unseen.distributed import DaskPile
+            from unseen.rows.distributed import DaskPile
 
             return DaskPile(self, X)
         if is_stream(X):
@@ -179,7 +179,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             return self._finished(X, classes, finish)
         check_is_fitted(self)
         if root_module(X) == "dask":
-            from unseen.distributed import score_dask
+            from unseen.rows.distributed import score_dask
 
             return score_dask(self, X, classes, finish)
         stream = self._check_stream(X)

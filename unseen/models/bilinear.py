@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.block_rows import KeptSums, class_scores
 from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import (
     LinearScorer,
@@ -26,8 +25,9 @@ from unseen.models.base import (
     best_codes,
     best_names,
 )
-from unseen.pile import Pile
-from unseen.statistics import Reduced, Sums
+from unseen.rows.holders import KeptSums, class_scores
+from unseen.rows.pile import Pile
+from unseen.rows.sums import Reduced, Sums
 from unseen.transduction.rounds import Pupil, record_answer
 
 

@@ -30,7 +30,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 
 class CCA(FromSums, BilinearClassifier):

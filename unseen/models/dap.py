@@ -54,7 +54,7 @@ from unseen.models.maps import (
 )
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 from unseen.models.ridge import solve_ridge
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 CLIP = 1e-3  # IAP: how near to 0 and 1 a posterior may come
 

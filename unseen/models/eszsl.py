@@ -27,7 +27,7 @@ from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.models.jedm import one_hot_products, right_factor, signed_products
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 
 class ESZSL(FromSums, BilinearClassifier):

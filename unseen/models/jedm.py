@@ -35,13 +35,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from unseen._linalg import inverse_positive, plus_diagonal, solve_positive
 from unseen._threads import one_thread
-from unseen.block_rows import KeptSums, both_scores, column_lengths
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
-from unseen.pile import Pile
-from unseen.statistics import Sums
+from unseen.rows.holders import KeptSums, both_scores, column_lengths
+from unseen.rows.pile import Pile
+from unseen.rows.sums import Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]

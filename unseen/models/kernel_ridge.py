@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from unseen.statistics import inverse_lengths
+from unseen.rows.sums import inverse_lengths
 
 RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
 KERNELS = ("linear", "rbf")

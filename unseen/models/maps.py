@@ -24,9 +24,9 @@ from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
 from unseen.models.cca import CCAPupil
-from unseen.pile import Pile
-from unseen.statistics import Sums
-from unseen.streaming import is_stream, sum_stream
+from unseen.rows.pile import Pile
+from unseen.rows.source import is_stream, sum_stream
+from unseen.rows.sums import Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 ON_AXES: dict = {

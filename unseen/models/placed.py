@@ -23,7 +23,7 @@ from unseen.class_table import Competition, unit_blocks
 from unseen.models.bilinear import BilinearClassifier, View
 from unseen.models.eszsl import ESZSLPupil
 from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
-from unseen.pile import Pile
+from unseen.rows.pile import Pile
 
 # From the scores of rows to the loss and its derivative by the scores.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer, linear_scores
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 GAUSSIAN: dict = {
     "temperature": [Interval(Real, 0, None, closed="neither")],

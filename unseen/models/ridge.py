@@ -34,7 +34,7 @@ from unseen.models.maps import (
     RowMapPupil,
     SumsClassifier,
 )
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 
 class RidgeToVisual(PrototypeClassifier):

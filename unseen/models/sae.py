@@ -29,7 +29,7 @@ from sklearn.utils._param_validation import StrOptions
 from unseen.models.bilinear import Seen
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier, RowMapPupil
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 
 class SAE(PrototypeClassifier):

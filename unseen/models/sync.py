@@ -36,7 +36,7 @@ from unseen.models.jedm import signed_products
 from unseen.models.maps import POSITIVE
 from unseen.models.placed import BY_STEPS, Loss, PlacedClassifier, squared_hinge
 from unseen.models.ridge import solve_ridge
-from unseen.statistics import Sums
+from unseen.rows.sums import Sums
 
 
 class SynC(PlacedClassifier):

@@ -37,7 +37,6 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.block_rows import BlockRows, whole_needed
 from unseen.class_table import ClassTable, Competition, read_table
 from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.models.kernel_ridge import (
@@ -47,9 +46,10 @@ from unseen.models.kernel_ridge import (
     fit_ridge,
     kernel,
 )
-from unseen.pile import Pile
-from unseen.statistics import Reduced, Sums, inverse_lengths, sum_rows
-from unseen.streaming import is_stream
+from unseen.rows.holders import BlockRows, whole_needed
+from unseen.rows.pile import Pile
+from unseen.rows.source import is_stream
+from unseen.rows.sums import Reduced, Sums, inverse_lengths, sum_rows
 from unseen.transduction.anchored_blocks import AnchoredBlockPupil
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,

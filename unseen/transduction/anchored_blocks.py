@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from unseen.block_rows import BlockRows, Chosen, Looked, RowState, small_codes
+from unseen.rows.holders import BlockRows, Chosen, Looked, RowState, small_codes
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,
     confidences,

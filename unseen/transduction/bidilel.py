@@ -33,7 +33,7 @@ from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE
-from unseen.statistics import Sums, indicator
+from unseen.rows.sums import Sums, indicator
 from unseen.transduction.rounds import rank_share
 from unseen.transduction.transducer import as_round
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.statistics import inverse_lengths
+from unseen.rows.sums import inverse_lengths
 
 
 def neighbours(

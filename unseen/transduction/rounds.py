@@ -23,7 +23,7 @@ import numpy as np
 
 from unseen._progress import progress_bar
 from unseen._threads import one_thread
-from unseen.block_rows import Looked
+from unseen.rows.holders import Looked
 
 # Turns rate * n_predicted into a number of rows.
 ROUNDING: dict[str, Callable[[float], int]] = {
@@ -161,7 +161,7 @@ def record_answer(model: Any, pupil: Pupil, rounds: list[Round]) -> Any:
     return model
 
 
-# ---- scores in memory, or in blocks (block_rows.py) --------------------------------
+# ---- scores in memory, or in blocks (rows.holders) --------------------------------
 
 
 def reported_labels(answer: Any) -> Any:

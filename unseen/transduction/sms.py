@@ -28,7 +28,7 @@ from unseen.models.bilinear import ViewPupil
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import right_factor
 from unseen.models.maps import POSITIVE
-from unseen.statistics import Sums, sum_rows
+from unseen.rows.sums import Sums, sum_rows
 from unseen.transduction.rounds import ROUNDING, record_answer, self_train
 
 CG_STEPS = 50  # of the map, in a round of 'joint'

@@ -23,8 +23,8 @@ from unseen.class_table import Competition
 from unseen.models.base import DTYPES, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.models.maps import OffsetPupil, PrototypeClassifier
-from unseen.pile import Pile
-from unseen.statistics import inverse_lengths
+from unseen.rows.pile import Pile
+from unseen.rows.sums import inverse_lengths
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.anchored_pupil import gaussian_scores
 from unseen.transduction.rounds import rank_within

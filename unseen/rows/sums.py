@@ -48,7 +48,7 @@ class Sums:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.statistics import sum_rows
+    >>> from unseen.rows.sums import sum_rows
     >>> X, codes = np.array([[1.0, 0], [3, 0], [0, 2]]), np.array([0, 0, 1])
     >>> first, last = sum_rows(X[:2], codes[:2], 2), sum_rows(X[2:], codes[2:], 2)
     >>> (first + last).class_means

@@ -18,7 +18,7 @@ from unseen.class_table import encode
 from unseen.data import ZeroShotData
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import as_float
-from unseen.statistics import BLOCK_ELEMENTS, Sums, sum_blocks
+from unseen.rows.sums import BLOCK_ELEMENTS, Sums, sum_blocks
 
 __all__ = ["fit_seen", "iter_blocks", "sum_seen"]
 
@@ -78,7 +78,7 @@ def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.loading.blocks import read_blocks
+    >>> from unseen.rows.blocks import read_blocks
     >>> [len(block) for block in read_blocks(np.ones((5, 2)), 3)]
     [3, 2]
     """
@@ -198,7 +198,7 @@ def fill(file: Any, block: np.ndarray, file_name: Any) -> None:
     Examples
     --------
     >>> import io, numpy as np
-    >>> from unseen.loading.blocks import fill
+    >>> from unseen.rows.blocks import fill
     >>> block = np.empty(2, dtype="<u2")
     >>> fill(io.BytesIO(bytes([1, 0, 2, 0])), block, "numbers")
     >>> block.tolist()

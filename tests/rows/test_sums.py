@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from unseen.block_rows import KeptSums
-from unseen.statistics import (
+from unseen.rows.holders import KeptSums
+from unseen.rows.sums import (
     add_sums,
     block_lanczos,
     inverse_lengths,

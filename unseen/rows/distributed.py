@@ -23,7 +23,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
-from unseen.block_rows import (
+from unseen.class_table import ClassTable, encode, read_table
+from unseen.rows.holders import (
     BLOCK_NUMBERS,
     BlockRows,
     add_up,
@@ -32,9 +33,8 @@ from unseen.block_rows import (
     scaled_sum,
     whole_needed,
 )
-from unseen.class_table import ClassTable, encode, read_table
-from unseen.statistics import Sums, sum_rows
-from unseen.streaming import check_finite, float_type
+from unseen.rows.source import check_finite, float_type
+from unseen.rows.sums import Sums, sum_rows
 
 __all__ = ["DaskPile", "DaskRows", "score_dask", "sum_dask"]
 
@@ -56,7 +56,7 @@ def take_apart(X: Any) -> Parts:
     Examples
     --------
     >>> import dask.array as da
-    >>> from unseen.distributed import take_apart
+    >>> from unseen.rows.distributed import take_apart
     >>> parts = take_apart(da.ones((10, 4), chunks=(3, 2)))
     >>> parts.lengths, parts.head.shape
     ([3, 3, 3, 1], (1, 4))
@@ -131,7 +131,7 @@ def sum_dask(
     Examples
     --------
     >>> import dask.array as da, numpy as np
-    >>> from unseen.distributed import sum_dask
+    >>> from unseen.rows.distributed import sum_dask
     >>> X = da.from_array(np.eye(4), chunks=(2, 4))
     >>> sums, table, _ = sum_dask(X, np.array([0, 0, 1, 1]))
     >>> sums.counts

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
-from unseen.distributed import plain_sum, sum_dask, take_apart, tree_sum
-from unseen.statistics import sum_rows
+from unseen.rows.distributed import plain_sum, sum_dask, take_apart, tree_sum
+from unseen.rows.sums import sum_rows
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -53,7 +53,7 @@ SIZES_KNOWN = AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5], max_rounds=3)
 def test_workers_give_what_one_process_gives(
     model, numbers_in_a_strip, client, monkeypatch
 ):
-    monkeypatch.setattr("unseen.distributed.BLOCK_NUMBERS", numbers_in_a_strip)
+    monkeypatch.setattr("unseen.rows.distributed.BLOCK_NUMBERS", numbers_in_a_strip)
     data = make_data(3)
     X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
     theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)

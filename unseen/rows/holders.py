@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from unseen.loading.blocks import fill
-from unseen.statistics import Sums, inverse_lengths, sum_rows
-from unseen.streaming import RowStream
+from unseen.rows.blocks import fill
+from unseen.rows.source import RowStream
+from unseen.rows.sums import Sums, inverse_lengths, sum_rows
 
 BLOCK_NUMBERS = 2**20  # of a block of B that is brought back from its file
 DIGITS = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))  # shift, bits
@@ -191,8 +191,8 @@ class StreamedPile:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.block_rows import StreamedPile
-    >>> from unseen.streaming import open_stream
+    >>> from unseen.rows.holders import StreamedPile
+    >>> from unseen.rows.source import open_stream
     >>> pile = StreamedPile(open_stream(iter([np.array([[3.0, 4.0], [0.0, 2.0]])])))
     >>> rows = pile.on_axes(np.eye(2), unit_rows=True)
     >>> pile.mean(unit_rows=True)
@@ -397,7 +397,7 @@ class KeptSums:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.block_rows import KeptSums
+    >>> from unseen.rows.holders import KeptSums
     >>> kept = KeptSums(np.array([[1.0, 0], [0, 2], [3, 0]]), n_classes=2)
     >>> _ = kept.sums(np.array([0, 1]), np.array([0, 1]))
     >>> kept.sums(np.array([1, 2]), np.array([1, 1])).class_sums

@@ -30,10 +30,16 @@ from unseen import (
     SelfTraining,
     SynC,
 )
-from unseen.block_rows import BlockScores, DiskRows, StreamedPile
-from unseen.pile import Pile
-from unseen.statistics import sum_rows
-from unseen.streaming import RowStream, RunningSums, is_stream, open_stream, sum_stream
+from unseen.rows.holders import BlockScores, DiskRows, StreamedPile
+from unseen.rows.pile import Pile
+from unseen.rows.source import (
+    RowStream,
+    RunningSums,
+    is_stream,
+    open_stream,
+    sum_stream,
+)
+from unseen.rows.sums import sum_rows
 from unseen.transduction.rounds import ROUNDING, best_score, margin, most_reliable
 
 MODELS = [
@@ -66,7 +72,7 @@ def cut(X, rows):
 @pytest.fixture
 def tiny_blocks(monkeypatch):
     """Let small data be many blocks."""
-    monkeypatch.setattr("unseen.block_rows.BLOCK_NUMBERS", 200)
+    monkeypatch.setattr("unseen.rows.holders.BLOCK_NUMBERS", 200)
 
 
 # ---- the same answer -----------------------------------------------------------------
@@ -211,7 +217,7 @@ def test_histograms_choose_the_rows_that_sorting_chooses(data):
     ranking = data.draw(st.sampled_from([best_score, margin]))
     kept, labels = most_reliable(B, rate, how_many, ranking)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unseen.block_rows.BLOCK_NUMBERS", 5 * k)
+        patch.setattr("unseen.rows.holders.BLOCK_NUMBERS", 5 * k)
         rows = DiskRows(k, np.float64)
         rows.append(B)
         scores = BlockScores(rows, np.eye(k), np.zeros(k))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from unseen.block_rows import project, scaled_sum
-from unseen.statistics import inverse_lengths, rows_per_block
+from unseen.rows.holders import project, scaled_sum
+from unseen.rows.sums import inverse_lengths, rows_per_block
 
 
 class Pile:
@@ -24,7 +24,7 @@ class Pile:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.pile import Pile
+    >>> from unseen.rows.pile import Pile
     >>> pile = Pile(np.array([[3.0, 4.0], [0.0, 2.0]]))
     >>> pile.mean(unit_rows=True)
     array([0.3, 0.9])

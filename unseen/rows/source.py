@@ -23,7 +23,7 @@ from scipy import sparse
 
 from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode, read_table
-from unseen.statistics import Sums, rows_per_block, sum_blocks, sum_rows
+from unseen.rows.sums import Sums, rows_per_block, sum_blocks, sum_rows
 
 __all__ = ["RowStream", "RunningSums", "is_stream", "open_stream", "sum_stream"]
 
@@ -63,7 +63,7 @@ class RowStream:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.streaming import RowStream
+    >>> from unseen.rows.source import RowStream
     >>> stream = RowStream(lambda: iter([np.ones((3, 2)), np.zeros((4, 2))]), "X")
     >>> [block.X.shape for block in stream.blocks(step=5)]
     [(5, 2), (2, 2)]
@@ -248,7 +248,7 @@ def is_stream(X: Any) -> bool:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.streaming import is_stream
+    >>> from unseen.rows.source import is_stream
     >>> is_stream(np.eye(3)), is_stream([[1, 2], [3, 4]])
     (False, False)
     >>> is_stream("features.npy"), is_stream([np.eye(3), np.eye(3)])
@@ -304,7 +304,7 @@ def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.streaming import open_stream
+    >>> from unseen.rows.source import open_stream
     >>> open_stream([np.eye(3), np.ones((2, 3))]).n_features
     3
     """
@@ -335,7 +335,7 @@ def _open_path(X: Any, y: Any, what: str) -> RowStream:
 
 
 def _open_array(X: Any, what: str) -> RowStream:
-    from unseen.loading.blocks import read_blocks
+    from unseen.rows.blocks import read_blocks
 
     if X.ndim != 2 or not X.shape[1]:
         raise ValueError(f"{what} has shape {X.shape}. Give two dimensions.")
@@ -372,7 +372,7 @@ def sum_stream(
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.streaming import sum_stream
+    >>> from unseen.rows.source import sum_stream
     >>> chunks = [(np.eye(2), [0, 1]), (np.ones((1, 2)), [1])]
     >>> sums, table, _ = sum_stream(chunks)
     >>> sums.class_sums
@@ -380,7 +380,7 @@ def sum_stream(
            [1., 2.]])
     """
     if root_module(X) == "dask":
-        from unseen.distributed import sum_dask
+        from unseen.rows.distributed import sum_dask
 
         return sum_dask(X, y, class_embeddings, unit_rows=unit_rows)
     stream = open_stream(X, y)
@@ -436,7 +436,7 @@ class RunningSums:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.streaming import RunningSums
+    >>> from unseen.rows.source import RunningSums
     >>> running = RunningSums()
     >>> running.add(np.eye(2), np.array(["seal", "otter"]))
     >>> running.add(np.ones((1, 2)), np.array(["seal"]))

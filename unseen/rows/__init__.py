@@ -1,0 +1,1 @@
+"""Rows: sums over them, where they come from, who holds them, which to trust."""

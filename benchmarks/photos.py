@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.images import NamedPhotos, image_encoder
 from unseen.images.bundled import load_photos
 from unseen.metrics import per_class_accuracy

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.images import image_encoder, text_encoder
 from unseen.images.naming import named_prototypes
 

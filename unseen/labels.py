@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 
 __all__ = ["match_truth", "read_labels", "write_labels"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.loading.parts import needs_extra
 
 __all__ = ["export_onnx"]

@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 
 __all__ = ["Storable", "load", "save"]
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 
 __all__ = ["COLUMNS", "Finding", "ResultsFile", "RunKey", "read_results"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import unseen
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.experiments.plan import Plan, PlannedRun
 from unseen.experiments.results import Finding, ResultsFile
 

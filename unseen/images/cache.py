@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.images.encoder import ImageEncoder
 from unseen.loading.parts import needs_extra
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.images.cache import cache_folder
 from unseen.images.torch_file import read_torch_file
 from unseen.loading.parts import needs_extra

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.images.cache import FeatureCache
 from unseen.images.encoder import ImageEncoder, image_encoder
 from unseen.images.folder import Found, Skipped, find_photos, look_at

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.images.classes import ClassNames, read_classes
 from unseen.images.encode import EncodedFolder, Progress, encode_folder
 from unseen.images.encoder import (

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.loading.archives import unpack
 from unseen.loading.catalogue import CATALOGUE, Benchmark
 from unseen.loading.parts import listed, needs_extra

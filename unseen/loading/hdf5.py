@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.data import ZeroShotData
 from unseen.loading.arrays import (
     MARK,

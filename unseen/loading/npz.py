@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.data import ZeroShotData
 from unseen.loading.arrays import (
     MARK,

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.data import ZeroShotData, one_table
 from unseen.loading.csv_file import to_csv_text
 from unseen.loading.hdf5 import write_hdf5

@@ -13,7 +13,7 @@ import pandas as pd
 from markupsafe import Markup
 
 import unseen
-from unseen._atomic import replace_file
+from unseen._files import replace_file
 from unseen.experiments.methods import METHODS
 from unseen.experiments.plan import Plan, plan_names, read_plan
 from unseen.experiments.results import read_results

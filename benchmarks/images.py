@@ -24,8 +24,8 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_sample_images
 
-from unseen.images import encode_folder, image_encoder, write_features
-from unseen.images.encode import BATCH
+from unseen.photos import encode_folder, image_encoder, write_features
+from unseen.photos.encode import BATCH
 
 
 class Mean:
@@ -53,7 +53,7 @@ def make_photos(folder: Path, n: int, width: int) -> None:
 
 
 def throughput(n: int, width: int, rounds: int) -> None:
-    eyes = image_encoder("lite0")
+    encoder = image_encoder("lite0")
     images = np.random.default_rng(0).integers(0, 256, (n, 224, 224, 3), np.uint8)
     batches = [images[i : i + BATCH] for i in range(0, n, BATCH)]
     with tempfile.TemporaryDirectory() as home:
@@ -61,15 +61,15 @@ def throughput(n: int, width: int, rounds: int) -> None:
 
         def runtime() -> None:
             for batch in batches:
-                eyes.session.run(["features"], {"images": batch})
+                encoder.session.run(["features"], {"images": batch})
 
         def encoder() -> None:
             for batch in batches:
-                eyes.encode(batch)
+                encoder.encode(batch)
 
         def folder() -> None:
             with tempfile.TemporaryDirectory() as cache:
-                encode_folder(Path(home) / "photos", encoder=eyes, cache=cache)
+                encode_folder(Path(home) / "photos", encoder=encoder, cache=cache)
 
         runs = {"onnxruntime": runtime, "encoder": encoder, "folder": folder}
         seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -97,9 +97,9 @@ def memory(counts: list[int], encoder: str, width: int) -> None:
 
 
 def one(folder: str, encoder: str) -> None:
-    eyes = Mean() if encoder == "mean" else encoder
+    made = Mean() if encoder == "mean" else encoder
     started = time.perf_counter()
-    encoded = encode_folder(folder, encoder=eyes, cache=Path(folder) / ".cache")
+    encoded = encode_folder(folder, encoder=made, cache=Path(folder) / ".cache")
     write_features(encoded, Path(folder) / ".features.npz")
     taken = time.perf_counter() - started
     here, there = (

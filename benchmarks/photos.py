@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from unseen._files import replace_file
-from unseen.images import NamedPhotos, image_encoder
-from unseen.images.bundled import load_photos
 from unseen.metrics import per_class_accuracy
+from unseen.photos import NamedPhotos, image_encoder
+from unseen.photos.bundled import load_photos
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from build_cifar_demo import CLASSES, encode, halves, read_sheet

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import unseen
 from unseen.cli import app
-from unseen.images.bundled import load_photos
 from unseen.metrics import per_class_accuracy
+from unseen.photos.bundled import load_photos
 
 runner = CliRunner()
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from unseen.experiments import run_demo
-from unseen.images.bundled import load_photos
+from unseen.photos.bundled import load_photos
 from unseen.report import write_demo_report
 from unseen.report.gallery import write_gallery
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from unseen.experiments.demo import DemoResult
-from unseen.images.bundled import load_photos
+from unseen.photos.bundled import load_photos
 from unseen.report import write_demo_report
 from unseen.report.gallery import write_gallery
 from unseen.report.page import inline_svg, new_figure

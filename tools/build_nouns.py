@@ -1,4 +1,4 @@
-"""Build ``unseen/images/data/nouns.tsv.gz``: English nouns in ImageNet's tree.
+"""Build ``unseen/naming/data/nouns.tsv.gz``: English nouns in ImageNet's tree.
 
     python tools/build_nouns.py --wordnet DICT --synsets imagenet_synsets.txt
 
@@ -15,7 +15,7 @@ import gzip
 from pathlib import Path
 
 PHYSICAL = "n00001930"
-OUT = Path(__file__).parents[1] / "unseen" / "images" / "data" / "nouns.tsv.gz"
+OUT = Path(__file__).parents[1] / "unseen" / "naming" / "data" / "nouns.tsv.gz"
 
 
 def read_synsets(path):

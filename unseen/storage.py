@@ -44,7 +44,7 @@ ROOMS = (
     "unseen.preprocessing",
     "unseen.model_selection",
     "unseen.rows.sums",
-    "unseen.images.naming",
+    "unseen.photos.named",
 )
 # What stands before a model in a pipeline, from scikit-learn.
 FROM_SKLEARN = {

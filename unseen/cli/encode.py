@@ -54,7 +54,7 @@ def encode(
     with file_errors():
         if out.suffix not in (".npz", ".npy"):
             raise ValueError(f"{out}: features are written as .npz or .npy.")
-        from unseen.images import encode_folder, write_features
+        from unseen.photos import encode_folder, write_features
 
         with show_photos() as progress:
             encoded = encode_folder(

@@ -70,7 +70,7 @@ def label(
     with file_errors(), warnings.catch_warnings():
         warnings.simplefilter("default")
         warnings.showwarning = show_warning
-        from unseen.images.label import label_folder, write_labels
+        from unseen.photos.label import label_folder, write_labels
 
         if not out.parent.is_dir():  # complain now, not after the work
             raise FileNotFoundError(f"{out.parent}: there is no such folder.")

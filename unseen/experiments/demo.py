@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from unseen.images.bundled import BundledPhotos, load_photos
-from unseen.images.naming import NamedPhotos
 from unseen.metrics import per_class_accuracy
+from unseen.photos.bundled import BundledPhotos, load_photos
+from unseen.photos.named import NamedPhotos
 
 __all__ = ["DemoResult", "run_demo"]
 
@@ -90,8 +90,8 @@ class DemoResult:
         """Return the numbers alone, ready for JSON."""
         return {
             "data": "1,000 test photos of CIFAR-10",
-            "image_encoder": self.photos.eyes.name,
-            "text_encoder": self.photos.words.name,
+            "image_encoder": self.photos.image_encoder.name,
+            "text_encoder": self.photos.text_encoder.name,
             "metric": "per-class accuracy",
             "before": self.before,
             "after": self.after,
@@ -121,5 +121,5 @@ def run_demo() -> DemoResult:
     True
     """
     photos = load_photos()
-    model = NamedPhotos(photos.eyes, photos.words).fit(photos.classes)
+    model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
     return DemoResult(photos, model.adapt(photos.features))

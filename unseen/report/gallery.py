@@ -39,7 +39,7 @@ def write_gallery(
     ----------
     frame : DataFrame
         Columns ``path``, ``label``, ``reliability``, ``second`` and ``first_trusted``,
-        as :func:`unseen.images.label_folder` returns them.
+        as :func:`unseen.photos.label_folder` returns them.
     path : path
         The page. Thumbnails go into a folder beside it, named after it.
     thumbnails : callable
@@ -63,7 +63,7 @@ def write_gallery(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from unseen.images.bundled import load_photos
+    >>> from unseen.photos.bundled import load_photos
     >>> from unseen.report.gallery import write_gallery
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"path": ["a.jpg"], "label": ["cat"], "second": ["dog"],

@@ -1,0 +1,227 @@
+"""The whole way from a folder to features, with files of every kind of damage."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from unseen.photos import encode as module
+from unseen.photos import encode_folder, write_features
+from unseen.photos.encode import _Decoder
+from unseen.photos.photo import Square, read_square
+
+
+@pytest.fixture
+def folder(tmp_path, paint):
+    home = tmp_path / "photos"
+    for i in range(40):
+        kind = ("png", "jpg", "webp", "bmp")[i % 4]
+        paint(home / f"{i % 3}" / f"{i:02d}.{kind}", i)
+    return home
+
+
+def encode(folder, encoder, tmp_path, **options):
+    options = {"workers": 0} | options
+    return encode_folder(folder, encoder=encoder, cache=tmp_path / "kept", **options)
+
+
+def test_features_follow_the_photos(folder, colours, tmp_path):
+    encoded = encode(folder, colours, tmp_path)
+    assert encoded.paths == sorted(encoded.paths) and len(encoded) == 40
+    assert encoded.n_new == colours.n_seen == 40 and not encoded.skipped
+    alone = [
+        colours.encode(read_square(folder / path, colours.size).pixels[None])[0]
+        for path in encoded.paths
+    ]
+    np.testing.assert_array_equal(encoded.features(), alone)
+    assert encoded.thumbnail(3) == read_square(folder / encoded.paths[3], 16).thumbnail
+
+
+def test_a_second_run_encodes_nothing_even_after_moving(folder, colours, tmp_path):
+    first = encode(folder, colours, tmp_path)
+    moved = folder.rename(tmp_path / "elsewhere")
+    shutil.copy(moved / first.paths[0], moved / "a copy")
+    again = encode(moved, colours, tmp_path)
+    assert again.n_new == 0 and colours.n_seen == 40 and len(again) == 41
+    place = again.paths.index(first.paths[0])
+    copy = again.paths.index("a copy")
+    features = again.features()
+    np.testing.assert_array_equal(features[copy], features[place])
+
+
+def test_copies_are_encoded_once(folder, colours, tmp_path):
+    for name in "abc":
+        shutil.copy(folder / "0" / "00.png", folder / name)
+    assert encode(folder, colours, tmp_path).n_new == colours.n_seen == 40
+
+
+def damage(folder, rng):
+    """Spoil what a twentieth of the photos is worth, in as many ways as there are."""
+    spoiled = {
+        "empty.jpg": b"",
+        "text.png": b"these are not the pixels you are looking for",
+        "cut.jpg": (folder / "1" / "01.jpg").read_bytes()[:200],
+        "noise.gif": b"GIF89a" + rng.bytes(300),
+        "noise.webp": b"RIFF\x00\x01\x00\x00WEBP" + rng.bytes(300),
+        "noise.tif": b"II*\x00" + rng.bytes(300),
+        "noise.bmp": b"BM" + rng.bytes(300),
+    }
+    for name, content in spoiled.items():
+        (folder / "2" / name).write_bytes(content)
+    (folder / "2" / "nowhere.jpg").symlink_to(folder / "gone")
+    return {f"2/{name}" for name in (*spoiled, "nowhere.jpg")}
+
+
+def test_damaged_files_change_nothing_for_the_others(folder, colours, tmp_path):
+    before = encode(folder, colours, tmp_path)
+    bad = damage(folder, np.random.default_rng(0))
+    again = encode_folder(folder, encoder=colours, cache=tmp_path / "fresh", workers=0)
+    assert {path for path, _ in again.skipped} == bad
+    assert all(reason for _, reason in again.skipped)
+    assert again.paths == before.paths
+    np.testing.assert_array_equal(again.features(), before.features())
+
+
+def test_copies_of_a_damaged_file_are_all_reported(folder, colours, tmp_path):
+    cut = (folder / "1" / "01.jpg").read_bytes()[:200]
+    for name in ("x.jpg", "y.jpg"):
+        (folder / name).write_bytes(cut)
+    encoded = encode(folder, colours, tmp_path)
+    assert [path for path, _ in encoded.skipped] == ["x.jpg", "y.jpg"]
+    assert encoded.n_new == 40
+
+
+def test_progress_counts_every_file_to_the_end(folder, colours, tmp_path):
+    damage(folder, np.random.default_rng(1))
+    told = []
+    encode(folder, colours, tmp_path, progress=lambda *now: told.append(now))
+    counts = [done for done, _ in told]
+    assert counts == sorted(set(counts)) and told[-1] == (47, 47)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(folder, colours, tmp_path):
+    class Interrupted(type(colours)):
+        def encode(self, images):
+            if self.n_seen >= 32:
+                raise KeyboardInterrupt
+            return super().encode(images)
+
+    with pytest.raises(KeyboardInterrupt):
+        encode(folder, Interrupted(), tmp_path)
+    encoded = encode(folder, colours, tmp_path)
+    assert encoded.n_new == colours.n_seen == 8 and len(encoded) == 40
+
+
+def test_a_killed_run_keeps_what_it_flushed(folder, colours, tmp_path):
+    script = f"""
+import os, sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+from conftest import Colours
+from unseen.photos import cache, encode_folder
+cache.SHARD = 16
+class Dies(Colours):
+    def encode(self, images):
+        if self.n_seen == 32:
+            os._exit(9)
+        return super().encode(images)
+encode_folder({str(folder)!r}, encoder=Dies(), cache={str(tmp_path / "kept")!r},
+              workers=0)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
+    assert ended.returncode == 9, ended.stderr
+    encoded = encode(folder, colours, tmp_path)
+    assert encoded.n_new == 8 and len(encoded) == 40
+
+
+def test_processes_decode_the_same(folder, colours, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FEW", 3)
+    bad = damage(folder, np.random.default_rng(2))
+    here = encode(folder, colours, tmp_path)
+    there = encode_folder(folder, encoder=colours, cache=tmp_path / "b", workers=2)
+    assert there.paths == here.paths and there.skipped == here.skipped
+    assert {path for path, _ in there.skipped} == bad
+    np.testing.assert_array_equal(there.features(), here.features())
+
+
+def crash_on_07(path, size):
+    if path.name.startswith("07"):
+        os._exit(1)
+    return Square(b"", None, reason=path.name)
+
+
+@pytest.mark.slow
+def test_a_crash_of_the_decoder_costs_one_photo(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(module, "read_square", crash_on_07)
+    decoder = _Decoder(tmp_path, 16, 1)
+    paths = [f"{i:02d}.png" for i in range(12)]
+    try:
+        answers = dict(decoder.squares(paths))
+    finally:
+        decoder.close()
+    assert sorted(answers) == paths
+    assert answers.pop("07.png").reason == "damaged: the decoder crashed on it"
+    assert all(square.reason == path for path, square in answers.items())
+
+
+def always_crash(path, size):
+    os._exit(1)
+
+
+@pytest.mark.slow
+def test_if_every_process_crashes_it_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(module, "MOST_CRASHES", 2)
+    monkeypatch.setattr(module, "read_square", always_crash)
+    decoder = _Decoder(tmp_path, 16, 1)
+    with pytest.raises(RuntimeError, match="workers=0"):
+        list(decoder.squares([f"{i}.png" for i in range(5)]))
+    decoder.close()
+
+
+def test_only_few_photos_are_ahead(folder, colours, tmp_path, monkeypatch):
+    """Decoding waits for the encoder, so memory does not grow with the folder."""
+    monkeypatch.setattr(module, "BATCH", 4)
+    decoded = []
+    monkeypatch.setattr(
+        module,
+        "read_square",
+        lambda path, size: decoded.append(path) or read_square(path, size),
+    )
+    most = []
+    normal = colours.encode
+    colours.encode = lambda images: (
+        most.append(len(decoded) - colours.n_seen) or normal(images)
+    )
+    encode(folder, colours, tmp_path)
+    assert max(most) == 4 and max(colours.batches) == 4
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+def test_features_are_written_for_use_elsewhere(folder, colours, tmp_path, suffix):
+    encoded = encode(folder, colours, tmp_path)
+    path = write_features(encoded, tmp_path / f"features{suffix}")
+    if suffix == ".npz":
+        with np.load(path, allow_pickle=False) as file:
+            features, paths = file["features"], file["paths"].tolist()
+            assert str(file["encoder"]) == "colours"
+    else:
+        features = np.load(path, allow_pickle=False)
+        paths = path.with_suffix(".txt").read_text().splitlines()
+    np.testing.assert_array_equal(features, encoded.features())
+    assert paths == encoded.paths
+
+
+def test_another_suffix_is_refused(folder, colours, tmp_path):
+    encoded = encode(folder, colours, tmp_path)
+    with pytest.raises(ValueError, match=r"\.npz or \.npy"):
+        write_features(encoded, tmp_path / "features.mat")
+
+
+def test_an_empty_folder_has_no_features(colours, tmp_path):
+    (tmp_path / "photos").mkdir()
+    encoded = encode(tmp_path / "photos", colours, tmp_path)
+    assert len(encoded) == 0 and encoded.features().shape == (0, 6)

@@ -1,0 +1,99 @@
+"""Every file of a folder is found once, in order, or skipped with a reason."""
+
+import os
+
+import pytest
+
+from unseen.photos.folder import find_photos, look_at
+
+
+def touch(folder, *names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+
+
+def test_paths_are_sorted_whatever_the_order_of_creation(tmp_path):
+    names = [
+        "b/2.jpg",
+        "a.jpg",
+        "b/1.jpg",
+        "Z.jpg",
+        "b/c/d/deep.png",
+        "ä.jpg",
+        "🦓.gif",
+    ]
+    touch(tmp_path, *names)
+    assert find_photos(tmp_path).paths == sorted(names)
+    assert find_photos(tmp_path).skipped == []
+
+
+def test_links_are_followed_once_and_loops_end(tmp_path):
+    touch(tmp_path, "in/real/1.jpg", "outside/2.jpg")
+    folder = tmp_path / "in"
+    (folder / "again").symlink_to(folder / "real")  # sorts before the real one
+    (folder / "loop").symlink_to(folder)
+    (folder / "real" / "up").symlink_to("..")
+    (folder / "to outside").symlink_to(tmp_path / "outside")
+    (folder / "nowhere").symlink_to(tmp_path / "gone")
+    (folder / "photo.jpg").symlink_to(folder / "real" / "1.jpg")
+    found = find_photos(folder)
+    assert found.paths == ["photo.jpg", "real/1.jpg", "to outside/2.jpg"]
+    walked = "a link to a folder that is walked already"
+    assert found.skipped == [
+        ("again", walked),
+        ("loop", walked),
+        ("nowhere", "a link that leads nowhere"),
+        ("real/up", walked),
+    ]
+
+
+def test_a_link_that_points_to_itself_ends(tmp_path):
+    (tmp_path / "me").symlink_to(tmp_path / "me")
+    found = find_photos(tmp_path)
+    assert found.paths == [] and [path for path, _ in found.skipped] == ["me"]
+
+
+def test_hidden_files_and_folders_are_left_alone_and_listed(tmp_path):
+    touch(tmp_path, ".DS_Store", ".thumbs/1.jpg", "1.jpg")
+    found = find_photos(tmp_path)
+    assert found.paths == ["1.jpg"]
+    assert [path for path, _ in found.skipped] == [".DS_Store", ".thumbs"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jpg")
+    assert find_photos(tmp_path).skipped == [
+        ("pipe.jpg", "not a file (a pipe, socket or device)")
+    ]
+
+
+def test_a_name_that_is_no_utf8_keeps_its_bytes(tmp_path):
+    name = os.fsdecode(b"caf\xe9.jpg")
+    try:
+        touch(tmp_path, name)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+    assert find_photos(tmp_path).paths == [name]
+
+
+def test_no_folder_is_one_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+        find_photos(tmp_path / "none")
+    touch(tmp_path, "file")
+    with pytest.raises(NotADirectoryError, match="is no folder"):
+        find_photos(tmp_path / "file")
+
+
+def test_a_look_tells_pictures_by_their_first_bytes(tmp_path, paint):
+    import hashlib
+
+    good = paint(tmp_path / "photo.txt", 0, format="PNG")
+    assert look_at(good) == (hashlib.sha256(good.read_bytes()).digest(), "")
+    (tmp_path / "empty.jpg").touch()
+    assert look_at(tmp_path / "empty.jpg") == (b"", "empty")
+    (tmp_path / "text.jpg").write_text("<svg/>")
+    assert look_at(tmp_path / "text.jpg")[1].startswith("not a JPEG, PNG")
+    assert look_at(tmp_path / "gone.jpg")[1].startswith("cannot be read")

@@ -1,0 +1,305 @@
+"""From a folder and names to labels, in Python and from the shell."""
+
+import csv
+import json
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_sample_images
+from typer.testing import CliRunner
+
+import unseen
+from unseen.cli import app
+from unseen.cli.encode import printable, tell_now_and_then
+from unseen.photos import (
+    encode_folder,
+    label_folder,
+    named,
+    write_features,
+    write_labels,
+)
+from unseen.photos.label import COLUMNS
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Twenty photos: parts of a temple and of a flower."""
+    home = tmp_path_factory.mktemp("photos")
+    temple, flower = map(Image.fromarray, load_sample_images().images)
+    for i in range(10):
+        box = (100 + 10 * i, 20, 400 + 10 * i, 320)
+        (home / "deep" / "er").mkdir(parents=True, exist_ok=True)
+        temple.crop(box).resize((120, 120)).save(home / f"temple {i}.png")
+        box = (150 + 10 * i, 40, 450 + 10 * i, 340)
+        flower.crop(box).resize((90, 120)).save(home / "deep" / "er" / f"flower{i}.jpg")
+    return home
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_ridge():
+    """Learn the way from ImageNet's names to prototypes once: only ours change."""
+    known = {}
+    fit = named.fit_ridge
+
+    def remembered(tables, targets, kernels):
+        key = (*(table.tobytes() for table in tables), targets.tobytes(), kernels)
+        if hash(key) not in known:
+            known[hash(key)] = fit(tables, targets, kernels)
+        return known[hash(key)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(named, "fit_ridge", remembered)
+        yield
+
+
+def label(folder, classes=None, **options):
+    return label_folder(folder, classes, workers=0, **options)
+
+
+def truth(frame):
+    return ["flower" if "flower" in path else "palace" for path in frame["path"]]
+
+
+def test_every_photo_gets_a_label(folder):
+    frame = label(folder, "palace, flower")
+    assert list(frame.columns) == COLUMNS and len(frame) == 20
+    assert frame["path"].is_monotonic_increasing
+    assert frame["label"].tolist() == truth(frame)
+    other = {"palace": "flower", "flower": "palace"}
+    assert frame["second"].tolist() == [other[name] for name in frame["label"]]
+    assert frame["reliability"].between(0, 1).all()
+    assert (frame["first_trusted"] >= 0).all()
+    assert frame.attrs["skipped"] == []
+
+
+@pytest.mark.slow
+def test_the_order_of_classes_is_free(folder):
+    one = label(folder, ["palace", "flower", "zebra"])
+    two = label(folder, ["zebra", "flower", "palace"])
+    assert one["label"].tolist() == two["label"].tolist()
+    np.testing.assert_allclose(one["reliability"], two["reliability"], atol=1e-6)
+
+
+def test_emoji_and_descriptions_name_classes(folder):
+    frame = label(folder, {"🏯": "", "🌼": ""})
+    names = {"palace": "🏯", "flower": "🌼"}
+    assert frame["label"].tolist() == [names[name] for name in truth(frame)]
+    frame = label(folder, {"A": "a palace or temple", "B": "a flower"})
+    names = {"palace": "A", "flower": "B"}
+    assert frame["label"].tolist() == [names[name] for name in truth(frame)]
+
+
+def test_names_in_another_script_work_with_a_warning(folder):
+    with pytest.warns(UserWarning, match=r"reads English, and дворец is not"):
+        frame = label(folder, ["дворец", "flower"])
+    assert set(frame["label"]) <= {"дворец", "flower"}
+
+
+def test_a_name_that_says_nothing_is_one_sentence(folder):
+    with pytest.raises(ValueError, match=r"Nothing is known of .* Describe"):
+        label(folder, ["\ue000", "flower"])
+
+
+@pytest.mark.slow
+def test_words_nobody_knows_still_give_labels(folder):
+    frame = label(folder, ["xqzzt", "flower", "palace"])
+    assert len(frame) == 20 and frame["reliability"].notna().all()
+
+
+def test_one_class_is_everything(folder):
+    frame = label(folder, ["flower"])
+    assert set(frame["label"]) == {"flower"} and set(frame["second"]) == {""}
+
+
+def test_two_hundred_classes(folder):
+    from unseen.naming.nouns import nouns
+
+    names = list(dict.fromkeys(w.split(",")[0].strip() for w in nouns().words))[:200]
+    frame = label(folder, names)
+    assert len(frame) == 20 and set(frame["label"]) <= set(names)
+
+
+def test_one_photo(folder, tmp_path):
+    os.link(folder / "temple 0.png", tmp_path / "only.png")
+    frame = label(tmp_path, "palace,flower")
+    assert frame["label"].tolist() == ["palace"]
+
+
+def test_no_photo_is_one_sentence(tmp_path):
+    with pytest.raises(ValueError, match="there is no file in this folder"):
+        label(tmp_path, "cat,dog")
+    (tmp_path / "a.txt").write_text("no photo")
+    with pytest.raises(ValueError, match=r"no photo among its 1 files.*a\.txt: not a"):
+        label(tmp_path, "cat,dog")
+
+
+def test_a_saved_model_labels_new_photos(folder, tmp_path):
+    frame = label(folder, "palace,flower", save=tmp_path / "m.unseen")
+    again = label(folder, model=tmp_path / "m.unseen")
+    assert again["label"].tolist() == frame["label"].tolist()
+    assert again["second"].tolist() == frame["second"].tolist()
+    model = unseen.load(tmp_path / "m.unseen")
+    features = encode_folder(folder, workers=0).features()
+    assert model.predict(features).tolist() == frame["label"].tolist()
+    with pytest.raises(ValueError, match="Give classes or a model"):
+        label(folder, "cat", model=tmp_path / "m.unseen")
+    with pytest.raises(ValueError, match="Name the classes"):
+        label(folder)
+
+
+@pytest.mark.slow
+def test_precomputed_features_give_the_same_labels(folder, tmp_path):
+    direct = label(folder, "palace,flower")
+    path = write_features(encode_folder(folder, workers=0), tmp_path / "f.npz")
+    frame = label(folder, "palace,flower", encoder=path)
+    assert frame["label"].tolist() == direct["label"].tolist()
+
+
+def test_precomputed_features_and_class_vectors_need_no_encoder(folder, tmp_path):
+    frame = label(folder, "palace,flower")
+    is_flower = frame["path"].str.contains("flower").to_numpy()
+    noise = np.random.default_rng(0).normal(size=(20, 8)).astype(np.float32)
+    np.save(tmp_path / "f.npy", np.eye(8)[is_flower.astype(int)] * 5 + 0.1 * noise)
+    np.save(tmp_path / "t.npy", np.eye(8)[:2])
+    frame = label_folder(
+        folder, "palace,flower", encoder=tmp_path / "f.npy", text=tmp_path / "t.npy"
+    )
+    assert frame["label"].tolist() == truth(frame)
+    with pytest.raises(ValueError, match="no classifier head"):
+        label_folder(folder, "palace,flower", encoder=tmp_path / "f.npy")
+
+
+def test_a_name_that_is_no_utf8_gets_a_label(folder, tmp_path):
+    odd = os.fsdecode(b"caf\xe9.png")
+    try:
+        os.link(folder / "temple 0.png", tmp_path / odd)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+    frame = label(tmp_path, "flower")
+    assert frame["path"].tolist() == [odd]
+    assert b"caf\xe9.png,flower" in write_labels(frame, tmp_path / "l").read_bytes()
+
+
+def test_damaged_files_change_no_label(folder, tmp_path):
+    import shutil
+
+    before = label(folder, "palace,flower")
+    spoiled = tmp_path / "spoiled"
+    shutil.copytree(folder, spoiled)
+    (spoiled / "a.jpg").write_bytes(b"")
+    (spoiled / "b.jpg").write_bytes((folder / "temple 0.png").read_bytes()[:500])
+    after = label(spoiled, "palace,flower")
+    assert [path for path, _ in after.attrs["skipped"]] == ["a.jpg", "b.jpg"]
+    assert after.equals(before)
+
+
+# --- files ---------------------------------------------------------------------------
+
+
+def test_names_with_commas_quotes_and_odd_bytes_survive_the_csv(tmp_path):
+    import pandas as pd
+
+    odd = ['a,"b"\n.jpg', os.fsdecode(b"caf\xe9.jpg"), "=1+1.jpg"]
+    frame = pd.DataFrame(
+        {
+            "path": pd.Series(odd, dtype=object),
+            "label": ["x", "y,z", "🦓"],
+            "reliability": [1, 0.5, 1 / 3],
+            "second": "",
+            "first_trusted": 0,
+        }
+    )
+    path = write_labels(frame, tmp_path / "labels.csv")
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["path"] for row in rows] == odd
+    assert [row["label"] for row in rows] == ["x", "y,z", "🦓"]
+    assert [row["reliability"] for row in rows] == ["1.0000", "0.5000", "0.3333"]
+
+
+def test_label_from_the_shell(folder, tmp_path):
+    out = tmp_path / "labels.csv"
+    names = tmp_path / "classes.txt"
+    names.write_text("palace\nflower: a blossom\n")
+    options = ["--classes", str(names), "--out", str(out), "--workers", "0"]
+    ended = runner.invoke(app, ["label", str(folder), *options])
+    assert ended.exit_code == 0, ended.output
+    first, *rows, last = ended.stdout.splitlines()
+    assert first.split() == ["label", "photos", "reliability"]
+    assert {row.split()[0] for row in rows} == {"palace", "flower"}
+    assert last == f"Labels are in {out}"
+    assert "20 of 20 files" in ended.stderr
+    with open(out, encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 20
+
+
+def test_label_as_json_is_json_alone(folder, tmp_path):
+    model = tmp_path / "m.unseen"
+    options = ["--classes", "palace,flower", "--out", str(tmp_path / "l.csv"), "--json"]
+    ended = runner.invoke(app, ["label", str(folder), *options, "--save", str(model)])
+    answer = json.loads(ended.stdout)
+    assert answer["photos"] == 20 and answer["model"] == str(model)
+    assert answer["labels"] == {"palace": 10, "flower": 10}
+    options = ["--model", str(model), "--out", str(tmp_path / "n.csv"), "--json"]
+    answer = json.loads(runner.invoke(app, ["label", str(folder), *options]).stdout)
+    assert answer["labels"] == {"palace": 10, "flower": 10}
+
+
+def test_encode_from_the_shell(folder, tmp_path):
+    out = tmp_path / "f.npz"
+    ended = runner.invoke(app, ["encode", str(folder), "--out", str(out)])
+    assert ended.exit_code == 0, ended.output
+    assert ended.stdout.startswith("20 photos x 1280 features")
+    assert ended.stdout.endswith(f"Written to {out}\n")
+    ended = runner.invoke(app, ["encode", str(folder), "--out", str(out), "--json"])
+    answer = json.loads(ended.stdout)
+    assert answer["photos"] == 20 and answer["encoded_now"] == 0
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["nowhere", "--classes", "a,b"], "there is no such folder"),
+        ([".", "--classes", "a,a"], "named twice"),
+        ([".", "--classes", "nowhere.txt"], "No such file"),
+        ([".", "--classes", "a", "--encoder", "resnet"], "no image encoder"),
+        ([".", "--classes", "a", "--out", "no/where.csv"], "no such folder"),
+        (["."], "Name the classes"),
+        ([".", "--model", "nowhere.unseen"], "nowhere.unseen"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(tmp_path, monkeypatch, options, said):
+    monkeypatch.chdir(tmp_path)
+    ended = runner.invoke(app, ["label", *options])
+    assert ended.exit_code == 2
+    assert ended.stderr.count("\n") == 1 and ended.stderr.startswith("unseen: ")
+    assert said in ended.stderr
+
+
+def test_a_warning_of_the_shell_is_one_line(folder, tmp_path):
+    out = str(tmp_path / "l.csv")
+    options = ["--classes", "дворец,flower", "--out", out]
+    ended = runner.invoke(app, ["label", str(folder), *options])
+    assert ended.exit_code == 0
+    (line,) = [x for x in ended.stderr.splitlines() if x.startswith("warning: ")]
+    assert "reads English" in line
+
+
+def test_names_cannot_steer_the_terminal():
+    assert printable("a\x1b[31mb\nc.jpg") == "a\\x1b[31mb\\nc.jpg"
+    assert printable(os.fsdecode(b"\xe9.jpg")) == "\\udce9.jpg"
+    assert printable("Zoë 🦓.jpg") == "Zoë 🦓.jpg"
+
+
+def test_without_a_terminal_lines_are_few(capsys):
+    tell = tell_now_and_then(every=3600)
+    for done in range(1, 501):
+        tell(done, 500)
+    assert capsys.readouterr().err == "500 of 500 files\n"
+    tell = tell_now_and_then(every=0)
+    tell(250, 500)
+    assert "250 of 500 files, about 0 s left" in capsys.readouterr().err

@@ -1,0 +1,262 @@
+"""Names become prototypes: oracles, limits and the ways it may fail."""
+
+import copy
+import gzip
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import unseen
+from unseen.naming.nouns import N_CLASSES, Nouns, nouns
+from unseen.photos import NamedPhotos
+from unseen.photos.bundled import load_photos
+from unseen.photos.named import cosine_answer, named_prototypes, second_best
+
+QUICK = ["linear"]  # one kernel to try instead of two
+
+
+class Letters:
+    """A text encoder that counts letters: quick, and knows nothing of other scripts."""
+
+    name, dimension, space = "letters", 26, None
+
+    def encode(self, texts):
+        alphabet = "abcdefghijklmnopqrstuvwxyz"
+        return np.array([[t.lower().count(a) for a in alphabet] for t in texts], float)
+
+
+class Eyes:
+    """A small head whose rows follow the tree: kinds of one thing look alike."""
+
+    name = "eyes"
+
+    def head(self):
+        random = np.random.default_rng(0)
+        looks = random.normal(size=(len(nouns().words), 12))
+        rows = np.array([looks[nouns().lineages[i]].sum(0) for i in range(N_CLASSES)])
+        return rows, np.zeros(N_CLASSES)
+
+
+@pytest.fixture(scope="module")
+def photos():
+    return load_photos()
+
+
+@pytest.fixture(scope="module")
+def demo(photos):
+    model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
+    return model.adapt(photos.features)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(["dog", "cat", "truck"])
+
+
+# ---- the tree ---------------------------------------------------------------------
+
+
+def test_the_tree_is_whole():
+    tree = nouns()
+    assert len(set(tree.wnids)) == len(tree.words) == len(tree.parents)
+    roots = [i for i, up in enumerate(tree.parents) if not up]
+    assert [tree.words[i] for i in roots] == ["entity"]
+    assert tree.members[roots[0]] == list(range(N_CLASSES))
+    for node, up in enumerate(tree.parents):
+        assert all(set(tree.members[node]) <= set(tree.members[p]) for p in up)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("dog", "dog, domestic dog, Canis familiaris"),
+        ("Dogs", "dog, domestic dog, Canis familiaris"),
+        ("a very old dog", "dog, domestic dog, Canis familiaris"),
+        ("tabby", "tabby, tabby cat"),
+        ("okapi", "ruminant"),  # a kind of ruminant that ImageNet lacks
+        ("pet-fishes", "fish"),
+    ],
+)
+def test_nouns_have_a_place(name, words):
+    assert words in [nouns().words[node] for node in nouns().place(name)]
+
+
+@pytest.mark.parametrize("name", ["", "   ", "qwxz", "斑馬", "🦓", "12"])
+def test_what_is_no_noun_has_none(name):
+    assert nouns().place(name) == []
+
+
+def test_a_description_places_a_name_that_is_no_noun():
+    place = nouns().place
+    assert nouns().place_class("🦓", "zebra") == place("zebra")
+    assert nouns().place_class("X1", "small horse with stripes") == place("horse")
+    assert nouns().place_class("cat", "a truck") == place("cat")
+
+
+def test_vectors_hold_the_rare_ancestors_dearest():
+    text = "a\troot\t\nb\tx\t0\n\nx\t1\n"
+    tree = Nouns(gzip.decompress(gzip.compress(text.encode())).decode())
+    tree.members = [[0, 1, 2, 3], [1]]  # shares of the thousand: .004 and .001
+    row = tree.vectors([[1]])[0]
+    assert_allclose(row, np.sqrt(-np.log([0.004, 0.001])))
+    assert not tree.vectors([[]]).any()
+
+
+# ---- prototypes -------------------------------------------------------------------
+
+
+def test_prototypes_equal_a_ridge_written_out(small):
+    C, texts, places = named_prototypes(Eyes().head()[0])
+    blocks = []
+    for table in (Letters().encode(texts), nouns().vectors(places)):
+        unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-300)
+        unit = unit - unit[:N_CLASSES].mean(axis=0)
+        size = np.sqrt(np.mean(np.sum(unit[:N_CLASSES] ** 2, axis=1)))
+        blocks.append(unit / size)
+    dog = texts.index("dog, domestic dog, Canis familiaris")
+    words = Letters().encode(["dog"])
+    letters = Letters().encode(texts)
+    letters = letters / np.linalg.norm(letters, axis=1, keepdims=True)
+    mean = letters[:N_CLASSES].mean(axis=0)
+    size = np.sqrt(np.mean(np.sum((letters[:N_CLASSES] - mean) ** 2, axis=1)))
+    own = [(words[0] / np.linalg.norm(words) - mean) / size, blocks[1][dog]]
+
+    def k(a, b):
+        if small.kernel_ == "linear":
+            return b @ a
+        return np.exp(-np.sum((b - a) ** 2, axis=1) / 2)
+
+    K = np.mean([[k(row, block) for row in block] for block in blocks], axis=0) + 100
+    t = np.mean([k(a, b) for a, b in zip(own, blocks, strict=True)], axis=0) + 100
+    expected = t @ np.linalg.solve(K + small.ridge_ * np.eye(len(K)), C)
+    assert_allclose(small.prototypes_[0], expected, atol=1e-6)
+
+
+def test_a_name_lands_at_its_own_kind(small):
+    C, texts, _ = named_prototypes(Eyes().head()[0])
+    for row, name in zip(small.prototypes_, ["dog", "cat", "truck"], strict=True):
+        node = next(i for i, t in enumerate(texts) if t.split(", ")[0] == name)
+        others = np.corrcoef(np.vstack([row, C[node], C[:N_CLASSES]]))[0, 1:]
+        assert others[0] > np.median(others[1:]) + 0.3
+
+
+def test_the_order_of_names_is_free(small):
+    turned = NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(["truck", "dog", "cat"])
+    assert_allclose(turned.prototypes_, small.prototypes_[[2, 0, 1]], atol=1e-9)
+
+
+def test_a_description_changes_only_its_own_class(small):
+    told = {"cat": "big wild beast"}
+    model = NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(["dog", "cat", "truck"],
+                                               descriptions=told)  # fmt: skip
+    assert_allclose(model.prototypes_[[0, 2]], small.prototypes_[[0, 2]], atol=1e-9)
+    assert np.abs(model.prototypes_[1] - small.prototypes_[1]).max() > 1e-3
+
+
+def test_text_vectors_of_the_same_space_are_the_prototypes():
+    words = Letters()
+    words.space = "eyes"
+    model = NamedPhotos(Eyes(), words).fit(["dog", "cat"])
+    assert_array_equal(model.prototypes_, words.encode(["dog", "cat"]))
+    assert np.isnan(model.explained_)
+
+
+@pytest.mark.parametrize(
+    ("names", "told", "message"),
+    [
+        ([], None, "0 names"),
+        (["cat", " "], None, "2 names, some"),
+        (["cat", "dog", "cat"], None, "'cat' is named twice"),
+        ("cat", None, "one text"),
+        (["cat"], {"dog": "barks"}, "'dog' is described"),
+        (["cat", "斑馬"], None, "Nothing is known of '斑馬'"),
+    ],
+)
+def test_wrong_names_are_refused_in_one_sentence(names, told, message):
+    with pytest.raises(ValueError, match=message):
+        NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(names, descriptions=told)
+
+
+def test_an_encoder_without_head_needs_texts_of_its_space():
+    class Blind:
+        name = "blind"
+
+    with pytest.raises(ValueError, match="no classifier head"):
+        NamedPhotos(Blind(), Letters()).fit(["cat"])
+    with pytest.raises(ValueError, match="head has 10 rows"):
+        named_prototypes(np.eye(10))
+
+
+# ---- adapting ---------------------------------------------------------------------
+
+
+def test_the_targets_are_met_on_the_bundled_photos(demo, photos):
+    def accuracy(labels):
+        right = labels == photos.truth
+        return np.mean([right[photos.truth == name].mean() for name in photos.classes])
+
+    assert accuracy(demo.projected_) > 0.75
+    assert accuracy(demo.labels_) > 0.80
+    sure = demo.reliability_ >= np.median(demo.reliability_)
+    right = demo.labels_ == photos.truth
+    assert right[sure].mean() > right[~sure].mean() + 0.1
+
+
+def test_the_answer_is_consistent(demo, photos):
+    assert_array_equal(demo.predict(photos.features), demo.labels_)
+    shares = demo.predict_proba(photos.features)
+    assert_allclose(shares.sum(axis=1), 1, rtol=1e-5)
+    assert_array_equal(demo.classes_[shares.argmax(axis=1)], demo.labels_)
+    assert (demo.second_ != demo.labels_).all()
+    assert ((demo.reliability_ > 0) & (demo.reliability_ <= 1)).all()
+    # The first round learns from the clearest fifth of each predicted class.
+    first = demo.first_trusted_ == 1
+    assert first.sum() == demo.rounds_[0].n_selected
+    assert demo.first_trusted_.max() <= len(demo.rounds_)
+
+
+def test_the_order_of_photos_is_free(demo, photos):
+    order = np.random.default_rng(0).permutation(len(photos.features))
+    model = copy.copy(demo).adapt(photos.features[order])
+    assert np.mean(model.labels_ == demo.labels_[order]) > 0.999
+
+
+def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
+    again = unseen.load(demo.save(tmp_path / "photos.unseen"))
+    assert again.image_encoder == "lite0" and again.text_encoder == "wordllama"
+    assert_array_equal(again.predict(photos.features), demo.labels_)
+    assert demo.image_encoder is photos.image_encoder  # it keeps what it had
+
+
+def test_one_class_takes_all_and_one_photo_keeps_the_start(small):
+    X = np.random.default_rng(0).normal(size=(5, 12))
+    alone = NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(["dog"]).adapt(X)
+    assert set(alone.labels_) == {"dog"} and set(alone.second_) == {""}
+    assert not alone.adapted_ and not alone.first_trusted_.any()
+    single = (
+        NamedPhotos(Eyes(), Letters(), kernels=QUICK)
+        .fit(["dog", "cat", "truck"])
+        .adapt(X[:1])
+    )
+    assert not single.adapted_
+    assert_array_equal(single.labels_, single.projected_)
+
+
+def test_the_start_is_the_nearest_by_centred_cosine():
+    X, Z = np.random.default_rng(0).normal(size=(2, 6, 4))
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+    texts = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    rows, texts = rows - rows.mean(axis=0), texts - texts.mean(axis=0)
+    best = [
+        max(range(6), key=lambda c: row @ texts[c] / np.linalg.norm(texts[c]))
+        for row in rows
+    ]
+    assert_array_equal(cosine_answer(X, Z), best)
+
+
+def test_the_second_best_is_second_in_a_sorted_row():
+    scores = np.random.default_rng(0).normal(size=(50, 7))
+    names = np.array(list("abcdefg"))
+    expected = [names[np.argsort(row)[-2]] for row in scores]
+    assert_array_equal(second_best(scores, names), expected)

@@ -1,0 +1,188 @@
+"""One file: every kind is read upright, every fault becomes a reason."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from unseen.photos import photo
+from unseen.photos.photo import THUMBNAIL, read_square
+
+KINDS = {
+    "jpg": {"format": "JPEG", "quality": 95},
+    "png": {"format": "PNG"},
+    "webp": {"format": "WEBP", "lossless": True},
+    "gif": {"format": "GIF"},
+    "tif": {"format": "TIFF"},
+    "bmp": {"format": "BMP"},
+}
+
+
+def quarters():
+    """Red and green above, blue and white below."""
+    colours = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]])
+    return np.kron(colours, np.ones((20, 20, 1))).astype(np.uint8)
+
+
+def saved(picture, **options):
+    file = io.BytesIO()
+    picture.save(file, **options)
+    return file.getvalue()
+
+
+def seen(tmp_path, content, size=8):
+    path = tmp_path / "picture"
+    path.write_bytes(content)
+    return read_square(path, size)
+
+
+def corners(pixels):
+    return pixels[[1, 1, -2, -2], [1, -2, 1, -2]].astype(int)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_read_whatever_it_is_called(tmp_path, kind):
+    square = seen(tmp_path, saved(Image.fromarray(quarters()), **KINDS[kind]))
+    assert square.reason == ""
+    assert square.pixels.dtype == np.uint8 and square.pixels.shape == (8, 8, 3)
+    want = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
+    np.testing.assert_allclose(corners(square.pixels), want, atol=30)
+    with Image.open(io.BytesIO(square.thumbnail)) as small:
+        assert small.size == (THUMBNAIL, THUMBNAIL) and small.format == "JPEG"
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("wide", [(60, 40), (40, 60), (41, 60)])
+def test_exif_brings_a_photo_upright_as_pillow_does(tmp_path, orientation, wide):
+    from PIL import ImageOps
+
+    picture = Image.fromarray(quarters()).resize(wide)
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    content = saved(picture, format="PNG", exif=tags)
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
+    theirs = seen(tmp_path, saved(upright, format="PNG")).pixels.astype(int)
+    ours = seen(tmp_path, content).pixels.astype(int)
+    assert np.abs(ours - theirs).max() <= 4  # rounding; a wrong turn is far off
+
+
+def test_only_the_middle_square_is_seen(tmp_path):
+    picture = Image.new("RGB", (300, 100), "red")
+    picture.paste("blue", (100, 0, 200, 100))
+    square = seen(tmp_path, saved(picture, format="PNG"))
+    assert square.pixels[2:-2, 2:-2, 2].min() == 255
+    assert square.pixels[2:-2, 2:-2, 0].max() == 0
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16"])
+def test_every_mode_becomes_rgb(tmp_path, mode):
+    grey = Image.fromarray(np.full((30, 30), 255, np.uint8))
+    picture = (
+        Image.fromarray(np.full((30, 30), 65535, np.uint16))
+        if mode == "I;16"
+        else grey.convert(mode)
+    )
+    kind = "TIFF" if mode == "CMYK" else "PNG"
+    square = seen(tmp_path, saved(picture, format=kind))
+    assert square.reason == "" and square.pixels.min() > 250
+
+
+def test_sixteen_bits_keep_their_shades(tmp_path):
+    shades = np.full((30, 30), 32768, np.uint16)
+    square = seen(tmp_path, saved(Image.fromarray(shades), format="PNG"))
+    assert abs(int(square.pixels.mean()) - 127) <= 1
+
+
+def test_what_is_transparent_is_white(tmp_path):
+    picture = Image.new("RGBA", (30, 30), (0, 0, 0, 0))
+    assert seen(tmp_path, saved(picture, format="PNG")).pixels.min() == 255
+
+
+def test_of_an_animation_the_first_frame_is_seen(tmp_path):
+    red, blue = Image.new("RGB", (30, 30), "red"), Image.new("RGB", (30, 30), "blue")
+    content = saved(red, format="GIF", save_all=True, append_images=[blue] * 3)
+    assert seen(tmp_path, content).pixels[4, 4].tolist() == [255, 0, 0]
+
+
+def test_one_pixel_and_a_thin_line_are_pictures_too(tmp_path):
+    for size in [(1, 1), (1, 500), (500, 1)]:
+        content = saved(Image.new("RGB", size, "lime"), format="PNG")
+        assert seen(tmp_path, content).pixels[4, 4].tolist() == [0, 255, 0]
+
+
+def chunk(kind, data):
+    check = struct.pack(">I", zlib.crc32(kind + data))
+    return struct.pack(">I", len(data)) + kind + data + check
+
+
+def bomb(width, height):
+    """A small PNG whose header promises a great many pixels."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    pixels = zlib.compress(bytes(1000))
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", pixels)
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("side", [10_001, 20_000, 65_000])
+def test_a_picture_of_too_many_pixels_is_not_decoded(tmp_path, monkeypatch, side):
+    monkeypatch.setattr(photo, "_as_rgb", lambda _: pytest.fail("was decoded"))
+    square = seen(tmp_path, bomb(side, side))
+    assert square.pixels is None and square.reason.startswith("too large: ")
+    assert "100,000,000" in square.reason
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_truncated_picture_is_damaged(tmp_path, kind):
+    noise = np.random.default_rng(0).integers(0, 256, (60, 60, 3)).astype(np.uint8)
+    content = saved(Image.fromarray(noise), **KINDS[kind])
+    square = seen(tmp_path, content[: len(content) // 2])
+    assert square.pixels is None and square.reason.startswith("damaged: ")
+    assert "\n" not in square.reason
+
+
+def test_a_damaged_exif_tag_loses_no_picture(tmp_path):
+    content = saved(Image.fromarray(quarters()), format="JPEG", exif=b"Exif\0\0II*\0zz")
+    assert seen(tmp_path, content).pixels is not None
+
+
+def test_a_file_that_is_gone_says_so(tmp_path):
+    assert read_square(tmp_path / "none.jpg", 8).reason == (
+        "cannot be read: No such file or directory"
+    )
+
+
+def test_a_missing_library_is_no_damage(tmp_path, monkeypatch):
+    def missing(*_):
+        raise ImportError("pillow")
+
+    monkeypatch.setattr(photo, "decode_square", missing)
+    with pytest.raises(ImportError):
+        seen(tmp_path, saved(Image.fromarray(quarters()), format="PNG"))
+
+
+@pytest.fixture(scope="module")
+def samples():
+    noise = np.random.default_rng(1).integers(0, 256, (12, 12, 3)).astype(np.uint8)
+    return [saved(Image.fromarray(noise), **options) for options in KINDS.values()]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_flipped_bytes_give_pixels_or_a_reason(samples, tmp_path_factory, data):
+    content = bytearray(data.draw(st.sampled_from(samples)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.getbasetemp() / "flipped"
+    path.write_bytes(content)
+    square = read_square(path, 8)
+    assert (square.pixels is None) == bool(square.reason)

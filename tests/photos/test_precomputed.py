@@ -1,0 +1,78 @@
+"""Features from elsewhere find their photos."""
+
+import numpy as np
+import pytest
+
+from unseen.photos.encode import encode_folder, write_features
+from unseen.photos.precomputed import PrecomputedTexts, match_features
+
+
+@pytest.fixture
+def folder(tmp_path, paint):
+    for i, name in enumerate(["b.png", "a.png", "below/c.png"]):
+        paint(tmp_path / "photos" / name, i)
+    (tmp_path / "photos" / "notes.txt").write_text("no photo")
+    return tmp_path / "photos"
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+def test_what_encode_writes_is_matched_by_path(
+    folder, colours, tmp_path, paint, suffix
+):
+    encoded = encode_folder(folder, encoder=colours, cache=tmp_path / "k", workers=0)
+    path = write_features(encoded, tmp_path / f"f{suffix}")
+    (folder / "a.png").unlink()
+    paint(folder / "new.png", 9)
+    photos = match_features(folder, path)
+    assert photos.paths == ["b.png", "below/c.png"]
+    np.testing.assert_array_equal(photos.features(), encoded.features()[1:])
+    assert ("new.png", f"has no row in f{suffix}") in photos.skipped
+    assert photos.encoder == ("colours" if suffix == ".npz" else "precomputed")
+    assert photos.thumbnail(0).startswith(b"\xff\xd8")
+
+
+def test_rows_without_paths_follow_the_photos(folder, tmp_path):
+    np.save(tmp_path / "f.npy", np.arange(6.0).reshape(3, 2))
+    photos = match_features(folder, tmp_path / "f.npy")
+    assert photos.paths == ["a.png", "b.png", "below/c.png"]
+    np.savez(tmp_path / "f.npz", features=np.eye(3))
+    assert match_features(folder, tmp_path / "f.npz").paths == photos.paths
+
+
+@pytest.mark.parametrize(
+    "values, said",
+    [
+        (np.eye(2), r"has 2 rows, but .* has 3 photos.*f\.txt"),
+        (np.eye(3)[0], r"of shape \(3,\)"),
+        (np.eye(3, dtype=int), "int64"),
+        (np.full((3, 2), np.nan), "NaN or infinity"),
+        (np.array([["a"]] * 3), "Give one row of floats"),
+        (np.array([[None]] * 3, dtype=object), "is damaged"),
+    ],
+)
+def test_features_that_do_not_fit_say_so(folder, tmp_path, values, said):
+    np.save(tmp_path / "f.npy", values)
+    with pytest.raises(ValueError, match=said):
+        match_features(folder, tmp_path / "f.npy")
+
+
+def test_damaged_files_say_so(folder, tmp_path):
+    (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(ValueError, match="is damaged"):
+        match_features(folder, tmp_path / "f.npz")
+    np.savez(tmp_path / "g.npz", X=np.eye(3))
+    with pytest.raises(ValueError, match="no array 'features'"):
+        match_features(folder, tmp_path / "g.npz")
+    np.savez(tmp_path / "h.npz", features=np.eye(3), paths=np.array(["a.png"]))
+    with pytest.raises(ValueError, match="3 rows, but 1 paths"):
+        match_features(folder, tmp_path / "h.npz")
+
+
+def test_class_vectors_stand_in_for_a_text_encoder():
+    words = PrecomputedTexts(["a", "b"], [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(
+        words.encode(["b", "c", "a"]), [[3, 4], [0, 0], [1, 2]]
+    )
+    assert words.encode([]).shape == (0, 2)
+    with pytest.raises(ValueError, match="there are 3 classes"):
+        PrecomputedTexts(["a", "b", "c"], [[1, 2], [3, 4]])

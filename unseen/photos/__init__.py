@@ -1,0 +1,24 @@
+"""Photos: image encoders, features, and labels by class names alone."""
+
+from unseen.photos.encode import EncodedFolder, encode_folder, write_features
+from unseen.photos.encoders import (
+    ImageEncoder,
+    image_encoder,
+    image_encoders,
+    register_image_encoder,
+)
+from unseen.photos.label import label_folder, write_labels
+from unseen.photos.named import NamedPhotos
+
+__all__ = [
+    "EncodedFolder",
+    "ImageEncoder",
+    "NamedPhotos",
+    "encode_folder",
+    "image_encoder",
+    "image_encoders",
+    "label_folder",
+    "register_image_encoder",
+    "write_features",
+    "write_labels",
+]

@@ -1,0 +1,130 @@
+"""A thousand small photos in the package, and encoders that have seen them already.
+
+100 test photos of each class of CIFAR-10 with their EfficientNet-Lite0 features, the
+head of that network, and word vectors of the class names: enough to show the whole road
+without a network, PyTorch or onnxruntime. ``data/NOTICE.md`` says where all came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+
+import numpy as np
+
+__all__ = ["BundledImageEncoder", "BundledPhotos", "BundledTextEncoder", "load_photos"]
+
+
+class BundledImageEncoder:
+    """EfficientNet-Lite0 without its body: the head alone.
+
+    Examples
+    --------
+    >>> from unseen.photos.bundled import load_photos
+    >>> load_photos().image_encoder.head()[0].shape
+    (1000, 1280)
+    """
+
+    name = "lite0"
+
+    def __init__(self, head: np.ndarray):
+        self._head = head
+
+    def head(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of the last layer, and zeros for the intercepts."""
+        return self._head, np.zeros(len(self._head), dtype=self._head.dtype)
+
+
+class BundledTextEncoder:
+    """wordllama vectors of ImageNet's and CIFAR-10's class names, and of no others.
+
+    Examples
+    --------
+    >>> from unseen.photos.bundled import load_photos
+    >>> load_photos().text_encoder.encode(["deer", "frog"]).shape
+    (2, 256)
+    """
+
+    name, space = "wordllama", None
+
+    def __init__(self, texts: list[str], vectors: np.ndarray):
+        self.dimension = vectors.shape[1]
+        self._vectors = dict(zip(texts, vectors, strict=True))
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of texts that were stored."""
+        lost = [text for text in texts if text not in self._vectors]
+        if lost:
+            raise ValueError(
+                f"The bundled word vectors have no {lost[0]!r}. For other names, "
+                "install unseen[images] and use text_encoder('wordllama')."
+            )
+        return np.stack([self._vectors[text] for text in texts])
+
+
+@dataclass(frozen=True, eq=False)
+class BundledPhotos:
+    """The bundled photos.
+
+    Attributes
+    ----------
+    classes : list of str
+        The ten class names.
+    features : ndarray of shape (1000, 1280)
+    truth : ndarray of str
+        Their classes, for scoring only.
+    paths : list of str
+        A name for each photo: its number among the test photos of CIFAR-10.
+    jpegs : list of bytes
+        The photos, 32 x 32.
+    image_encoder, text_encoder
+        Encoders for :class:`unseen.photos.NamedPhotos`.
+
+    Examples
+    --------
+    >>> from unseen.photos.bundled import load_photos
+    >>> load_photos().paths[0]
+    'test_00003.jpg'
+    """
+
+    classes: list[str]
+    features: np.ndarray
+    truth: np.ndarray
+    paths: list[str]
+    jpegs: list[bytes]
+    image_encoder: BundledImageEncoder
+    text_encoder: BundledTextEncoder
+
+
+@cache
+def load_photos() -> BundledPhotos:
+    """Read the bundled photos, once.
+
+    Returns
+    -------
+    BundledPhotos
+
+    Examples
+    --------
+    >>> from unseen.photos.bundled import load_photos
+    >>> load_photos().features.shape
+    (1000, 1280)
+    """
+    source = files("unseen.photos").joinpath("data", "photos.npz")
+    with as_file(source) as path, np.load(path, allow_pickle=False) as stored:
+        part = dict(stored)
+    classes = part["classes"]
+    ends = part["ends"].tolist()
+    data = part["jpegs"].tobytes()
+    vectors = part["vectors"].astype(np.float32)
+    return BundledPhotos(
+        classes=classes.tolist(),
+        features=part["features"].astype(np.float32),
+        truth=classes[part["y"]],
+        paths=[f"test_{number:05d}.jpg" for number in part["number"]],
+        jpegs=[data[a:b] for a, b in zip([0, *ends], ends, strict=False)],
+        image_encoder=BundledImageEncoder(part["head"].astype(np.float32)),
+        text_encoder=BundledTextEncoder(part["texts"].tolist(), vectors),
+    )

@@ -1,0 +1,375 @@
+"""From a folder to features: look, decode, encode, each while the next one works.
+
+    files → [threads: hash] → already known?  ─ yes → cache
+                                   │ no
+                    [processes: decode] → batches → encoder → cache
+
+At every arrow only a few photos wait, so memory does not grow with the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen._files import replace_file
+from unseen.loading.parts import needs_extra
+from unseen.photos.cache import FeatureCache
+from unseen.photos.encoders import ImageEncoder, image_encoder
+from unseen.photos.folder import Found, Skipped, find_photos, look_at
+from unseen.photos.photo import Square, read_square
+
+__all__ = ["EncodedFolder", "encode_folder", "write_features"]
+
+BATCH = 16  # photos at once; more is no faster and takes more memory
+FEW = 64  # so many are decoded here: other processes would start too late for them
+LOOKERS = 4  # threads that read and hash files
+MOST_CRASHES = 5  # in a row; then it is not the photos' fault
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(eq=False)
+class EncodedFolder:
+    """The photos of a folder, their features and thumbnails, and what was skipped.
+
+    Attributes
+    ----------
+    folder : Path
+    paths : list of str
+        Photos, relative to the folder, in order.
+    digests : list of bytes
+        SHA-256 of each photo's file.
+    skipped : list of Skipped
+        ``(path, reason)`` of every other file.
+    n_new : int
+        How many photos were encoded now, not found in the cache.
+    encoder : ImageEncoder
+    cache : FeatureCache
+    """
+
+    folder: Path
+    paths: list[str]
+    digests: list[bytes]
+    skipped: list[Skipped]
+    n_new: int
+    encoder: ImageEncoder
+    cache: FeatureCache = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def features(self) -> np.ndarray:
+        """Return all features, (n_photos, dimension) ``float32``."""
+        return self.cache.features(self.digests)
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield the features in order, some 1,000 rows at a time."""
+        return self.cache.blocks(self.digests)
+
+    def thumbnail(self, row: int) -> bytes:
+        """Return a photo as a small JPEG."""
+        return self.cache.thumbnail(self.digests[row])
+
+
+def encode_folder(
+    folder: str | os.PathLike[str],
+    *,
+    encoder: str | ImageEncoder = "lite0",
+    cache: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> EncodedFolder:
+    """Turn all photos below a folder into features.
+
+    Photos that were encoded before, under whatever name, come from the cache. An
+    interrupted run goes on where it stopped. Files that are no photo, or a damaged or
+    oversized one, are listed in ``skipped``.
+
+    Parameters
+    ----------
+    folder : path
+    encoder : str or ImageEncoder, default="lite0"
+        A name of :func:`unseen.photos.image_encoders`, or an encoder.
+    cache : path, optional
+        Folder for features; by default in the user's cache folder.
+    workers : int, optional
+        Processes that decode, 0 for none; by default one per processor, at most 8.
+    progress : callable, optional
+        Called with the number of files done and in all.
+
+    Returns
+    -------
+    EncodedFolder
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from unseen.photos import encode_folder
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     Image.new("RGB", (60, 40), "green").save(Path(name) / "meadow.png")
+    ...     _ = (Path(name) / "notes.txt").write_text("not a photo")
+    ...     encoded = encode_folder(name, cache=Path(name) / ".cache")
+    ...     encoded.paths, encoded.features().shape
+    (['meadow.png'], (1, 1280))
+    >>> encoded.skipped
+    [Skipped(path='notes.txt', reason='not a JPEG, PNG, WebP, GIF, TIFF or BMP
+    picture')]
+    """
+    found = find_photos(folder)
+    encoder = image_encoder(encoder) if isinstance(encoder, str) else encoder
+    store = FeatureCache(encoder, cache)
+    ledger = _Ledger(found, store, progress)
+    decoder = _Decoder(found.folder, encoder.size, workers)
+    try:
+        for batch in in_batches(decoder.squares(ledger.unknown()), BATCH):
+            good = ledger.note(batch)
+            if good:
+                digests, pixels, thumbnails, _reasons = zip(*good, strict=True)
+                store.add(digests, encoder.encode(np.stack(pixels)), thumbnails)
+    finally:  # keep what is done, also when interrupted
+        store.flush()
+        decoder.close()
+    return ledger.close(encoder)
+
+
+class _Ledger:
+    """What became of each file so far."""
+
+    def __init__(
+        self, found: Found, cache: FeatureCache, progress: Progress | None
+    ) -> None:
+        self.found, self.cache, self.progress = found, cache, progress
+        self.digest: dict[str, bytes] = {}
+        self.reason: dict[str, str] = {}
+        self.failed: dict[bytes, str] = {}  # by content: a copy fails likewise
+        self.asked: set[bytes] = set()
+        self.n_done = self.n_new = 0
+
+    def unknown(self) -> Iterator[str]:
+        """Yield the photos whose content was never met; settle all others."""
+        with ThreadPoolExecutor(LOOKERS) as threads:
+            for path, (digest, reason) in ahead(
+                lambda path: threads.submit(look_at, self.found.folder / path),
+                self.found.paths,
+                4 * LOOKERS,
+            ):
+                if reason:
+                    self.reason[path] = reason
+                else:
+                    self.digest[path] = digest
+                if reason or digest in self.cache or digest in self.asked:
+                    self.count(1)
+                    continue
+                self.asked.add(digest)
+                yield path
+
+    def note(self, batch: list[tuple[str, Square]]) -> list[Square]:
+        """Write down a batch as decoded; return what is to be encoded."""
+        good = []
+        for path, square in batch:
+            if square.digest:  # the file may have changed since it was looked at
+                self.digest[path] = square.digest
+            if square.pixels is None:
+                self.failed[self.digest[path]] = square.reason
+            else:
+                good.append(square)
+        self.n_new += len(good)
+        self.count(len(batch))
+        return good
+
+    def count(self, n: int) -> None:
+        self.n_done += n
+        if self.progress is not None:
+            self.progress(self.n_done, len(self.found.paths))
+
+    def close(self, encoder: ImageEncoder) -> EncodedFolder:
+        paths, digests, skipped = [], [], list(self.found.skipped)
+        for path in self.found.paths:
+            digest = self.digest.get(path, b"")
+            if digest in self.cache:
+                paths.append(path)
+                digests.append(digest)
+            else:
+                changed = "changed while it was read"
+                reason = self.reason.get(path) or self.failed.get(digest, changed)
+                skipped.append(Skipped(path, reason))
+        return EncodedFolder(
+            self.found.folder,
+            paths,
+            digests,
+            sorted(skipped),
+            self.n_new,
+            encoder,
+            self.cache,
+        )
+
+
+class _Decoder:
+    """Decodes photos in other processes, and outlives a process that crashes."""
+
+    def __init__(self, folder: Path, size: int, workers: int | None) -> None:
+        self.folder, self.size = folder, size
+        self.workers = min(8, os.cpu_count() or 1) if workers is None else workers
+        self.pool: Any = None
+        self.crashes = 0
+
+    def squares(self, paths: Iterable[str]) -> Iterator[tuple[str, Square]]:
+        """Yield each photo decoded, in any order."""
+        paths = iter(paths)
+        for path in islice(paths, FEW) if self.workers else paths:
+            yield path, self.here(path)
+        waiting: deque[tuple[str, Future]] = deque()
+        for path in paths:
+            if len(waiting) < BATCH + 2 * self.workers:
+                waiting.append((path, self.submit(path)))
+            elif waiting[0][1].done():
+                yield self.next_of(waiting)
+                waiting.append((path, self.submit(path)))
+            else:  # they are still starting, or slow: lend a hand
+                yield path, self.here(path)
+        while waiting:
+            yield self.next_of(waiting)
+
+    def here(self, path: str) -> Square:
+        return read_square(self.folder / path, self.size)
+
+    def submit(self, path: str) -> Future:
+        if self.pool is None:
+            try:
+                from loky import ProcessPoolExecutor
+            except ImportError:
+                raise needs_extra("loky", "images", "Decoding photos") from None
+            self.pool = ProcessPoolExecutor(self.workers)
+        return self.pool.submit(read_square, self.folder / path, self.size)
+
+    def next_of(self, waiting: deque[tuple[str, Future]]) -> tuple[str, Square]:
+        path, future = waiting.popleft()
+        try:
+            return path, future.result()
+        except BrokenProcessPool:  # all that waited are lost; one of them is to blame
+            self.close()
+        square = self.alone(path)
+        for _ in range(len(waiting)):
+            lost, _future = waiting.popleft()
+            waiting.append((lost, self.submit(lost)))
+        return path, square
+
+    def alone(self, path: str) -> Square:
+        try:
+            square = self.submit(path).result()
+        except BrokenProcessPool as error:
+            self.close()
+            self.crashes += 1
+            if self.crashes >= MOST_CRASHES:
+                raise RuntimeError(
+                    f"Decoding crashed {self.crashes} times in a row, last on {path}. "
+                    "Decode in this process: workers=0."
+                ) from error
+            return Square(b"", reason="damaged: the decoder crashed on it")
+        self.crashes = 0
+        return square
+
+    def close(self) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(wait=True, kill_workers=True)
+            self.pool = None
+
+
+def ahead(
+    submit: Callable[[str], Future], tasks: Iterable[str], n: int
+) -> Iterator[tuple[str, Any]]:
+    """Yield (task, answer) in order while ``n`` more are under way."""
+    waiting: deque[tuple[str, Future]] = deque()
+    for task in tasks:
+        waiting.append((task, submit(task)))
+        if len(waiting) > n:
+            task, future = waiting.popleft()
+            yield task, future.result()
+    for task, future in waiting:
+        yield task, future.result()
+
+
+def in_batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield lists of ``size`` items, the last one shorter."""
+    items = iter(items)
+    while batch := list(islice(items, size)):
+        yield batch
+
+
+def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path:
+    """Write the features of a folder for use elsewhere, a block at a time.
+
+    Parameters
+    ----------
+    encoded : EncodedFolder
+    path : path
+        ``.npz`` with ``features``, ``paths``, ``encoder`` and ``version``; or ``.npy``
+        with the features alone, then the paths are in a ``.txt`` file beside it, one
+        per line.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from PIL import Image
+    >>> from unseen.photos import encode_folder, write_features
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     Image.new("RGB", (60, 40), "green").save(Path(name) / "meadow.png")
+    ...     encoded = encode_folder(name, cache=Path(name) / ".cache")
+    ...     path = write_features(encoded, Path(name) / "features.npz")
+    ...     with np.load(path) as file:
+    ...         file["features"].shape, file["paths"].tolist(), str(file["encoder"])
+    ((1, 1280), ['meadow.png'], 'lite0')
+    """
+    path = Path(path)
+    if path.suffix == ".npy":
+        names = "".join(f"{name}\n" for name in encoded.paths)
+        with replace_file(path.with_suffix(".txt")) as file:
+            file.write(names.encode("utf-8", "surrogateescape"))
+        with replace_file(path) as file:
+            _write_rows(file, encoded)
+        return path
+    if path.suffix != ".npz":
+        raise ValueError(f"{path}: features are written as .npz or .npy.")
+    beside = {
+        "paths": np.array(encoded.paths, dtype=str),
+        "encoder": np.array(encoded.encoder.name),
+        "version": np.array(encoded.encoder.version),
+    }
+    with replace_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        with archive.open("features.npy", "w", force_zip64=True) as entry:
+            _write_rows(entry, encoded)
+        for name, values in beside.items():
+            with archive.open(f"{name}.npy", "w") as entry:
+                np.lib.format.write_array(entry, values, allow_pickle=False)
+    return path
+
+
+def _write_rows(file: Any, encoded: EncodedFolder) -> None:
+    header = {
+        "descr": "<f4",
+        "fortran_order": False,
+        "shape": (len(encoded), encoded.encoder.dimension),
+    }
+    np.lib.format.write_array_header_1_0(file, header)
+    for block in encoded.blocks():
+        file.write(block.tobytes())

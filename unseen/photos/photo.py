@@ -1,0 +1,220 @@
+"""One file of a picture → a square of RGB, or the reason why not.
+
+    bytes → right kind? → not too large? → middle square → upright → RGB
+
+Files come from anywhere, so nothing in them may stop a run or fill the memory: only
+six kinds are opened, a header that promises too many pixels ends it before any is
+decoded, and whatever a decoder complains about becomes the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen.loading.parts import needs_extra
+
+__all__ = ["MOST_PIXELS", "Square", "decode_square", "kind_of", "read_square"]
+
+MOST_PIXELS = 100_000_000
+KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")
+STARTS = {
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"II*\x00": "TIFF",
+    b"MM\x00*": "TIFF",
+    b"BM": "BMP",
+}
+LONGEST_START = 12
+THUMBNAIL = 112  # pixels
+ORIENTATION = 0x0112  # EXIF: how the camera was held
+
+
+class Square(NamedTuple):
+    """A photo as an encoder takes it and as a page shows it, or the ``reason`` why not.
+
+    ``digest`` is the SHA-256 of the file, ``pixels`` are ``uint8`` of shape (size,
+    size, 3), ``thumbnail`` is a small JPEG of them.
+    """
+
+    digest: bytes
+    pixels: np.ndarray | None = None
+    thumbnail: bytes = b""
+    reason: str = ""
+
+
+def kind_of(start: bytes) -> str | None:
+    r"""Tell the kind of a picture by its first 12 bytes, whatever it is called.
+
+    Examples
+    --------
+    >>> from unseen.photos.photo import kind_of
+    >>> kind_of(b"GIF89a......"), kind_of(b"Dear diary, ")
+    ('GIF', None)
+    """
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "WEBP"
+    return next((kind for s, kind in STARTS.items() if start.startswith(s)), None)
+
+
+def read_square(path: str | os.PathLike[str], size: int) -> Square:
+    """Read a photo from its file; never raises for what the file holds.
+
+    Parameters
+    ----------
+    path : path
+    size : int
+        Side of the square, in pixels.
+
+    Returns
+    -------
+    Square
+        Its ``pixels`` are the middle of the picture, or None; then ``reason`` says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> from unseen.photos.photo import read_square
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "red.png"
+    ...     Image.new("RGB", (40, 20), "red").save(path)
+    ...     good = read_square(path, 8)
+    ...     _ = path.write_bytes(path.read_bytes()[:60])
+    ...     bad = read_square(path, 8)
+    >>> good.pixels.shape, good.pixels[0, 0].tolist()
+    ((8, 8, 3), [255, 0, 0])
+    >>> bad.reason
+    'damaged: ...'
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        return Square(b"", reason=f"cannot be read: {error.strerror}")
+    digest = hashlib.sha256(content).digest()
+    try:
+        pixels = decode_square(content, size)
+    except ImportError:
+        raise
+    except _TooLargeError as error:
+        return Square(digest, reason=str(error))
+    except MemoryError:
+        return Square(digest, reason="too large: not enough memory to decode it")
+    except Exception as error:  # decoders raise whatever they stumble over
+        said = " ".join(str(error).split())[:200] or type(error).__name__
+        return Square(digest, reason=f"damaged: {said}")
+    return Square(digest, pixels, make_thumbnail(pixels))
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+def decode_square(content: bytes, size: int) -> np.ndarray:
+    """Decode the middle square of a picture, upright, in RGB.
+
+    Of an animated picture it is the first frame. What is transparent becomes white.
+
+    Parameters
+    ----------
+    content : bytes
+        Of the file.
+    size : int
+        Side of the square, in pixels.
+
+    Returns
+    -------
+    ndarray of shape (size, size, 3), ``uint8``
+    """
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise needs_extra("pillow", "images", "Reading photos") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # doubtful metadata; pixels raise if damaged
+        try:
+            image = Image.open(io.BytesIO(content), formats=KINDS)
+        except UnidentifiedImageError:
+            raise ValueError("its header makes no sense") from None
+        except Image.DecompressionBombError:
+            raise _TooLargeError(
+                f"too large: more than {MOST_PIXELS:,} pixels"
+            ) from None
+        width, height = image.size
+        if width * height > MOST_PIXELS:
+            raise _TooLargeError(
+                f"too large: {width} x {height} is more than {MOST_PIXELS:,} pixels"
+            )
+        turn = _turn(image)
+        image.draft("RGB", (2 * size, 2 * size))  # JPEG: decode at a fraction
+        image = _as_rgb(image)
+    width, height = image.size
+    side = min(width, height)
+    left, top = (width - side) / 2, (height - side) / 2
+    image = image.resize(
+        (size, size),
+        Image.Resampling.BICUBIC,
+        box=(left, top, left + side, top + side),
+        reducing_gap=3.0,
+    )
+    # The middle square stays the middle square under every turn, so turn it last.
+    return np.asarray(image if turn is None else image.transpose(turn))
+
+
+def make_thumbnail(pixels: np.ndarray) -> bytes:
+    """Make a small JPEG of a square."""
+    from PIL import Image
+
+    small = Image.fromarray(pixels).resize((THUMBNAIL, THUMBNAIL))
+    file = io.BytesIO()
+    small.save(file, "JPEG", quality=75)
+    return file.getvalue()
+
+
+def _turn(image: Any) -> Any:
+    """Return what brings a photo upright by its EXIF tag, None if it is or says not."""
+    from PIL import Image
+
+    turns = {
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_270,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_90,
+    }
+    try:
+        return turns.get(image.getexif().get(ORIENTATION))
+    except Exception:  # a damaged tag is no reason to lose a sound picture
+        return None
+
+
+def _as_rgb(image: Any) -> Any:
+    from PIL import Image
+
+    if image.mode.startswith("I;16") or image.mode in ("I", "F"):
+        values = np.asarray(image, dtype=np.float32)
+        low, high = (0, 65535) if image.mode.startswith("I;16") else _range(values)
+        shades = np.clip((values - low) * (255 / (high - low)), 0, 255)
+        image = Image.fromarray(shades.astype(np.uint8))
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image)
+    return image.convert("RGB")
+
+
+def _range(values: np.ndarray) -> tuple[float, float]:
+    """Return the darkest and lightest value, apart even if all are equal."""
+    low, high = float(values.min()), float(values.max())
+    return low, high if high > low else low + 1

@@ -1,0 +1,204 @@
+"""Features that were made elsewhere, in the place of an encoder.
+
+    features.npz   what ``unseen encode`` writes: features, paths, encoder
+    features.npy   rows; a ``.txt`` file of that name beside it says whose they are, one
+                   path per line, else they follow the photos of the folder in order
+
+Class vectors in the same space may stand in for a text encoder: ``.npy``, one row per
+class in the order of the class names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unseen.loading.parts import damaged_file
+from unseen.photos.folder import Skipped, find_photos, look_at
+from unseen.photos.photo import read_square
+
+__all__ = ["PrecomputedFolder", "PrecomputedTexts", "is_features", "match_features"]
+
+NAME = "precomputed"  # of an encoder nobody named
+
+
+@dataclass(eq=False)
+class PrecomputedFolder:
+    """The photos of a folder with given features; like :class:`EncodedFolder`."""
+
+    folder: Path
+    paths: list[str]
+    rows: np.ndarray
+    skipped: list[Skipped]
+    encoder: str
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def features(self) -> np.ndarray:
+        """Return all features, (n_photos, dimension)."""
+        return self.rows
+
+    def thumbnail(self, row: int) -> bytes:
+        """Return a photo as a small JPEG, b"" if it cannot be decoded."""
+        return read_square(self.folder / self.paths[row], 224).thumbnail
+
+
+class PrecomputedImageEncoder:
+    """Stands for whatever made the features; it cannot encode more.
+
+    Examples
+    --------
+    >>> from unseen.photos.precomputed import PrecomputedImageEncoder
+    >>> PrecomputedImageEncoder("my net").name
+    'my net'
+    """
+
+    def __init__(self, name: str = NAME) -> None:
+        self.name = name
+
+
+class PrecomputedTexts:
+    """A text encoder that knows a vector for each class name and nothing else.
+
+    Parameters
+    ----------
+    names : sequence of str
+    vectors : ndarray of shape (n_names, dimension)
+    space : str
+        Name of the image encoder whose features they may be compared with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.photos.precomputed import PrecomputedTexts
+    >>> texts = PrecomputedTexts(["zebra", "okapi"], np.eye(2))
+    >>> texts.encode(["okapi"])
+    array([[0., 1.]], dtype=float32)
+    """
+
+    name = NAME
+
+    def __init__(
+        self, names: Sequence[str], vectors: np.ndarray, space: str = NAME
+    ) -> None:
+        vectors = np.asarray(vectors, np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(names):
+            raise ValueError(
+                f"Class vectors have shape {vectors.shape}, but there are {len(names)} "
+                "classes. Give one row per class, in their order."
+            )
+        self.space: str | None = space
+        self.dimension = vectors.shape[1]
+        self._vectors = dict(zip(names, vectors, strict=True))
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of class names; any other text is a zero row."""
+        nothing = np.zeros(self.dimension, np.float32)
+        rows = [self._vectors.get(text, nothing) for text in texts]
+        return np.array(rows, np.float32).reshape(len(texts), self.dimension)
+
+
+def is_features(encoder: object) -> bool:
+    """Tell whether an encoder is given as a file of features.
+
+    Examples
+    --------
+    >>> from unseen.photos.precomputed import is_features
+    >>> is_features("lite0"), is_features("features.npz")
+    (False, True)
+    """
+    return isinstance(encoder, (str, os.PathLike)) and str(encoder).endswith(
+        (".npy", ".npz")
+    )
+
+
+def match_features(
+    folder: str | os.PathLike[str], path: str | os.PathLike[str]
+) -> PrecomputedFolder:
+    """Match the rows of a feature file with the photos of a folder.
+
+    Parameters
+    ----------
+    folder : path
+    path : path
+        ``.npz`` or ``.npy``.
+
+    Returns
+    -------
+    PrecomputedFolder
+        Photos without a row are among its ``skipped``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from PIL import Image
+    >>> from unseen.photos.precomputed import match_features
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in "ab":
+    ...         Image.new("RGB", (8, 8)).save(Path(folder) / f"{name}.png")
+    ...     np.save(Path(folder) / "features.npy", np.eye(2))
+    ...     match_features(folder, Path(folder) / "features.npy").paths
+    ['a.png', 'b.png']
+    """
+    path = Path(path)
+    features, paths, encoder = _read(path)
+    found = find_photos(folder)
+    skipped, photos = list(found.skipped), []
+    for name in found.paths:
+        _digest, reason = look_at(found.folder / name)
+        if reason:
+            skipped.append(Skipped(name, reason))
+        else:
+            photos.append(name)
+    if paths is None:
+        if len(features) != len(photos):
+            raise ValueError(
+                f"{path}: has {len(features)} rows, but {found.folder} has "
+                f"{len(photos)} photos. Say whose the rows are in "
+                f"{path.with_suffix('.txt').name}, one path per line."
+            )
+        paths = photos
+    place = {name: row for row, name in enumerate(paths)}
+    known = [name for name in photos if name in place]
+    missing = f"has no row in {path.name}"
+    skipped += [Skipped(name, missing) for name in photos if name not in place]
+    rows = features[[place[name] for name in known]]
+    return PrecomputedFolder(found.folder, known, rows, sorted(skipped), encoder)
+
+
+def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
+    """Return features, the photos they belong to (None: unsaid), and the encoder."""
+    names, encoder = None, NAME
+    with damaged_file(path), open(path, "rb") as content:
+        if path.suffix == ".npz":
+            with np.load(content, allow_pickle=False) as file:
+                if "features" not in file:
+                    raise ValueError(
+                        f"{path}: has no array 'features', only {list(file)}."
+                    )
+                features = file["features"]
+                names = file["paths"].tolist() if "paths" in file else None
+                encoder = str(file["encoder"]) if "encoder" in file else NAME
+        else:
+            features = np.load(content, allow_pickle=False)
+            beside = path.with_suffix(".txt")
+            if beside.is_file():
+                text = beside.read_bytes().decode("utf-8", "surrogateescape")
+                names = text.splitlines()
+    if features.ndim != 2 or features.dtype.kind != "f":
+        raise ValueError(
+            f"{path}: features are {features.dtype} of shape {features.shape}. Give "
+            "one row of floats per photo."
+        )
+    if names is not None and len(names) != len(features):
+        raise ValueError(f"{path}: {len(features)} rows, but {len(names)} paths.")
+    if not np.isfinite(features).all():
+        raise ValueError(f"{path}: features hold NaN or infinity.")
+    return features, names, encoder

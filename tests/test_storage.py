@@ -2,24 +2,29 @@
 
 import inspect
 import json
+import os
 import random
 import struct
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from safetensors.numpy import load as from_safetensors
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
+from stored_models import FOLDER, public_estimators, scored, stored_answers
 
 import unseen
-from unseen import storage
 from unseen.metrics import per_class_accuracy
-from unseen.storage import save
+from unseen.storage import model_file, save
+from unseen.storage.schema import classes, fits, parsed, state_of
+from unseen.storage.state import FROM_SKLEARN, STATE, VERSIONS
+from unseen.storage.values import Reader, Writer
 
 
 @pytest.fixture(scope="module")
@@ -29,23 +34,7 @@ def data():
 
 def estimators():
     """Make one of every public estimator, and some around others."""
-    made = {}
-    for name in unseen.__all__:
-        kind = getattr(unseen, name)
-        if not (inspect.isclass(kind) and issubclass(kind, BaseEstimator)):
-            continue
-        needed = [
-            p.name
-            for p in inspect.signature(kind).parameters.values()
-            if p.default is p.empty and p.kind is not p.VAR_KEYWORD
-        ]
-        known = {
-            "base": unseen.JEDM(max_iter=3),
-            "estimator": unseen.ESZSL(),
-            "param_grid": {"gamma": [0.1, 1.0]},
-        }
-        made[name] = kind(**{name: known[name] for name in needed})
-    made["ClasswiseSearchCV"].set_params(n_folds=3)
+    made = public_estimators()
     made["SelfTraining of ESZSL"] = unseen.SelfTraining(unseen.ESZSL())
     made["JEDM as printed"] = unseen.JEDM("paper", max_iter=400)
     return made
@@ -110,7 +99,7 @@ def test_every_estimator_answers_the_same_after_loading(name, dtype, data, tmp_p
         again = unseen.load(save(model, tmp_path / "adapted"))
         assert_same_answers(model, again, X)
         assert_same_state(model, again)
-        again.adapt(X)  # mapped arrays can be learned on
+        again.adapt(X)  # what was read can be learned on
         assert_same_answers(model, again, X)
     assert sorted(p.name for p in tmp_path.iterdir())[-1] == "fitted"
 
@@ -134,10 +123,8 @@ def test_new_classes_and_groups_work_after_loading(data, tmp_path):
     model = fitted(unseen.TSTD(), data).adapt(data.X_unseen)
     again = unseen.load(model.save(tmp_path / "tstd.unseen"))
     table = data.class_embeddings.iloc[:3].rename(index=lambda name: f"new {name}")
-    for classes in ("all", "seen", ["1", "2"], table):
-        ours, theirs = (
-            m.predict(data.X_unseen, classes=classes) for m in (model, again)
-        )
+    for who in ("all", "seen", ["1", "2"], table):
+        ours, theirs = (m.predict(data.X_unseen, classes=who) for m in (model, again))
         assert_array_equal(ours, theirs)
 
 
@@ -163,12 +150,10 @@ def test_a_pipeline_is_kept_with_its_preprocessing(data, tmp_path):
 
 def test_odd_parameters_are_kept(tmp_path):
     random_state = np.random.RandomState(7)
-    model = unseen.JEDM(alpha=float("inf"), random_state=random_state)
+    model = unseen.JEDM(alpha=2, random_state=random_state)
     model.components_init = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    model.note = {1: (2, {3}), "nan": float("nan"), "none": None, "np": np.float32(0.1)}
     again = unseen.load(save(model, tmp_path / "odd"))
-    assert again.alpha == float("inf") and np.isnan(again.note["nan"])
-    assert again.note[1] == (2, {3}) and type(again.note["np"]) is np.float32
+    assert again.alpha == 2 and type(again.alpha) is int
     assert again.random_state.rand() == random_state.rand()
     assert again.components_init.flags.f_contiguous
     search = unseen.ClasswiseSearchCV(
@@ -177,18 +162,41 @@ def test_odd_parameters_are_kept(tmp_path):
     assert unseen.load(save(search, tmp_path / "s")).scoring is per_class_accuracy
 
 
-def test_arrays_are_mapped_not_read(data, tmp_path):
+def test_values_of_every_kind_come_back_as_they_went():
+    writer = Writer()
+    values = {
+        1: (2, {3}),
+        "nan": float("nan"),
+        "inf": float("-inf"),
+        "none": None,
+        "np": np.float32(0.1),
+        "flags": np.array([[True], [False]]),
+        "texts": np.array(["b", "", "ä"]),
+        "bytes": np.array([b"b", b""]),
+        "objects": np.array(["a", 1, None], dtype=object),
+        "empty": np.empty((0, 3), np.int8),
+        "frozen": frozenset({"x"}),
+        "kind": np.dtype("<f4"),
+    }
+    text = json.dumps(writer.encode(values, "values"), allow_nan=False)
+    again = Reader(writer.arrays, 10**6).decode(json.loads(text))
+    assert_same_state(values, again)
+
+
+def test_what_happens_to_a_file_after_loading_does_not_reach_the_model(data, tmp_path):
     model = fitted(unseen.JEDM(), data)
     path = save(model, tmp_path / "jedm")
-    again = unseen.load(path)
-    base = again.axes_
-    while isinstance(base, np.ndarray) and base.base is not None:
-        base = base.base
-    assert type(base).__name__ == "mmap"
-    before = path.read_bytes()
-    again.axes_[0, 0] = 99  # a page of its own
-    assert path.read_bytes() == before
-    save(again, path)  # over the file that is mapped
+    again, whole = unseen.load(path), path.read_bytes()
+    with open(path, "r+b") as file:  # in place, as an editor or a sync would
+        file.write(bytes(len(whole)))
+    assert_same_answers(model, again, data.X_unseen)
+    with open(path, "r+b") as file:
+        file.truncate(10)  # a mapped page beyond the end would kill the process
+    assert_same_answers(model, again, data.X_unseen)
+    path.write_bytes(whole)
+    again.axes_[0, 0] = 99
+    assert path.read_bytes() == whole
+    save(again, path)
     assert unseen.load(path).axes_[0, 0] == 99
 
 
@@ -197,19 +205,30 @@ def test_what_cannot_be_stored_is_named(data, tmp_path):
     model.hook = print
     with pytest.raises(TypeError, match=r"JEDM.hook is a builtin_function_or_method"):
         model.save(tmp_path / "no")
+    model.hook = 1
+    with pytest.raises(TypeError, match=r"load would refuse: JEDM.hook is unknown"):
+        model.save(tmp_path / "no")
+    model = fitted(unseen.JEDM(), data)
+    model.mean_ = model.mean_[:-1]
+    with pytest.raises(TypeError, match=r"JEDM.mean_ is float64\[63\], not float\[p\]"):
+        model.save(tmp_path / "no")
+    with pytest.raises(ValueError, match="'alpha' parameter of JEDM must be"):
+        unseen.JEDM(alpha=-1.0).save(tmp_path / "no")
+    with pytest.raises(TypeError, match="This is a dict, not a model"):
+        save({}, tmp_path / "no")
 
-    class Outsider(BaseEstimator):
+    class Outsider(unseen.JEDM):
         pass
 
-    with pytest.raises(TypeError, match="is a Outsider from outside of unseen"):
+    with pytest.raises(TypeError, match="is a Outsider, which is no model of unseen"):
         save(unseen.SelfTraining(Outsider()), tmp_path / "no")
-    with pytest.raises(TypeError, match="is a LogisticRegression from outside"):
+    with pytest.raises(TypeError, match="is a LogisticRegression, which is no model"):
         save(make_pipeline(LogisticRegression()), tmp_path / "no")
 
     class JEDM(unseen.JEDM):  # the name alone does not do
         pass
 
-    with pytest.raises(TypeError, match="is a JEDM from outside of unseen"):
+    with pytest.raises(TypeError, match="is a JEDM, which is no model of unseen"):
         save(JEDM(), tmp_path / "no")
     with pytest.raises(TypeError, match="array of complex128"):
         save(unseen.JEDM(components_init=np.ones((2, 2)) * 1j), tmp_path / "no")
@@ -246,22 +265,95 @@ def test_a_newer_format_a_foreign_file_and_a_missing_one(data, tmp_path):
         unseen.load(tmp_path / "nowhere")
 
 
-def test_a_file_names_no_class_or_function_of_its_choice(data, tmp_path):
-    path = save(unseen.JEDM(), tmp_path / "jedm")
+def forge(path, change):
+    """Change the model in a file and sign it again, as an attacker would."""
     header, body = parts_of(path)
-    for model in (
-        {"$": "estimator", "name": "os.system", "state": {}},
-        {"$": "estimator", "name": "Sums", "state": {}},
-        {"$": "dataclass", "name": "JEDM", "state": {}},
-        {"$": "dataclass", "name": "Popen", "state": {"args": "true"}},
-        {"$": "function", "name": "eval"},
-        {"$": "call", "name": "eval"},
+    model = json.loads(header["__metadata__"]["model"])
+    model = change(model) or model
+    text = json.dumps(model)
+    arrays = from_safetensors(path.read_bytes())
+    signed = {"model": text, "digest": model_file.digest(text, arrays)}
+    header["__metadata__"] |= signed
+    rewrite(path, header, body)
+
+
+def test_a_file_names_no_class_or_function_of_its_choice(tmp_path):
+    for model, reason in (
+        ({"$": "object", "name": "os.system", "version": 1, "state": {}}, "no class"),
+        ({"$": "object", "name": "Popen", "version": 1, "state": {}}, "no class"),
+        ({"$": "object", "name": "ZeroShotClassifier", "version": 1}, "no class"),
+        ({"$": "object", "name": "JEDM", "version": 1, "state": {}}, "is missing"),
+        ({"$": "object", "name": "JEDM", "version": 2, "state": {}}, "has version 2"),
+        ({"$": "object", "name": "Sums", "version": 1, "state": {}}, "is missing"),
+        ({"$": "function", "name": "eval"}, "eval"),
+        ({"$": "call", "name": "eval"}, "unknown kind 'call'"),
+        ({"$": "dtype", "name": "O"}, "unknown name 'O'"),
     ):
-        text = json.dumps(model)
-        header["__metadata__"] |= {"model": text, "digest": storage._digest(text, {})}
-        rewrite(path, header, body)
-        with pytest.raises(ValueError, match="cannot build"):
+        path = save(unseen.JEDM(), tmp_path / "jedm")
+        forge(path, lambda _, model=model: model)
+        with pytest.raises(ValueError, match=f"cannot build .*{reason}"):
             unseen.load(path)
+
+
+def test_only_an_estimator_is_loaded(tmp_path):
+    for model in ([], 3, {"$": "dict", "items": []}, {"$": "float", "value": "1"}):
+        path = save(unseen.JEDM(), tmp_path / "jedm")
+        forge(path, lambda _, model=model: [model] if model == [] else model)
+        with pytest.raises(ValueError, match=r"damaged or no model .it holds a"):
+            unseen.load(path)
+
+
+def test_a_pipeline_that_would_unpickle_a_folder_is_refused(tmp_path):
+    path = save(make_pipeline(Normalizer(), unseen.ESZSL()), tmp_path / "pipeline")
+    forge(path, lambda model: model["state"].update(memory=str(tmp_path / "side")))
+    with pytest.raises(ValueError, match=r"Pipeline.memory is a str, not none"):
+        unseen.load(path)
+    pipeline = make_pipeline(Normalizer(), unseen.ESZSL(), memory=str(tmp_path))
+    with pytest.raises(TypeError, match=r"Pipeline.memory is a str, not none"):
+        save(pipeline, tmp_path / "no")
+
+
+@pytest.mark.parametrize(
+    "key, value, reason",
+    [
+        ("predict", "anything", "ESZSL.predict is unknown"),
+        ("__class__", "anything", "ESZSL.__class__ is unknown"),
+        ("gamma", "anything", "'gamma' parameter of ESZSL must be"),
+        ("gamma", None, "'gamma' parameter of ESZSL must be"),
+        ("n_features_in_", 63, r"ESZSL.mean_ is float64\[64\], not float\[p\]"),
+        ("mean_", [0.0] * 64, r"ESZSL.mean_ is a list, not float\[p\]"),
+        ("coef_", None, r"ESZSL.coef_ is a NoneType, not float\[k, d\]"),
+        ("rounds_", ["x"], r"ESZSL.rounds_ is a list, not list\[Round\]"),
+        ("_table", "x", "ESZSL._table is a str, not ClassTable"),
+    ],
+)
+def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
+    path = save(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
+    forge(path, lambda model: model["state"].update({key: value}))
+    with pytest.raises(ValueError, match=reason):
+        unseen.load(path)
+
+
+@pytest.mark.parametrize("key", ["gamma", "coef_", "_table"])
+def test_a_state_without_one_of_its_keys_is_refused(key, data, tmp_path):
+    path = save(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
+    forge(path, lambda model: model["state"].pop(key) and None)
+    with pytest.raises(ValueError, match=f"ESZSL.{key} is missing"):
+        unseen.load(path)
+
+
+def test_texts_that_would_fill_the_memory_are_refused(data, tmp_path):
+    path = save(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
+    forge(path, lambda m: m["state"]["classes_"].update(dtype="<U500000000"))
+    with pytest.raises(ValueError, match="would take 20,000,000,000 bytes"):
+        unseen.load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
+def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match=r"is a pipe\. Give a plain file"):
+        unseen.load(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize(
@@ -304,12 +396,40 @@ def test_a_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
-def test_class_names_are_unique_across_the_rooms():
-    classes = storage._classes()
-    assert {"JEDM", "TSTD", "ClassTable", "Competition", "LinearScorer"} <= set(classes)
-    assert all(kind.__name__ == name for name, kind in classes.items())
-    names = [kind.__name__ for kind in storage._own_classes()]
-    assert len(names) == len(set(names))
+def test_every_class_of_the_table_is_found_in_one_room():
+    assert set(classes()) == set(STATE)
+    assert all(kind.__name__ == name for name, kind in classes().items())
+    own = {name for names in FROM_SKLEARN.values() for name in names}
+    modules = {classes()[name].__module__.split(".")[0] for name in set(STATE) - own}
+    assert modules == {"unseen"} and set(VERSIONS) <= set(STATE)
+
+
+def test_every_public_estimator_stands_in_the_table():
+    names = {type(model).__name__ for model in estimators().values()}
+    assert names <= set(STATE)
+
+
+def test_no_line_of_the_table_is_a_slip():
+    for name, kind in classes().items():
+        for key, text in state_of(kind).items():
+            assert not fits(parsed(text), object(), {}), f"{name}.{key}: {text}"
+
+
+STORED = sorted(path.stem for path in FOLDER.glob("*.unseen"))
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_models_of_this_release_are_read_and_answer_as_they_did(name):
+    model = unseen.load(FOLDER / f"{name}.unseen")
+    pile, answers = stored_answers()
+    scores = scored(model, pile)
+    assert_allclose(scores, answers[name], rtol=1e-6, atol=1e-9)
+
+
+def test_a_model_of_every_public_estimator_is_stored():
+    missing = {*public_estimators(), "NamedPhotos", "Pipeline"} - set(STORED)
+    assert not missing, "run tests/stored_models.py"
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
 
 
 ONNX = [

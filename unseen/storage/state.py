@@ -1,0 +1,276 @@
+"""Everything a model file may hold: every class, and the state it keeps.
+
+``schema.py`` explains how types are written. Letters are axes: p features, k axes,
+d dimensions of class embeddings, c classes, s seen classes, n rows of the pile.
+Parameters of estimators are checked by their own constraints; they stand here only
+where they have none, or where a file may hold less than a program may.
+
+A class whose state changes gets the next number in ``VERSIONS``: files of another
+version are refused by name instead of being read wrongly.
+"""
+
+from __future__ import annotations
+
+# Where the classes of STATE live; folders are searched.
+ROOMS = (
+    "unseen.class_table",
+    "unseen.models",
+    "unseen.transduction",
+    "unseen.preprocessing",
+    "unseen.model_selection",
+    "unseen.rows.sums",
+    "unseen.photos.named",
+)
+
+# Versions of the state of classes; those not named here are at 1.
+VERSIONS: dict[str, int] = {}
+
+# What stands before a model in a pipeline, from scikit-learn.
+FROM_SKLEARN = {
+    "sklearn.pipeline": ("Pipeline",),
+    "sklearn.preprocessing": (
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "Normalizer",
+        "RobustScaler",
+        "StandardScaler",
+    ),
+    "sklearn.decomposition": ("PCA",),
+}
+
+INPUT = {
+    "n_features_in_": "size[p]",
+    "feature_names_in_": "names[p] | absent",
+}
+PILE = {
+    "labels_": "names[n] | absent",
+    "reliability_": "float[n] | absent",
+    "rounds_": "list[Round] | absent",
+}
+HISTORY = {"history_": "list[float]", "n_iter_": "int"}
+MAP = {"coef_": "float[k, d]"}
+
+# What a base class keeps; its heirs keep it too.
+SHARED: dict[str, dict[str, str]] = {
+    "TransformerMixin": INPUT | {"_sklearn_output_config": "map[str] | absent"},
+    "ZeroShotClassifier": INPUT
+    | PILE
+    | {
+        "_table": "ClassTable",
+        "classes_": "names[c]",
+        "class_embeddings_": "float[c, d]",
+        "unseen_classes_": "names[u]",
+        "_default": "Competition",
+        "competing_classes_": "names[m]",
+        "_adapted": "none | tuple[Competition, LinearScorer]",
+    },
+    "FromSums": {"_running": "tuple[any, bool, names[r], plain] | absent"},
+    "BilinearClassifier": {
+        "mean_": "float[p]",
+        "axes_": "float[p, k]",
+        "embedding_mean_": "float[d]",
+    },
+    "RankingClassifier": MAP | HISTORY,
+    "PosteriorClassifier": {"seen_scorer_": "LinearScorer"},
+    "PrototypeClassifier": MAP,
+    "AroundBase": INPUT
+    | PILE
+    | {
+        "base_": "estimator",
+        "classes_": "names[c] | absent",
+        "n_features_in_": "size[p] | absent",
+        "class_embeddings_": "float[c, d] | absent",
+    },
+    "Transducer": {"_adapted": "none | tuple[Competition, LinearScorer, bool]"},
+    "_FromSums": {
+        "_seen_sums": "Sums",
+        "mean_": "float[p]",
+        "axes_": "float[p, k]",
+    },
+}
+
+ANCHORED = {
+    "axes_": "float[p, k]",
+    "mean_": "float[p]",
+    "variances_": "float[k]",
+    "variance_": "float",
+    "kernel_": "str",
+    "ridge_": "float",
+    "explained_": "float",
+    "_scale": "EmbeddingScale",
+    "_weights": "float[s, k]",
+    "_seen_embeddings": "list[float[s, _]]",
+    "_seen_means": "float[s, k]",
+    "_seen_counts": "float[s]",
+    "_seen_names": "names[s]",
+    "_length": "float",
+    "_temperature": "float",
+    "weight_": "float",
+    "adapted_": "bool",
+    "stopped_because_": "str",
+    "_pile_temperature": "float",
+}
+
+STATE: dict[str, dict[str, str]] = {
+    # Parts of models. All their fields are needed.
+    "ClassTable": {
+        "names": "names[c]",
+        "embeddings": "float[c, d]",
+        "seen": "bool[c]",
+        "widths": "plain",
+    },
+    "Competition": {"names": "names[c]", "embeddings": "float[c, d]"},
+    "LinearScorer": {"coef": "float[c, p]", "intercept": "float[c]"},
+    "EmbeddingScale": {
+        "widths": "plain",
+        "means": "list[float[_]]",
+        "sizes": "list[float]",
+    },
+    "Round": {
+        "rate": "float",
+        "selected": "int[c]",
+        "n_changed": "int",
+        "objective": "float",
+        "labels": "names[n] | none",
+        "note": "str",
+        "n_rows": "int | none",
+    },
+    "Sums": {
+        "gram": "float[p, p]",
+        "class_sums": "float[c, p]",
+        "counts": "float[c]",
+        "dtype": "dtype",
+    },
+    # Models.
+    "ALE": {},
+    "AnchoredSelfTraining": {key: f"{t} | absent" for key, t in ANCHORED.items()},
+    "BiDiLEL": {
+        "components_": "float[k, e]",
+        "landmarks_": "float[s, e]",
+        "mean_": "float[p]",
+        "axes_": "float[p, k]",
+        "_seen_names": "names[s]",
+        "_seen_units": "float[s, d]",
+        "_seed": "int",
+        "_placed": "tuple[Competition, float[m, e]]",
+    },
+    "CCA": {
+        "x_weights_": "float[k, e]",
+        "embedding_weights_": "float[d, e]",
+        "correlations_": "float[e]",
+    },
+    "ConSE": {},
+    "DAP": {
+        "thresholds_": "float[d]",
+        "_seen_attributes": "float[s, d]",
+        "priors_": "float[d]",
+        "slopes_": "float[d]",
+        "midpoints_": "float[d]",
+    }
+    | MAP,
+    "DeViSE": {},
+    "ESZSL": MAP,
+    "IAP": {},
+    "JEDM": {
+        "components_": "float[e, k]",
+        "compatibility_": "float[e, d]",
+        "_seen_components": "float[e, k]",
+    }
+    | HISTORY,
+    "JLSELite": {"_dictionary": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
+    "KodirovUDA": {},
+    "LatEm": {"maps_": "float[g, k, d]"},
+    "RidgeToSemantic": MAP,
+    "RidgeToVisual": {},
+    "SAE": {},
+    "SJE": {},
+    "SMS": MAP
+    | {"_seen_sums": "Sums | absent", "_seen_embeddings": "float[s, d] | absent"},
+    "TSTD": {},
+    "SynC": {"_phantoms": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
+    # Estimators around others.
+    "CSLS": {},
+    "EMDirichlet": {},
+    "GlobalCorrection": {},
+    "InvertedSoftmax": {},
+    "NormalisedScores": {},
+    "OTTER": {"class_prior_": "float[m] | absent"},
+    "PST": {},
+    "PrototypeAveraging": {},
+    "SelfTraining": {},
+    "SpreadLabels": {},
+    "TMVHLP": {},
+    "TransCLIP": {},
+    "ZLaP": {},
+    "ClasswiseSearchCV": {
+        "scoring": "none | function",
+        "best_estimator_": "estimator",
+        "best_params_": "map[any]",
+        "cv_results_": "map[any]",
+        "best_index_": "int",
+        "best_score_": "float",
+        "folds_": "list[names[_]]",
+    },
+    # Photos.
+    "PhotoRounds": {"first_trusted_": "int[n] | absent"},
+    "NamedPhotos": PILE
+    | {
+        "image_encoder": "str",
+        "text_encoder": "str",
+        "tree": "bool",
+        "kernels": "plain",
+        "prototypes_": "float[c, p]",
+        "classes_": "names[c]",
+        "explained_": "float",
+        "kernel_": "str",
+        "ridge_": "float",
+        "model_": "PhotoRounds",
+        "second_": "names[n] | absent",
+        "first_trusted_": "int[n] | absent",
+        "projected_": "names[n] | absent",
+        "adapted_": "bool | absent",
+        "stopped_because_": "str | absent",
+    },
+    # Preprocessing, ours and scikit-learn's.
+    "PerDomainCenterer": {"seen_mean_": "float[p]", "mean_": "float[p]"},
+    "SumsPCA": {"explained_variance_": "float[k]"},
+    "WithinClassWhitener": {"classes_": "names[c]"},
+    "Pipeline": {
+        "steps": "list[tuple[str, estimator | str | none]]",
+        "memory": "none",  # a folder here would be unpickled from at the next fit
+        "verbose": "bool",
+        "transform_input": "none | list[str]",
+    },
+    "MaxAbsScaler": {
+        "n_samples_seen_": "float | number[p]",
+        "max_abs_": "float[p]",
+        "scale_": "float[p]",
+    },
+    "MinMaxScaler": {
+        "n_samples_seen_": "float | number[p]",
+        "scale_": "float[p]",
+        "min_": "float[p]",
+        "data_min_": "float[p]",
+        "data_max_": "float[p]",
+        "data_range_": "float[p]",
+    },
+    "Normalizer": {},
+    "RobustScaler": {"center_": "float[p] | none", "scale_": "float[p] | none"},
+    "StandardScaler": {
+        "n_samples_seen_": "float | number[p]",
+        "mean_": "float[p] | none",
+        "var_": "float[p] | none",
+        "scale_": "float[p] | none",
+    },
+    "PCA": {
+        "_fit_svd_solver": "str",
+        "mean_": "float[p]",
+        "noise_variance_": "float",
+        "n_samples_": "int",
+        "n_components_": "int",
+        "components_": "float[k, p]",
+        "explained_variance_": "float[k]",
+        "explained_variance_ratio_": "float[k]",
+        "singular_values_": "float[k]",
+    },
+}

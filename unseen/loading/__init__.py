@@ -20,6 +20,7 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
 )
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
+from unseen.loading.hdf5_process import one_hdf5_process
 from unseen.loading.npy import open_npy
 from unseen.loading.npz import save_data
 from unseen.loading.parts import Parts
@@ -112,7 +113,8 @@ def read_parts(source: Any) -> Parts:
         return Parts.of(bundled[source](None))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return find_reader(path).read(path)
+        with one_hdf5_process():  # for all files of the set, if any needs it
+            return find_reader(path).read(path)
     if hasattr(source, "columns"):
         return read_frame(source)
     raise TypeError(

@@ -1,13 +1,14 @@
 """HDF5 files (.h5): the keys of :mod:`unseen.loading.arrays`, ours or the field's.
 
 Features that are stored in one piece are opened as a memory map. Object types are
-read as text only; nothing is ever unpickled.
+read as text only; nothing is ever unpickled. Links inside the file are followed, but
+no link, dataset or view that lies in another file. The HDF5 library runs in a process
+of its own, see :mod:`unseen.loading.hdf5_process`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -21,12 +22,12 @@ from unseen.loading.arrays import (
     read_field_layout,
     read_own_layout,
 )
+from unseen.loading.hdf5_process import HDF5Process, one_hdf5_process
 from unseen.loading.parts import Parts, damaged_file, needs_extra
 from unseen.loading.registry import reader
 
 __all__ = ["is_hdf5", "read_hdf5", "write_hdf5"]
 
-MOST_RATIO = 2000  # no filter of HDF5 packs denser
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -65,8 +66,8 @@ def read_hdf5(path: Path) -> Parts:
     >>> type(parts.X).__name__, list(parts.tables)
     ('memmap', ['segments', 'strokes'])
     """
-    with damaged_file(path), open_hdf5(path) as file:
-        arrays = HDF5Arrays(path, file)
+    with damaged_file(path), one_hdf5_process() as process:
+        arrays = HDF5Arrays(path, process)
         if MARK in arrays.keys:
             return read_own_layout(arrays)
         return read_field_layout(arrays)
@@ -96,7 +97,10 @@ def write_hdf5(data: ZeroShotData, path: Path) -> Path:
     ...     load_data(path).n_classes
     10
     """
-    h5py = _h5py(path)
+    try:
+        import h5py
+    except ImportError:
+        raise needs_extra("h5py", "files", str(path)) from None
     with replace_file(path) as draft, h5py.File(draft.name, "w") as file:
         for order, (key, value) in enumerate(own_arrays(data).items()):
             group, _, name = key.rpartition("/")
@@ -108,82 +112,35 @@ def write_hdf5(data: ZeroShotData, path: Path) -> Path:
     return path
 
 
-def open_hdf5(path: Path) -> Any:
-    """Open an HDF5 file for reading, or say what to install."""
-    return _h5py(path).File(path, "r")
-
-
-def _h5py(path: Path) -> Any:
-    try:
-        import h5py
-    except ImportError:
-        raise needs_extra("h5py", "files", str(path)) from None
-    return h5py
-
-
 class HDF5Arrays(Arrays):
-    """The datasets of an open file, by their path in it."""
+    """The datasets of a file, by their path in it."""
 
-    def __init__(self, path: Path, file: Any) -> None:
+    def __init__(self, path: Path, process: HDF5Process) -> None:
         self.path = path
-        self._sets: dict[str, Any] = {}
-        h5py = _h5py(path)
-
-        def visit(name: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset):
-                self._sets[unquote(name.removesuffix("%"))] = item
-
-        file.visititems(visit)
-        order = {k: int(s.attrs.get("order", 0)) for k, s in self._sets.items()}
-        self.keys = sorted(self._sets, key=order.__getitem__)
+        self._process = process
+        self._places = {
+            unquote(place.removesuffix("%")): place
+            for place, about in process.list(path).items()
+            if "shape" in about
+        }
+        self.keys = sorted(self._places, key=lambda key: self._about(key)["order"])
 
     def shape(self, key: str) -> tuple[int, ...]:
         """Return the shape of a dataset without reading it."""
-        return tuple(self._sets[key].shape or ())
+        return tuple(self._about(key)["shape"] or ())
 
     def get(self, key: str) -> np.ndarray:
         """Return a dataset, read whole."""
-        return read_dataset(self._sets[key], self.path, key)
+        if self._about(key)["kind"] == "text":
+            return self._process.texts(self.path, self._places[key])
+        return np.array(self._process.numbers(self.path, self._places[key]))
 
     def features(self) -> np.ndarray:
         """Return X, mapped if it is stored in one piece."""
         self.require("X")
-        return map_dataset(self._sets["X"], self.path, "X")
+        if self._about("X")["kind"] == "text":
+            raise ValueError(f"{self.path}: 'X' is text. Give real numbers.")
+        return self._process.numbers(self.path, self._places["X"])
 
-
-def read_dataset(dataset: Any, path: Path, key: str) -> np.ndarray:
-    """Return a dataset of numbers or text, read whole."""
-    h5py = _h5py(path)
-    if dataset.shape is None:
-        raise ValueError(f"{path}: {key!r} is empty. Save the set again.")
-    if dataset.external or dataset.is_virtual:
-        raise ValueError(
-            f"{path}: {key!r} lies in other files, which are not opened. "
-            "Save it in one file."
-        )
-    stored = dataset.id.get_storage_size()
-    if dataset.size * dataset.dtype.itemsize > MOST_RATIO * (stored + 4096):
-        raise ValueError(
-            f"{path}: {key!r} claims shape {dataset.shape}, but only {stored} bytes of "
-            "it are stored. Fetch or save the file again."
-        )
-    if h5py.check_string_dtype(dataset.dtype) is not None:
-        return np.asarray(dataset.asstr("utf-8")[()])
-    if dataset.dtype.kind not in "fiub":
-        raise ValueError(
-            f"{path}: {key!r} is {dataset.dtype}, which is never unpickled. "
-            "Save numbers or text."
-        )
-    return np.asarray(dataset[()])
-
-
-def map_dataset(dataset: Any, path: Path, key: str) -> np.ndarray:
-    """Return a dataset as a memory map if it is stored in one piece, else read."""
-    offset = dataset.id.get_offset() if dataset.chunks is None else None
-    if offset is None or dataset.dtype.kind not in "fiu" or not dataset.size:
-        return read_dataset(dataset, path, key)
-    if dataset.external or dataset.is_virtual:
-        return read_dataset(dataset, path, key)
-    if offset + dataset.size * dataset.dtype.itemsize > path.stat().st_size:
-        raise ValueError(f"{path}: ends inside {key!r}. Fetch or save the file again.")
-    return np.memmap(path, dataset.dtype, "r", offset, dataset.shape)
+    def _about(self, key: str) -> dict:
+        return self._process.list(self.path)[self._places[key]]

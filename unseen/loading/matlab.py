@@ -1,4 +1,4 @@
-"""MATLAB files: version 5 by mat5.py, version 7.3 (which is HDF5) by h5py.
+"""MATLAB files: version 5 by mat5.py, version 7.3 (HDF5) by hdf5_process.py.
 
 Both give arrays as MATLAB shows them, cells of text as arrays of ``str``.
 """
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.loading.hdf5 import is_hdf5, map_dataset, open_hdf5, read_dataset
+from unseen.loading.hdf5 import is_hdf5
+from unseen.loading.hdf5_process import one_hdf5_process
 from unseen.loading.mat5 import Mat5File
 from unseen.loading.parts import damaged_file, listed
 
@@ -68,8 +69,9 @@ class MatFile:
         self.in_hdf5 = is_hdf5(path)
         with damaged_file(path):
             if self.in_hdf5:
-                with open_hdf5(path) as file:
-                    self.keys = [key for key in file if not key.startswith("#")]
+                with one_hdf5_process() as process:
+                    names = [name for name in process.list(path) if "/" not in name]
+                self.keys = [name for name in names if not name.startswith("#")]
             else:
                 self._mat5 = Mat5File(path)
                 self.keys = self._mat5.keys
@@ -118,31 +120,14 @@ class MatFile:
                 f"{self.path}: there is no variable {key!r} among {listed(self.keys)}."
             )
         with damaged_file(self.path, f"variable {key!r}"):
-            if self.in_hdf5:
-                with open_hdf5(self.path) as file:
-                    return self._from_hdf5(file, key, text)
-            return self._mat5.read(key)
-
-    def _from_hdf5(self, file: Any, key: str, text: bool) -> np.ndarray:
-        dataset = file[key]
-        if not hasattr(dataset, "dtype"):
-            raise ValueError(f"{self.path}: {key!r} is a struct. Save a matrix.")
-        if not text:
-            return map_dataset(dataset, self.path, key).T
-        if dataset.dtype.kind in "iu":  # one text: letters by number
-            return np.array([_letters(dataset[()])], dtype=str)
-        if dataset.dtype.kind != "O" or dataset.size > 10**7:
-            raise ValueError(f"{self.path}: {key!r} is no cell array of text.")
-        cells = np.empty(dataset.size, dtype=object)
-        for place, reference in enumerate(dataset[()].ravel()):
-            cell = file[reference] if reference else None
-            if cell is None or not hasattr(cell, "dtype"):
-                raise ValueError(f"{self.path}: {key!r} holds more than text.")
-            cells[place] = _letters(read_dataset(cell, self.path, key))
-        return cells
-
-
-def _letters(codes: np.ndarray) -> str:
-    if codes.dtype.kind not in "iu" or codes.size > 10**5:
-        raise ValueError("a cell holds more than text")
-    return codes.astype("<u2").ravel().tobytes().decode("utf-16-le")
+            if not self.in_hdf5:
+                return self._mat5.read(key)
+            with one_hdf5_process() as process:
+                if text:
+                    cells = process.cells(self.path, key)
+                    return np.array(cells, dtype=object)
+                if "shape" not in process.list(self.path)[key]:
+                    raise ValueError(
+                        f"{self.path}: {key!r} is a struct. Save a matrix."
+                    )
+                return process.numbers(self.path, key).T

@@ -1,0 +1,246 @@
+"""The process that reads HDF5: run as a script, it answers for one parent.
+
+A damaged file can keep the HDF5 library busy for ever, or end its process. So the
+library runs here, where the parent (:mod:`unseen.loading.hdf5_process`) can stop it.
+
+A request is one line of JSON, ``{"op", "path", "name"}``; the answer is one line of
+JSON, then the bytes of the blocks in the order of :func:`grid`:
+
+    list    names, shapes and types of all datasets, nothing read
+    read    one dataset: numbers as bytes, text as JSON
+    cells   a cell array of MATLAB: the texts its references lead to
+
+Nothing here imports the rest of the package, so that it starts at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+BLOCK = 16 << 20  # bytes sent at a time
+SOFT_LINKS = 20  # that may follow each other
+
+
+class RefusedError(Exception):
+    """What the file holds is sound, but will not be read."""
+
+
+def grid(
+    shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
+) -> Iterator[tuple[slice, ...]]:
+    """Cut a dataset into blocks of whole chunks, about ``BLOCK`` bytes each.
+
+    Examples
+    --------
+    >>> from unseen.loading.hdf5_worker import grid
+    >>> list(grid((3, 2), (2, 2), 8 << 20))
+    [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(0, 2, None))]
+    """
+    sizes = [min(c, n) for c, n in zip(chunks or (1,) * len(shape), shape, strict=True)]
+    for axis in reversed(range(len(shape))):
+        held = itemsize
+        for size in sizes:
+            held *= size
+        sizes[axis] = min(shape[axis], sizes[axis] * max(1, BLOCK // max(1, held)))
+    starts = [range(0, n, max(1, size)) for n, size in zip(shape, sizes, strict=True)]
+    for corner in itertools.product(*starts):
+        yield tuple(
+            slice(start, min(start + size, n))
+            for start, size, n in zip(corner, sizes, shape, strict=True)
+        )
+
+
+def main() -> None:
+    """Answer requests until the parent closes the pipe."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever libraries print is no answer
+    _limit_memory(int(sys.argv[1]))
+    import h5py
+
+    h5py._errors.silence_errors()
+    files: dict[str, Any] = {}
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        blocks: Iterator[bytes] = iter(())
+        try:
+            file = files.get(request["path"])
+            if file is None:
+                file = files[request["path"]] = h5py.File(request["path"], "r")
+            answer, blocks = OPERATIONS[request["op"]](file, request)
+        except RefusedError as error:
+            answer = {"refused": str(error)}
+        except Exception as error:  # damaged bytes raise anything
+            answer = {"damaged": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+        try:
+            for block in blocks:
+                answers.write(b"+")
+                answers.write(block)
+                answers.flush()
+        except Exception as error:
+            answers.write(
+                b"-" + json.dumps(f"{type(error).__name__}: {error}").encode()
+            )
+            answers.write(b"\n")
+            answers.flush()
+
+
+def _limit_memory(most: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system: the checks of sizes remain
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def list_datasets(file: Any, request: dict) -> tuple[dict, Iterator[bytes]]:
+    """Name all datasets; links to other files are refused, not followed."""
+    import h5py
+
+    found: dict[str, dict] = {}
+    todo, seen, steps = [("", file["/"])], set(), 0
+    while todo:
+        prefix, group = todo.pop()
+        for name in group:
+            steps += 1
+            if steps > request["arrays"]:
+                raise RefusedError(f"holds more than {request['arrays']} arrays")
+            item, path = _follow(file, group, name), f"{prefix}{name}"
+            if isinstance(item, h5py.Group):
+                place = h5py.h5o.get_info(item.id).addr
+                if place not in seen:  # a group may hold itself
+                    seen.add(place)
+                    todo.append((f"{path}/", item))
+                    found[path] = {"group": True}
+            elif isinstance(item, h5py.Dataset):
+                found[path] = _description(item)
+    return {"found": found}, iter(())
+
+
+def _follow(file: Any, group: Any, name: str, left: int = SOFT_LINKS) -> Any:
+    """Return what a name leads to, never into another file."""
+    import h5py
+
+    link = group.get(name, getlink=True)
+    if isinstance(link, h5py.HardLink):
+        return group[name]
+    if not isinstance(link, h5py.SoftLink):
+        raise RefusedError(f"holds {name!r}, which is a link to another file")
+    if not left:
+        raise RefusedError(f"holds {name!r}, a link that leads to no end")
+    item = file["/"] if link.path.startswith("/") else group
+    for step in filter(None, link.path.split("/")):
+        if step == ".":
+            continue
+        if not isinstance(item, h5py.Group) or step not in item.keys():
+            return None  # leads nowhere
+        item = _follow(file, item, step, left - 1)
+    return item
+
+
+def _description(dataset: Any) -> dict[str, Any]:
+    import h5py
+
+    about: dict[str, Any] = {"shape": dataset.shape, "dtype": str(dataset.dtype)}
+    about |= {"kind": "other", "order": 0}
+    if dataset.shape is None or dataset.external or dataset.is_virtual:
+        return about  # whoever asks for it is told
+    order = dataset.attrs.get("order", 0)
+    about["order"] = int(order) if getattr(order, "shape", ()) == () else 0
+    if h5py.check_string_dtype(dataset.dtype) is not None:
+        about["kind"] = "text"
+    elif h5py.check_ref_dtype(dataset.dtype) is h5py.Reference:
+        about["kind"] = "cells"
+    elif dataset.dtype.kind in "fiub" and dataset.dtype.itemsize <= 16:
+        about["kind"] = "numbers"
+        about["dtype"] = dataset.dtype.str
+        about["chunks"] = dataset.chunks
+        if dataset.chunks is None and dataset.dtype.kind in "fiu" and dataset.size:
+            about["offset"] = dataset.id.get_offset()
+    return about
+
+
+def read_dataset(file: Any, request: dict) -> tuple[dict, Iterator[bytes]]:
+    """Return one dataset of numbers or text."""
+    dataset = _dataset(file, request["name"])
+    about = _description(dataset)
+    _check_size(dataset, request)
+    if about["kind"] == "text":
+        texts = dataset.asstr("utf-8")[()]
+        flat = [texts] if dataset.shape == () else texts.ravel().tolist()
+        return {**about, "texts": flat}, iter(())
+    blocks = grid(dataset.shape, dataset.chunks, dataset.dtype.itemsize)
+    return about, (dataset[block].tobytes() for block in blocks)
+
+
+def read_cells(file: Any, request: dict) -> tuple[dict, Iterator[bytes]]:
+    """Return the texts of a cell array of MATLAB, column by column."""
+    import h5py
+
+    dataset = _dataset(file, request["name"])
+    about = _description(dataset)
+    _check_size(dataset, request)
+    if about["kind"] == "numbers":  # one text: letters by number
+        return {"texts": [_letters(dataset, request)]}, iter(())
+    if about["kind"] != "cells":
+        raise RefusedError(f"has {request['name']!r}, which is no cell array of text")
+    texts = []
+    for reference in dataset[()].ravel():
+        cell = file[reference] if reference else None
+        if not isinstance(cell, h5py.Dataset):
+            raise RefusedError(f"has {request['name']!r}, which holds more than text")
+        texts.append(_letters(cell, request))
+    return {"texts": texts}, iter(())
+
+
+def _dataset(file: Any, name: str) -> Any:
+    import h5py
+
+    item = file["/"]
+    for step in name.split("/"):
+        item = _follow(file, item, step)
+    if not isinstance(item, h5py.Dataset):
+        raise RefusedError(f"has {name!r}, which is a struct or a group, no array")
+    return item
+
+
+def _check_size(dataset: Any, request: dict) -> None:
+    name = request["name"]
+    if dataset.shape is None:
+        raise RefusedError(f"has {name!r}, which is empty")
+    if dataset.external or dataset.is_virtual:
+        raise RefusedError(f"has {name!r}, which lies in other files")
+    stored = dataset.id.get_storage_size()
+    claimed = dataset.dtype.itemsize
+    for length in dataset.shape:
+        claimed *= int(length)
+    chunk = dataset.dtype.itemsize
+    for length in dataset.chunks or ():
+        chunk *= int(length)
+    if max(claimed, chunk) > max(request["free"], request["ratio"] * stored):
+        raise RefusedError(
+            f"has {name!r}, which claims shape {dataset.shape}, but only {stored} "
+            "bytes of it are stored"
+        )
+
+
+def _letters(cell: Any, request: dict) -> str:
+    _check_size(cell, request)
+    if cell.dtype.kind not in "iu" or cell.size > request["letters"]:
+        raise RefusedError(f"has {request['name']!r}, which holds more than text")
+    return cell[()].astype("<u2").ravel().tobytes().decode("utf-16-le")
+
+
+OPERATIONS = {"list": list_datasets, "read": read_dataset, "cells": read_cells}
+
+if __name__ == "__main__":
+    main()

@@ -71,7 +71,7 @@ class Limits:
     classes: int = 1_000_000
     name_letters: int = 1_000
     arrays: int = 10_000
-    reader_bytes: int = 2048 * MIB
+    reader_bytes: int = 1400 * MIB
     reader_seconds: float = 10.0
 
 

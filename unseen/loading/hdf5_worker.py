@@ -70,6 +70,7 @@ def main() -> None:
         try:
             file = files.get(request["path"])
             if file is None:
+                files.clear()  # one at a time is enough, and closes the last
                 file = files[request["path"]] = h5py.File(request["path"], "r")
             answer, blocks = OPERATIONS[request["op"]](file, request)
         except RefusedError as error:

@@ -170,7 +170,7 @@ def test_a_file_that_ends_its_reader_is_named_and_not_asked_again(
     )
     for _ in range(3):
         with pytest.raises(ValueError, match=r"set\.h5: .*ended its process"):
-            process.list(path)
+            process.datasets(path)
     assert len(starts) == 1
 
 

@@ -120,7 +120,7 @@ class HDF5Arrays(Arrays):
         self._process = process
         self._places = {
             unquote(place.removesuffix("%")): place
-            for place, about in process.list(path).items()
+            for place, about in process.datasets(path).items()
             if "shape" in about
         }
         self.keys = sorted(self._places, key=lambda key: self._about(key)["order"])
@@ -143,4 +143,4 @@ class HDF5Arrays(Arrays):
         return self._process.numbers(self.path, self._places["X"])
 
     def _about(self, key: str) -> dict:
-        return self._process.list(self.path)[self._places[key]]
+        return self._process.datasets(self.path)[self._places[key]]

@@ -39,11 +39,11 @@ class HDF5Process:
     ...     path = Path(folder) / "zoo.h5"
     ...     with h5py.File(path, "w") as file:
     ...         file["a"] = np.eye(2)
-    ...     process.list(path)["a"]["shape"]
+    ...     process.datasets(path)["a"]["shape"]
     ...     process.numbers(path, "a")
     [2, 2]
-    array([[1., 0.],
-           [0., 1.]])
+    memmap([[1., 0.],
+            [0., 1.]])
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class HDF5Process:
         self._lists: dict[Path, dict[str, dict]] = {}
         self._faults: dict[Path, str] = {}  # files that ended the process
 
-    def list(self, path: Path) -> dict[str, dict]:
+    def datasets(self, path: Path) -> dict[str, dict]:
         """Return all datasets and groups by name, with shapes and types."""
         if path not in self._lists:
             self._lists[path] = self._ask(path, "list")["found"]
@@ -59,7 +59,7 @@ class HDF5Process:
 
     def numbers(self, path: Path, name: str) -> np.ndarray:
         """Return a dataset of numbers, mapped if it is stored in one piece."""
-        about = self.list(path)[name]
+        about = self.datasets(path)[name]
         if about.get("offset") is not None:
             return _mapped(path, name, about)
         about = self._ask(path, "read", name)
@@ -134,7 +134,7 @@ class HDF5Process:
         return answer
 
     def _fill(self, path: Path, block: np.ndarray) -> np.ndarray:
-        view = memoryview(block.reshape(-1).view(np.uint8))
+        view = block.reshape(-1).view(np.uint8)
         with self._stopwatch() as (_, answers):
             mark = answers.read(1)
             if mark == b"-":

@@ -70,7 +70,7 @@ class MatFile:
         with damaged_file(path):
             if self.in_hdf5:
                 with one_hdf5_process() as process:
-                    names = [name for name in process.list(path) if "/" not in name]
+                    names = [name for name in process.datasets(path) if "/" not in name]
                 self.keys = [name for name in names if not name.startswith("#")]
             else:
                 self._mat5 = Mat5File(path)
@@ -126,7 +126,7 @@ class MatFile:
                 if text:
                     cells = process.cells(self.path, key)
                     return np.array(cells, dtype=object)
-                if "shape" not in process.list(self.path)[key]:
+                if "shape" not in process.datasets(self.path)[key]:
                     raise ValueError(
                         f"{self.path}: {key!r} is a struct. Save a matrix."
                     )

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, cast
 __all__ = [
     "check_target",
     "named",
+    "new_file",
     "renamed",
     "replace_file",
     "replace_together",
@@ -96,6 +97,24 @@ def replace_together() -> Iterator[Replace]:
     finally:
         for draft in drafts:
             draft.remove()
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that must not be there yet, for folders that are drafts themselves.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen._files import new_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_file(Path(folder) / "one.txt") as file:
+    ...         file.write(b"one")
+    3
+    """
+    with io.BufferedWriter(_DraftFile(path, path)) as file:
+        yield cast(BinaryIO, file)
 
 
 def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from unseen._files import AnyPath, named, renamed, replace_file, sync, sync_folder
 
-__all__ = ["MARK", "replace_folder", "stamp", "why_not_ours"]
+__all__ = ["MARK", "remove_folder", "replace_folder", "stamp", "why_not_ours"]
 
 MARK = ".made-by-unseen"
 
@@ -67,6 +67,30 @@ def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
         if target.exists():  # otherwise the old one is all there is
             shutil.rmtree(old, ignore_errors=True)
+
+
+def remove_folder(path: AnyPath) -> None:
+    """Remove a folder that was made here and not changed since; leave any other.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen._folders import remove_folder, replace_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replace_folder(Path(folder) / "small"):
+    ...         pass
+    ...     remove_folder(Path(folder) / "small")
+    ...     list(Path(folder).iterdir())
+    []
+    """
+    path = Path(path)
+    if _read_mark(path) is None or path.is_symlink() or why_not_ours(path):
+        return
+    hidden = path.with_name(f".unseen-{uuid.uuid4().hex}.old")
+    with named(path):
+        os.replace(path, hidden)
+    shutil.rmtree(hidden, ignore_errors=True)
 
 
 def _swap(draft: Path, target: Path, old: Path) -> None:

@@ -248,11 +248,42 @@ def test_writing_replaces_a_set_but_nothing_else(tmp_path):
     assert load_data(path).unseen.tolist() == ["rat"]
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
-    with pytest.raises(FileExistsError, match="holds no data set"):
+    with pytest.raises(FileExistsError, match="was not made by unseen"):
         write_data(small_set(), tmp_path / "thesis")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["small", "thesis"]
     with pytest.raises(ValueError, match=r"no kind of file .*'\.doc'.*npz, hdf5"):
         write_data(small_set(), tmp_path / "small.doc")
+
+
+def test_a_folder_with_a_note_or_a_correction_is_not_replaced(tmp_path):
+    path = write_data(small_set(), tmp_path / "small")
+    labels = (path / "labels.csv").read_text()
+    (path / "labels.csv").write_text(labels.replace("seal", "rat", 1))
+    with pytest.raises(FileExistsError, match=r"'labels.csv', which was changed"):
+        write_data(small_set(), path)
+    write_data(small_set(), path, force=True)
+    assert (path / "labels.csv").read_text() == labels
+    (path / "notes.txt").write_text("years of work")
+    with pytest.raises(FileExistsError, match=r"'notes.txt', which unseen did not"):
+        write_data(small_set(), path, force=True)
+    assert (path / "notes.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_and_their_classes_are_replaced_together(kind, tmp_path, monkeypatch):
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    path = write_data(small_set(), tmp_path / f"small.{kind}")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert sorted(before) == [f"small.classes.{kind}", f"small.{kind}"]
+
+    def fail(*_args, **_keywords):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("unseen.loading.writing.iter_blocks", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_data(small_set().with_unseen(["rat"]), path)
+    assert before == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
 
 
 def test_an_interrupted_write_leaves_the_old_set(tmp_path, monkeypatch):

@@ -2,23 +2,31 @@
 
 The page holds names and numbers; small copies of the photos stand in a folder beside
 it, and the browser fetches those that come into view. So it opens at once however many
-there are.
+there are. The folder's name ends in a digest of the labels: it meets no folder of the
+user's, and a page that could not be written leaves the old page and its copies alone.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from unseen._files import check_target, new_file
+from unseen._folders import remove_folder, replace_folder
 from unseen.report.page import write_page
 
 __all__ = ["write_gallery"]
 
+OWN_FOLDER = re.compile(rb'"folder": ("[^"/]+-thumbnails-[0-9a-f]{16}")')
 JPEG, PNG = b"\xff\xd8\xff", b"\x89PNG"
 
 
@@ -41,7 +49,8 @@ def write_gallery(
         Columns ``path``, ``label``, ``reliability``, ``second`` and ``first_trusted``,
         as :func:`unseen.photos.label_folder` returns them.
     path : path
-        The page. Thumbnails go into a folder beside it, named after it.
+        The page. Thumbnails go into a new folder beside it, named after it; that of a
+        page which is replaced is removed.
     thumbnails : callable
         Turns the number of a row into a small JPEG or PNG, as bytes.
     title : str
@@ -71,42 +80,69 @@ def write_gallery(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_gallery(frame, Path(folder) / "gallery.html",
     ...                          thumbnails=load_photos().jpegs.__getitem__)
-    ...     sorted(str(found.relative_to(folder)) for found in page.parent.rglob("*"))
-    ['gallery.html', 'gallery_photos', 'gallery_photos/00000.jpg']
+    ...     sorted(found.name for found in page.parent.rglob("*.*"))
+    ['.made-by-unseen', '00000.jpg', 'gallery.html']
     """
     path = Path(path)
     names = [printable(name) for name in classes or sorted(set(frame["label"]))]
-    folder = path.with_name(f"{path.stem}_photos")
-    files = write_thumbnails(folder, thumbnails, len(frame))
     known = None if truth is None else [printable(name) for name in truth]
-    rows = list_photos(frame, files, known)
-    return write_page(
-        "gallery.html",
-        path,
-        title=printable(title),
-        about=printable(about),
-        n_photos=len(frame),
-        n_doubtful=int((frame["reliability"] < doubtful).sum()),
-        n_wrong=None if known is None else sum(row["wrong"] for row in rows),
-        doubtful=doubtful,
-        gallery={
-            "folder": folder.name,
-            "doubtful": doubtful,
-            "rows": [[name, pack(rows, name)] for name in names],
-        },
-    )
+    with thumbnails_beside(path, frame) as folder:
+        files = write_thumbnails(folder, thumbnails, len(frame))
+        rows = list_photos(frame, files, known)
+        write_page(
+            "gallery.html",
+            path,
+            title=printable(title),
+            about=printable(about),
+            n_photos=len(frame),
+            n_doubtful=int((frame["reliability"] < doubtful).sum()),
+            n_wrong=None if known is None else sum(row["wrong"] for row in rows),
+            doubtful=doubtful,
+            gallery={
+                "folder": folder.name,
+                "doubtful": doubtful,
+                "rows": [[name, pack(rows, name)] for name in names],
+            },
+        )
+    return path
+
+
+@contextmanager
+def thumbnails_beside(page: Path, frame: pd.DataFrame) -> Iterator[Path]:
+    """Yield the folder for a page's thumbnails; remove the one no page needs after."""
+    check_target(page)  # complain now, not after the work
+    told = f"{page.name}\n{frame.to_csv()}".encode("utf-8", "surrogatepass")
+    name = f"{page.stem[:40]}-thumbnails-{sha256(told).hexdigest()[:16]}"
+    folder, old = page.with_name(name), thumbnails_of(page)
+    try:
+        yield folder
+    except BaseException:
+        if folder != old:
+            remove_folder(folder)
+        raise
+    if old is not None and old != folder:
+        remove_folder(old)
+
+
+def thumbnails_of(page: Path) -> Path | None:
+    """Return the folder of thumbnails that a page written here shows."""
+    if not page.is_file():
+        return None
+    found = OWN_FOLDER.search(page.read_bytes())
+    return page.with_name(json.loads(found[1])) if found else None
 
 
 def write_thumbnails(
     folder: Path, thumbnails: Callable[[int], bytes], n_photos: int
 ) -> list[str]:
     """Write a small copy of every photo, before the page; return the files' names."""
-    folder.mkdir(parents=True, exist_ok=True)
     names = []
-    for number in range(n_photos):
-        image = thumbnails(number)
-        names.append(f"{number:05d}.{ending(image)}")
-        (folder / names[-1]).write_bytes(image)
+    with replace_folder(folder, force=True) as draft:
+        for number in range(n_photos):
+            image = thumbnails(number)
+            names.append(f"{number:05d}.{ending(image)}")
+            with new_file(draft / names[-1]) as file:
+                file.write(image)
     return names
 
 

@@ -11,6 +11,15 @@ from unseen.data import ZeroShotData
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Keep graphs, features and records of all tests away from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("UNSEEN_CACHE", str(folder))
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder of real data beside the checkout; not part of the package."""

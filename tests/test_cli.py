@@ -77,7 +77,7 @@ def test_the_gallery_says_what_the_accuracy_says(shown):
     assert told.keys() == truth.keys()
     accuracy = per_class_accuracy(list(truth.values()), [told[p] for p in truth])
     assert accuracy == pytest.approx(json.loads(ended.stdout)["after"])
-    assert len(list((out / "gallery_photos").iterdir())) == 1000
+    assert len(list((out / json.loads(text)["folder"]).glob("*.jpg"))) == 1000
 
 
 def test_the_demo_prints_a_table(tmp_path):

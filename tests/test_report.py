@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from unseen._folders import MARK
 from unseen.experiments.demo import DemoResult
 from unseen.photos.bundled import load_photos
 from unseen.report import write_demo_report
@@ -16,6 +17,7 @@ from unseen.report.gallery import write_gallery
 from unseen.report.page import inline_svg, new_figure
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=y>', "$\\frac{", "&amp;"]
+JPEG = b"\xff\xd8\xff and so on"
 PLAIN = ["ant", "bee", "cat", "dog"]
 
 
@@ -107,16 +109,17 @@ def test_the_numbers_are_the_results(tmp_path):
 
 def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
     result = make_result(PLAIN)
-    rows = photos_of(pages_of(result, tmp_path)[1])
-    frame = result.labels()
+    gallery = pages_of(result, tmp_path)[1]
+    rows, frame = photos_of(gallery), result.labels()
+    (folder,) = (tmp_path / "new").glob("gallery-thumbnails-*")
+    assert f'"{folder.name}"' in gallery
     for name in PLAIN:
         mine = frame[frame["label"] == name].sort_values("reliability", ascending=False)
         assert [photo[1] for photo in rows[name]] == mine["path"].tolist()
         assert [photo[3] for photo in rows[name]] == mine["second"].tolist()
         places = dict(zip(frame["path"], range(len(frame)), strict=True))
         for file, path, _, _, _, truth in rows[name]:
-            copy = tmp_path / "new" / "gallery_photos" / file
-            assert copy.read_bytes() == result.photos.jpegs[places[path]]
+            assert (folder / file).read_bytes() == result.photos.jpegs[places[path]]
             assert truth == result.photos.truth[places[path]]
 
 
@@ -162,8 +165,61 @@ def test_a_thumbnail_of_another_kind_is_refused(tmp_path):
 def test_the_same_result_writes_the_same_pages(tmp_path):
     result = make_result(PLAIN)
     assert pages_of(result, tmp_path) == pages_of(result, tmp_path)
-    found = {path.name for path in (tmp_path / "new").iterdir()}
-    assert found == {"page.html", "gallery.html", "gallery_photos"}
+    found = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert found[0].startswith("gallery-thumbnails-")
+    assert found[1:] == ["gallery.html", "page.html"]
+
+
+def gallery_of(folder, labels, image):
+    frame = pd.DataFrame(
+        {
+            "path": [f"{i}.jpg" for i in range(len(labels))],
+            "label": labels,
+            "reliability": 0.5,
+            "second": "",
+            "first_trusted": 0,
+        }
+    )
+    page = folder / f"{'long' * 60}.html"  # as long as names can be, almost
+    write_gallery(frame, page, thumbnails=lambda row: image)
+    return page
+
+
+def test_other_labels_take_another_folder_and_the_old_one_goes(tmp_path):
+    page = gallery_of(tmp_path, ["cat", "dog"], JPEG)
+    (first,) = tmp_path.glob("*-thumbnails-*")
+    gallery_of(tmp_path, ["dog", "dog"], JPEG)
+    (second,) = tmp_path.glob("*-thumbnails-*")
+    assert first != second and second.name in page.read_text()
+    (second / "mine.txt").write_text("a note")
+    gallery_of(tmp_path, ["dog", "cat"], JPEG)
+    assert (second / "mine.txt").read_text() == "a note"
+    assert len(list(tmp_path.glob("*-thumbnails-*"))) == 2
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    page = gallery_of(tmp_path, ["cat", "dog"], JPEG)
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*.*")}
+
+    def fail(*_args, **_more):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("unseen.report.gallery.write_page", fail)
+    with pytest.raises(OSError, match="disk full"):
+        gallery_of(tmp_path, ["dog", "dog"], JPEG)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*.*")}
+    assert page in before
+
+
+def test_a_users_folder_is_never_taken_for_thumbnails(tmp_path):
+    """Not even one whose name is that which the page would take."""
+    gallery_of(tmp_path, ["cat"], JPEG)
+    (ours,) = tmp_path.glob("*-thumbnails-*")
+    (ours / MARK).unlink()
+    (ours / "00000.jpg").write_bytes(b"an original")
+    with pytest.raises(FileExistsError, match="was not made by unseen"):
+        gallery_of(tmp_path, ["cat"], JPEG)
+    assert (ours / "00000.jpg").read_bytes() == b"an original"
 
 
 def test_figures_are_valid_and_take_the_colour_of_the_page():

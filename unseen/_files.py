@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 __all__ = [
+    "check_apart",
     "check_target",
     "named",
     "new_file",
@@ -145,20 +146,32 @@ def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:
         raise FileExistsError(f"{path}: is {kind}. Give the name of a file to write.")
     if mode is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    check_apart(path, reading)
+    return target
+
+
+def check_apart(path: AnyPath, reading: Iterable[AnyPath]) -> None:
+    """Raise if a file or folder to write is, holds or lies in one that is being read.
+
+    Examples
+    --------
+    >>> from unseen._files import check_apart
+    >>> check_apart("photos/labels.csv", reading=["photos"])
+    Traceback (most recent call last):
+    FileExistsError: photos/labels.csv: would lie in photos, which is being read. Give a
+    name in another folder.
+    """
+    target = Path(os.path.realpath(path))
     for source in map(Path, reading):
-        inside = Path(os.path.realpath(source))
-        if target == inside or (mode is not None and _same(source, path)):
+        read = Path(os.path.realpath(source))
+        same = target.exists() and read.exists() and target.samefile(read)
+        if same or target == read or target in read.parents:
             raise FileExistsError(f"{path}: is being read. Give another name.")
-        if inside in target.parents:
+        if read in target.parents:
             raise FileExistsError(
                 f"{path}: would lie in {source}, which is being read. Give a name in "
                 "another folder."
             )
-    return target
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and os.path.samefile(one, other)
 
 
 @contextmanager

@@ -13,14 +13,23 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from unseen._files import AnyPath, named, renamed, replace_file, sync, sync_folder
 
-__all__ = ["MARK", "remove_folder", "replace_folder", "stamp", "why_not_ours"]
+__all__ = [
+    "MARK",
+    "check_folder",
+    "remove_folder",
+    "replace_folder",
+    "stamp",
+    "why_not_ours",
+]
 
 MARK = ".made-by-unseen"
+SYNCING = 8  # threads that wait for the disk
 
 
 @contextmanager
@@ -50,9 +59,7 @@ def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
     """
     path = Path(path)
     target = Path(os.path.realpath(path))
-    reason = why_not_ours(target, force=force)
-    if reason:
-        raise FileExistsError(f"{path}: {reason}. Give another name, or remove it.")
+    check_folder(path, force=force)
     draft = target.with_name(f".unseen-{uuid.uuid4().hex}.tmp")
     old = draft.with_suffix(".old")
     try:
@@ -67,6 +74,13 @@ def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
         if target.exists():  # otherwise the old one is all there is
             shutil.rmtree(old, ignore_errors=True)
+
+
+def check_folder(path: AnyPath, *, force: bool = False) -> None:
+    """Raise if a folder is there that may not be replaced."""
+    reason = why_not_ours(os.path.realpath(path), force=force)
+    if reason:
+        raise FileExistsError(f"{path}: {reason}. Give another name, or remove it.")
 
 
 def remove_folder(path: AnyPath) -> None:
@@ -109,8 +123,8 @@ def _swap(draft: Path, target: Path, old: Path) -> None:
 def _mark(folder: Path) -> None:
     """Write down what a folder holds; wait until the disk has all of it."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    for path in files:
-        sync(path)
+    with ThreadPoolExecutor(SYNCING) as pool:  # the disk takes many at once
+        list(pool.map(sync, files))
     known = {path.relative_to(folder).as_posix(): stamp(path) for path in files}
     text = json.dumps({"made by": "unseen", "files": known}, indent=0)
     with replace_file(folder / MARK) as file:

@@ -1,19 +1,10 @@
-"""Photos made up for the tests, an encoder that is quick, and a cache of their own."""
+"""Photos made up for the tests, and an encoder that is quick."""
 
 import numpy as np
 import pytest
 from PIL import Image
 
 pytest.importorskip("onnxruntime")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """Keep graphs and features of all tests away from the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("cache")
-        patch.setenv("UNSEEN_CACHE", str(folder))
-        yield folder
 
 
 class Colours:

@@ -3,6 +3,9 @@
 import csv
 import json
 import os
+import shutil
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -237,6 +240,40 @@ def test_label_from_the_shell(folder, tmp_path):
         assert len(list(csv.DictReader(file))) == 20
 
 
+def hashes(folder):
+    return {p: sha256(p.read_bytes()).digest() for p in folder.rglob("*.*")}
+
+
+def test_a_folder_named_like_the_page_keeps_its_photos(folder, tmp_path, monkeypatch):
+    """``holiday_photos`` beside ``holiday.html``: once taken for the thumbnails'."""
+    photos = tmp_path / "holiday_photos"
+    shutil.copytree(folder, photos)
+    before = hashes(photos)
+    monkeypatch.chdir(tmp_path)
+    for out in ("holiday.csv", "holiday_photos.csv", "album/holiday.csv"):
+        options = ["--classes", "palace,flower", "--out", out, "--report"]
+        ended = runner.invoke(app, ["label", "holiday_photos", *options])
+        assert ended.exit_code == 0, ended.output
+    assert hashes(photos) == before
+    assert len(list(Path("album").rglob("*.jpg"))) == 20
+
+
+def test_a_corrected_csv_is_not_written_over(folder, tmp_path):
+    out = tmp_path / "new" / "labels.csv"
+    command = ["label", str(folder), "--classes", "palace,flower", "--out", str(out)]
+    assert runner.invoke(app, command).exit_code == 0
+    first = out.read_text()
+    assert runner.invoke(app, command).exit_code == 0  # its own work, made again
+    assert out.read_text() == first
+    out.write_text(corrected := first.replace("palace", "castle", 1))
+    ended = runner.invoke(app, command)
+    assert ended.exit_code == 2 and out.read_text() == corrected
+    assert f"{out}: is there already" in ended.stderr and "--force" in ended.stderr
+    assert runner.invoke(app, [*command, "--force"]).exit_code == 0
+    assert out.read_text() == first
+    assert runner.invoke(app, command).exit_code == 0
+
+
 def test_label_as_json_is_json_alone(folder, tmp_path):
     model = tmp_path / "m.unseen"
     options = ["--classes", "palace,flower", "--out", str(tmp_path / "l.csv"), "--json"]
@@ -264,16 +301,24 @@ def test_encode_from_the_shell(folder, tmp_path):
     "options, said",
     [
         (["nowhere", "--classes", "a,b"], "there is no such folder"),
-        ([".", "--classes", "a,a"], "named twice"),
-        ([".", "--classes", "nowhere.txt"], "No such file"),
-        ([".", "--classes", "a", "--encoder", "resnet"], "no image encoder"),
-        ([".", "--classes", "a", "--out", "no/where.csv"], "no such folder"),
-        (["."], "Name the classes"),
-        ([".", "--model", "nowhere.unseen"], "nowhere.unseen"),
+        (["empty", "--classes", "a,a"], "named twice"),
+        (["empty", "--classes", "nowhere.txt"], "No such file"),
+        (["empty", "--classes", "a", "--encoder", "resnet"], "no image encoder"),
+        (["empty", "--classes", "a", "--out", "file/x.csv"], "file/x.csv: Not a"),
+        (["empty", "--classes", "a", "--out", "empty/x.csv"], "which is being read"),
+        ([".", "--classes", "a"], "labels.csv: would lie in ., which is being read"),
+        (["empty", "--classes", "file", "--out", "file"], "file: is being read"),
+        (["empty", "--classes", "a", "--out", "/dev/null"], "is a device"),
+        (["empty", "--classes", "a", "--out", "file"], "--force to write over it"),
+        (["empty", "--classes", "a", "--out", "x.html", "--report"], "written twice"),
+        (["empty"], "Name the classes"),
+        (["empty", "--model", "nowhere.unseen"], "nowhere.unseen"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("zebra")
     ended = runner.invoke(app, ["label", *options])
     assert ended.exit_code == 2
     assert ended.stderr.count("\n") == 1 and ended.stderr.startswith("unseen: ")

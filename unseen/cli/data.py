@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli.errors import one_line_errors
+from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
 Examples:
@@ -151,6 +152,7 @@ def convert(
     kind: Annotated[
         str | None, typer.Option(help="Kind of file.", show_default="by the suffix")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write any set that can be read in any kind that can be written.
 
@@ -159,11 +161,17 @@ def convert(
     """
     with file_errors():
         from unseen.loading import load_data, read_parts, write_data
-        from unseen.loading.writing import kind_of
+        from unseen.loading.writing import FOLDERS, files_of, kind_of
 
-        kind_of(target, kind)  # complain now, not after the reading
-        data = load_data(source, chosen(classes), unseen=unseen)
-        written = write_data(data, target, kind=kind)
+        is_folder = kind_of(target, kind) in FOLDERS
+        with outputs(
+            *([] if is_folder else files_of(target, kind)),
+            folder=target if is_folder else None,
+            reading=[source, *(classes or []), unseen],
+            force=force,
+        ):
+            data = load_data(source, chosen(classes), unseen=unseen)
+            written = write_data(data, target, kind=kind, force=force)
         offered = () if classes else read_parts(source).tables
         left = sorted(set(offered) - set(data.tables))
     typer.echo(repr(data))

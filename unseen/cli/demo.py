@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.errors import one_line_errors
+from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
     from unseen.experiments.demo import DemoResult
@@ -18,6 +19,7 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="Folder for report and gallery; made if need be.")
     ] = Path("unseen-demo"),
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON.")
     ] = False,
@@ -27,8 +29,8 @@ def demo(
     Prints the accuracy by the names alone and after adapting to the photos, and where
     to find the report and the gallery. Nothing is downloaded.
     """
-    with one_line_errors():
-        out.mkdir(parents=True, exist_ok=True)  # complain now, not after the work
+    pages = out / "report.html", out / "gallery.html"
+    with one_line_errors(), outputs(*pages, force=force):
         typer.echo(
             "Turning names into prototypes, adapting to the photos ...", err=True
         )
@@ -37,7 +39,7 @@ def demo(
         from unseen.report import write_demo_report
 
         result = run_demo()
-        page = write_demo_report(result, out / "report.html")
+        page = write_demo_report(result, pages[0])
     if as_json:
         numbers = result.to_dict() | {"report": str(page)}
         typer.echo(json.dumps(numbers, indent=2))

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli.data import AsJson, file_errors
+from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
 Examples:
@@ -44,6 +45,7 @@ def encode(
     encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
     cache: Cache = None,
     workers: Workers = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn the photos below FOLDER into features.
@@ -51,7 +53,8 @@ def encode(
     JPEG, PNG, WebP, GIF, TIFF and BMP; all other files are listed with the reason.
     Photos encoded before come from the cache, so an interrupted run goes on.
     """
-    with file_errors():
+    beside = out.with_suffix(".txt") if out.suffix == ".npy" else None
+    with file_errors(), outputs(out, beside, reading=[folder], force=force):
         if out.suffix not in (".npz", ".npy"):
             raise ValueError(f"{out}: features are written as .npz or .npy.")
         from unseen.photos import encode_folder, write_features

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli.data import Source, Tables, chosen, file_errors
+from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
 Examples:
@@ -51,6 +52,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="File for the model.")] = Path(
         "model.unseen"
     ),
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was done as JSON.")
     ] = False,
@@ -60,14 +62,14 @@ def fit(
     DATA is a file, a folder or a bundled set. Rows of its unseen classes are not looked
     at.
     """
-    with file_errors():
+    reading = [data, *(classes or []), unseen]
+    with file_errors(), outputs(out, reading=reading, force=force):
         from unseen.experiments.methods import find_method
         from unseen.experiments.tasks import Bench
         from unseen.loading import load_data
 
         way = find_method(method)
         wanted = dict(map(parse_setting, settings or []))
-        out.parent.mkdir(parents=True, exist_ok=True)
         given = load_data(data, chosen(classes), unseen=unseen)
         typer.echo(repr(given), err=True)
         start = time.perf_counter()

@@ -11,6 +11,7 @@ import typer
 
 from unseen.cli.data import AsJson, file_errors
 from unseen.cli.encode import Cache, Folder, Workers, list_skipped, show_photos
+from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +59,7 @@ def label(
     ] = None,
     cache: Cache = None,
     workers: Workers = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Label the photos below FOLDER with class names; no photo needs a label.
@@ -67,13 +69,17 @@ def label(
     takes the features from the cache.
     """
     page = out.with_suffix(".html")
-    with file_errors(), warnings.catch_warnings():
+    writing = out, page if report else None, save
+    reading = folder, classes, encoder, text, model
+    with (
+        file_errors(),
+        warnings.catch_warnings(),
+        outputs(*writing, reading=reading, force=force),
+    ):
         warnings.simplefilter("default")
         warnings.showwarning = show_warning
         from unseen.photos.label import label_folder, write_labels
 
-        if not out.parent.is_dir():  # complain now, not after the work
-            raise FileNotFoundError(f"{out.parent}: there is no such folder.")
         with show_photos() as progress:
             frame = label_folder(
                 folder,

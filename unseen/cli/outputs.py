@@ -27,7 +27,10 @@ Force = Annotated[
 
 @contextmanager
 def outputs(
-    *files: Path | None, reading: Iterable[str | Path | None] = (), force: bool = False
+    *files: Path | None,
+    folder: Path | None = None,
+    reading: Iterable[str | Path | None] = (),
+    force: bool = False,
 ) -> Iterator[None]:
     """Refuse before the work what may not be written; remember after it what was.
 
@@ -35,26 +38,34 @@ def outputs(
     ----------
     *files : paths
         Files to be written; None for those that are not.
+    folder : path, optional
+        Folder to be written, which carries its own mark.
     reading : paths or names
         Files and folders that are read; nothing is written over or into them, with
         force or without. What does not exist is no file, but a name.
     force : bool, default=False
         Write over files that were changed or never written by this program.
     """
-    from unseen._files import check_target
+    from unseen._files import check_apart, check_target
+    from unseen._folders import check_folder
 
     wanted = [file for file in files if file is not None]
     sources = [Path(source) for source in reading if source is not None]
     sources = [beside for source in sources for beside in with_companions(source)]
-    for file in wanted:
-        check_target(file, reading=sources)
+    if folder is not None:
+        check_apart(folder, sources)
+        check_folder(folder, force=force)
+    for place, file in enumerate(wanted):
+        target = check_target(file, reading=sources)
+        if target in [check_target(other) for other in wanted[:place]]:
+            raise ValueError(f"{file}: would be written twice. Give another name.")
         if not force and file.exists() and not is_own(file):
             raise FileExistsError(
                 f"{file}: is there already, and was not written by this program or was "
                 "changed since. Give another --out, or --force to write over it."
             )
     yield
-    for file in wanted:
+    for file in filter(Path.exists, wanted):
         remember(file)
 
 

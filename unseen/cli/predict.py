@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen.cli.data import file_errors
+from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +43,7 @@ def predict(
     save: Annotated[
         Path | None, typer.Option(help="Save the adapted model here.")
     ] = None,
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was done as JSON.")
     ] = False,
@@ -50,7 +52,8 @@ def predict(
 
     Only the unseen classes compete. No label in FEATURES is looked at.
     """
-    with file_errors():
+    reading = model, features, unseen
+    with file_errors(), outputs(out, save, reading=reading, force=force):
         from unseen.labels import write_labels
         from unseen.storage import load
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from unseen.cli.data import file_errors
+from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
 Examples:
@@ -35,16 +36,18 @@ def report(
         Path | None,
         typer.Option(help="The page.", show_default="report.html beside SOURCE"),
     ] = None,
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the path as JSON.")
     ] = False,
 ) -> None:
     """Write SOURCE as one HTML page that needs no other file and no network."""
-    with file_errors():
+    home = source if source.is_dir() else source.parent
+    target = out or home / "report.html"
+    found = source / "results.csv" if source.is_dir() else source
+    with file_errors(), outputs(target, reading=[found, data], force=force):
         from unseen.report import write_experiment_report, write_labels_report
 
-        home = source if source.is_dir() else source.parent
-        target = out or home / "report.html"
         if holds_labels(source):
             page = write_labels_report(source, target, data=data)
         elif data is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen.cli.data import file_errors
+from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun
@@ -56,6 +57,7 @@ def reproduce(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Make failed runs again.")
     ] = False,
+    force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was written as JSON.")
     ] = False,
@@ -68,24 +70,28 @@ def reproduce(
     with file_errors():
         from unseen.experiments import plan_names, read_plan, read_results, run_plans
         from unseen.report import write_experiment_report, write_tables_and_figures
+        from unseen.report.experiment import files_of
 
         names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
         plans = [read_plan(name) for name in names]
         folders = [str(folder) for folder in data or []]
         ready = say_what_is_absent(plans, folders)
-        progress = Progress()
-        results = run_plans(
-            ready,
-            folders,
-            out,
-            n_jobs=jobs,
-            retry_failed=retry_failed,
-            progress=progress,
-        )
-        found = read_results(results)
-        files = write_tables_and_figures(results, out, plans=ready)
-        page = write_experiment_report(results, plans=ready, folders=folders)
-        keys = {run.key for item in ready for run in item.runs(folders)}
+        runs = [run for item in ready for run in item.runs(folders)]
+        writing = [file for item in ready for file in files_of(item, out)]
+        reading = {run.source.path for run in runs if run.source is not None}
+        with outputs(*writing, out / "report.html", reading=reading, force=force):
+            results = run_plans(
+                ready,
+                folders,
+                out,
+                n_jobs=jobs,
+                retry_failed=retry_failed,
+                progress=Progress(),
+            )
+            found = read_results(results)
+            files = write_tables_and_figures(results, out, plans=ready)
+            page = write_experiment_report(results, plans=ready, folders=folders)
+        keys = {run.key for run in runs}
     ends = found[found.measure.isin(["done", "failed"])]
     mine = [tuple(key) in keys for key in ends.iloc[:, :5].itertuples(index=False)]
     n_failed = int((ends[mine].measure == "failed").sum())

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen._files import replace_file
+from unseen._files import replace_file, replace_together
 from unseen.loading.parts import needs_extra
 from unseen.photos.cache import FeatureCache
 from unseen.photos.encoders import ImageEncoder, image_encoder
@@ -343,10 +343,11 @@ def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path
     path = Path(path)
     if path.suffix == ".npy":
         names = "".join(f"{name}\n" for name in encoded.paths)
-        with replace_file(path.with_suffix(".txt")) as file:
-            file.write(names.encode("utf-8", "surrogateescape"))
-        with replace_file(path) as file:
-            _write_rows(file, encoded)
+        with replace_together() as replace:
+            with replace(path.with_suffix(".txt")) as file:
+                file.write(names.encode("utf-8", "surrogateescape"))
+            with replace(path) as file:
+                _write_rows(file, encoded)
         return path
     if path.suffix != ".npz":
         raise ValueError(f"{path}: features are written as .npz or .npy.")

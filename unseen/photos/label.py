@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._files import replace_file
+from unseen._files import check_target, replace_file
 from unseen.naming.classes import ClassNames, read_classes
 from unseen.naming.encoders import TextEncoder, text_encoder
 from unseen.photos.encode import EncodedFolder, Progress, encode_folder
@@ -100,6 +100,9 @@ def label_folder(
     >>> frame["label"].tolist()
     ['palace', 'flower']
     """
+    for target in (report, save):
+        if target is not None:
+            check_target(target, reading=[folder])  # now, not after the work
     options = {"cache": cache, "workers": workers, "progress": progress}
     if model is None:
         if classes is None:

@@ -121,24 +121,38 @@ def write_tables_and_figures(
     >>> [file.name for file in files]
     ['table5.md', 'table5.tex', 'table5.html']
     """
-    found, out = read_results(results), Path(out)
+    found = read_results(results)
     contents: dict[Path, str] = {}
     for plan in shown_plans(found) if plans is None else plans:
+        files = files_of(plan, out)
         if plan.show in MAKERS:
             table = make_table(plan, found)
-            stem = out / "tables" / plan.name
-            contents[stem.with_suffix(".md")] = table.to_markdown()
-            contents[stem.with_suffix(".tex")] = table.to_latex()
-            contents[stem.with_suffix(".html")] = table.to_html()
+            texts = [table.to_markdown(), table.to_latex(), table.to_html()]
+            contents |= zip(files, texts, strict=True)
         else:
             figure = draw_plan(plan, found)
             if figure is not None:
-                contents[out / "figures" / f"{plan.name}.svg"] = on_paper(figure)
+                contents[files[0]] = on_paper(figure)
     for path, text in contents.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         with replace_file(path) as file:
             file.write(f"{text}\n".encode())
     return list(contents)
+
+
+def files_of(plan: Plan, out: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a plan's table or figure is written to.
+
+    Examples
+    --------
+    >>> from unseen.experiments import read_plan
+    >>> from unseen.report.experiment import files_of
+    >>> [file.as_posix() for file in files_of(read_plan("fig5"), "results")]
+    ['results/figures/fig5.svg']
+    """
+    if plan.show in MAKERS:
+        endings = ("md", "tex", "html")
+        return [Path(out, "tables", f"{plan.name}.{ending}") for ending in endings]
+    return [Path(out, "figures", f"{plan.name}.svg")]
 
 
 def on_paper(figure: Figure) -> str:

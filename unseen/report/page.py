@@ -51,7 +51,6 @@ def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> P
     """
     html = render(template, **content)
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(path) as file:
         file.write(html.encode())
     return path

@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from unseen.data import ZeroShotData
 
 ROOT = Path(__file__).parents[1]
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests that import it themselves
 
 
 @pytest.fixture(scope="session", autouse=True)

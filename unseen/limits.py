@@ -55,6 +55,15 @@ class Limits:
         Memory of the process that reads HDF5.
     reader_seconds : float
         How long that process may go without an answer.
+    photo_bytes : int
+        Bytes in the file of one photo.
+    photo_samples : int
+        Pixels of a photo times its channels: 3 if it is opaque, 4 if anything shines
+        through or a shade has more than 8 bits.
+    photo_passes : int
+        Pixels of a JPEG times the scans it is sent in; this bounds the time it takes.
+    photo_seconds : float
+        How long the process that decodes a photo may work on it.
 
     Examples
     --------
@@ -73,6 +82,10 @@ class Limits:
     arrays: int = 10_000
     reader_bytes: int = 1400 * MIB
     reader_seconds: float = 10.0
+    photo_bytes: int = 256 * MIB
+    photo_samples: int = 300_000_000
+    photo_passes: int = 2_000_000_000
+    photo_seconds: float = 30.0
 
 
 _raised: ContextVar[dict[str, Any]] = ContextVar("raised")

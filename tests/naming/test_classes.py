@@ -1,11 +1,15 @@
 """Class names as people write them down."""
 
+import os
+import time
+
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.naming import read_classes
+from unseen.naming.names import checked_names
 
 
 def test_names_between_commas():
@@ -82,6 +86,11 @@ def test_two_ways_to_compose_a_name_are_one():
         ("cat,dog,cat", "'cat' is named twice"),
         ([": a description"], "has no name"),
         (pd.DataFrame({"a": [1]}, index=[None]), "has no name"),
+        (["cat", "sea\nlion"], r"'sea\\nlion' runs over several lines"),
+        ("zebra\nokapi", "between commas"),
+        ({"sea\u2028lion": ""}, "several lines"),
+        (pd.DataFrame({"a": [1]}, index=["sea\r\nlion"]), "several lines"),
+        (["cat", "x" * 1001], r"1,001 letters.*UNSEEN_LIMITS=name_letters"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(source, said):
@@ -115,3 +124,24 @@ def test_any_list_gives_names_or_one_sentence(names):
     else:
         assert len(found.names) == len(names)
         assert set(found.descriptions) <= set(found.names)
+
+
+def test_ten_thousand_names_are_checked_in_a_moment(tmp_path):
+    names = [f"thing {i}" for i in range(10_000)]
+    table = pd.DataFrame({"looks": "blue", "stripes": 1.0}, index=names)
+    started = time.process_time()
+    assert read_classes(names).names == names
+    assert len(read_classes(table).descriptions) == 10_000
+    assert checked_names(names) == names
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
+def test_a_pipe_or_a_huge_file_of_names_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(ValueError, match="is a pipe"):
+        read_classes(tmp_path / "pipe.txt")
+    with open(tmp_path / "huge.csv", "wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(ValueError, match="UNSEEN_LIMITS=text_bytes"):
+        read_classes(tmp_path / "huge.csv")

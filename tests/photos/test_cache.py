@@ -1,9 +1,13 @@
 """What was encoded once is found again by its content."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
 from unseen.photos import cache as cache_module
+from unseen.photos import kept
 from unseen.photos.cache import FeatureCache
 
 
@@ -46,19 +50,98 @@ def test_encoders_and_versions_do_not_mix(colours, tmp_path):
     assert digests(1)[0] not in FeatureCache(colours, tmp_path)
 
 
-@pytest.mark.parametrize("harm", ["cut", "empty", "other"])
-def test_a_damaged_shard_is_removed_with_a_warning(colours, tmp_path, harm):
+def filled(colours, tmp_path, n=3):
     cache = FeatureCache(colours, tmp_path)
-    cache.add(digests(3), rows(3), pictures(3))
+    cache.add(digests(n), rows(n), pictures(n))
     cache.flush()
     (shard,) = cache.folder.glob("*.safetensors")
-    if harm == "other":
-        colours.dimension = 7  # as if the parts were of different sizes
-    else:
-        shard.write_bytes(shard.read_bytes()[:-10] if harm == "cut" else b"")
-    with pytest.warns(UserWarning, match=r"damaged and is removed .* encoded again"):
-        assert len(FeatureCache(colours, tmp_path)) == 0
+    return shard
+
+
+def harmed(content, harm):
+    if harm == "cut":
+        return content[:-10]
+    if harm == "empty":
+        return b""
+    place = {"header": 20, "digests": len(content) // 2, "numbers": -8}[harm]
+    spoiled = bytearray(content)
+    spoiled[place] ^= 64
+    return bytes(spoiled)
+
+
+@pytest.mark.parametrize("harm", ["cut", "empty", "header", "digests", "numbers"])
+def test_a_shard_that_fails_its_checksum_is_set_aside(colours, tmp_path, harm):
+    shard = filled(colours, tmp_path)
+    content = harmed(shard.read_bytes(), harm)
+    shard.write_bytes(content)
+    with pytest.warns(UserWarning, match=r"checksum and is set aside .*encoded again"):
+        again = FeatureCache(colours, tmp_path)
+        assert not any(digest in again for digest in digests(3))
     assert not shard.exists()
+    assert shard.with_name(f"{shard.name}.damaged").read_bytes() == content
+    again.add(digests(3), rows(3), pictures(3))
+    assert FeatureCache(colours, tmp_path).features([]).shape == (0, 6)
+    np.testing.assert_array_equal(again.features(digests(3)), rows(3))
+
+
+@pytest.mark.filterwarnings("ignore:.*set aside")
+def test_every_flipped_bit_of_a_shard_is_noticed(colours, tmp_path):
+    shard = filled(colours, tmp_path)
+    content = shard.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.choice(8 * len(content), 100, replace=False):
+        spoiled = bytearray(content)
+        spoiled[place // 8] ^= 1 << place % 8
+        shard.write_bytes(spoiled)
+        again = FeatureCache(colours, tmp_path)
+        assert not any(digest in again for digest in digests(3)), place
+
+
+@pytest.mark.parametrize("number", [errno.ENOMEM, errno.EMFILE, errno.EIO])
+@pytest.mark.parametrize("when", ["taking up", "reading"])
+def test_what_cannot_be_read_now_is_left_alone(
+    colours, tmp_path, monkeypatch, number, when
+):
+    shard = filled(colours, tmp_path)
+    content = shard.read_bytes()
+
+    def fails(*_):
+        raise OSError(number, os.strerror(number))
+
+    where = "read_digests" if when == "taking up" else "read_kept"
+    with monkeypatch.context() as patch:
+        patch.setattr(cache_module, where, fails)
+        with pytest.warns(UserWarning, match=rf"left .*{os.strerror(number)}"):
+            assert digests(1)[0] not in FeatureCache(colours, tmp_path)
+    assert shard.read_bytes() == content
+    assert digests(1)[0] in FeatureCache(colours, tmp_path)
+
+
+def test_features_of_another_size_are_left_alone(colours, tmp_path):
+    shard = filled(colours, tmp_path)
+    colours.dimension = 7
+    with pytest.warns(UserWarning, match=r"needs another version"):
+        assert digests(1)[0] not in FeatureCache(colours, tmp_path)
+    assert shard.exists()
+
+
+def test_a_shard_that_changes_while_in_use_is_an_error(colours, tmp_path):
+    shard = filled(colours, tmp_path)
+    cache = FeatureCache(colours, tmp_path)
+    assert digests(1)[0] in cache
+    cache._read.cache_clear()
+    shard.write_bytes(harmed(shard.read_bytes(), "numbers"))
+    with pytest.raises(ValueError, match="SHA-256"):
+        cache.features(digests(3))
+
+
+def test_only_the_user_may_look_into_the_cache(colours, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "made" / "cache"))
+    folders = [FeatureCache(colours).folder, kept.cache_folder("graphs")]
+    folders += [tmp_path / "made", tmp_path / "made" / "cache"]
+    assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
+    folders[0].chmod(0o755)  # as an older run may have left it
+    assert FeatureCache(colours).folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_two_runs_at_once_add_up(colours, tmp_path):

@@ -186,6 +186,20 @@ def test_the_graph_is_built_once(monkeypatch):
     image_encoder("lite0")
 
 
+def test_a_graph_that_fails_its_checksum_is_built_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
+    images = sample_squares(224)[:1]
+    features = image_encoder("lite0").encode(images)
+    (graph,) = (tmp_path / "graphs").iterdir()
+    content = bytearray(graph.read_bytes())
+    content[len(content) // 2] ^= 255
+    graph.write_bytes(content)
+    with pytest.warns(UserWarning, match="set aside as .* built again"):
+        again = image_encoder("lite0").encode(images)
+    np.testing.assert_array_equal(again, features)
+    assert graph.with_name(f"{graph.name}.damaged").read_bytes() == content
+
+
 def test_a_missing_wheel_names_its_extra(monkeypatch):
     monkeypatch.setattr("unseen.photos.efficientnet.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"unseen\[lite2\]"):

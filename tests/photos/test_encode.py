@@ -1,17 +1,22 @@
 """The whole way from a folder to features, with files of every kind of damage."""
 
+import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
-from unseen.photos import encode as module
+from unseen.limits import raised
+from unseen.photos import decode as module
 from unseen.photos import encode_folder, write_features
-from unseen.photos.encode import _Decoder
+from unseen.photos.decode import Decoder
 from unseen.photos.photo import Square, read_square
+from unseen.photos.precomputed import match_features
 
 
 @pytest.fixture
@@ -148,22 +153,59 @@ def test_processes_decode_the_same(folder, colours, tmp_path, monkeypatch):
 
 def crash_on_07(path, size):
     if path.name.startswith("07"):
-        os._exit(1)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Square(b"", None, reason=path.name)
+
+
+def decoded(tmp_path, monkeypatch, read, n=12):
+    """Decode so many files with a double of the reader, in one other process."""
+    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(module, "read_within", functools.partial(pass_on, read))
+    decoder = Decoder(tmp_path, 16, 1)
+    try:
+        return dict(decoder.squares(f"{i:02d}.png" for i in range(n)))
+    finally:
+        decoder.close()
+
+
+def pass_on(read, _bounds, path, size):
+    return read(path, size)
+
+
+@pytest.mark.slow
+def test_a_decoder_that_is_killed_costs_one_photo_and_says_so(tmp_path, monkeypatch):
+    answers = decoded(tmp_path, monkeypatch, crash_on_07)
+    reason = answers.pop("07.png").reason
+    assert reason.startswith("not decoded: ") and "2 times (exit code SIGKILL" in reason
+    assert len(answers) == 11
+    assert all(square.reason == path for path, square in answers.items())
+
+
+def crash_the_first_time(path, size):
+    mark = path.parent / f"{path.name} was tried"
+    if path.name.startswith("07") and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return Square(b"", None, reason=path.name)
 
 
 @pytest.mark.slow
-def test_a_crash_of_the_decoder_costs_one_photo(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FEW", 0)
-    monkeypatch.setattr(module, "read_square", crash_on_07)
-    decoder = _Decoder(tmp_path, 16, 1)
-    paths = [f"{i:02d}.png" for i in range(12)]
-    try:
-        answers = dict(decoder.squares(paths))
-    finally:
-        decoder.close()
-    assert sorted(answers) == paths
-    assert answers.pop("07.png").reason == "damaged: the decoder crashed on it"
+def test_a_decoder_killed_from_outside_costs_nothing(tmp_path, monkeypatch):
+    answers = decoded(tmp_path, monkeypatch, crash_the_first_time)
+    assert len(answers) == 12
+    assert all(square.reason == path for path, square in answers.items())
+
+
+def sleep_on_03(path, size):
+    time.sleep(60 * path.name.startswith("03"))
+    return Square(b"", None, reason=path.name)
+
+
+@pytest.mark.slow
+def test_a_photo_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
+    with raised(photo_seconds=8):
+        answers = decoded(tmp_path, monkeypatch, sleep_on_03, n=6)
+    assert answers.pop("03.png").reason.startswith("took more than 8 seconds")
     assert all(square.reason == path for path, square in answers.items())
 
 
@@ -173,18 +215,26 @@ def always_crash(path, size):
 
 @pytest.mark.slow
 def test_if_every_process_crashes_it_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FEW", 0)
     monkeypatch.setattr(module, "MOST_CRASHES", 2)
-    monkeypatch.setattr(module, "read_square", always_crash)
-    decoder = _Decoder(tmp_path, 16, 1)
-    with pytest.raises(RuntimeError, match="workers=0"):
-        list(decoder.squares([f"{i}.png" for i in range(5)]))
-    decoder.close()
+    with pytest.raises(RuntimeError, match=r"EXIT\(1\).*workers=0"):
+        decoded(tmp_path, monkeypatch, always_crash, n=5)
+
+
+@pytest.mark.slow
+def test_raised_limits_hold_in_other_processes(tmp_path, monkeypatch, paint):
+    monkeypatch.setattr(module, "FEW", 0)
+    paint(tmp_path / "a.png", 0)
+    for most, reason in ((100, "too large: "), (10**6, "")):
+        decoder = Decoder(tmp_path, 16, 1)
+        with raised(photo_samples=most):
+            ((_path, square),) = decoder.squares(["a.png"])
+        decoder.close()
+        assert square.reason.startswith(reason) and bool(square.reason) == bool(reason)
 
 
 def test_only_few_photos_are_ahead(folder, colours, tmp_path, monkeypatch):
     """Decoding waits for the encoder, so memory does not grow with the folder."""
-    monkeypatch.setattr(module, "BATCH", 4)
+    monkeypatch.setattr("unseen.photos.encode.BATCH", 4)
     decoded = []
     monkeypatch.setattr(
         module,
@@ -225,3 +275,12 @@ def test_an_empty_folder_has_no_features(colours, tmp_path):
     (tmp_path / "photos").mkdir()
     encoded = encode(tmp_path / "photos", colours, tmp_path)
     assert len(encoded) == 0 and encoded.features().shape == (0, 6)
+
+
+def test_a_name_of_two_lines_needs_npz(folder, colours, tmp_path):
+    (folder / "0" / "00.png").rename(folder / "0" / "sea\nlion.png")
+    encoded = encode(folder, colours, tmp_path)
+    with pytest.raises(ValueError, match=r"'0/sea\\nlion.png' has a line break"):
+        write_features(encoded, tmp_path / "features.npy")
+    path = write_features(encoded, tmp_path / "features.npz")
+    assert match_features(folder, path).paths == encoded.paths

@@ -1,7 +1,11 @@
 """One file: every kind is read upright, every fault becomes a reason."""
 
 import io
+import os
 import struct
+import subprocess
+import sys
+import time
 import zlib
 
 import numpy as np
@@ -10,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from unseen.limits import raised
 from unseen.photos import photo
+from unseen.photos.folder import find_photos, look_at
 from unseen.photos.photo import THUMBNAIL, read_square
 
 KINDS = {
@@ -137,7 +143,90 @@ def test_a_picture_of_too_many_pixels_is_not_decoded(tmp_path, monkeypatch, side
     monkeypatch.setattr(photo, "_as_rgb", lambda _: pytest.fail("was decoded"))
     square = seen(tmp_path, bomb(side, side))
     assert square.pixels is None and square.reason.startswith("too large: ")
-    assert "100,000,000" in square.reason
+    assert f"{side} x {side} x 3" in square.reason and "300,000,000" in square.reason
+    assert "UNSEEN_LIMITS=photo_samples" in square.reason
+
+
+def test_what_shines_through_counts_as_a_channel(tmp_path):
+    picture = Image.new("RGBA", (10, 10))
+    with raised(photo_samples=399):
+        reason = seen(tmp_path, saved(picture, format="PNG")).reason
+        assert "10 x 10 x 4 samples" in reason
+        opaque = saved(picture.convert("RGB"), format="PNG")
+        assert seen(tmp_path, opaque).reason == ""
+
+
+def test_a_limit_can_be_raised_past_pillows_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50)
+    content = saved(Image.new("RGB", (20, 20)), format="PNG")
+    assert seen(tmp_path, content).reason == ""
+    assert Image.MAX_IMAGE_PIXELS == 50
+
+
+def test_a_jpeg_of_endless_scans_is_not_decoded(tmp_path):
+    content = saved(Image.new("RGB", (64, 64)), format="JPEG", progressive=True)
+    place = content.rindex(b"\xff\xda")
+    endless = content[:place] + content[place:-2] * 500 + content[-2:]
+    with raised(photo_passes=64 * 64 * 100):
+        assert "scans is more than 409,600" in seen(tmp_path, endless).reason
+        assert seen(tmp_path, content).reason == ""
+
+
+def test_a_tile_larger_than_its_picture_is_not_decoded(tmp_path):
+    content = saved(Image.new("L", (16, 16)), format="TIFF", compression="tiff_lzw")
+    with Image.open(io.BytesIO(content)) as opened:
+        opened.tag_v2[322], opened.tag_v2[323] = 60_000, 60_000
+        with pytest.raises(photo.TooLargeError, match="tile of 60000 x 60000"):
+            photo.check_size(opened, content)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs sparse files and pipes")
+def test_a_huge_file_and_a_pipe_are_refused_unread(tmp_path):
+    huge = tmp_path / "huge.jpg"
+    with open(huge, "wb") as file:
+        file.write(b"\xff\xd8\xff\xe0")
+        file.truncate(3 << 30)
+    os.mkfifo(tmp_path / "pipe.jpg")
+    os.symlink("pipe.jpg", tmp_path / "link.jpg")
+    started = time.perf_counter()
+    assert "3,221,225,472 bytes" in look_at(huge)[1]
+    assert "photo_bytes" in read_square(huge, 8).reason
+    for name in ("pipe.jpg", "link.jpg"):
+        reason = "cannot be read: not a file (a pipe, socket or device)"
+        assert look_at(tmp_path / name) == (b"", reason)
+        assert read_square(tmp_path / name, 8).reason == reason
+    skipped = dict(find_photos(tmp_path).skipped)
+    assert set(skipped.values()) == {"not a file (a pipe, socket or device)"}
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="not Linux")
+@pytest.mark.parametrize("kind", ["PNG", "huge"])
+def test_refusals_take_little_memory_and_time(tmp_path, kind):
+    """100 megapixels that shine through, and 3 GB that start like a JPEG."""
+    path = tmp_path / "photos" / "large"
+    path.parent.mkdir()
+    if kind == "huge":
+        with open(path, "wb") as file:
+            file.write(b"\xff\xd8\xff\xe0")
+            file.truncate(3 << 30)
+    else:
+        picture = Image.new("RGBA", (10_000, 10_000), (9, 9, 9, 9))
+        picture.save(path, kind, compress_level=1)
+    script = (
+        "import re, time; from unseen.photos.photo import read_square\n"
+        "started = time.process_time()\n"
+        f"print(read_square({str(path)!r}, 224).reason)\n"
+        "print(time.process_time() - started)\n"
+        "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    reason, seconds, kilobytes = ended.stdout.splitlines()
+    assert reason.startswith("too large: ")
+    assert float(seconds) < 5 and int(kilobytes) < 1_000_000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -76,3 +76,14 @@ def test_class_vectors_stand_in_for_a_text_encoder():
     assert words.encode([]).shape == (0, 2)
     with pytest.raises(ValueError, match="there are 3 classes"):
         PrecomputedTexts(["a", "b", "c"], [[1, 2], [3, 4]])
+
+
+def test_a_path_that_is_there_twice_is_an_error(folder, tmp_path):
+    paths = ["a.png", "b.png", "a.png"]
+    np.savez(tmp_path / "f.npz", features=np.eye(3), paths=paths)
+    with pytest.raises(ValueError, match=r"f\.npz: the path 'a\.png' is there twice"):
+        match_features(folder, tmp_path / "f.npz")
+    np.save(tmp_path / "f.npy", np.eye(3))
+    (tmp_path / "f.txt").write_text("b.png\r\na.png\r\nb.png\r\n", newline="")
+    with pytest.raises(ValueError, match=r"'b\.png' is there twice"):
+        match_features(folder, tmp_path / "f.npy")

@@ -22,6 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from unseen.limits import check_plain_file, limits
+from unseen.naming.names import broken_name, twice
+
 __all__ = ["ClassNames", "read_classes"]
 
 
@@ -67,11 +70,28 @@ def read_classes(source: Any) -> ClassNames:
         raise ValueError(f"{where} names no class. Give at least one.")
     if "" in names:
         raise ValueError(f"{where}: a class has no name ({_told(pairs)}).")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{where}: class {twice[0]!r} is named twice.")
+    if (again := twice(names)) is not None:
+        raise ValueError(f"{where}: class {again!r} is named twice.")
+    check_limits(where, names)
     described = {name: text or _spell_out(name) for name, text in pairs}
     return ClassNames(names, {name: text for name, text in described.items() if text})
+
+
+def check_limits(where: str, names: list[str]) -> None:
+    """Raise if there are more classes, or longer names, than anyone would mean."""
+    bounds = limits()
+    if len(names) > bounds.classes:
+        raise ValueError(
+            f"{where}: {len(names):,} classes are more than {bounds.classes:,} "
+            "(UNSEEN_LIMITS=classes=... raises this)."
+        )
+    longest = max(names, key=len)
+    if len(longest) > bounds.name_letters:
+        raise ValueError(
+            f"{where}: a name of {len(longest):,} letters ({longest[:20]!r}...) is "
+            f"longer than {bounds.name_letters:,} (UNSEEN_LIMITS=name_letters=... "
+            "raises this). Put what describes a class behind a colon."
+        )
 
 
 def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
@@ -80,7 +100,7 @@ def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
         return "The table of classes", _from_table(source)
     if isinstance(source, Mapping):
         return "The dict of classes", [
-            (_clean(name), _clean(text or "")) for name, text in source.items()
+            (_name(name), _clean(text or "")) for name, text in source.items()
         ]
     if isinstance(source, os.PathLike) or _is_file_name(source):
         path = Path(source)
@@ -96,6 +116,12 @@ def _is_file_name(source: Any) -> bool:
 
 
 def _from_file(path: Path) -> list[tuple[str, str]]:
+    check_plain_file(path)
+    if path.stat().st_size > limits().text_bytes:
+        raise ValueError(
+            f"{path}: is larger than {limits().text_bytes:,} bytes "
+            "(UNSEEN_LIMITS=text_bytes=... raises this)."
+        )
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -115,7 +141,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
 
 def _from_lines(lines: Iterable[str]) -> list[tuple[str, str]]:
     parts = (line.partition(":") for line in lines)
-    return [(_clean(name), _clean(text)) for name, _, text in parts]
+    return [(_name(name), _clean(text)) for name, _, text in parts]
 
 
 def _from_table(table: pd.DataFrame) -> list[tuple[str, str]]:
@@ -124,15 +150,24 @@ def _from_table(table: pd.DataFrame) -> list[tuple[str, str]]:
     middle = (numeric.min() + numeric.max()) / 2
     much = numeric.gt(middle) | (numeric.gt(0) & numeric.min().eq(numeric.max()))
     words = np.array([_clean(str(column).replace("_", " ")) for column in numeric])
+    cells, has = texts.to_numpy(dtype=object), much.to_numpy(dtype=bool)
     pairs = []
     for row, name in enumerate(table.index):
-        said = [_clean(text) for text in texts.iloc[row] if isinstance(text, str)]
-        said += list(words[much.iloc[row].to_numpy(dtype=bool)])
+        said = [_clean(text) for text in cells[row] if isinstance(text, str)]
+        said += list(words[has[row]])
         named = isinstance(name, str) or not pd.isna(name)
-        pairs.append(
-            (_clean(str(name)) if named else "", ", ".join(filter(None, said)))
-        )
+        pairs.append((_name(name) if named else "", ", ".join(filter(None, said))))
     return pairs
+
+
+def _name(text: Any) -> str:
+    """Return a name cleaned; one of several lines is more likely several names."""
+    if (broken := broken_name([str(text).strip()])) is not None:
+        raise ValueError(
+            f"Class name {broken!r} runs over several lines. Write names between "
+            "commas, or one per line in a .txt file."
+        )
+    return _clean(str(text))
 
 
 def _clean(text: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["checked_descriptions", "checked_names", "joined"]
+__all__ = ["broken_name", "checked_descriptions", "checked_names", "joined", "twice"]
 
 
 def checked_names(names: Sequence[str]) -> list[str]:
@@ -14,10 +14,40 @@ def checked_names(names: Sequence[str]) -> list[str]:
     names = [str(name) for name in names]
     if not names or not all(name.strip() for name in names):
         raise ValueError(f"There are {len(names)} names, some or all empty. Name each.")
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ValueError(f"{sorted(twice)[0]!r} is named twice. Name each class once.")
+    if (again := twice(names)) is not None:
+        raise ValueError(f"{again!r} is named twice. Name each class once.")
+    if (broken := broken_name(names)) is not None:
+        raise ValueError(f"{broken!r} runs over several lines. Give names of one line.")
     return names
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """Return the first name that was there before, None if there is none.
+
+    Examples
+    --------
+    >>> from unseen.naming.names import twice
+    >>> twice(["cat", "dog", "cat"])
+    'cat'
+    """
+    known: set[str] = set()
+    for name in names:
+        if name in known:
+            return name
+        known.add(name)
+    return None
+
+
+def broken_name(names: Iterable[str]) -> str | None:
+    r"""Return the first name that runs over several lines, None if there is none.
+
+    Examples
+    --------
+    >>> from unseen.naming.names import broken_name
+    >>> broken_name(["cat", "sea\nlion"])
+    'sea\nlion'
+    """
+    return next((name for name in names if len(name.splitlines()) > 1), None)
 
 
 def checked_descriptions(

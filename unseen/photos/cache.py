@@ -1,6 +1,6 @@
 """Features and thumbnails kept on disk by the content of their photo.
 
-    features/<encoder>-<version>/<random>.safetensors      one shard per flush
+    features/<encoder>-<version>/<SHA-256>.safetensors      one shard per flush
         digests     (n, 32)          SHA-256 of each file
         features    (n, dimension)
         thumbnails  (total bytes,)   JPEGs end to end
@@ -9,12 +9,16 @@
 A shard is written whole or not at all and never changed, so a run may be killed at
 any moment, and several may go on at once. What was flushed is never encoded again,
 wherever the photo has moved and whatever it is called now.
+
+A shard is checked as a whole before its first row is used. One that fails its checksum
+is set aside and its photos are encoded again; one that cannot be read just now is left
+alone.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import uuid
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -23,39 +27,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen._files import replace_file
-from unseen.loading.parts import needs_extra
+from unseen.loading.parts import listed
 from unseen.photos.encoders import ImageEncoder
+from unseen.photos.kept import (
+    DamagedFileError,
+    cache_folder,
+    find_kept,
+    keep,
+    private_folder,
+    read_kept,
+    set_aside,
+)
 
-__all__ = ["FeatureCache", "cache_folder"]
+__all__ = ["FeatureCache"]
 
 SHARD = 256  # photos; a killed run loses at most so many
 OPEN_SHARDS = 8  # kept in memory while reading: 11 MB
 BLOCK = 1024  # rows handed out at once
-
-
-def cache_folder(name: str) -> Path:
-    """Return a folder of the cache, made if need be.
-
-    It is in the system's cache folder for this user, or in ``UNSEEN_CACHE`` if that
-    is set.
-
-    Examples
-    --------
-    >>> from unseen.photos.cache import cache_folder
-    >>> cache_folder("graphs").is_dir()
-    True
-    """
-    home = os.environ.get("UNSEEN_CACHE")
-    if not home:
-        try:
-            from platformdirs import user_cache_dir
-        except ImportError:
-            raise needs_extra("platformdirs", "images", "Keeping features") from None
-        home = user_cache_dir("unseen")
-    folder = Path(home) / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+SUFFIX = ".safetensors"
 
 
 class _Shard(NamedTuple):
@@ -101,16 +90,22 @@ class FeatureCache:
         name = f"{encoder.name}-{encoder.version}"
         self.dimension = encoder.dimension
         home = Path(folder) if folder is not None else cache_folder("features")
-        self.folder = home / name
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = private_folder(home / name)
         self._place: dict[bytes, tuple[Path, int]] = {}
         self._waiting: dict[bytes, tuple[np.ndarray, bytes]] = {}
+        self._sound: set[Path] = set()
         self._read = lru_cache(OPEN_SHARDS)(self._read_shard)
-        for path in sorted(self.folder.glob("*.safetensors")):
+        for path in find_kept(self.folder, "", SUFFIX):
             self._take_up(path)
 
     def __contains__(self, digest: bytes) -> bool:
-        return digest in self._place or digest in self._waiting
+        if digest in self._waiting or digest not in self._place:
+            return digest in self._waiting
+        path, _row = self._place[digest]
+        if path in self._sound or self._is_sound(path):
+            return True
+        self._place = {d: p for d, p in self._place.items() if p[0] != path}
+        return False
 
     def __len__(self) -> int:
         return len(self._place) + len(self._waiting)
@@ -140,9 +135,8 @@ class FeatureCache:
             "thumbnails": np.frombuffer(b"".join(pictures), np.uint8),
             "ends": np.cumsum([len(picture) for picture in pictures], dtype=np.int64),
         }
-        path = self.folder / f"{uuid.uuid4().hex}.safetensors"
-        with replace_file(path) as file:
-            file.write(save(shard))
+        path = keep(self.folder, "", SUFFIX, save(shard))
+        self._sound.add(path)
         self._place |= {digest: (path, i) for i, digest in enumerate(self._waiting)}
         self._waiting = {}
 
@@ -169,31 +163,69 @@ class FeatureCache:
         return self._read(path).thumbnail(place)
 
     def _take_up(self, path: Path) -> None:
+        """Note which photos a shard says it has; it is checked when one is wanted."""
         try:
-            digests = self._check(path)
-        except Exception as error:
-            path.unlink(missing_ok=True)
-            warnings.warn(
-                f"{path}: was damaged and is removed ({error}); its photos are "
-                "encoded again.",
-                stacklevel=3,
-            )
-            return
-        self._place |= {row.tobytes(): (path, i) for i, row in enumerate(digests)}
+            digests = read_digests(path)
+        except (OSError, MemoryError) as error:
+            self._leave(path, error)
+        except (ValueError, KeyError, TypeError):  # what a damaged header ends in
+            self._is_sound(path)
+        else:
+            rows = enumerate(digests)
+            self._place |= {row.tobytes(): (path, i) for i, row in rows}
 
-    def _check(self, path: Path) -> np.ndarray:
-        """Return the digests of a shard whose parts fit together."""
-        from safetensors import safe_open
+    def _is_sound(self, path: Path) -> bool:
+        """Tell whether a shard can be used; set it aside if it is damaged."""
+        try:
+            self._read(path)
+        except DamagedFileError:
+            set_aside(path, "Its photos are encoded again.")
+            return False
+        except (OSError, MemoryError, ValueError) as error:
+            self._leave(path, error)
+            return False
+        self._sound.add(path)
+        return True
 
-        with safe_open(path, framework="np") as shard:  # checks header and sizes
-            digests, ends = shard.get_tensor("digests"), shard.get_tensor("ends")
-            shapes = [shard.get_slice(key).get_shape() for key in _Shard._fields]
-        n, total = len(digests), int(ends[-1]) if len(ends) else 0
-        if shapes != [[n, 32], [n, self.dimension], [total], [n]]:
-            raise ValueError("its parts do not fit together")
-        return digests
+    def _leave(self, path: Path, error: BaseException) -> None:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        warnings.warn(
+            f"{path}: is left as it is and not used now ({reason}). Its photos are "
+            "encoded again.",
+            stacklevel=2,
+        )
 
     def _read_shard(self, path: Path) -> _Shard:
-        from safetensors.numpy import load_file
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
 
-        return _Shard(**load_file(path))
+        try:
+            shard = _Shard(**load(read_kept(path)))
+        except (SafetensorError, TypeError) as error:
+            raise ValueError(f"it is no shard of features: {error}") from error
+        n, total = len(shard.digests), int(shard.ends[-1]) if len(shard.ends) else 0
+        shapes = [part.shape for part in shard]
+        wanted = [(n, 32), (n, self.dimension), (total,), (n,)]
+        if shapes != wanted:
+            raise ValueError(
+                f"its parts have shapes {listed(shapes)}, not {listed(wanted)}; an "
+                "encoder that gives other features needs another version"
+            )
+        return shard
+
+
+def read_digests(path: Path) -> np.ndarray:
+    """Return the digests a shard says it has, (n, 32), unchecked.
+
+    A shard starts with the length of its header and the header, as JSON; only these
+    and the digests are read.
+    """
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > os.fstat(file.fileno()).st_size:
+            raise ValueError("the header is longer than the file")
+        start, end = json.loads(file.read(length))["digests"]["data_offsets"]
+        if not 0 <= start <= end <= os.fstat(file.fileno()).st_size:
+            raise ValueError("the digests are outside of the file")
+        file.seek(8 + length + start)
+        return np.frombuffer(file.read(end - start), np.uint8).reshape(-1, 32)

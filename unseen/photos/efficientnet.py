@@ -24,9 +24,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen._files import replace_file
+from unseen._onnxruntime import import_onnxruntime
 from unseen.loading.parts import needs_extra
-from unseen.photos.cache import cache_folder
+from unseen.photos.kept import (
+    DamagedFileError,
+    cache_folder,
+    find_kept,
+    keep,
+    read_kept,
+    set_aside,
+)
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]
@@ -101,7 +108,7 @@ class EfficientNetLite:
         self.version = f"{net.sha256[:12]}-{GRAPH}"
         self._net = net
         self._weights = find_weights(net)
-        self.session = start_session(self._graph_file())
+        self.session = start_session(self._graph())
 
     def encode(self, images: np.ndarray) -> np.ndarray:
         """Turn (n, size, size, 3) ``uint8`` into (n, 1280) ``float32``."""
@@ -115,14 +122,18 @@ class EfficientNetLite:
         tensors = read_torch_file(self._weights, self._net.sha256)
         return tensors["_fc.weight"], tensors["_fc.bias"]
 
-    def _graph_file(self) -> Path:
-        path = cache_folder("graphs") / f"{self.name}-{self.version}.onnx"
-        if not path.exists():
-            tensors = read_torch_file(self._weights, self._net.sha256)
-            model = build_graph(tensors, self._net)
-            with replace_file(path) as file:
-                file.write(model.SerializeToString())
-        return path
+    def _graph(self) -> bytes:
+        """Return the graph as it is kept, built the first time."""
+        folder, stem = cache_folder("graphs"), f"{self.name}-{self.version}-"
+        for path in find_kept(folder, stem, ".onnx"):
+            try:
+                return read_kept(path)
+            except DamagedFileError:
+                set_aside(path, "It is built again.")
+        tensors = read_torch_file(self._weights, self._net.sha256)
+        graph = build_graph(tensors, self._net).SerializeToString()
+        keep(folder, stem, ".onnx", graph)
+        return graph
 
 
 def lite0() -> EfficientNetLite:
@@ -150,16 +161,13 @@ def find_weights(net: _Net) -> Path:
     return Path(spec.origin).parent / "models" / net.file
 
 
-def start_session(path: Path) -> Any:
+def start_session(graph: bytes) -> Any:
     """Let onnxruntime load a graph."""
-    try:
-        import onnxruntime
-    except ImportError:
-        raise needs_extra("onnxruntime", "images", "Encoding photos") from None
+    onnxruntime = import_onnxruntime("Encoding photos")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only
     return onnxruntime.InferenceSession(
-        path, options, providers=["CPUExecutionProvider"]
+        graph, options, providers=["CPUExecutionProvider"]
     )
 
 

@@ -14,7 +14,6 @@ import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,18 +22,15 @@ from typing import Any
 import numpy as np
 
 from unseen._files import replace_file, replace_together
-from unseen.loading.parts import needs_extra
 from unseen.photos.cache import FeatureCache
+from unseen.photos.decode import BATCH, Decoder
 from unseen.photos.encoders import ImageEncoder, image_encoder
 from unseen.photos.folder import Found, Skipped, find_photos, look_at
-from unseen.photos.photo import Square, read_square
+from unseen.photos.photo import Square
 
 __all__ = ["EncodedFolder", "encode_folder", "write_features"]
 
-BATCH = 16  # photos at once; more is no faster and takes more memory
-FEW = 64  # so many are decoded here: other processes would start too late for them
 LOOKERS = 4  # threads that read and hash files
-MOST_CRASHES = 5  # in a row; then it is not the photos' fault
 
 Progress = Callable[[int, int], None]
 
@@ -132,7 +128,7 @@ def encode_folder(
     encoder = image_encoder(encoder) if isinstance(encoder, str) else encoder
     store = FeatureCache(encoder, cache)
     ledger = _Ledger(found, store, progress)
-    decoder = _Decoder(found.folder, encoder.size, workers)
+    decoder = Decoder(found.folder, encoder.size, workers)
     try:
         for batch in in_batches(decoder.squares(ledger.unknown()), BATCH):
             good = ledger.note(batch)
@@ -217,77 +213,6 @@ class _Ledger:
         )
 
 
-class _Decoder:
-    """Decodes photos in other processes, and outlives a process that crashes."""
-
-    def __init__(self, folder: Path, size: int, workers: int | None) -> None:
-        self.folder, self.size = folder, size
-        self.workers = min(8, os.cpu_count() or 1) if workers is None else workers
-        self.pool: Any = None
-        self.crashes = 0
-
-    def squares(self, paths: Iterable[str]) -> Iterator[tuple[str, Square]]:
-        """Yield each photo decoded, in any order."""
-        paths = iter(paths)
-        for path in islice(paths, FEW) if self.workers else paths:
-            yield path, self.here(path)
-        waiting: deque[tuple[str, Future]] = deque()
-        for path in paths:
-            if len(waiting) < BATCH + 2 * self.workers:
-                waiting.append((path, self.submit(path)))
-            elif waiting[0][1].done():
-                yield self.next_of(waiting)
-                waiting.append((path, self.submit(path)))
-            else:  # they are still starting, or slow: lend a hand
-                yield path, self.here(path)
-        while waiting:
-            yield self.next_of(waiting)
-
-    def here(self, path: str) -> Square:
-        return read_square(self.folder / path, self.size)
-
-    def submit(self, path: str) -> Future:
-        if self.pool is None:
-            try:
-                from loky import ProcessPoolExecutor
-            except ImportError:
-                raise needs_extra("loky", "images", "Decoding photos") from None
-            self.pool = ProcessPoolExecutor(self.workers)
-        return self.pool.submit(read_square, self.folder / path, self.size)
-
-    def next_of(self, waiting: deque[tuple[str, Future]]) -> tuple[str, Square]:
-        path, future = waiting.popleft()
-        try:
-            return path, future.result()
-        except BrokenProcessPool:  # all that waited are lost; one of them is to blame
-            self.close()
-        square = self.alone(path)
-        for _ in range(len(waiting)):
-            lost, _future = waiting.popleft()
-            waiting.append((lost, self.submit(lost)))
-        return path, square
-
-    def alone(self, path: str) -> Square:
-        try:
-            square = self.submit(path).result()
-        except BrokenProcessPool as error:
-            self.close()
-            self.crashes += 1
-            if self.crashes >= MOST_CRASHES:
-                raise RuntimeError(
-                    f"Decoding crashed {self.crashes} times in a row, last on {path}. "
-                    "Decode in this process: workers=0."
-                ) from error
-            return Square(b"", reason="damaged: the decoder crashed on it")
-        self.crashes = 0
-        return square
-
-    def close(self) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(wait=True, kill_workers=True)
-            self.pool = None
-
-
 def ahead(
     submit: Callable[[str], Future], tasks: Iterable[str], n: int
 ) -> Iterator[tuple[str, Any]]:
@@ -342,6 +267,11 @@ def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path
     """
     path = Path(path)
     if path.suffix == ".npy":
+        if broken := [name for name in encoded.paths if "\n" in name]:
+            raise ValueError(
+                f"{broken[0]!r} has a line break in its name, and a .npy file has its "
+                "paths beside it, one per line. Write .npz."
+            )
         names = "".join(f"{name}\n" for name in encoded.paths)
         with replace_together() as replace:
             with replace(path.with_suffix(".txt")) as file:

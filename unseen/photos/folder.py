@@ -13,7 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen.photos.photo import LONGEST_START, kind_of
+from unseen.photos.photo import LONGEST_START, TooLargeError, kind_of, open_photo
 
 __all__ = ["Found", "Skipped", "find_photos"]
 
@@ -103,7 +103,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
             return "file"
     except OSError as error:  # such as a link to itself
         return f"cannot be read: {error.strerror}"
-    if entry.is_symlink():
+    if not os.path.exists(entry):
         return "a link that leads nowhere"
     return "not a file (a pipe, socket or device)"
 
@@ -111,7 +111,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
 def look_at(path: Path) -> tuple[bytes, str]:
     """Return the SHA-256 of a picture's file and "", or b"" and why it is none."""
     try:
-        with open(path, "rb") as file:
+        with open_photo(path) as file:
             start = file.read(LONGEST_START)
             if not start:
                 return b"", "empty"
@@ -119,5 +119,7 @@ def look_at(path: Path) -> tuple[bytes, str]:
                 return b"", "not a JPEG, PNG, WebP, GIF, TIFF or BMP picture"
             file.seek(0)
             return hashlib.file_digest(file, "sha256").digest(), ""
+    except TooLargeError as error:
+        return b"", str(error)
     except OSError as error:
         return b"", f"cannot be read: {error.strerror}"

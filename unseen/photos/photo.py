@@ -3,8 +3,9 @@
     bytes → right kind? → not too large? → middle square → upright → RGB
 
 Files come from anywhere, so nothing in them may stop a run or fill the memory: only
-six kinds are opened, a header that promises too many pixels ends it before any is
-decoded, and whatever a decoder complains about becomes the reason.
+six kinds are opened, a file or a header that promises too much ends it before any pixel
+is decoded (:mod:`unseen.limits` says how much), and whatever a decoder complains about
+becomes the reason.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import stat
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from unseen.limits import limits
 from unseen.loading.parts import needs_extra
 
-__all__ = ["MOST_PIXELS", "Square", "decode_square", "kind_of", "read_square"]
+__all__ = ["Square", "decode_square", "kind_of", "open_photo", "read_square"]
 
-MOST_PIXELS = 100_000_000
 KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")
 STARTS = {
     b"\xff\xd8\xff": "JPEG",
@@ -35,6 +37,7 @@ STARTS = {
 LONGEST_START = 12
 THUMBNAIL = 112  # pixels
 ORIENTATION = 0x0112  # EXIF: how the camera was held
+TILE = (322, 323)  # TIFF: width and height of the pieces a picture is kept in
 
 
 class Square(NamedTuple):
@@ -96,8 +99,10 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
     'damaged: ...'
     """
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        with open_photo(path) as file:
+            content = file.read(limits().photo_bytes)
+    except TooLargeError as error:
+        return Square(b"", reason=str(error))
     except OSError as error:
         return Square(b"", reason=f"cannot be read: {error.strerror}")
     digest = hashlib.sha256(content).digest()
@@ -105,7 +110,7 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
         pixels = decode_square(content, size)
     except ImportError:
         raise
-    except _TooLargeError as error:
+    except TooLargeError as error:
         return Square(digest, reason=str(error))
     except MemoryError:
         return Square(digest, reason="too large: not enough memory to decode it")
@@ -115,8 +120,35 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
     return Square(digest, pixels, make_thumbnail(pixels))
 
 
-class _TooLargeError(Exception):
-    pass
+class TooLargeError(Exception):
+    """A photo asks for more than the limits allow; the message is the reason."""
+
+    def __init__(self, found: str, limit: str) -> None:
+        most = getattr(limits(), limit)
+        super().__init__(
+            f"too large: {found} is more than {most:,} "
+            f"(UNSEEN_LIMITS={limit}=... raises this)"
+        )
+
+
+def open_photo(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a plain file that is not too large; others raise OSError or the reason.
+
+    Nothing waits for the other end of a pipe.
+    """
+    file = open(path, "rb", opener=_without_waiting)
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode):
+        file.close()
+        raise OSError(0, "not a file (a pipe, socket or device)")
+    if found.st_size > limits().photo_bytes:
+        file.close()
+        raise TooLargeError(f"a file of {found.st_size:,} bytes", "photo_bytes")
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decode_square(content: bytes, size: int) -> np.ndarray:
@@ -141,19 +173,15 @@ def decode_square(content: bytes, size: int) -> np.ndarray:
         raise needs_extra("pillow", "images", "Reading photos") from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # doubtful metadata; pixels raise if damaged
+        usual = Image.MAX_IMAGE_PIXELS
+        Image.MAX_IMAGE_PIXELS = None  # our own limit is the one that can be raised
         try:
             image = Image.open(io.BytesIO(content), formats=KINDS)
         except UnidentifiedImageError:
             raise ValueError("its header makes no sense") from None
-        except Image.DecompressionBombError:
-            raise _TooLargeError(
-                f"too large: more than {MOST_PIXELS:,} pixels"
-            ) from None
-        width, height = image.size
-        if width * height > MOST_PIXELS:
-            raise _TooLargeError(
-                f"too large: {width} x {height} is more than {MOST_PIXELS:,} pixels"
-            )
+        finally:
+            Image.MAX_IMAGE_PIXELS = usual
+        check_size(image, content)
         turn = _turn(image)
         image.draft("RGB", (2 * size, 2 * size))  # JPEG: decode at a fraction
         image = _as_rgb(image)
@@ -168,6 +196,27 @@ def decode_square(content: bytes, size: int) -> np.ndarray:
     )
     # The middle square stays the middle square under every turn, so turn it last.
     return np.asarray(image if turn is None else image.transpose(turn))
+
+
+def check_size(image: Any, content: bytes) -> None:
+    """Raise if a picture that was opened, not decoded, would take too much."""
+    width, height = image.size
+    deep = image.mode.startswith("I") or image.mode == "F"
+    channels = 4 if deep or image.has_transparency_data else 3
+    pixels = width * height
+    if pixels * channels > limits().photo_samples:
+        found = f"{width} x {height} x {channels}"
+        raise TooLargeError(f"{found} samples", "photo_samples")
+    if image.format == "JPEG":
+        scans = content.count(b"\xff\xda")
+        if scans * pixels > limits().photo_passes:
+            found = f"{width} x {height} pixels in {scans} scans"
+            raise TooLargeError(found, "photo_passes")
+    if image.format == "TIFF":
+        wide, high = (image.tag_v2.get(tag) or 1 for tag in TILE)
+        if wide * high * channels > limits().photo_samples:
+            found = f"a tile of {wide} x {high} x {channels}"
+            raise TooLargeError(f"{found} samples", "photo_samples")
 
 
 def make_thumbnail(pixels: np.ndarray) -> bytes:

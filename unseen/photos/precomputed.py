@@ -11,13 +11,16 @@ class in the order of the class names.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from unseen.limits import check_plain_file
 from unseen.loading.parts import damaged_file
+from unseen.naming.names import twice
 from unseen.photos.folder import Skipped, find_photos, look_at
 from unseen.photos.photo import read_square
 
@@ -176,6 +179,7 @@ def match_features(
 def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
     """Return features, the photos they belong to (None: unsaid), and the encoder."""
     names, encoder = None, NAME
+    check_plain_file(path)
     with damaged_file(path), open(path, "rb") as content:
         if path.suffix == ".npz":
             with np.load(content, allow_pickle=False) as file:
@@ -191,7 +195,7 @@ def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
             beside = path.with_suffix(".txt")
             if beside.is_file():
                 text = beside.read_bytes().decode("utf-8", "surrogateescape")
-                names = text.splitlines()
+                names = re.split(r"\r?\n", text)[: -1 if text.endswith("\n") else None]
     if features.ndim != 2 or features.dtype.kind != "f":
         raise ValueError(
             f"{path}: features are {features.dtype} of shape {features.shape}. Give "
@@ -199,6 +203,10 @@ def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
         )
     if names is not None and len(names) != len(features):
         raise ValueError(f"{path}: {len(features)} rows, but {len(names)} paths.")
+    if names is not None and (again := twice(names)) is not None:
+        raise ValueError(
+            f"{path}: the path {again!r} is there twice. Give one row per photo."
+        )
     if not np.isfinite(features).all():
         raise ValueError(f"{path}: features hold NaN or infinity.")
     return features, names, encoder

@@ -15,7 +15,7 @@ import io
 import os
 import stat
 import warnings
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class TooLargeError(Exception):
         )
 
 
-def open_photo(path: str | os.PathLike[str]) -> BinaryIO:
+def open_photo(path: str | os.PathLike[str]) -> io.BufferedReader:
     """Open a plain file that is not too large; others raise OSError or the reason.
 
     Nothing waits for the other end of a pipe.

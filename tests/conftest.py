@@ -6,8 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 from unseen.data import ZeroShotData
+
+# How long an example takes depends on who else is using the machine.
+settings.register_profile("unseen", deadline=None)
+settings.load_profile("unseen")
 
 ROOT = Path(__file__).parents[1]
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests that import it themselves

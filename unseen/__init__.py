@@ -3,6 +3,7 @@
 The public names, in the order the data meets them.
 """
 
+from unseen.class_table import EqualDescriptionsWarning
 from unseen.data import ZeroShotData
 from unseen.loading import load_data, save_data
 from unseen.metrics import (
@@ -71,6 +72,7 @@ __all__ = [
     "ConSE",
     "DeViSE",
     "EMDirichlet",
+    "EqualDescriptionsWarning",
     "GlobalCorrection",
     "InvertedSoftmax",
     "JLSELite",

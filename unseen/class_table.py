@@ -11,25 +11,153 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
 GROUPS = ("all", "seen", "unseen")
+SAME = 1.2345e-11  # share of the largest number by which equal descriptions may differ
+
+
+class EqualDescriptionsWarning(UserWarning):
+    """Some competing classes have equal descriptions: the first of them takes all."""
+
+
+class Offered(NamedTuple):
+    """Every class that was asked for, and which distinct class answers for it."""
+
+    names: np.ndarray
+    embeddings: np.ndarray
+    column: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Competition:
-    """The classes that compete for a row, in the order of the score columns."""
+    """The classes that compete for a row.
+
+    Classes that a model cannot tell apart, because it sees equal descriptions, compete
+    as one, under the name that is first in table order. So their scores are equal to
+    the last bit, and none of them takes rows, or weight, from the others.
+
+    Attributes
+    ----------
+    names : ndarray of shape (n_distinct,)
+        The classes that models and rounds see.
+    embeddings : ndarray of shape (n_distinct, n_dims)
+    offered : Offered or None
+        All classes that were asked for, in the order of the score columns; None if
+        these are ``names``.
+    """
 
     names: np.ndarray
     embeddings: np.ndarray
+    offered: Offered | None = None
 
     def __len__(self) -> int:
-        """Count the competing classes."""
+        """Count the distinct classes."""
         return len(self.names)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Names of all classes that were asked for: the columns of public scores."""
+        return self.names if self.offered is None else self.offered.names
+
+    def spread(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of all classes that were asked for, from distinct ones."""
+        return scores if self.offered is None else scores[..., self.offered.column]
+
+    def count(self, counts: np.ndarray) -> np.ndarray:
+        """Return counts of all classes that were asked for: the first has them all."""
+        if self.offered is None:
+            return counts
+        return np.where(np.isin(self.columns, self.names), self.spread(counts), 0)
+
+    def merge(self, shares: np.ndarray) -> np.ndarray:
+        """Add up the shares of classes that compete as one."""
+        if self.offered is None:
+            return shares
+        return np.bincount(self.offered.column, weights=shares)
+
+    def find(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
+        """Return which distinct class each of these is, -1 for a stranger.
+
+        A new class may reuse a name: only the same embedding is the same class.
+        """
+        own = self.offered or Offered(self.names, self.embeddings, np.arange(len(self)))
+        place = pd.Index(own.names).get_indexer(pd.Index(names))
+        same = (own.embeddings[place] == embeddings).all(axis=1)
+        return np.where((place >= 0) & same, own.column[place], -1)
+
+    def message(self) -> str:
+        """Say which classes compete as one."""
+        own = self.offered
+        if own is None:
+            return ""
+        groups = [own.names[own.column == i] for i in range(len(self))]
+        twins = [f"{_short(group)}" for group in groups if len(group) > 1]
+        more = f", and {len(twins) - 3} groups more" if len(twins) > 3 else ""
+        return (
+            f"Classes have equal descriptions: {'; '.join(twins[:3])}{more}. Nothing "
+            "tells them apart, so the first of them in the table gets all rows. "
+            "Describe them differently, or leave all but one out."
+        )
+
+
+def compete(
+    names: np.ndarray, embeddings: np.ndarray, rank: np.ndarray, seen_as: np.ndarray
+) -> Competition:
+    """Return the competition of classes, those that are seen as equal made one.
+
+    Parameters
+    ----------
+    names, embeddings
+        Of all classes, in the order of the score columns.
+    rank : ndarray of shape (n_classes,)
+        Their places in the table: of equal ones the first gives its name.
+    seen_as : ndarray of shape (n_classes, any)
+        What the model sees of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.class_table import compete
+    >>> table = np.array([[1.0, 0], [0, 1], [1, 0]])
+    >>> made = compete(np.array(["a", "b", "c"]), table, np.arange(3), table)
+    >>> made.names, made.spread(np.array([[0.3, 0.7]]))
+    (array(['a', 'b'], dtype='<U1'), array([[0.3, 0.7, 0.3]]))
+    """
+    column = equal_rows(seen_as)
+    if column.max(initial=-1) + 1 == len(names):
+        return Competition(names, embeddings)
+    order = np.lexsort((rank, column))
+    first = order[np.unique(column[order], return_index=True)[1]]
+    offered = Offered(names, embeddings, column)
+    return Competition(names[first], embeddings[first], offered)
+
+
+def with_own_rows(seen_as: np.ndarray, names: Any, known: np.ndarray) -> np.ndarray:
+    """Return what is seen of classes, known ones apart: they have rows of their own."""
+    place = pd.Index(known).get_indexer(pd.Index(names))
+    return np.column_stack([seen_as, (place + 1) / len(known)])
+
+
+def equal_rows(rows: np.ndarray) -> np.ndarray:
+    """Return a number for every row, the same for rows equal but for rounding.
+
+    >>> import numpy as np
+    >>> from unseen.class_table import equal_rows
+    >>> equal_rows(np.array([[0.3], [2.0], [0.1 + 0.2]]))
+    array([0, 1, 0])
+    """
+    largest = np.abs(rows).max(initial=0) or 1.0
+    # On a grid, and each row as one number: sums of whole numbers have no rounding.
+    grid = np.rint(rows / largest / SAME).astype(np.int64)
+    random = np.random.default_rng(0)
+    keys = grid @ random.integers(1, 2**62, size=rows.shape[1])
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +185,19 @@ class ClassTable:
         """Count the classes."""
         return len(self.names)
 
-    def competition(self, classes: Any = None) -> Competition:
-        """Return who competes: a group, a list of names, or a table of new classes."""
+    def competition(self, classes: Any = None, seen_as=None) -> Competition:
+        """Return who competes: a group, a list of names, or a table of new classes.
+
+        ``seen_as(names, embeddings)`` returns what a model sees of classes: those that
+        it sees as equal compete as one. Without it all are taken to differ.
+        """
+        names, embeddings, rank = self._asked_for(classes)
+        if seen_as is None:
+            return Competition(names, embeddings)
+        return compete(names, embeddings, rank, seen_as(names, embeddings))
+
+    def _asked_for(self, classes: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return names, embeddings and places in the table."""
         if classes is None:
             classes = "unseen" if not self.seen.all() else "all"
         if isinstance(classes, str):
@@ -67,7 +206,7 @@ class ClassTable:
             return self._newcomers(classes)
         return self._named(classes)
 
-    def _group(self, group: str) -> Competition:
+    def _group(self, group: str):
         if group not in GROUPS:
             raise ValueError(
                 f"classes={group!r} is not a group of classes. Give one of "
@@ -84,9 +223,9 @@ class ClassTable:
                 f"classes={group!r} leaves no class to compete: every class of the "
                 "table was seen. Give 'all', or a table of new classes."
             )
-        return Competition(self.names[chosen], self.embeddings[chosen])
+        return self.names[chosen], self.embeddings[chosen], np.flatnonzero(chosen)
 
-    def _named(self, classes: Any) -> Competition:
+    def _named(self, classes: Any):
         wanted = np.atleast_1d(np.asarray(classes))
         if wanted.ndim != 1 or not len(wanted):
             raise ValueError(
@@ -102,9 +241,9 @@ class ClassTable:
             )
         if len(np.unique(rows)) < len(rows):
             raise ValueError(f"classes names a class twice: {_short(wanted)}.")
-        return Competition(self.names[rows], self.embeddings[rows])
+        return self.names[rows], self.embeddings[rows], rows
 
-    def _newcomers(self, classes: Any) -> Competition:
+    def _newcomers(self, classes: Any):
         names, embeddings, widths = read_table(classes, what="classes")
         if widths != self.widths:
             raise ValueError(
@@ -119,7 +258,7 @@ class ClassTable:
                 f"classes is a table of new classes, but {_short(names[known])} "
                 "stands in the fitted table already. Name known classes in a list."
             )
-        return Competition(names, embeddings)
+        return names, embeddings, np.arange(len(names))
 
 
 def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any]:

@@ -6,6 +6,7 @@ embeddings to one linear scorer per class. Everything per row is here.
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -19,7 +20,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from unseen.class_table import ClassTable, Competition, encode
+from unseen.class_table import (
+    ClassTable,
+    Competition,
+    EqualDescriptionsWarning,
+    encode,
+    unit_blocks,
+)
 from unseen.rows.holders import StreamedPile
 from unseen.rows.pile import Pile, not_finite
 from unseen.rows.source import (
@@ -69,14 +76,16 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_competing) or (n_samples,)
             One column per competing class, in order; if two compete, one number
-            per row, positive for the second.
+            per row, positive for the second. Classes with equal descriptions have
+            equal scores.
         """
         return self._in_blocks(X, classes, decisions)
 
     def predict(self, X, *, classes=None):
         """Return the best-scoring of the competing classes for every row.
 
-        ``classes`` is explained at ``decision_function``.
+        ``classes`` is explained at ``decision_function``. Of classes with equal
+        descriptions the first in the table takes all rows.
         """
         return self._in_blocks(X, classes, best_names)
 
@@ -126,17 +135,43 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         self.classes_ = table.names
         self.class_embeddings_ = table.embeddings
         self.unseen_classes_ = table.names[~table.seen]
-        self._set_competition(table.competition())
+        self._set_competition(self._compete(None))
+        self._warn_of_twins(self._default)
         self._adapted: tuple[Competition, LinearScorer] | None = None
         for stale in ("labels_", "reliability_", "rounds_"):
             self.__dict__.pop(stale, None)
 
     def _set_competition(self, competition: Competition) -> None:
         self._default = competition
-        self.competing_classes_ = competition.names
+        self.competing_classes_ = competition.columns
 
     def _competition(self, classes: Any) -> Competition:
-        return self._default if classes is None else self._table.competition(classes)
+        """Return who competes in a prediction: by default as in the last adapt."""
+        if classes is None:
+            return self._default
+        return classes if isinstance(classes, Competition) else self._compete(classes)
+
+    def _compete(self, classes: Any) -> Competition:
+        """Return who competes; warn, once for all rows, of those that compete as one.
+
+        Of the default ones ``fit`` has warned already.
+        """
+        competition = self._table.competition(classes, self._seen_as)
+        if classes is not None:
+            self._warn_of_twins(competition)
+        return competition
+
+    def _warn_of_twins(self, competition: Competition) -> None:
+        if competition.offered is not None:
+            warnings.warn(
+                f"{type(self).__name__}: {competition.message()}",
+                EqualDescriptionsWarning,
+                stacklevel=2,
+            )
+
+    def _seen_as(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
+        """Return what this model sees of classes; equal rows are one class to it."""
+        return unit_blocks(embeddings, self._table.widths)
 
     def _check_rows(self, X) -> np.ndarray:
         # Whether the numbers are finite shows in the scores: no pass of its own.
@@ -165,30 +200,29 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             )
         )
 
-    def _scores(self, X, classes: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return (names, scores) with one column per competing class."""
-        check_is_fitted(self)
+    def _scores(self, X, competition: Competition) -> np.ndarray:
+        """Return the scores of rows, one column per distinct class."""
         X = self._check_rows(X)
-        competition = self._competition(classes)
         scorer = self._current_scorer(competition)
-        return competition.names, linear_scores(X, scorer, self._unit_rows())
+        return linear_scores(X, scorer, self._unit_rows())
 
     def _in_blocks(self, X, classes: Any, finish: Callable) -> Any:
-        """Return ``finish(names, scores)`` of all rows, in memory or block by block."""
-        if not is_stream(X):
-            return self._finished(X, classes, finish)
+        """Return ``finish(competition, scores)`` of all rows, or block by block."""
         check_is_fitted(self)
+        competition = self._competition(classes)
+        if not is_stream(X):
+            return self._finished(X, competition, finish)
         if root_module(X) == "dask":
             from unseen.rows.distributed import score_dask
 
-            return score_dask(self, X, classes, finish)
+            return score_dask(self, X, competition, finish)
         stream = self._check_stream(X)
         blocks = (stream.as_given(block) for block, _ in stream.blocks("scoring"))
-        return np.concatenate([self._finished(b, classes, finish) for b in blocks])
+        return np.concatenate([self._finished(b, competition, finish) for b in blocks])
 
-    def _finished(self, X, classes: Any, finish: Callable) -> np.ndarray:
-        """Return ``finish(names, scores)`` of rows in memory."""
-        return finish(*self._scores(X, classes))
+    def _finished(self, X, competition: Competition, finish: Callable) -> np.ndarray:
+        """Return ``finish(competition, scores)`` of rows in memory."""
+        return finish(competition, self._scores(X, competition))
 
     def _check_stream(self, X) -> RowStream:
         """Return X as a stream with the features of the fit."""
@@ -201,17 +235,13 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         scorer = self._scorer(competition)
         if self._adapted is None:
             return scorer
-        coef, intercept = scorer.coef.copy(), scorer.intercept.copy()
         theirs, adapted = self._adapted
-        place = {name: i for i, name in enumerate(theirs.names.tolist())}
-        for row, name in enumerate(competition.names.tolist()):
-            i = place.get(name)
-            # A new class may reuse a name: only the same embedding is the same class.
-            if i is not None and np.array_equal(
-                theirs.embeddings[i], competition.embeddings[row]
-            ):
-                coef[row], intercept[row] = adapted.coef[i], adapted.intercept[i]
-        return LinearScorer(coef, intercept)
+        place = theirs.find(competition.names, competition.embeddings)
+        own = place >= 0
+        return LinearScorer(
+            np.where(own[:, None], adapted.coef[place], scorer.coef),
+            np.where(own, adapted.intercept[place], scorer.intercept),
+        )
 
 
 class FromSums(ZeroShotClassifier):
@@ -298,14 +328,15 @@ class FromSums(ZeroShotClassifier):
         """Fit from the sums alone; X only names the features. Return self."""
 
 
-def decisions(names: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def decisions(competition: Competition, scores: np.ndarray) -> np.ndarray:
     """Return the scores, or one number per row where two classes compete."""
+    scores = competition.spread(scores)
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-def best_names(names: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def best_names(competition: Competition, scores: np.ndarray) -> np.ndarray:
     """Return the name of the best-scoring class of every row."""
-    return names[scores.argmax(axis=1)]
+    return competition.names[scores.argmax(axis=1)]
 
 
 def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import (
@@ -89,12 +88,10 @@ class BilinearClassifier(ZeroShotClassifier):
     def _unit_rows(self) -> bool:
         return self.unit_rows
 
-    def _finished(self, X, classes, finish):
+    def _finished(self, X, competition, finish):
         """Label rows block by block; scores that are asked for are made whole."""
         if finish is not best_names:
-            return super()._finished(X, classes, finish)
-        check_is_fitted(self)
-        competition = self._competition(classes)
+            return super()._finished(X, competition, finish)
         scorer = self._current_scorer(competition)
         codes = best_codes(self._check_rows(X), scorer, self._unit_rows())
         return competition.names[codes]

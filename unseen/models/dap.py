@@ -88,8 +88,9 @@ class DAP(SumsClassifier):
     -----
     An attribute that a single seen class has, or lacks, cannot be held out; its
     calibration is that of the seen classes themselves. Classes with the same
-    attributes in 0/1 cannot be told apart; rounding decides between them. In
-    ``SelfTraining`` the predictors move and their calibration stays.
+    attributes in 0/1 cannot be told apart: the first in the table takes all rows, and
+    a warning names them. In ``SelfTraining`` the predictors move and their calibration
+    stays.
 
     References
     ----------
@@ -159,6 +160,9 @@ class DAP(SumsClassifier):
         T = binary(competition.embeddings, self.thresholds_) * self.slopes_
         return LinearScorer(T @ self.coef_.T, -T @ self.midpoints_)
 
+    def _seen_as(self, names, embeddings):
+        return binary(embeddings, self.thresholds_) * self.slopes_
+
     def _view(self, pile, competition):
         T = binary(competition.embeddings, self.thresholds_)
         return super()._view(pile, competition)._replace(A=2 * T - 1)
@@ -184,7 +188,7 @@ class DAP(SumsClassifier):
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return DAPPupil(self, pile, self._table.competition(classes), lam, mu)
+        return DAPPupil(self, pile, self._compete(classes), lam, mu)
 
 
 class DAPPupil(OffsetPupil, RowMapPupil):
@@ -259,6 +263,10 @@ class IAP(PosteriorClassifier):
         self.shrinkage = shrinkage
         self.n_axes = n_axes
         self.unit_rows = unit_rows
+
+    def _seen_as(self, names, embeddings):
+        known = self.class_embeddings_[self._table.seen]
+        return binary(embeddings, known.mean(axis=0))
 
     def _score_posterior(self, Q, competition):
         embeddings = self.class_embeddings_[self._table.seen]

@@ -277,7 +277,7 @@ class JEDM(FromSums, BilinearClassifier):
         Takes ``lam``, ``mu``, ``inner_steps`` and ``moving_anchor`` of the refit.
         """
         pile = self._check_pile(X, ensure_all_finite=False)
-        return JEDMPupil(self, pile, self._table.competition(classes), **refit)
+        return JEDMPupil(self, pile, self._compete(classes), **refit)
 
     def take_over(self, pupil: JEDMPupil) -> None:
         """Predict from now on as the pupil would; see ``SelfTraining``."""

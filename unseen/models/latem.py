@@ -21,7 +21,6 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import Competition, unit_blocks
 from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
@@ -145,18 +144,17 @@ class LatEm(RankingClassifier):
 
     _finished = ZeroShotClassifier._finished  # by scores: maps compete before classes
 
-    def _scores(self, X, classes):
+    def _scores(self, X, competition):
         if self.n_maps == 1:
-            return super()._scores(X, classes)
-        check_is_fitted(self)
-        X, competition = self._check_rows(X), self._competition(classes)
+            return super()._scores(X, competition)
+        X = self._check_rows(X)
         A = unit_blocks(competition.embeddings, self._table.widths)
         by_map = []
         for W in self.maps_:
             coef = (A - self.embedding_mean_) @ W.T @ self.axes_.T
             scorer = LinearScorer(coef, -coef @ self.mean_)
             by_map.append(linear_scores(X, scorer, self._unit_rows()))
-        return competition.names, np.maximum.reduce(by_map)
+        return np.maximum.reduce(by_map)
 
 
 def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:

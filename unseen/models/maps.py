@@ -201,4 +201,4 @@ class PrototypeClassifier(SumsClassifier):
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0):
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return PrototypePupil(self, pile, self._table.competition(classes), lam, mu)
+        return PrototypePupil(self, pile, self._compete(classes), lam, mu)

@@ -70,11 +70,10 @@ class PosteriorClassifier(FromSums):
     def _score_posterior(self, Q: np.ndarray, competition: Competition) -> np.ndarray:
         """Return the scores of the competing classes from posteriors Q."""
 
-    def _scores(self, X, classes):
-        check_is_fitted(self)
-        rows, competition = self._check_rows(X), self._competition(classes)
+    def _scores(self, X, competition):
+        rows = self._check_rows(X)
         scores = self._score_posterior(self._posterior(rows), competition)
-        return competition.names, scores.astype(rows.dtype, copy=False)
+        return scores.astype(rows.dtype, copy=False)
 
     def _unit_rows(self) -> bool:
         return self.unit_rows

@@ -170,7 +170,7 @@ class RankingClassifier(MapClassifier):
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return ESZSLPupil(self, pile, self._table.competition(classes), lam, mu)
+        return ESZSLPupil(self, pile, self._compete(classes), lam, mu)
 
 
 class DeViSE(RankingClassifier):

@@ -161,7 +161,7 @@ class RidgeToSemantic(SumsClassifier):
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return RowMapPupil(self, pile, self._table.competition(classes), lam, mu)
+        return RowMapPupil(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:

@@ -116,7 +116,7 @@ class SAE(PrototypeClassifier):
         if self.direction == "to_visual":
             return super().pupil(X, classes, lam=lam, mu=mu)
         pile = self._check_pile(X)
-        return RowMapPupil(self, pile, self._table.competition(classes), lam, mu)
+        return RowMapPupil(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_sae(sums: Sums, A: np.ndarray, lam: float, *, diagonal: bool) -> np.ndarray:

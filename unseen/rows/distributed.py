@@ -433,7 +433,7 @@ def sum_states(work, arguments, *states):
 
 
 def score_dask(model: Any, X: Any, classes: Any, finish: Callable) -> Any:
-    """Return ``finish(names, scores)`` of all rows as a Dask array.
+    """Return ``finish(competition, scores)`` of all rows as a Dask array.
 
     Parameters
     ----------
@@ -460,13 +460,13 @@ def score_dask(model: Any, X: Any, classes: Any, finish: Callable) -> Any:
     parts = take_apart(X)
     validate_data(model, parts.head, skip_check_array=True, reset=False)
     lengths: list[Any] = parts.lengths or [np.nan] * len(parts.chunks)
-    names = model._competition(classes).names
+    competition = model._competition(classes)
     dtype = float_type(parts.head, "X")
-    sample = finish(names, np.zeros((1, len(names)), dtype=dtype))
+    sample = finish(competition, np.zeros((1, len(competition)), dtype=dtype))
     slim = copy(model)
     for name in PER_PILE:
         slim.__dict__.pop(name, None)
-    shared = delayed((slim, classes), traverse=False)
+    shared = delayed((slim, competition), traverse=False)
     scored = [
         da.from_delayed(
             delayed(score_part)(chunk, shared, finish),
@@ -480,5 +480,5 @@ def score_dask(model: Any, X: Any, classes: Any, finish: Callable) -> Any:
 
 def score_part(X: Any, shared: tuple, finish: Callable) -> np.ndarray:
     """Score one chunk; runs on a worker."""
-    model, classes = shared
-    return model._finished(X, classes, finish)
+    model, competition = shared
+    return model._finished(X, competition, finish)

@@ -37,7 +37,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.class_table import ClassTable, Competition, read_table
+from unseen.class_table import ClassTable, Competition, read_table, with_own_rows
 from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
@@ -394,6 +394,12 @@ class AnchoredSelfTraining(FromSums):
             Z[known], rows[known] = own / (n + worth)[:, None], n
         return Z, rows
 
+    def _seen_as(self, names, embeddings):
+        seen_as = super()._seen_as(names, embeddings)
+        if self.prototypes is not None:
+            return seen_as
+        return with_own_rows(seen_as, names, self._seen_names)
+
     def _scorer(self, competition: Competition) -> LinearScorer:
         if self.prototypes is not None:
             units = competition.embeddings
@@ -413,14 +419,19 @@ class AnchoredSelfTraining(FromSums):
         """Return the probability of every competing class for every row.
 
         Posteriors tempered so that those of left-out seen classes would be honest;
-        ``classes`` is explained at ``decision_function``.
+        ``classes`` is explained at ``decision_function``. Classes with equal
+        descriptions share one probability, which each of them shows: only then do
+        rows sum to more than 1.
         """
-        _, scores = self._scores(X, classes)
+        return self._in_blocks(X, classes, self._probabilities)
+
+    def _probabilities(self, competition: Competition, scores) -> np.ndarray:
         if self.prototypes is not None and self._adapted is None:
-            return softmax(100 * scores, axis=1)  # cosines: the scale CLIP is made for
-        adapted = self._adapted is not None
-        T = self._pile_temperature if adapted else self._temperature
-        return softmax(scores / T, axis=1)
+            T = 0.01  # cosines: the scale CLIP is made for
+        else:
+            adapted = self._adapted is not None
+            T = self._pile_temperature if adapted else self._temperature
+        return competition.spread(softmax(scores / T, axis=1))
 
     # ---- adapting ----------------------------------------------------------------
 
@@ -453,7 +464,7 @@ class AnchoredSelfTraining(FromSums):
                 stacklevel=3,
             )
         pile = self._check_pile(X, ensure_all_finite=False)
-        competition = self._table.competition(classes)
+        competition = self._compete(classes)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         Z, rows = self._prototypes(competition)
         pupil = self._pupil(B, competition, Z, rows, self._metric())
@@ -474,7 +485,7 @@ class AnchoredSelfTraining(FromSums):
             radius=self.radius,
             soft=self.soft,
             prior_rows=self.prior_rows,
-            class_prior=checked_prior(self.class_prior, len(Z)),
+            class_prior=checked_prior(self.class_prior, competition),
             q=q,
         )
 
@@ -492,7 +503,7 @@ class AnchoredSelfTraining(FromSums):
                     f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
                     f"self-labelled rows, less than min_weight={self.min_weight:g}."
                 )
-            none = np.zeros(len(pupil.Z), dtype=int)
+            none = np.zeros(len(pupil.competition.columns), dtype=int)
             labels = named(pupil.competition.names, reported_labels(pupil.answer()))
             told = self.stopped_because_
             self.rounds_ = [Round(0.0, none, 0, -pupil.J(), labels, told, len(pupil.B))]
@@ -562,7 +573,7 @@ class AnchoredSelfTraining(FromSums):
         if not self.__sklearn_is_fitted__():
             self._store_prototypes(X)
         pile = self._check_pile(np.asarray(X) if isinstance(X, np.memmap) else X)
-        competition = self._table.competition(classes)
+        competition = self._compete(classes)
         scorer = self._centred_cosine(pile, competition)
         L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
         start, pupil = L, None
@@ -588,11 +599,11 @@ class AnchoredSelfTraining(FromSums):
             L = pupil.L
         return self._record_from_prototypes(pupil, start, scorer, competition)
 
-    def _scores(self, X, classes):
+    def _in_blocks(self, X, classes, finish):
         """Read the prototypes first, if they are all there is."""
         if self.prototypes is not None and not self.__sklearn_is_fitted__():
             self._store_prototypes(X)
-        return super()._scores(X, classes)
+        return super()._in_blocks(X, classes, finish)
 
     def _store_prototypes(self, X) -> None:
         names, prototypes, widths = read_table(self.prototypes, what="prototypes")
@@ -646,7 +657,7 @@ class AnchoredSelfTraining(FromSums):
                 f"to learn from for {len(competition)} classes."
             )
         labels = competition.names[start.argmax(axis=1)]
-        none = np.zeros(len(competition), dtype=int)
+        none = np.zeros(len(competition.columns), dtype=int)
         self.rounds_ = [Round(0.0, none, 0, 0.0, labels, self.stopped_because_)]
         self._adapted, self.labels_ = (competition, scorer), labels
         self._set_competition(competition)

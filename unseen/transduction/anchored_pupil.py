@@ -27,19 +27,20 @@ def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
     return B @ (m * q).T - np.sum(q * m * m, axis=1) / 2
 
 
-def checked_prior(prior, n_classes: int) -> np.ndarray | None:
-    """Return known class sizes as shares, or None."""
+def checked_prior(prior, competition: Competition) -> np.ndarray | None:
+    """Return known class sizes as shares of the distinct classes, or None."""
     if prior is None:
         return None
     if isinstance(prior, str):
-        return np.full(n_classes, 1 / n_classes)
+        return np.full(len(competition), 1 / len(competition))
+    n_classes = len(competition.columns)
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape != (n_classes,) or not (prior > 0).all():
         raise ValueError(
             f"class_prior has shape {prior.shape}; give one positive number for each "
             f"of the {n_classes} competing classes."
         )
-    return prior / prior.sum()
+    return competition.merge(prior) / prior.sum()
 
 
 class AnchoredPupil:

@@ -29,7 +29,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from unseen.class_table import ClassTable, Competition, unit_blocks
+from unseen.class_table import ClassTable, Competition, unit_blocks, with_own_rows
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE
@@ -147,6 +147,10 @@ class BiDiLEL(FromSums):
     def _scorer(self, competition: Competition) -> LinearScorer:
         return self._linear(self._landmarks(competition))
 
+    def _seen_as(self, names, embeddings):
+        seen_as = super()._seen_as(names, embeddings)
+        return with_own_rows(seen_as, names, self._seen_names)
+
     def _linear(self, b: np.ndarray) -> LinearScorer:
         """Return the cosines with landmarks, but for the length of the row."""
         coef = b @ self.components_.T @ self.axes_.T
@@ -191,7 +195,7 @@ class BiDiLEL(FromSums):
         self
         """
         pile = self._check_pile(X)
-        competition = self._table.competition(classes)
+        competition = self._compete(classes)
         names = competition.names
         rows = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         rows = unit_prototypes(rows @ self.components_)
@@ -209,7 +213,7 @@ class BiDiLEL(FromSums):
         self.labels_ = names[scores.argmax(axis=1)]
         self.reliability_ = rank_share(scores)
         missed = float(np.mean(1 - scores.max(axis=1)))  # cosine to the own landmark
-        self.rounds_ = [as_round(rows @ start.T, scores, names, objective=missed)]
+        self.rounds_ = [as_round(rows @ start.T, scores, competition, objective=missed)]
         return self
 
 

@@ -123,7 +123,7 @@ class EMDirichlet(Transducer):
         w = float(N // 5 if self.few_classes is None else self.few_classes)
         hard = self.labels == "hard"
         u, alpha = z, np.ones((N, N))
-        names, rounds = start.competition.names, []
+        rounds = []
         for number in range(self.n_rounds):
             alpha = update_alpha(alpha, u, log_z, self.n_steps)
             before, scores = u, cluster_scores(log_z, alpha, u, w)
@@ -132,7 +132,7 @@ class EMDirichlet(Transducer):
             if number == self.n_rounds - 1:
                 order = name_clusters(u, z)
                 u, scores = u[:, order], scores[:, order]
-            rounds.append(as_round(before, u, names, objective=value))
+            rounds.append(as_round(before, u, start.competition, objective=value))
         return Outcome(scores, rounds)
 
 

@@ -59,7 +59,7 @@ def _outcome(
         for scores in (start.scores, corrected)
     )
     note = f"The largest class had {first:.0f} % of the rows, and has {last:.0f} %."
-    step = as_round(start.scores, corrected, start.competition.names, note=note)
+    step = as_round(start.scores, corrected, start.competition, note=note)
     return Outcome(corrected, [step], scorer)
 
 

@@ -55,8 +55,8 @@ class OTTER(Transducer):
 
     Attributes
     ----------
-    class_prior_ : ndarray of shape (n_competing,)
-        The prior that was used.
+    class_prior_ : ndarray of shape (n_distinct,)
+        The prior that was used; classes with equal descriptions count as one.
     labels_ : ndarray of shape (n_samples,)
     reliability_ : ndarray of shape (n_samples,)
         Rank of a row among the rows of its label: 1 for the best.
@@ -110,7 +110,7 @@ class OTTER(Transducer):
     def _transduce(self, start: Start) -> Outcome:
         S, scorer = start.contrast()
         L = log_softmax(S.astype(np.float64), axis=1)
-        prior = checked_prior(self.class_prior, L.shape[1])
+        prior = checked_prior(self.class_prior, start.competition)
         if prior is None:
             prior = np.maximum(np.exp(L).mean(axis=0), RAREST)
         self.class_prior_ = prior
@@ -122,7 +122,7 @@ class OTTER(Transducer):
         )
         cost = -float(softmax(scores / self.regularisation, axis=1).ravel() @ L.ravel())
         told = as_round(
-            L, scores, start.competition.names, objective=cost / len(L), note=note
+            L, scores, start.competition, objective=cost / len(L), note=note
         )
         if scorer is not None:
             scorer = LinearScorer(scorer.coef, scorer.intercept + g)

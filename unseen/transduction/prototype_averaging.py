@@ -72,7 +72,7 @@ class PrototypeAveraging(Transducer):
         scorer = LinearScorer(moved, np.zeros(len(moved)))
         scores = start.rows @ moved.T
         note = f"Prototypes became means of {k} rows."
-        step = as_round(start.scores, scores, start.competition.names, note=note)
+        step = as_round(start.scores, scores, start.competition, note=note)
         return Outcome(scores, [step], scorer)
 
 

@@ -105,6 +105,5 @@ class PST(Transducer):
         note = (
             f"Posteriors spread over a graph with {numbers.shape[1]} neighbours a row."
         )
-        names = start.competition.names
-        step = as_round(L, F, names, objective=float(cost), note=note)
+        step = as_round(L, F, start.competition, objective=float(cost), note=note)
         return Outcome(F, [step])

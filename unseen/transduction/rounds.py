@@ -116,7 +116,7 @@ def self_train(
         Once every row is kept, stop when at most this share of labels changes.
     """
     ranking = ranking or best_score
-    names = pupil.competition.names
+    competition = pupil.competition
     rounds: list[Round] = []
     reported = reported_labels(pupil.answer())
     shown = not isinstance(reported, np.ndarray) and stderr.isatty()
@@ -133,10 +133,10 @@ def self_train(
             rounds.append(
                 Round(
                     rate=float(rate),
-                    selected=selected,
+                    selected=competition.count(selected),
                     n_changed=n_changed,
                     objective=objective,
-                    labels=named(names, reported),
+                    labels=named(competition.names, reported),
                     note=pupil.note() if hasattr(pupil, "note") else "",
                     n_rows=n_rows,
                 )

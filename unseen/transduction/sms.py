@@ -140,7 +140,7 @@ class SMS(ESZSL):
         self
         """
         pile = self._check_pile(X)
-        pupil = PUPILS[self.reading](self, pile, self._table.competition(classes))
+        pupil = PUPILS[self.reading](self, pile, self._compete(classes))
         rounds = self_train(
             pupil, np.ones(self.n_rounds), how_many=ROUNDING["nearest"], tol=0.0
         )

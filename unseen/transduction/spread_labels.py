@@ -97,13 +97,13 @@ class SpreadLabels(Transducer):
         seeds = np.full(n, -1)
         seeds[kept] = labels
         F, n_unreached = keep_unreached(self._spread(start, seeds), start)
-        names, after = start.competition.names, F.argmax(axis=1)
+        competition, after = start.competition, F.argmax(axis=1)
         told = Round(
             rate=float(self.rate),
-            selected=np.bincount(labels, minlength=n_classes),
+            selected=competition.count(np.bincount(labels, minlength=n_classes)),
             n_changed=int((start.scores.argmax(axis=1) != after).sum()),
             objective=float("nan"),
-            labels=names[after],
+            labels=competition.names[after],
             note=f"{n_unreached:,} rows were not reached and keep the base's label.",
         )
         return Outcome(F, [told])

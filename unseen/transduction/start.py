@@ -124,7 +124,7 @@ def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
     if not base.__sklearn_is_fitted__():
         base._store_prototypes(X.X if isinstance(X, Pile) else X)
     pile = base._check_pile(X)
-    competition = base._table.competition(classes)
+    competition = base._compete(classes)
     rows = pile.X * pile.scales(True)[:, None]
     units = competition.embeddings
     units = (units * inverse_lengths(units)[:, None]).astype(rows.dtype)
@@ -145,7 +145,7 @@ def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
 def _from_anchored(base: AnchoredSelfTraining, X, classes) -> Start:
     """Rows whitened, prototypes by kernel ridge, a temperature that was measured."""
     pile = base._check_pile(X)
-    competition = base._table.competition(classes)
+    competition = base._compete(classes)
     rows = pile.on_axes(base.axes_, base.unit_rows) - base.mean_ @ base.axes_
     Z, q = base._prototypes(competition)[0], base._metric()
     scores = gaussian_scores(rows, Z, q)
@@ -218,9 +218,9 @@ def _from_scores(base, X, classes) -> Start:
 def competing(base, classes) -> Competition:
     """Return who competes, also for a model that is not of this package."""
     if hasattr(base, "_table"):
-        return base._table.competition(classes)
+        return base._compete(classes)
     names = base.competing_classes_ if classes is None else np.asarray(classes)
-    return Competition(names, np.full((len(names), 1), np.nan))
+    return Competition(names, np.zeros((len(names), 1)))
 
 
 def sharpened(scores: np.ndarray) -> np.ndarray:

@@ -149,8 +149,7 @@ class TMVHLP(Transducer):
         for _ in range(self.steps):
             L = (1 - self.alpha) * propagate(S, L, self.alpha)
             before, (scores, _) = scores, keep_unreached(L[n_classes:], start)
-            names = start.competition.names
-            rounds.append(as_round(before, scores, names, note=note))
+            rounds.append(as_round(before, scores, start.competition, note=note))
         return Outcome(scores, rounds)
 
     def _views(self, start: Start) -> tuple[list[np.ndarray], np.ndarray]:

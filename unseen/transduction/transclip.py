@@ -121,7 +121,7 @@ class TransCLIP(Transducer):
             self.likelihood_weight,
         )
         mixture.begin(start.probabilities.astype(np.float64))
-        rounds, names = [], start.competition.names
+        rounds, competition = [], start.competition
         for _ in range(self.n_rounds):
             before = mixture.z
             for _ in range(INNER_STEPS):
@@ -129,7 +129,7 @@ class TransCLIP(Transducer):
             mixture.update_means()
             mixture.update_variances()
             objective = mixture.objective()
-            rounds.append(as_round(before, mixture.z, names, objective=objective))
+            rounds.append(as_round(before, mixture.z, competition, objective=objective))
         return Outcome(mixture.log_labels(), rounds)
 
 

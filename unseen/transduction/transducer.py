@@ -11,13 +11,18 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.class_table import Competition
-from unseen.models.base import DTYPES, LinearScorer, linear_scores
+from unseen.models.base import (
+    DTYPES,
+    LinearScorer,
+    best_names,
+    decisions,
+    linear_scores,
+)
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import Round, rank_share
@@ -110,20 +115,18 @@ class Transducer(AroundBase):
         ``classes`` is explained at ``JEDM.decision_function``. After ``adapt``, its
         classes do not compete with others: their scores have another scale.
         """
-        scores = self._scores(X, classes)[1]
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return decisions(*self._scores(X, classes))
 
     def predict(self, X, *, classes=None):
         """Return the best-scoring class for every row; see ``decision_function``."""
-        names, scores = self._scores(X, classes)
-        return names[scores.argmax(axis=1)]
+        return best_names(*self._scores(X, classes))
 
     @property
     def competing_classes_(self):
         """Who competes by default."""
         check_is_fitted(self)
         adapted = getattr(self, "_adapted", None)
-        return adapted[0].names if adapted else self.base_.competing_classes_
+        return adapted[0].columns if adapted else self.base_.competing_classes_
 
     def _base(self):
         if self.prototypes is not None:
@@ -134,47 +137,41 @@ class Transducer(AroundBase):
         self._adapted = None
         return super()._store(base)
 
-    def _scores(self, X, classes) -> tuple[np.ndarray, np.ndarray]:
+    def _scores(self, X, classes) -> tuple[Competition, np.ndarray]:
+        """Return who competes and the scores, one column per distinct class."""
         if self.prototypes is not None and not self.__sklearn_is_fitted__():
             self._store(self._base())
         check_is_fitted(self)
-        columns = self._adapted_columns(classes)
-        if columns is None or self._adapted is None:
+        if self._adapted is None:
             return self._ask_base(X, classes)
-        competition, scorer, unit_rows = self._adapted
+        theirs, scorer, unit_rows = self._adapted
+        wanted = theirs if classes is None else competing(self.base_, classes)
+        columns = theirs.find(wanted.names, wanted.embeddings)
+        if (columns < 0).all():
+            return self._ask_base(X, classes)
+        self._refuse_strangers(wanted.names[columns < 0])
         rows = validate_data(
             self, X, dtype=DTYPES, reset=False, ensure_all_finite=False
         )
-        scores = linear_scores(rows, scorer, unit_rows)
-        return competition.names[columns], scores[:, columns]
+        return wanted, linear_scores(rows, scorer, unit_rows)[:, columns]
 
-    def _adapted_columns(self, classes) -> np.ndarray | None:
-        """Return where the classes stand among the adapted ones; None if nowhere."""
-        if self._adapted is None:
-            return None
-        names = self._adapted[0].names
-        if classes is None:
-            return np.arange(len(names))
-        wanted = competing(self.base_, classes)
-        columns = pd.Index(names).get_indexer(pd.Index(wanted.names))
-        if (columns < 0).all():
-            return None
-        if (columns < 0).any():
-            stranger = wanted.names[columns < 0].tolist()[0]
+    def _refuse_strangers(self, names: np.ndarray) -> None:
+        if len(names):
+            stranger, n_own = names.tolist()[0], len(self.competing_classes_)
             raise ValueError(
-                f"{type(self).__name__} was adapted to {len(names)} classes, and "
+                f"{type(self).__name__} was adapted to {n_own} classes, and "
                 f"{stranger!r} is not one of them. Ask for either kind alone, or adapt "
                 "with all that shall compete: adapt(X, classes='all')."
             )
-        return columns
 
-    def _ask_base(self, X, classes) -> tuple[np.ndarray, np.ndarray]:
+    def _ask_base(self, X, classes) -> tuple[Competition, np.ndarray]:
         if hasattr(self.base_, "_scores"):
-            return self.base_._scores(X, classes)
+            competition = self.base_._competition(classes)
+            return competition, self.base_._scores(X, competition)
         scores = self.base_.decision_function(X, classes=classes)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
-        return competing(self.base_, classes).names, scores
+        return competing(self.base_, classes), scores
 
 
 def nearest_mean(start: Start, scores: np.ndarray) -> LinearScorer:
@@ -212,7 +209,7 @@ def keep_unreached(F: np.ndarray, start: Start) -> tuple[np.ndarray, int]:
 def as_round(
     before: np.ndarray,
     scores: np.ndarray,
-    names: np.ndarray,
+    competition: Competition,
     *,
     objective: float = float("nan"),
     note: str = "",
@@ -224,9 +221,9 @@ def as_round(
     labels = scores.argmax(axis=1)
     return Round(
         rate=1.0,
-        selected=np.bincount(labels, minlength=len(names)),
+        selected=competition.count(np.bincount(labels, minlength=len(competition))),
         n_changed=int((before.argmax(axis=1) != labels).sum()),
         objective=objective,
-        labels=names[labels],
+        labels=competition.names[labels],
         note=note,
     )

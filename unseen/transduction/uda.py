@@ -148,7 +148,7 @@ class KodirovUDA(RidgeToVisual):
         self
         """
         pile = self._check_pile(X)
-        competition = self._table.competition(classes)
+        competition = self._compete(classes)
         start = PrototypePupil(self, pile, competition, 1.0, 1.0)
         dims = start.A.shape[1]
         check_memory(
@@ -170,8 +170,8 @@ class KodirovUDA(RidgeToVisual):
             problem.update_codes()
             problem.update_dictionary()
             before, scores = scores, problem.Z @ unit_prototypes(start.A).T
-            told = as_round(before, scores, names, objective=problem.objective())
-            rounds.append(told)
+            value = problem.objective()
+            rounds.append(as_round(before, scores, competition, objective=value))
         start.W = problem.D.T
         self.take_over(start)
         self.labels_ = names[scores.argmax(axis=1)]

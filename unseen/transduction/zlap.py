@@ -117,7 +117,7 @@ class ZLaP(Transducer):
         step = as_round(
             start.scores,
             reached,
-            start.competition.names,
+            start.competition,
             objective=-0.5 * float(np.trace(F[:n_classes])),  # at the minimum
             note=note,
         )

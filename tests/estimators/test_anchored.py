@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from tests.checks import make_data
 from tests.oracles import minimise, plain_anchored
 from unseen import AnchoredSelfTraining, per_class_accuracy
-from unseen.class_table import Competition
+from unseen.class_table import Competition, EqualDescriptionsWarning
 from unseen.models.kernel_ridge import fit_ridge, kernel
 from unseen.transduction.anchored import WeakStartWarning
 from unseen.transduction.anchored_pupil import AnchoredPupil, balanced, gaussian_scores
@@ -346,7 +346,8 @@ def test_absent_and_duplicate_classes_constant_rows_and_zero_embeddings():
     table.iloc[10] = table.iloc[9]
     table.iloc[11] = 0
     model = AnchoredSelfTraining(min_weight=0)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+    with pytest.warns(EqualDescriptionsWarning):
+        model.fit(data.X_seen, data.y_seen, class_embeddings=table)
     one_class = data.X_unseen[data.y_unseen == data.unseen[0]]
     for pile in (one_class, np.ones((20, 16)), np.zeros((20, 16))):
         model.adapt(pile)

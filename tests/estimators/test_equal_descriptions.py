@@ -44,7 +44,7 @@ def warned(caught):
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize("factor", [1.0, 3.0], ids=["equal", "equal at unit length"])
 def test_a_class_that_stands_twice_changes_nothing(model, factor):
-    data = make_data()
+    data = make_data(1)
     alone = fitted(model, data, data.class_embeddings)
     if factor != 1 and type(model).__name__ in ("DAP", "IAP"):
         pytest.skip("attributes in 0/1 depend on how long a description is")
@@ -74,7 +74,7 @@ def test_a_class_that_stands_twice_changes_nothing(model, factor):
 
 @pytest.mark.parametrize("model", [AnchoredSelfTraining(), CSLS(ESZSL()), TSTD()])
 def test_the_first_in_the_table_wins_whatever_the_order_asked_for(model):
-    data = make_data()
+    data = make_data(1)
     asked = [TWIN, "class 11", FIRST]
     with pytest.warns(EqualDescriptionsWarning):
         model = fitted(model, data, with_twin(data, place=12))
@@ -92,7 +92,7 @@ def test_the_first_in_the_table_wins_whatever_the_order_asked_for(model):
 
 
 def test_two_that_are_one_have_nothing_between_them():
-    data = make_data()
+    data = make_data(1)
     with pytest.warns(EqualDescriptionsWarning):
         model = fitted(ESZSL(), data, with_twin(data))
     with pytest.warns(EqualDescriptionsWarning):
@@ -101,7 +101,7 @@ def test_two_that_are_one_have_nothing_between_them():
 
 
 def test_probabilities_are_shared_and_shown_by_both():
-    data = make_data()
+    data = make_data(1)
     with pytest.warns(EqualDescriptionsWarning):
         model = fitted(AnchoredSelfTraining(), data, with_twin(data, place=12))
     alone = fitted(AnchoredSelfTraining(), data, data.class_embeddings)
@@ -111,7 +111,7 @@ def test_probabilities_are_shared_and_shown_by_both():
 
 
 def test_a_seen_class_with_the_same_description_has_rows_of_its_own():
-    data = make_data()
+    data = make_data(1)
     table = data.class_embeddings.copy()
     table.loc["class 10"] = table.loc["class 03"]  # seen
     model = fitted(AnchoredSelfTraining(), data, table)
@@ -122,7 +122,7 @@ def test_a_seen_class_with_the_same_description_has_rows_of_its_own():
 
 
 def test_attributes_in_0_and_1_are_what_dap_sees():
-    data = make_data()
+    data = make_data(1)
     table = data.class_embeddings.copy()
     model = fitted(DAP(), data, table)
     above = table.loc["class 10"] > model.thresholds_
@@ -133,9 +133,11 @@ def test_attributes_in_0_and_1_are_what_dap_sees():
     assert_array_equal(scores[:, 1], scores[:, 2])
 
 
-@pytest.mark.parametrize("model", [AnchoredSelfTraining(), TSTD(), SelfTraining(ESZSL())])
+@pytest.mark.parametrize(
+    "model", [AnchoredSelfTraining(), TSTD(), SelfTraining(ESZSL())]
+)
 def test_streams_treat_them_as_memory_does(model):
-    data = make_data()
+    data = make_data(1)
     pile = np.concatenate([data.X_unseen] * 3)
     chunks = [pile[:50], pile[50:51], pile[51:]]
     with pytest.warns(EqualDescriptionsWarning):
@@ -149,7 +151,7 @@ def test_streams_treat_them_as_memory_does(model):
 
 def test_dask_treats_them_as_memory_does():
     da = pytest.importorskip("dask.array")
-    data = make_data()
+    data = make_data(1)
     pile = da.from_array(data.X_unseen, chunks=(20, -1))
     with pytest.warns(EqualDescriptionsWarning):
         model = fitted(ESZSL(), data, with_twin(data, place=12))

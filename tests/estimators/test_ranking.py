@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import make_data
-from unseen import ALE, SJE, DeViSE, SelfTraining
+from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning, SelfTraining
 from unseen.models.cca import row_space
 from unseen.models.ranking import canonical, rank_weights
 
@@ -155,5 +155,6 @@ def test_embeddings_that_are_all_the_same_teach_nothing():
     data = make_data()
     same = data.class_embeddings * 0 + 1.0
     model = SJE(validation_fraction=0, max_iter=2)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=same)
+    with pytest.warns(EqualDescriptionsWarning):
+        model.fit(data.X_seen, data.y_seen, class_embeddings=same)
     assert_array_equal(model.coef_, 0)

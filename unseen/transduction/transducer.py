@@ -166,6 +166,8 @@ class Transducer(AroundBase):
 
     def _ask_base(self, X, classes) -> tuple[Competition, np.ndarray]:
         if hasattr(self.base_, "_scores"):
+            if self.prototypes is not None and not self.base_.__sklearn_is_fitted__():
+                self.base_._store_prototypes(X)
             competition = self.base_._competition(classes)
             return competition, self.base_._scores(X, competition)
         scores = self.base_.decision_function(X, classes=classes)

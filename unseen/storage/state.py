@@ -119,7 +119,12 @@ STATE: dict[str, dict[str, str]] = {
         "seen": "bool[c]",
         "widths": "plain",
     },
-    "Competition": {"names": "names[c]", "embeddings": "float[c, d]"},
+    "Competition": {
+        "names": "names[c]",
+        "embeddings": "float[c, d]",
+        "offered": "none | Offered",
+    },
+    "Offered": {"names": "names[c]", "embeddings": "float[c, d]", "column": "int[c]"},
     "LinearScorer": {"coef": "float[c, p]", "intercept": "float[c]"},
     "EmbeddingScale": {
         "widths": "plain",

@@ -120,7 +120,7 @@ def test_the_start_says_of_the_pile_what_the_base_says(base):
     else:
         expected = base.predict(data.X_unseen)
     names = start.competition.names
-    assert_array_equal(names, data.unseen)
+    assert_array_equal(start.competition.columns, data.unseen)
     assert_array_equal(names[start.scores.argmax(axis=1)], expected)
     assert_array_equal(start.logits.argmax(axis=1), start.scores.argmax(axis=1))
     assert_allclose(start.probabilities.sum(axis=1), 1)

@@ -195,15 +195,13 @@ def _linear(pupil) -> LinearScorer | None:
 def _from_scores(base, X, classes) -> Start:
     """Rows of unit length, centred; prototypes are means of the best rows."""
     X = X.X if isinstance(X, Pile) else check_array(X, dtype=DTYPES)
-    scores = base.decision_function(X, classes=classes)
-    names = competing(base, classes)
-    if scores.ndim == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores])
+    competition = competing(base, classes)
+    scores = ask(base, X, competition, classes)
     pile = Pile(X)
     mean = pile.mean(True)
     rows = X * pile.scales(True)[:, None] - mean
     return Start(
-        names,
+        competition,
         rows,
         best_row_means(rows, scores),
         scores,
@@ -221,6 +219,16 @@ def competing(base, classes) -> Competition:
         return base._compete(classes)
     names = base.competing_classes_ if classes is None else np.asarray(classes)
     return Competition(names, np.zeros((len(names), 1)))
+
+
+def ask(base, X, competition: Competition, classes) -> np.ndarray:
+    """Return a model's scores of rows, one column per distinct class."""
+    if hasattr(base, "_scores"):
+        return base._scores(X, competition)
+    scores = base.decision_function(X, classes=classes)
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    return scores
 
 
 def sharpened(scores: np.ndarray) -> np.ndarray:

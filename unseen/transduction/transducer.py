@@ -26,7 +26,7 @@ from unseen.models.base import (
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import Round, rank_share
-from unseen.transduction.start import Start, competing, start_from
+from unseen.transduction.start import Start, ask, competing, start_from
 
 START: dict = {
     "base": [HasMethods(["fit", "predict"]), None],
@@ -165,15 +165,10 @@ class Transducer(AroundBase):
             )
 
     def _ask_base(self, X, classes) -> tuple[Competition, np.ndarray]:
-        if hasattr(self.base_, "_scores"):
-            if self.prototypes is not None and not self.base_.__sklearn_is_fitted__():
-                self.base_._store_prototypes(X)
-            competition = self.base_._competition(classes)
-            return competition, self.base_._scores(X, competition)
-        scores = self.base_.decision_function(X, classes=classes)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros(len(scores)), scores])
-        return competing(self.base_, classes), scores
+        if self.prototypes is not None and not self.base_.__sklearn_is_fitted__():
+            self.base_._store_prototypes(X)
+        competition = competing(self.base_, classes)
+        return competition, ask(self.base_, X, competition, classes)
 
 
 def nearest_mean(start: Start, scores: np.ndarray) -> LinearScorer:

@@ -1,13 +1,21 @@
 """ZeroShotData: features, labels, class embeddings by name, and who is unseen."""
 
-import textwrap
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+from unseen._data_checks import (
+    as_name_array,
+    check_features,
+    check_names,
+    check_table,
+    few,
+    side_line,
+)
 
 __all__ = ["ZeroShotData", "fuse_tables"]
 
@@ -26,12 +34,14 @@ class ZeroShotData:
         Features, float32 or float64; may be a memory map. Whether they are finite is
         left to the estimators, which read every row anyway.
     y : array of str of shape (n_samples,)
-        The class name of every row.
+        The class name of every row; empty if the row is unlabelled.
     class_embeddings : DataFrame of shape (n_classes, n_dims)
         One row of finite numbers per class, indexed by class name. Several tables at
         once have two-level columns, see :func:`fuse_tables`.
     unseen : array of str
         The classes without labelled rows. Every other class needs at least one row.
+        Rows may be labelled with them all the same, for scoring: those labels are kept
+        apart.
     seen_test : array of bool of shape (n_samples,), optional
         Rows of seen classes set aside for scoring, as generalized zero-shot learning
         does. They are in neither ``X_seen`` nor ``X_unseen``.
@@ -65,11 +75,14 @@ class ZeroShotData:
     seen_test: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        _check_table(self.name, self.class_embeddings)
-        _check_features(self.name, self.X)
+        check_names(self.name, self.class_embeddings)
+        check_table(self.name, self.class_embeddings)
+        check_features(self.name, self.X)
         # frozen: the one place where a field is written, to make lists into arrays
-        object.__setattr__(self, "y", _as_names(self.name, "y", self.y))
-        object.__setattr__(self, "unseen", _as_names(self.name, "unseen", self.unseen))
+        object.__setattr__(self, "y", as_name_array(self.name, "y", self.y, gaps=True))
+        object.__setattr__(
+            self, "unseen", as_name_array(self.name, "unseen", self.unseen)
+        )
         self._check_unseen()
         self._check_labels()
         if self.seen_test is not None:
@@ -80,13 +93,13 @@ class ZeroShotData:
         strangers = self.unseen[~pd.Index(self.unseen).isin(self.classes)]
         if len(strangers):
             raise ValueError(
-                f"{self.name}: unseen names {_few(strangers)}, not in the index of "
-                f"class_embeddings. Its classes are {_few(self.classes)}."
+                f"{self.name}: unseen names {few(strangers)}, not in the index of "
+                f"class_embeddings. Its classes are {few(self.classes)}."
             )
         again = pd.Index(self.unseen).duplicated()
         if again.any():
             raise ValueError(
-                f"{self.name}: unseen names {_few(self.unseen[again])} more than once. "
+                f"{self.name}: unseen names {few(self.unseen[again])} more than once. "
                 "Name each class once."
             )
 
@@ -96,18 +109,18 @@ class ZeroShotData:
                 f"{self.name}: y has {len(self.y)} labels, but X has {len(self.X)} "
                 "rows. Give one class name per row."
             )
-        strange = self._class_rows < 0
+        strange = (self._class_rows < 0) & ~self._unlabelled
         if strange.any():
             raise ValueError(
-                f"{self.name}: y holds {_few(self.y[strange])}, not in the index of "
-                f"class_embeddings. Its classes are {_few(self.classes)}."
+                f"{self.name}: y holds {few(self.y[strange])}, not in the index of "
+                f"class_embeddings. Its classes are {few(self.classes)}."
             )
         # An estimator would take a class without labels for an unseen one.
         n_rows = self._count_rows(np.ones(len(self.y), dtype=bool))
         empty = self.classes[(n_rows == 0) & ~self._is_unseen]
         if len(empty):
             raise ValueError(
-                f"{self.name}: {_few(empty)} has no row in X and is not named in "
+                f"{self.name}: {few(empty)} has no row in X and is not named in "
                 "unseen. Name it there, or drop it from class_embeddings."
             )
 
@@ -117,22 +130,28 @@ class ZeroShotData:
                 f"{self.name}: seen_test is {aside.dtype} of shape {aside.shape}. "
                 f"Give True or False for each of the {len(self.y)} rows."
             )
+        if (aside & self._unlabelled).any():
+            raise ValueError(
+                f"{self.name}: seen_test sets unlabelled rows aside. Set aside rows of "
+                "seen classes only."
+            )
         unseen = self.y[aside & self._in_unseen]
         if len(unseen):
             raise ValueError(
-                f"{self.name}: seen_test holds rows of {_few(unseen)}, which is "
+                f"{self.name}: seen_test holds rows of {few(unseen)}, which is "
                 "unseen. Set aside rows of seen classes only."
             )
         left = self._count_rows(~aside)
         empty = self.classes[(left == 0) & ~self._is_unseen]
         if len(empty):
             raise ValueError(
-                f"{self.name}: seen_test sets every row of {_few(empty)} aside. "
+                f"{self.name}: seen_test sets every row of {few(empty)} aside. "
                 "Leave some to learn from."
             )
 
     def _count_rows(self, chosen: np.ndarray) -> np.ndarray:
-        return np.bincount(self._class_rows[chosen], minlength=self.n_classes)
+        rows = self._class_rows[chosen & ~self._unlabelled]
+        return np.bincount(rows, minlength=self.n_classes)
 
     @property
     def classes(self) -> np.ndarray:
@@ -151,7 +170,7 @@ class ZeroShotData:
 
     @property
     def X_seen(self) -> np.ndarray:  # noqa: N802, the name of the matrix
-        """Features of the labelled rows."""
+        """Features of the labelled rows of seen classes: what ``fit`` may see."""
         return self.X[self._in_training]
 
     @property
@@ -171,13 +190,26 @@ class ZeroShotData:
 
     @property
     def X_unseen(self) -> np.ndarray:  # noqa: N802
-        """What ``adapt`` may see: features only."""
+        """Features of the rows of unseen classes."""
         return self.X[self._in_unseen]
 
     @property
     def y_unseen(self) -> np.ndarray:
         """True classes of the rows in ``X_unseen``: for scoring, never for fitting."""
         return self.y[self._in_unseen]
+
+    @property
+    def X_unlabelled(self) -> np.ndarray:  # noqa: N802
+        """Features of the rows without a label."""
+        return self.X[self._unlabelled]
+
+    @property
+    def pile(self) -> np.ndarray:
+        """Row numbers of what ``adapt`` may see, ``X[pile]``.
+
+        The unlabelled rows, and those of unseen classes, whose labels stay behind.
+        """
+        return np.flatnonzero(self._in_unseen | self._unlabelled)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -238,6 +270,9 @@ class ZeroShotData:
     def __repr__(self) -> str:
         n_unseen = int(self._in_unseen.sum())
         n_aside = int(self._set_aside.sum())
+        n_loose = int(self._unlabelled.sum())
+        rows = "row" if n_loose == 1 else "rows"
+        loose = [f"  {n_loose} unlabelled {rows}"] if n_loose else []
         aside = f" (and {n_aside} rows for scoring)" if n_aside else ""
         n, p = self.X.shape
         dims = f"{self.class_embeddings.shape[1]} dimensions"
@@ -245,8 +280,9 @@ class ZeroShotData:
         return "\n".join(
             [
                 f"ZeroShotData {self.name!r}: {n} rows x {p} features ({self.X.dtype})",
-                _side("seen", self.seen, n - n_unseen - n_aside) + aside,
-                _side("unseen", self.unseen, n_unseen),
+                side_line("seen", self.seen, int(self._in_training.sum())) + aside,
+                side_line("unseen", self.unseen, n_unseen),
+                *loose,
                 f"  class embeddings: {dims}{named}",
             ]
         )
@@ -262,9 +298,19 @@ class ZeroShotData:
             rows[here] = self.class_embeddings.index.get_indexer(pd.Index(names))[place]
         return rows
 
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        first, *rest = repr(self).split("\n")
+        lines = "".join(f"<li>{html.escape(line.strip())}</li>" for line in rest)
+        return f"<div><b>{html.escape(first)}</b><ul>{lines}</ul></div>"
+
+    @cached_property
+    def _unlabelled(self) -> np.ndarray:
+        return np.asarray(self.y == "")
+
     @cached_property
     def _in_training(self) -> np.ndarray:
-        return ~self._in_unseen & ~self._set_aside
+        return ~self._in_unseen & ~self._set_aside & ~self._unlabelled
 
     @cached_property
     def _set_aside(self) -> np.ndarray:
@@ -278,7 +324,7 @@ class ZeroShotData:
 
     @cached_property
     def _in_unseen(self) -> np.ndarray:
-        return self._is_unseen[self._class_rows]
+        return np.append(self._is_unseen, False)[self._class_rows]
 
 
 def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -320,7 +366,7 @@ def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         if len(apart):
             raise ValueError(
                 f"Class tables {first_name!r} and {name!r} differ in "
-                f"{_few(np.asarray(apart))}. Fuse tables of the same classes."
+                f"{few(np.asarray(apart))}. Fuse tables of the same classes."
             )
     plain = {
         name: table.reindex(first.index).rename_axis(columns=None)
@@ -347,108 +393,10 @@ def pick_tables(
     missing = [name for name in wanted or [] if name not in tables]
     if missing:
         raise ValueError(
-            f"{where}: there is no class table {_few(missing)}. "
-            f"The tables are {_few(list(tables))}."
+            f"{where}: there is no class table {few(missing)}. "
+            f"The tables are {few(list(tables))}."
         )
     if wanted is not None and not isinstance(names, str):
         return fuse_tables({name: tables[name] for name in wanted})
     name = wanted[0] if wanted else next(iter(tables))
     return tables[name].rename_axis(columns=name)
-
-
-def _check_table(name: str, table: pd.DataFrame) -> None:
-    if not isinstance(table, pd.DataFrame):
-        raise TypeError(
-            f"{name}: class_embeddings is a {type(table).__name__}. "
-            "Give a pandas DataFrame indexed by class name."
-        )
-    if table.size == 0:
-        raise ValueError(
-            f"{name}: class_embeddings is empty, with shape {table.shape}. "
-            "Give one row per class and at least one column."
-        )
-    if table.columns.nlevels > 2:
-        raise ValueError(
-            f"{name}: the columns of class_embeddings have {table.columns.nlevels} "
-            "levels. Use one, or two: table and dimension."
-        )
-    if table.columns.nlevels == 2 and not all(
-        isinstance(table_name, str) for table_name in table.columns.unique(0)
-    ):
-        raise TypeError(
-            f"{name}: the first level of the columns of class_embeddings is "
-            f"{list(table.columns.unique(0))}. Name the fused tables by strings."
-        )
-    odd = [label for label in table.index.tolist() if not isinstance(label, str)]
-    if odd:
-        raise TypeError(
-            f"{name}: the index of class_embeddings holds {odd[0]!r}, which is "
-            "no string. Index the table by class name."
-        )
-    if not table.index.is_unique:
-        again = np.asarray(table.index[table.index.duplicated()])
-        raise ValueError(
-            f"{name}: class_embeddings holds {_few(again)} more than once. "
-            "Give one row per class."
-        )
-    odd_columns = [
-        str(column)
-        for column, dtype in zip(table.columns, table.dtypes, strict=True)
-        if not is_numeric_dtype(dtype) or is_complex_dtype(dtype)
-    ]
-    if odd_columns:
-        raise TypeError(
-            f"{name}: column {_few(odd_columns)} of class_embeddings is not numeric. "
-            "Give numbers only."
-        )
-    finite = np.isfinite(table.to_numpy(dtype=float)).all(axis=1)
-    if not finite.all():
-        raise ValueError(
-            f"{name}: the class embedding of {_few(np.asarray(table.index)[~finite])} "
-            "holds NaN or infinity. Give finite numbers."
-        )
-
-
-def _check_features(name: str, X: np.ndarray) -> None:
-    if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
-        kind = X.dtype if isinstance(X, np.ndarray) else type(X).__name__
-        raise TypeError(
-            f"{name}: X is {kind}. Give a NumPy array of float32 or float64."
-        )
-    if X.ndim != 2 or X.size == 0:
-        raise ValueError(
-            f"{name}: X has shape {X.shape}. "
-            "Give two dimensions, rows and features, neither empty."
-        )
-
-
-def _as_names(name: str, field: str, values: object) -> np.ndarray:
-    names = np.asarray(values)
-    if names.ndim != 1:
-        raise ValueError(
-            f"{name}: {field} has shape {names.shape}. "
-            "Give one dimension of class names."
-        )
-    odd = []
-    if names.dtype.kind != "U":
-        odd = [label for label in names.tolist() if not isinstance(label, str)]
-    if odd:
-        raise TypeError(
-            f"{name}: {field} holds {odd[0]!r}, which is no string. "
-            "Give class names as in the index of class_embeddings."
-        )
-    return names.astype(str, copy=False)
-
-
-def _few(names: Sequence[str] | np.ndarray, most: int = 5) -> str:
-    """Quote the first few of some names."""
-    names = list(dict.fromkeys(map(str, names)))
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
-
-
-def _side(side: str, names: np.ndarray, n_rows: int) -> str:
-    several = "class" if len(names) == 1 else "classes"
-    rows = "row" if n_rows == 1 else "rows"
-    listed = textwrap.shorten(", ".join(names), 60, placeholder=" ...")
-    return f"  {len(names)} {side} {several}, {n_rows} {rows}: {listed}".rstrip(": ")

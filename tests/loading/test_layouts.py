@@ -378,7 +378,7 @@ def test_a_npy_of_another_length_is_refused(tmp_path):
 
 def test_labels_and_classes_of_a_folder_are_checked_by_line(tmp_path):
     path = write_data(small_set(), tmp_path / "small")
-    (path / "labels.csv").write_text("label\nrat\n\nrat\n")
+    (path / "labels.csv").write_text("label\nrat\nrat,seal\n")
     with pytest.raises(ValueError, match=r"labels.csv: line 3"):
         load_data(path)
     (path / "labels.csv").write_text("a,b,c\n")
@@ -402,7 +402,7 @@ words = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]),
     min_size=1,
     max_size=8,
-)
+).filter(str.strip)
 
 
 @pytest.mark.parametrize("kind", ["hdf5", "folder", "csv", "parquet", "xlsa17"])

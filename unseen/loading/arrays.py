@@ -5,7 +5,8 @@ NumPy archives and HDF5 files hold the same keys.
 Layout of the field:
 
     X            (n_samples, n_features)    any real dtype
-    y            (n_samples,)               rows of the class tables, from 0; or names
+    y            (n_samples,)               rows of the class tables, from 0; or names;
+                                            -1, NaN or an empty name is unlabelled
     class_names  (n_classes,)               text
     <table>      (n_classes, n_dims)        any number of these, under any other key
     unseen       (n_unseen,)                rows of the unseen classes, from 0; or names
@@ -92,6 +93,8 @@ class Arrays(ABC):
     def labels(self, key: str) -> np.ndarray:
         """Return one dimension of row numbers or names."""
         labels = self[key]
+        if labels.dtype.kind == "f" and labels.ndim == 1:
+            return whole_numbers(labels, f"{self.path}: {key!r}")
         if labels.dtype.kind not in "iu" or labels.ndim != 1:
             if labels.dtype.kind not in "USO" or labels.ndim != 1:
                 raise ValueError(
@@ -231,6 +234,26 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
         arrays[f"classes/{name}"] = as_float(table.to_numpy())
         arrays[f"dimensions/{name}"] = _dimension_array(table.columns)
     return arrays
+
+
+def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
+    """Return row numbers that were stored as floats; NaN, no number, becomes -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.loading.arrays import whole_numbers
+    >>> whole_numbers(np.array([2.0, np.nan]), "zoo.npz: 'y'")
+    array([ 2, -1])
+    """
+    gaps = np.isnan(values)
+    known = np.where(gaps, -1, values)
+    odd = np.flatnonzero((known != np.floor(known)) | (np.abs(known) > 2**53))
+    if len(odd):
+        raise ValueError(
+            f"{where} holds {values[odd[0]]} (row {odd[0]}). Give whole numbers."
+        )
+    return known.astype(np.int64)
 
 
 def _mask(arrays: Arrays) -> np.ndarray | None:

@@ -118,8 +118,12 @@ def _find_pair(path: Path) -> tuple[Path, Path] | None:
 
 def _codes_by_count(train: MatFile) -> np.ndarray:
     counts = train.rows("cla_num") + 1
-    if (counts < 0).any() or counts.sum() > 10**9:
-        raise ValueError(f"{train.path}: 'cla_num' holds no numbers of samples.")
+    n = train.numbers("im_fea").shape[1]
+    if (counts < 0).any() or (counts > n).any() or counts.sum() != n:
+        raise ValueError(
+            f"{train.path}: 'cla_num' counts {counts.sum()} samples, but 'im_fea' has "
+            f"{n} columns. Give one column per sample."
+        )
     return np.repeat(np.arange(len(counts)), counts)
 
 

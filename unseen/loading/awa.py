@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.npy import open_npy
-from unseen.loading.parts import Parts, listed
+from unseen.loading.parts import Parts, as_texts, listed
 from unseen.loading.registry import reader
 from unseen.loading.text_lists import read_lines, read_numbers, read_pairs
 
@@ -69,7 +69,7 @@ def read_awa(path: Path) -> Parts:
     root = _find_root(path)
     if root is None:
         raise ValueError(f"{path}: holds no classes.txt and predicate matrix.")
-    names = np.array(read_pairs(root / "classes.txt"), dtype=str)
+    names = as_texts(read_pairs(root / "classes.txt"), f"{root / 'classes.txt'}:")
     folder = _feature_folder(path, root, set(names.tolist()))
     X, y = _read_features(folder, names)
     return Parts(
@@ -126,7 +126,7 @@ def _tables(root: Path, names: np.ndarray) -> dict[str, pd.DataFrame]:
 
 
 def _side(path: Path) -> np.ndarray | None:
-    return np.array(read_lines(path), dtype=str) if path.is_file() else None
+    return as_texts(read_lines(path), f"{path}:") if path.is_file() else None
 
 
 def _feature_folder(path: Path, root: Path, names: set[str]) -> Path:

@@ -106,6 +106,7 @@ def describe(parts: Parts) -> dict[str, Any]:
     {'dimensions': 7, 'missing values': 0, 'mean length': 2.15...}
     """
     codes = class_codes(parts)
+    loose = int(_unlabelled(parts).sum())
     unseen = _unseen_codes(parts, codes)
     lengths, missing = [], 0
     for block in iter_blocks(parts.X):
@@ -126,9 +127,10 @@ def describe(parts: Parts) -> dict[str, Any]:
         "classes": len(parts.class_names),
         "seen classes": len(parts.class_names) - len(unseen),
         "unseen classes": len(unseen),
-        "seen rows": int(len(codes) - side.sum() - aside),
+        "seen rows": int(len(codes) - side.sum() - aside - loose),
         "seen rows set aside": aside,
         "unseen rows": int(side.sum()),
+        "unlabelled rows": loose,
         "missing values": missing,
         "length of rows": [float(norms.min()), float(norms.mean()), float(norms.max())],
         "tables": {name: _describe_table(t) for name, t in parts.tables.items()},
@@ -155,6 +157,13 @@ def _codes(parts: Parts, labels: np.ndarray) -> np.ndarray:
         place.setdefault(name, row)
     names, rows = np.unique(labels.astype(str), return_inverse=True)
     return np.array([place.get(name, -1) for name in names.tolist()], dtype=int)[rows]
+
+
+def _unlabelled(parts: Parts) -> np.ndarray:
+    y = np.asarray(parts.y)
+    if y.dtype.kind in "iu":
+        return (y == -1) if parts.first == 0 else np.zeros(len(y), dtype=bool)
+    return y.astype(str) == ""
 
 
 def _unseen_codes(parts: Parts, codes: np.ndarray) -> np.ndarray:
@@ -187,24 +196,32 @@ def _features(parts: Parts) -> Iterator[Fault]:
 
 
 def _labels(parts: Parts, codes: np.ndarray) -> Iterator[Fault]:
-    strange = np.flatnonzero(codes < 0)
-    for value in dict.fromkeys(np.asarray(parts.y)[strange].tolist()):
-        rows = strange[np.asarray(parts.y)[strange] == value]
+    strange = np.flatnonzero((codes < 0) & ~_unlabelled(parts))
+    rows_of: dict[Any, list[int]] = {}
+    for row, value in zip(
+        strange.tolist(), np.asarray(parts.y)[strange].tolist(), strict=True
+    ):
+        rows_of.setdefault(value, []).append(row)
+    for value, rows in rows_of.items():
         shown = value + parts.first if isinstance(value, int) else repr(value)
         yield Fault(
             parts.called("y"),
-            _rows(rows.tolist()),
+            _rows(rows),
             f"names {shown}, which is none of the {len(parts.class_names)} classes",
         )
 
 
 def _names(parts: Parts) -> Iterator[Fault]:
-    index = pd.Index(parts.class_names)
-    for name in index[index.duplicated()].unique():
-        rows = np.flatnonzero(parts.class_names == name).tolist()
-        yield Fault(
-            parts.called("classes"), _rows(rows), f"names class {name!r} more than once"
-        )
+    rows_of: dict[str, list[int]] = {}
+    for row, name in enumerate(parts.class_names.tolist()):
+        rows_of.setdefault(name, []).append(row)
+    for name, rows in rows_of.items():
+        if len(rows) > 1:
+            yield Fault(
+                parts.called("classes"),
+                _rows(rows),
+                f"names class {name!r} more than once",
+            )
     for row in np.flatnonzero(np.char.strip(parts.class_names.astype(str)) == ""):
         yield Fault(parts.called("classes"), f"row {row}", "has no name")
 
@@ -238,8 +255,9 @@ def _sides(parts: Parts, codes: np.ndarray) -> Iterator[Fault]:
             )
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     first = pd.Index(names).duplicated()
+    apart = set(unseen.tolist())
     for row in np.flatnonzero((counts == 0) & ~first).tolist():
-        if row not in unseen:
+        if row not in apart:
             yield Fault(
                 parts.called("y"),
                 f"class {names[row]!r}",
@@ -274,14 +292,15 @@ def _twins(where: str, table: pd.DataFrame) -> Iterator[Fault]:
     values = table.to_numpy(dtype=np.float64, na_value=np.nan)
     names = [str(label) for label in table.index]
     solid = np.flatnonzero(np.isfinite(values).all(axis=1) & values.any(axis=1))
-    twins = pd.DataFrame(values[solid]).duplicated(keep="first").to_numpy()
-    for row in solid[twins].tolist():
-        same = (values == values[row]).all(axis=1)
-        yield Fault(
-            where,
-            f"class {names[row]!r}",
-            f"has the embedding of {names[int(np.flatnonzero(same)[0])]!r}",
-        )
+    first: dict[bytes, int] = {}
+    for row in solid.tolist():
+        twin = first.setdefault((values[row] + 0.0).tobytes(), row)  # -0.0 is 0.0
+        if twin != row:
+            yield Fault(
+                where,
+                f"class {names[row]!r}",
+                f"has the embedding of {names[twin]!r}",
+            )
 
 
 def _aside(parts: Parts, codes: np.ndarray) -> Iterator[Fault]:

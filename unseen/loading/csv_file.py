@@ -13,10 +13,12 @@ from typing import Any
 
 import pandas as pd
 
+from unseen.limits import check_plain_file, limits
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import Parts, damaged_file
 from unseen.loading.registry import reader
 from unseen.loading.tables import frame_to_table
+from unseen.loading.text_lists import iter_lines
 
 __all__ = ["is_csv", "read_csv", "read_csv_frame"]
 
@@ -126,12 +128,14 @@ def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
        label  a
     0  zebra  1
     """
+    check_plain_file(path)
     with open(path, encoding="utf-8-sig", newline="") as file:
-        header = file.readline()
+        header = next(iter_lines(file, path), "")
         separator = max(SEPARATORS, key=header.count)
+        _check_columns(path, header.count(separator) + 1)
         heads = next(csv.reader([header], delimiter=separator), [])
         _check_heads(path, heads)
-        _check_widths(path, separator.encode())
+        _check_lines(path, separator.encode())
         texts = [head for head in heads if head.lower() in NAMING]
         texts += heads[:1] if names_first and not texts else []
         file.seek(0)
@@ -146,25 +150,38 @@ def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
                 index_col=False,
                 dtype=dict.fromkeys(texts, str),
             )
-    for column in frame:
-        if frame[column].dtype.kind not in "fiub" and column not in texts:
-            frame[column] = _numbers_if_all(frame[column])
-    return frame
+    mended = {
+        column: _numbers_if_all(values)
+        for column, values in frame.items()
+        if values.dtype.kind not in "fiub" and column not in texts
+    }
+    return frame.assign(**mended) if mended else frame
 
 
-def _check_heads(path: Path, heads: list[str]) -> None:
-    doubled = [head for head in heads if heads.count(head) > 1]
-    if doubled:
+def _check_columns(path: Path, n_columns: int) -> None:
+    most = limits().columns
+    if n_columns > most:
         raise ValueError(
-            f"{path}: names column {doubled[0]!r} twice. Give each its own name."
+            f"{path}: has {n_columns} columns. Give at most {most}, or raise the limit "
+            "columns; features.npy takes any number."
         )
 
 
-def _check_widths(path: Path, separator: bytes) -> None:
+def _check_heads(path: Path, heads: list[str]) -> None:
+    known: set[str] = set()
+    for head in heads:
+        if head in known:
+            raise ValueError(
+                f"{path}: names column {head!r} twice. Give each its own name."
+            )
+        known.add(head)
+
+
+def _check_lines(path: Path, separator: bytes) -> None:
     """Say which line has too many or too few fields: pandas would fill them up."""
     with open(path, "rb") as file:
         width = None
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter_lines(file, path), 1):
             if not line.strip() or b'"' in line:  # quoted fields are left to pandas
                 continue
             width = line.count(separator) if width is None else width
@@ -177,15 +194,21 @@ def _check_widths(path: Path, separator: bytes) -> None:
 
 def _numbers_if_all(column: pd.Series) -> pd.Series:
     """Read 'nan' and 'inf' as numbers where everything else is one too."""
-    words = column.dropna().astype(str).str.strip().str.lower()
-    odd = words[pd.to_numeric(words, errors="coerce").isna()]
-    if len(odd) and odd.isin({"nan", "na", "null", "inf", "-inf", "+inf"}).all():
-        if len(odd) < len(words):
-            return pd.to_numeric(
-                column.astype(object).replace(["NA", "NULL", "null"], "nan"),
-                errors="coerce",
-            )
-    return column
+    words = [str(value).strip().lower() for value in column if not pd.isna(value)]
+    plain = [word for word in words if word not in ("nan", "na", "null")]
+    if not plain or not all(map(_is_number, plain)):
+        return column
+    return pd.to_numeric(
+        column.astype(object).replace(["NA", "NULL", "null"], "nan"), errors="coerce"
+    )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word
 
 
 def _has_fields(line: str) -> bool:

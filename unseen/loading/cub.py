@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.npy import open_npy
-from unseen.loading.parts import Parts
+from unseen.loading.parts import Parts, as_texts
 from unseen.loading.registry import reader
 from unseen.loading.splits import load_split, match_names
 from unseen.loading.text_lists import read_lines, read_numbers, read_pairs
@@ -66,7 +66,7 @@ def read_cub(path: Path) -> Parts:
     ...     read_cub(root).build().unseen.tolist()
     ['002.Wren']
     """
-    names = np.array(read_pairs(path / "classes.txt"), dtype=str)
+    names = as_texts(read_pairs(path / "classes.txt"), f"{path / 'classes.txt'}:")
     images = read_pairs(path / "images.txt")
     labels = read_pairs(path / "image_class_labels.txt")
     odd = [text for text in labels if not text.isdigit()]
@@ -127,7 +127,7 @@ def _tables(path: Path, names: np.ndarray) -> dict[str, pd.DataFrame]:
 def _unseen(path: Path, names: np.ndarray) -> np.ndarray | None:
     own = path / "testclasses.txt"
     if own.is_file():
-        return np.array(read_lines(own), dtype=str)
+        return as_texts(read_lines(own), f"{own}:")
     try:
         return match_names(load_split("cub-ps").unseen, names.tolist())
     except ValueError:

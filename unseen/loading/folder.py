@@ -1,8 +1,9 @@
 """A folder of plain files, the simplest way to bring data along.
 
 features.npy    (n_samples, n_features), opened as a memory map
-labels.csv      a class name per row; a second column ``split`` may say ``test``
-for rows of seen classes that are set aside for scoring
+labels.csv      a class name per row, empty for unlabelled rows; a second column
+``split`` may say ``test`` for rows of seen classes that are set aside
+for scoring
 classes.csv     one row per class: its name, ``split`` (seen or unseen), and its
 numbers
 classes/*.csv   further class tables, each with a name per row; optional
@@ -20,11 +21,13 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from unseen.limits import check_plain_file
 from unseen.loading.csv_file import read_csv_frame
 from unseen.loading.npy import open_npy
-from unseen.loading.parts import Parts, damaged_file
+from unseen.loading.parts import Parts, as_texts, check_widths, damaged_file
 from unseen.loading.registry import reader
 from unseen.loading.tables import frame_to_table
+from unseen.loading.text_lists import iter_lines, read_whole
 
 __all__ = ["read_folder"]
 
@@ -68,6 +71,8 @@ def read_folder(path: Path) -> Parts:
     X = open_npy(path / "features.npy")
     with damaged_file(path / "labels.csv"):
         y, splits, names = read_labels(path / "labels.csv")
+    if len(y) > len(X) and not any(y[len(X) :]):  # empty lines at the end
+        y, splits = y[: len(X)], None if splits is None else splits[: len(X)]
     about = _about(path / "about.json")
     parts = Parts(
         name=about.get("name", path.resolve().name),
@@ -97,8 +102,9 @@ def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """
     codes: list[array] = [array("i"), array("i")]
     known: list[dict[str, int]] = [{}, {}]
+    check_plain_file(path)
     with open(path, encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, strict=True)
+        rows = csv.reader(iter_lines(file, path), strict=True)
         width = 1
         for number, row in enumerate(rows):
             if number == 0:
@@ -109,28 +115,37 @@ def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
                     )
                 if row[0].strip().lower() in HEADERS:
                     continue
-            if len(row) != width or not row[0]:
+            row = row or [""]  # an empty line: unlabelled
+            if len(row) != width:
                 raise ValueError(
                     f"{path}: line {rows.line_num} is {','.join(row)[:50]!r}. "
-                    "Give one class name per row."
+                    "Give one class name per row, or none if it is unlabelled."
                 )
             for column, value in enumerate(row):
+                value = value if value.strip() else ""
                 seen = known[column]
                 codes[column].append(seen.setdefault(value, len(seen)))
     y, split = (
-        np.array(list(names), dtype=str)[np.frombuffer(rows, dtype=np.intc)]
-        if names
-        else np.array([], dtype=str)
+        _spelled_out(list(names), np.frombuffer(rows, dtype=np.intc), path)
         for names, rows in zip(known, codes, strict=True)
     )
-    return y, split if width == 2 else None, np.array(list(known[0]), dtype=str)
+    names = as_texts([name for name in known[0] if name], f"{path}:")
+    return y, split if width == 2 else None, names
+
+
+def _spelled_out(names: list[str], rows: np.ndarray, path: Path) -> np.ndarray:
+    if not names:
+        return np.array([], dtype=str)
+    lengths = np.array([len(name) for name in names])
+    check_widths(int(lengths.max()), len(rows), int(lengths[rows].sum()), f"{path}:")
+    return np.array(names, dtype=str)[rows]
 
 
 def _about(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     with damaged_file(path):
-        about = json.loads(path.read_text("utf-8"))
+        about = json.loads(read_whole(path))
         kinds = {"name": str, "fused": bool, "tables": dict}
         for key, kind in kinds.items():
             if not isinstance(about, dict) or not isinstance(

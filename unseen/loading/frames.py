@@ -1,11 +1,13 @@
-"""Frames of pandas and polars: features as columns, or as lists in one column.
+"""Frames: features as columns, or as lists in one column.
 
-The labels are in a column called ``label``, ``class``, ``class_name``, ``y`` or
-``target``, or in the only column of text. The features are in a column of lists
-(``features``, ``embedding`` or the only one), or in all columns of numbers but those
-called ``id``, ``index`` or ``Unnamed: 0``, which number the rows. A column ``split``
-may say ``test`` for rows of seen classes that are set aside for scoring, and
-``unseen`` for rows of unseen classes. Other columns of text are left alone.
+pandas, polars, pyarrow, and whatever else narwhals reads. The labels are in a column
+called ``label``, ``class``, ``class_name``, ``y`` or ``target``, or in the only column
+of text. An empty label, or no such column at all, means unlabelled. The features are
+in a column of lists (``features``, ``embedding`` or the only one), or in all columns of
+numbers but those called ``id``, ``row``, ``index`` or ``Unnamed: 0``, which number the
+rows. A column ``split`` may say ``test`` for rows of seen classes that are set aside
+for scoring, and ``unseen`` for rows of unseen classes. Other columns of text are left
+alone.
 """
 
 from __future__ import annotations
@@ -15,26 +17,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.loading.parts import Parts
+from unseen.loading.parts import Parts, as_texts, listed
 
-__all__ = ["read_frame"]
+__all__ = ["frame_columns", "is_frame", "read_frame"]
 
 LABELS = ("label", "class", "class_name", "y", "target")
 LISTS = ("features", "embedding", "x")
-ROW_NUMBERS = ("id", "index", "unnamed: 0")
+ROW_NUMBERS = ("id", "row", "index", "unnamed: 0")
 
 
-def read_frame(frame: Any, name: str = "frame", where: str | None = None) -> Parts:
-    """Return the parts of a pandas or polars frame with one row per sample.
+def read_frame(
+    frame: Any, name: str = "frame", where: str | None = None, label: str | None = None
+) -> Parts:
+    """Return the parts of a frame with one row per sample.
 
     Parameters
     ----------
-    frame : pandas or polars DataFrame
+    frame : pandas, polars, pyarrow or other frame
         Laid out as the head of :mod:`unseen.loading.frames` says.
     name : str, default="frame"
         What the set is called.
     where : str, optional
         What messages call the frame; by default its name.
+    label : str, optional
+        The column of labels.
 
     Returns
     -------
@@ -45,37 +51,106 @@ def read_frame(frame: Any, name: str = "frame", where: str | None = None) -> Par
     --------
     >>> import pandas as pd
     >>> from unseen.loading.frames import read_frame
-    >>> rows = pd.DataFrame({"label": ["zebra", "okapi"], "a": [1.0, 2], "b": [3.0, 4]})
+    >>> rows = pd.DataFrame({"label": ["zebra", None], "a": [1.0, 2], "b": [3.0, 4]})
     >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=["zebra", "okapi"])
     >>> read_frame(rows, "zoo").build(looks, unseen=["okapi"])
     ZeroShotData 'zoo': 2 rows x 2 features (float64)
       1 seen class, 1 row: zebra
-      1 unseen class, 1 row: okapi
+      1 unseen class, 0 rows: okapi
+      1 unlabelled row
       class embeddings: 1 dimensions
     """
     where = name if where is None else where
-    if type(frame).__module__.split(".")[0] == "polars":
-        columns = {column: _from_polars(frame[column]) for column in frame.columns}
+    columns = frame_columns(frame, where)
+    n_rows = len(next(iter(columns.values()), ()))
+    label = _label_column(columns, where, label)
+    if label is None:
+        y = np.zeros(n_rows, dtype="<U1")
     else:
-        columns = {str(column): frame.iloc[:, i] for i, column in enumerate(frame)}
-    label = _label_column(columns, where)
-    y = _as_labels(columns.pop(label), label, where)
+        y = _as_labels(columns.pop(label), label, where)
     split = _split_column(columns)
-    names = np.unique(y) if len(y) else y
+    names = np.unique(y)
     parts = Parts(
         name=name,
         where=where,
         X=_features(columns, where),
         y=y,
-        class_names=names,
-        origin={"X": "the features", "y": f"column {label!r}"},
+        class_names=names[names != ""],
+        origin={
+            "X": "the features",
+            "y": "the labels" if label is None else f"column {label!r}",
+        },
     )
     if split is not None:
-        parts.unseen = np.unique(y[split == "unseen"]).astype(str)
+        theirs = np.unique(y[split == "unseen"]).astype(str)
+        parts.unseen = theirs[theirs != ""]
         aside = split == "test"
         parts.seen_test = aside if aside.any() else None
         parts.origin["unseen"] = "column 'split'"
     return parts
+
+
+def is_frame(source: Any) -> bool:
+    """Tell a frame of any library.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen.loading.frames import is_frame
+    >>> is_frame(pd.DataFrame()), is_frame("zoo.csv")
+    (True, False)
+    """
+    return hasattr(source, "columns") or hasattr(source, "__narwhals_dataframe__")
+
+
+def frame_columns(frame: Any, where: str) -> dict[str, Any]:
+    """Return the columns of a frame by name, as pandas Series or matrices.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from unseen.loading.frames import frame_columns
+    >>> frame_columns(pa.table({"a": [1.0, 2.0]}), "zoo")["a"].tolist()
+    [1.0, 2.0]
+    """
+    if isinstance(frame, pd.DataFrame):
+        found = [(str(name), values) for name, values in frame.items()]
+    else:
+        frame = _arrow_or_polars(frame, where)
+        library = type(frame).__module__.split(".")[0]
+        take = _from_polars if library == "polars" else _from_arrow
+        names = frame.columns if library == "polars" else frame.column_names
+        found = [(name, take(frame[name])) for name in names]
+    columns = dict(found)
+    if len(columns) < len(found):
+        names = [name for name, _ in found]
+        twice = pd.Index(names)[pd.Index(names).duplicated()][0]
+        raise ValueError(f"{where}: names column {twice!r} twice. Give each its own.")
+    return columns
+
+
+def _arrow_or_polars(frame: Any, where: str) -> Any:
+    """Return an eager frame of polars or pyarrow, whatever was given."""
+    library = type(frame).__module__.split(".")[0]
+    if library == "polars":
+        return frame.collect() if hasattr(frame, "collect") else frame
+    if library == "pyarrow":
+        return frame
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise TypeError(
+            f"{where}: is a {type(frame).__name__}. Give a pandas, polars or pyarrow "
+            "frame, or install narwhals, which knows more."
+        ) from None
+    try:
+        known = nw.from_native(frame)
+        return (known.collect() if hasattr(known, "collect") else known).to_arrow()
+    except TypeError as error:
+        raise TypeError(
+            f"{where}: is a {type(frame).__name__}, which narwhals cannot read. "
+            "Give a pandas, polars or pyarrow frame."
+        ) from error
 
 
 def _from_polars(series: Any) -> Any:
@@ -84,41 +159,67 @@ def _from_polars(series: Any) -> Any:
         return series.to_numpy()
     if kind.startswith("List"):
         return pd.Series(series.to_list(), dtype=object)
-    return pd.Series(series.to_list() if kind == "String" else series.to_numpy())
+    if kind == "String" or kind.startswith(("Categorical", "Enum")):
+        return pd.Series(series.to_list(), dtype=object)
+    return pd.Series(series.to_numpy())
 
 
-def _label_column(columns: dict, where: str) -> str:
+def _from_arrow(column: Any) -> Any:
+    from unseen.loading.parquet import column_to_numpy
+
+    return pd.Series(column_to_numpy(column, "the frame"))
+
+
+def _label_column(columns: dict, where: str, label: str | None) -> str | None:
+    if label is not None:
+        if label not in columns:
+            raise ValueError(
+                f"{where}: has no column {label!r} for the labels. The columns are "
+                f"{listed(columns, 8)}."
+            )
+        return label
     named = [c for want in LABELS for c in columns if c.lower() == want]
+    if named:
+        return named[0]
     others = ("split", *ROW_NUMBERS)
     texts = [c for c in columns if _is_text(columns[c]) and c.lower() not in others]
-    if not named and len(texts) != 1:
+    if len(texts) > 1:
         raise ValueError(
-            f"{where}: has no column of labels. Name it 'label'; the columns are "
-            f"{', '.join(list(columns)[:8])}."
+            f"{where}: columns {listed(texts, 8)} all hold text. Name the one with the "
+            "labels 'label'."
         )
-    return named[0] if named else texts[0]
+    return texts[0] if texts else None
 
 
 def _as_labels(column: Any, label: str, where: str) -> np.ndarray:
     values = np.asarray(column)
     if values.ndim != 1:
         raise ValueError(f"{where}: column {label!r} holds lists. Give class names.")
-    missing = np.flatnonzero(pd.isna(values))
-    if len(missing):
+    missing = np.asarray(pd.isna(values))
+    known = values[~missing]
+    if known.dtype.kind == "f" and (known == np.floor(known)).all():
+        known = known.astype(np.int64)  # whole numbers that passed through a gap
+    given = known.tolist()
+    if len({isinstance(value, str) for value in given}) > 1:
+        odd = next(value for value in given if not isinstance(value, str))
         raise ValueError(
-            f"{where}: column {label!r} is empty in row {missing[0]}. "
-            "Give every row a class name."
+            f"{where}: column {label!r} holds text and {odd!r}, which is no text. "
+            "Give one kind of class names."
         )
-    if values.dtype.kind == "f" and (values == np.floor(values)).all():
-        values = values.astype(np.int64)  # whole numbers that passed through a gap
-    return np.array([str(value) for value in values.tolist()], dtype=str)
+    names = iter([str(value) for value in given])
+    texts = ["" if gap else next(names) for gap in missing.tolist()]
+    texts = [text if text.strip() else "" for text in texts]
+    return as_texts(texts, f"{where}: column {label!r}")
 
 
 def _split_column(columns: dict) -> np.ndarray | None:
     for column in list(columns):
         if column.lower() == "split" and _is_text(columns[column]):
             values = columns.pop(column)
-            return np.array([str(v).strip().lower() for v in values], dtype=str)
+            return as_texts(
+                ["" if _gap(v) else str(v).strip().lower() for v in values],
+                "column 'split'",
+            )
     return None
 
 

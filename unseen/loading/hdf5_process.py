@@ -22,7 +22,7 @@ import numpy as np
 
 from unseen.limits import limits
 from unseen.loading import hdf5_worker
-from unseen.loading.parts import needs_extra
+from unseen.loading.parts import as_texts, needs_extra
 
 __all__ = ["HDF5Process", "one_hdf5_process"]
 
@@ -82,7 +82,7 @@ class HDF5Process:
     def texts(self, path: Path, name: str) -> np.ndarray:
         """Return a dataset of text in its shape."""
         about = self._ask(path, "read", name)
-        texts = np.array(about["texts"], dtype=str)
+        texts = as_texts(about["texts"], f"{path}: {name!r}")
         return texts.reshape(tuple(about["shape"]))
 
     def cells(self, path: Path, name: str) -> list[str]:

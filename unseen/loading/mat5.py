@@ -11,12 +11,15 @@ their last byte. After the header of 128 bytes a file is a row of elements:
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+
+from unseen.limits import limits, unpacked_allowance
 
 __all__ = ["Mat5File"]
 
@@ -28,7 +31,6 @@ CELL, CHAR = 1, 4
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4"}
 CLASSES |= {14: "i8", 15: "u8"}
 LONGEST_NAME = 4096
-LARGEST_CELL = 10**7
 
 
 class Element(NamedTuple):
@@ -67,7 +69,10 @@ class Mat5File:
             if len(header) < 128 or header[126:] not in (b"IM", b"MI"):
                 raise ValueError("it has no header of a MATLAB 5 file")
             self._order = "<" if header[126:] == b"IM" else ">"
-            self._elements = {e.name: e for e in self._scan(file)}
+            found = itertools.islice(self._scan(file), limits().arrays + 1)
+            self._elements = {e.name: e for e in found}
+        if len(self._elements) > limits().arrays:
+            raise ValueError(f"it holds more than {limits().arrays} variables")
         self.keys = list(self._elements)
 
     def read(self, key: str) -> np.ndarray:
@@ -167,7 +172,7 @@ class Mat5File:
         return np.array(lines, dtype=str)
 
     def _cells(self, data: memoryview, n: int) -> np.ndarray:
-        if n > LARGEST_CELL or n * 8 > len(data):
+        if n > limits().classes or n * 8 > len(data):
             raise ValueError(f"a cell array of {n} cells")
         cells = np.empty(n, dtype=object)
         for place in range(n):
@@ -189,8 +194,12 @@ def _exactly(file: BinaryIO, size: int) -> bytes:
 
 
 def _inflate(data: bytes) -> bytes:
-    stream = zlib.decompressobj()
-    inflated = stream.decompress(data) + stream.flush()
+    stream, most = zlib.decompressobj(), unpacked_allowance(len(data))
+    inflated = stream.decompress(data, most)
+    if len(inflated) == most:
+        raise ValueError(
+            f"a compressed variable of {len(data)} bytes unpacks to more than {most}"
+        )
     if not stream.eof:
         raise ValueError("a compressed variable ends too soon")
     return inflated

@@ -13,7 +13,7 @@ import numpy as np
 from unseen.loading.hdf5 import is_hdf5
 from unseen.loading.hdf5_process import one_hdf5_process
 from unseen.loading.mat5 import Mat5File
-from unseen.loading.parts import damaged_file, listed
+from unseen.loading.parts import as_texts, damaged_file, listed
 
 __all__ = ["MatFile", "is_mat", "mat_keys"]
 
@@ -89,9 +89,19 @@ class MatFile:
             )
         return values
 
-    def rows(self, key: str) -> np.ndarray:
-        """Return a vector of whole numbers, counted from 1 in the file, from 0 here."""
+    def rows(self, key: str, gaps: bool = False) -> np.ndarray:
+        """Return a vector of whole numbers, counted from 1 in the file, from 0 here.
+
+        With ``gaps``, NaN is no number and becomes -1.
+        """
         values = self.numbers(key).ravel(order="F")
+        if gaps and values.dtype.kind == "f" and np.isnan(values).any():
+            if (values < 1).any():
+                raise ValueError(
+                    f"{self.path}: {key!r} holds {np.nanmin(values):g}. "
+                    "Count classes from 1, NaN for unlabelled rows."
+                )
+            values = np.nan_to_num(values, nan=0.0)
         if not np.isfinite(values).all() or (values != np.floor(values)).any():
             raise ValueError(f"{self.path}: {key!r} holds more than whole numbers.")
         if np.abs(values.astype(np.float64)).max(initial=0) > 2**53:
@@ -102,12 +112,10 @@ class MatFile:
         """Return a cell array of text as one dimension of ``str``."""
         values = self._read(key, text=True)
         if values.dtype.kind == "U":  # a matrix of letters
-            return np.array(
-                [str(v).strip() for v in values.ravel(order="F")], dtype=str
-            )
-        return np.array(
-            [self._text(v, key) for v in values.ravel(order="F")], dtype=str
-        )
+            cells = [str(v).strip() for v in values.ravel(order="F")]
+        else:
+            cells = [self._text(v, key) for v in values.ravel(order="F")]
+        return as_texts(cells, f"{self.path}: {key!r}")
 
     def _text(self, cell: Any, key: str) -> str:
         if not isinstance(cell, str):

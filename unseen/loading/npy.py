@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from unseen.loading.parts import damaged_file
 __all__ = ["is_npy", "open_npy"]
 
 MAGIC = b"\x93NUMPY"
+MOST_HEADER = 10_000  # bytes
 
 
 def is_npy(path: Path) -> bool:
@@ -68,18 +70,36 @@ def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
 
 def npy_header(path: Path) -> tuple[np.dtype, tuple[int, ...], int]:
     """Return (dtype, shape, size in bytes) as the header of a file says."""
+    with open(path, "rb") as file:
+        return read_npy_header(file)
+
+
+def read_npy_header(file: IO[bytes]) -> tuple[np.dtype, tuple[int, ...], int]:
+    """Return (dtype, shape, size in bytes) from the start of a stream.
+
+    Examples
+    --------
+    >>> import io, numpy as np
+    >>> from unseen.loading.npy import read_npy_header
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.eye(3))
+    >>> _ = file.seek(0)
+    >>> read_npy_header(file)[1:]
+    ((3, 3), 200)
+    """
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
-    with open(path, "rb") as file:
-        version = np.lib.format.read_magic(file)
-        if version not in read:
-            raise ValueError(
-                f"{path}: is .npy version {version}. Save numbers without field names."
-            )
-        shape, _, dtype = read[version](file, max_header_size=10_000)
-        n = 1
-        for length in shape:
-            n *= int(length)
-        return dtype, shape, file.tell() + n * dtype.itemsize
+    version = np.lib.format.read_magic(file)
+    if version not in read:
+        raise ValueError(
+            f"it is .npy version {version}; save numbers without field names"
+        )
+    shape, _, dtype = read[version](file, max_header_size=MOST_HEADER)
+    n = 1
+    for length in shape:
+        if length < 0:
+            raise ValueError(f"its shape is {shape}")
+        n *= int(length)
+    return dtype, shape, file.tell() + n * dtype.itemsize

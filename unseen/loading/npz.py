@@ -11,6 +11,7 @@ import numpy as np
 
 from unseen._files import replace_file
 from unseen.data import ZeroShotData
+from unseen.limits import limits, unpacked_allowance
 from unseen.loading.arrays import (
     MARK,
     Arrays,
@@ -18,6 +19,7 @@ from unseen.loading.arrays import (
     read_field_layout,
     read_own_layout,
 )
+from unseen.loading.npy import MOST_HEADER, read_npy_header
 from unseen.loading.parts import Parts
 from unseen.loading.registry import reader
 
@@ -139,17 +141,29 @@ def save_data(data: ZeroShotData, path: str | os.PathLike[str]) -> Path:
 
 
 class Archive(Arrays):
-    """An open .npz file whose every fault is one clear ``ValueError``."""
+    """An open .npz file whose every fault is one clear ``ValueError``.
+
+    What an array claims is compared with what the archive stores before any memory
+    is taken for it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._bytes = open(path, "rb")  # closed by __exit__
         try:
-            self._file = np.load(self._bytes, allow_pickle=False)
-            self.keys = list(self._file.files)
+            self._file = zipfile.ZipFile(self._bytes)
+            members = [m for m in self._file.infolist() if m.filename.endswith(".npy")]
         except Exception as error:  # damaged bytes raise anything
             self._bytes.close()
             raise self._damaged(error) from error
+        self._members = {m.filename.removesuffix(".npy"): m for m in members}
+        self.keys = list(self._members)
+        if len(self.keys) < len(members) or len(members) > limits().arrays:
+            self._bytes.close()
+            raise ValueError(
+                f"{path}: holds {len(members)} arrays under {len(self.keys)} names. "
+                f"Give each its own, and at most {limits().arrays}."
+            )
 
     def __enter__(self) -> "Archive":
         return self
@@ -158,25 +172,47 @@ class Archive(Arrays):
         self._file.close()
         self._bytes.close()
 
+    def shape(self, key: str) -> tuple[int, ...]:
+        """Return the shape of an array without reading it."""
+        try:
+            with self._file.open(self._members[key]) as stream:
+                return read_npy_header(stream)[1]
+        except Exception as error:  # damaged bytes raise anything
+            raise self._damaged(error, key) from error
+
     def get(self, key: str) -> np.ndarray:
         """Return one array; numbers and text only."""
         try:
-            array = self._file[key]
+            return self._read(self._members[key])
         except Exception as error:  # damaged bytes raise anything
             raise self._damaged(error, key) from error
-        if not isinstance(array, np.ndarray):
-            raise ValueError(f"{self.path}: {key!r} is no array. Save it by NumPy.")
-        return array
+
+    def _read(self, member: zipfile.ZipInfo) -> np.ndarray:
+        with self._file.open(member) as stream:
+            dtype, _, size = read_npy_header(stream)
+        if dtype.hasobject:
+            raise ValueError("it holds Python objects, which are never unpickled")
+        if size != member.file_size:
+            raise ValueError(f"{member.file_size} bytes where {size} are announced")
+        if size > unpacked_allowance(member.compress_size):
+            raise ValueError(
+                f"{member.compress_size} bytes that unpack to {size}, see unseen.limits"
+            )
+        with self._file.open(member) as stream:
+            return np.lib.format.read_array(
+                stream, allow_pickle=False, max_header_size=MOST_HEADER
+            )
 
     def _damaged(self, error: Exception, key: str | None = None) -> ValueError:
         what = f"array {key!r}" if key else "the archive"
-        if "allow_pickle" in str(error):
+        if "never unpickled" in str(error):
             return ValueError(
                 f"{self.path}: {what} holds Python objects, which are never unpickled. "
                 "Save it as numbers or as text of fixed width (dtype str)."
             )
+        reason = " ".join(str(error).split())[:300]
         return ValueError(
-            f"{self.path}: {what} is damaged ({type(error).__name__}: {error}). "
+            f"{self.path}: {what} is damaged ({type(error).__name__}: {reason}). "
             "Fetch or save the file again."
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unseen.limits import check_plain_file, limits, unpacked_allowance
 from unseen.loading.csv_file import with_table_beside
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import Parts, damaged_file, listed, needs_extra
@@ -84,16 +85,47 @@ def read_parquet_frame(path: Path) -> pd.DataFrame:
         import pyarrow.parquet as pq
     except ImportError:
         raise needs_extra("pyarrow", "files", str(path)) from None
-    table = pq.read_table(path, page_checksum_verification=True, memory_map=False)
+    check_plain_file(path)
+    with pq.ParquetFile(path, memory_map=False) as file:
+        texts = _check_sizes(file, path)
+    # Texts stay numbers of a dictionary: a million rows of one long name are small.
+    table = pq.read_table(
+        path, page_checksum_verification=True, memory_map=False, read_dictionary=texts
+    )
     columns: dict[str, Any] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        columns[name] = _to_numpy(column, f"{path}: column {name!r}")
+        columns[name] = column_to_numpy(column, f"{path}: column {name!r}")
     if "__index_level_0__" in columns:  # pandas keeps an index so
         columns = {"index": columns.pop("__index_level_0__"), **columns}
     return pd.DataFrame(columns)
 
 
-def _to_numpy(column: Any, where: str) -> Any:
+def _check_sizes(file: Any, path: Path) -> list[str]:
+    """Refuse what would unpack without end; return the columns of text."""
+    import pyarrow as pa
+
+    metadata, most = file.metadata, limits().columns
+    if metadata.num_columns > most:
+        raise ValueError(
+            f"{path}: has {metadata.num_columns} columns. Give at most {most}, or "
+            "raise the limit columns; one column of lists may be longer."
+        )
+    n_bytes = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            n_bytes += max(8 * column.num_values, column.total_uncompressed_size)
+    size = path.stat().st_size
+    if n_bytes > unpacked_allowance(size):
+        raise ValueError(
+            f"{path}: has {size} bytes, which unpack to {n_bytes}. If you trust it, "
+            "raise the limit unpacked_ratio."
+        )
+    kinds = zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)
+    return [name for name, kind in kinds if pa.types.is_string(kind)]
+
+
+def column_to_numpy(column: Any, where: str) -> Any:
+    """Return a column of Arrow as numbers, texts or lists."""
     import pyarrow as pa
 
     kind = column.type
@@ -107,7 +139,19 @@ def _to_numpy(column: Any, where: str) -> Any:
             row = int(np.flatnonzero(cells.isna())[0])
             raise ValueError(f"{where} is empty in row {row}. Give every row a list.")
         return cells
+    if pa.types.is_dictionary(kind):
+        return _spelled_out(column.unify_dictionaries(), where)
     return pd.Series(column.to_pylist(), dtype=object)
+
+
+def _spelled_out(column: Any, where: str) -> pd.Series:
+    """Return the texts of a dictionary column, each of them once in memory."""
+    parts = []
+    for chunk in column.chunks:
+        words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+        codes = chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
+        parts.append(words[codes])
+    return pd.Series(np.concatenate(parts) if parts else [], dtype=object)
 
 
 def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:

@@ -7,7 +7,7 @@ not fit, :func:`unseen.loading.checks.find_faults` goes on and names them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +17,17 @@ import numpy as np
 import pandas as pd
 
 from unseen.data import ZeroShotData, one_table
+from unseen.limits import limits, unpacked_allowance
 
-__all__ = ["Parts", "as_float", "as_names", "damaged_file", "listed", "needs_extra"]
+__all__ = [
+    "Parts",
+    "as_float",
+    "as_names",
+    "as_texts",
+    "damaged_file",
+    "listed",
+    "needs_extra",
+]
 
 
 @dataclass(eq=False)
@@ -33,7 +42,8 @@ class Parts:
         The file or folder, for messages.
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
-        Class names, or row numbers of ``class_names`` counted from 0.
+        Class names, or row numbers of ``class_names`` counted from 0. An empty name
+        or -1 is an unlabelled row.
     class_names : ndarray of str
     tables : dict of str to DataFrame
         Class tables by name; their rows follow ``class_names``. May be empty.
@@ -119,14 +129,13 @@ class Parts:
                 f"{nameless[0]}. Name every class."
             )
         names = choose_unseen(self, unseen, table, y)
-        return ZeroShotData(
-            name=self.name,
-            X=as_float(self.X, f"{self.where}: {self.called('X')}"),
-            y=y,
-            class_embeddings=table,
-            unseen=names,
-            seen_test=None if unseen is not None else self.seen_test,
-        )
+        X = as_float(self.X, f"{self.where}: {self.called('X')}")
+        aside = None if unseen is not None else self.seen_test
+        try:
+            return ZeroShotData(self.name, X, y, table, names, aside)
+        except (ValueError, TypeError) as error:  # it knows the name, not the file
+            what = str(error).removeprefix(f"{self.name}: ")
+            raise ValueError(f"{self.where}: {what}") from error
 
     def named(self, part: str, labels: np.ndarray) -> np.ndarray:
         """Return class names for names or row numbers, or say which is neither."""
@@ -138,7 +147,8 @@ class Parts:
             )
         if labels.dtype.kind not in "iu":
             return labels
-        outside = np.flatnonzero((labels < 0) | (labels >= len(self.class_names)))
+        least = -1 if part == "y" and self.first == 0 else 0
+        outside = np.flatnonzero((labels < least) | (labels >= len(self.class_names)))
         if len(outside):
             row, last = outside[0], len(self.class_names) - 1 + self.first
             raise ValueError(
@@ -146,7 +156,7 @@ class Parts:
                 f"(row {row}), but there are {len(self.class_names)} classes. Count "
                 f"classes from {self.first} to {last}."
             )
-        return self.class_names[labels]
+        return np.append(self.class_names, "")[labels]
 
 
 @contextmanager
@@ -213,13 +223,44 @@ def as_names(values: Any, where: str) -> np.ndarray:
     if names.dtype.kind in "SO":
         decoded = [n.decode() if isinstance(n, bytes) else n for n in names.tolist()]
         if names.ndim == 1 and all(isinstance(name, str) for name in decoded):
-            names = np.array(decoded, dtype=str)
+            names = as_texts(decoded, where)
     if names.dtype.kind != "U" or names.ndim != 1 or names.size == 0:
         raise ValueError(
             f"{where} is {names.dtype} of shape {names.shape}. "
             "Give one dimension of text, one name per class."
         )
     return names
+
+
+def as_texts(texts: Sequence[str], where: str) -> np.ndarray:
+    """Return texts as an array, unless they are too long for names.
+
+    NumPy gives every text the room of the longest: one long name among many short
+    ones would fill the memory.
+
+    Examples
+    --------
+    >>> from unseen.loading.parts import as_texts
+    >>> as_texts(["okapi", "zebra"], "zoo.csv")
+    array(['okapi', 'zebra'], dtype='<U5')
+    """
+    longest, total = max(map(len, texts), default=0), sum(map(len, texts))
+    check_widths(longest, len(texts), total, where)
+    return np.array(texts, dtype=str)
+
+
+def check_widths(longest: int, n_texts: int, n_letters: int, where: str) -> None:
+    """Refuse texts that are too long for names, or would waste the memory."""
+    most = limits().name_letters
+    if longest > most:
+        raise ValueError(
+            f"{where} holds a name of {longest} letters. Give at most {most}."
+        )
+    if 4 * longest * n_texts > unpacked_allowance(4 * n_letters):
+        raise ValueError(
+            f"{where} holds {n_texts} names, one of them of {longest} letters, which "
+            "together do not fit in memory. Shorten the longest."
+        )
 
 
 def listed(keys: Any, most: int = 12) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.data import ZeroShotData
+from unseen.limits import check_plain_file
 from unseen.loading.parts import Parts
 
 __all__ = ["Classes", "Reader", "bundled", "find_reader", "reader", "readers"]
@@ -82,6 +83,7 @@ def find_reader(path: Path) -> Reader:
             f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
             f"set: {', '.join(bundled)}."
         )
+    check_plain_file(path, folders=True)
     for known in sorted(readers, key=lambda known: known.general):
         if known.recognises(path):
             return known

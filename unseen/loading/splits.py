@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.parts import listed
+from unseen.loading.text_lists import read_lines
 
 if TYPE_CHECKING:
     from unseen.loading.parts import Parts
@@ -170,8 +171,7 @@ def _asked_for(unseen: Any, known: list[str]) -> np.ndarray:
                 f"unseen={str(unseen)!r} is neither a file of class names nor a "
                 f"standard split. The splits are {listed(standard_splits())}."
             )
-        lines = path.read_text("utf-8").splitlines()
-        unseen = [line.strip() for line in lines if line.strip()]
+        unseen = read_lines(path)
     return match_names([str(name) for name in unseen], known)
 
 

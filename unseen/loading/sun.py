@@ -20,7 +20,7 @@ import pandas as pd
 
 from unseen.loading.cub import rows_of_images
 from unseen.loading.matlab import MatFile, is_mat
-from unseen.loading.parts import Parts
+from unseen.loading.parts import Parts, as_texts
 from unseen.loading.registry import reader
 from unseen.loading.splits import load_split, match_names
 from unseen.loading.text_lists import read_lines
@@ -71,7 +71,9 @@ def read_sun(path: Path) -> Parts:
             f"{file.path}: 'labels_cv' has {len(values)} rows, but images.mat names "
             f"{len(images)} images. Give one row per image."
         )
-    labels = np.array([_class_of(str(image), path) for image in images], dtype=str)
+    labels = as_texts(
+        [_class_of(str(image), path) for image in images], f"{path / 'images.mat'}:"
+    )
     names, codes = np.unique(labels, return_inverse=True)
     means = np.zeros((len(names), values.shape[1]))
     np.add.at(means, codes, values)
@@ -111,7 +113,7 @@ def _columns(path: Path, values: np.ndarray) -> list[str] | None:
 def _unseen(path: Path, names: np.ndarray) -> np.ndarray | None:
     own = path / "testclasses.txt"
     if own.is_file():
-        return np.array(read_lines(own), dtype=str)
+        return as_texts(read_lines(own), f"{own}:")
     try:
         return match_names(load_split("sun-ps").unseen, names.tolist())
     except ValueError:

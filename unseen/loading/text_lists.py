@@ -2,13 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, AnyStr
 
 import numpy as np
 
+from unseen.limits import check_plain_file, limits
 from unseen.loading.parts import damaged_file
 
-__all__ = ["read_lines", "read_numbers", "read_pairs"]
+__all__ = ["iter_lines", "read_lines", "read_numbers", "read_pairs", "read_whole"]
+
+
+def read_whole(path: Path) -> str:
+    r"""Return the text of a small file; a byte order mark is left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.text_lists import read_whole
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "testclasses.txt"
+    ...     _ = path.write_text("seal\n")
+    ...     read_whole(path)
+    'seal\n'
+    """
+    check_plain_file(path)
+    size, most = path.stat().st_size, limits().text_bytes
+    if size > most:
+        raise ValueError(
+            f"{path}: has {size} bytes, too many for a list of names or settings. "
+            f"Give at most {most}, or raise the limit text_bytes."
+        )
+    with damaged_file(path):
+        return path.read_text("utf-8-sig")
+
+
+def iter_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
+    r"""Go through the lines of an open file, none of them without end.
+
+    Examples
+    --------
+    >>> import io
+    >>> from pathlib import Path
+    >>> from unseen.loading.text_lists import iter_lines
+    >>> list(iter_lines(io.StringIO("1 2\n3 4\n"), Path("numbers.txt")))
+    ['1 2\n', '3 4\n']
+    """
+    most = limits().line_bytes
+    number = 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise ValueError(
+                f"{path}: line {number} has more than {most} letters. "
+                "Break it up, or raise the limit line_bytes."
+            )
+        yield line
 
 
 def read_lines(path: Path) -> list[str]:
@@ -25,9 +76,8 @@ def read_lines(path: Path) -> list[str]:
     ...     read_lines(path)
     ['seal', 'rat']
     """
-    with damaged_file(path):
-        lines = path.read_text("utf-8").split("\n")
-        return [line.strip() for line in lines if line.strip()]
+    lines = read_whole(path).split("\n")
+    return [line.strip() for line in lines if line.strip()]
 
 
 def read_pairs(path: Path, counted: bool = True) -> list[str]:
@@ -72,9 +122,10 @@ def read_numbers(path: Path, n_rows: int | None = None) -> np.ndarray:
     ...     read_numbers(path).shape
     (2, 3)
     """
-    with damaged_file(path), open(path, encoding="utf-8") as file:
-        rows = []
-        for number, line in enumerate(file, 1):
+    check_plain_file(path)
+    with damaged_file(path), open(path, encoding="utf-8-sig") as file:
+        rows: list[np.ndarray] = []
+        for number, line in enumerate(iter_lines(file, path), 1):
             fields = line.replace(",", " ").split()
             if not fields:
                 continue

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
+from unseen.limits import check_plain_file, unpacked_allowance
 from unseen.loading.parts import damaged_file
 
 __all__ = ["NameEmbeddings", "embed_names", "is_word_vectors"]
@@ -77,6 +78,7 @@ def embed_names(
     {'elephant seal': ['elephant']}
     """
     path = Path(path)
+    check_plain_file(path)
     names = [str(name) for name in names]
     wanted = {spelling for name in names for spelling in _spellings(name)}
     with damaged_file(path):
@@ -247,4 +249,28 @@ def _is_number(field: bytes) -> bool:
 def _open(path: Path) -> BinaryIO:
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else open(path, "rb")  # type: ignore
+    return _Unpacked(path) if packed else open(path, "rb")  # type: ignore
+
+
+class _Unpacked(gzip.GzipFile):
+    """A packed file that refuses to grow without end."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._most = unpacked_allowance(path.stat().st_size)
+        self._path = path
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._counted(super().readline(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._most -= len(data)
+        if self._most < 0:
+            raise ValueError(
+                f"{self._path}: unpacks to far more than its size. If you trust it, "
+                "raise the limit unpacked_ratio."
+            )
+        return data

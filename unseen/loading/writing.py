@@ -249,10 +249,10 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
         "allclasses_names": names,
         "trainval_loc": rows[data._in_training],
         "test_seen_loc": rows[data._set_aside],
-        "test_unseen_loc": rows[data._in_unseen],
+        "test_unseen_loc": rows[data.pile],
         **tables,
     }
-    labels = (data._class_rows + 1).astype(np.float64)[:, None]
+    labels = np.where(data.y == "", np.nan, data._class_rows + 1.0)[:, None]
     features = {"features": np.asarray(data.X).T, "labels": labels}
     for name, content in {"res101.mat": features, "att_splits.mat": splits}.items():
         with new_file(draft / name) as file:

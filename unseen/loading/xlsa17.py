@@ -5,7 +5,8 @@
                      trainval_loc, test_seen_loc, test_unseen_loc from 1
 
 Rows of ``test_seen_loc`` are set aside as ``seen_test``; rows in none of the three
-locations are left out. Version 5 and 7.3 are both read.
+locations are left out. A label that is NaN is an unlabelled row. Version 5 and 7.3
+are both read.
 """
 
 from __future__ import annotations
@@ -61,17 +62,19 @@ def read_xlsa17(path: Path) -> Parts:
     if pair is None:
         raise ValueError(f"{path}: holds no {NAMES[0]} and {NAMES[1]}.")
     features, splits = MatFile(pair[0]), MatFile(pair[1])
-    y = features.rows("labels")
+    y = features.rows("labels", gaps=True)
     X = samples_by_row(features, "features", len(y))
     tables = _tables(splits)
     names = _class_names(splits, len(next(iter(tables.values()))))
     kept, aside, sides = _locations(splits, y)
     unseen, seen = (np.unique(y[rows]) for rows in sides)
+    if (y[kept] < 0).any():  # unlabelled rows: who is not seen is unseen
+        unseen = np.setdiff1d(np.arange(len(names)), seen)
     return Parts(
         name=pair[0].resolve().parent.name,
         where=str(path),
         X=X if len(kept) == len(X) else X[kept],
-        y=y[kept],
+        y=_without_gaps(y[kept], names, features),
         class_names=names,
         tables={k: v.set_axis(names, axis=0) for k, v in tables.items()},
         unseen=unseen,
@@ -86,6 +89,19 @@ def read_xlsa17(path: Path) -> Parts:
             "classes": pair[1].name,
         },
     )
+
+
+def _without_gaps(y: np.ndarray, names: np.ndarray, features: MatFile) -> np.ndarray:
+    """Return labels by name where some rows have none: numbers have no gap."""
+    labels = features.numbers("labels")
+    if labels.dtype.kind != "f" or not np.isnan(labels).any():
+        return y
+    if y.max(initial=0) >= len(names):
+        raise ValueError(
+            f"{features.path}: 'labels' holds {y.max() + 1}, but there are "
+            f"{len(names)} classes. Count classes from 1."
+        )
+    return np.append(names, "")[y]
 
 
 def find_pair(path: Path) -> tuple[Path, Path] | None:

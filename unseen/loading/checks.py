@@ -222,7 +222,8 @@ def _names(parts: Parts) -> Iterator[Fault]:
                 _rows(rows),
                 f"names class {name!r} more than once",
             )
-    for row in np.flatnonzero(np.char.strip(parts.class_names.astype(str)) == ""):
+    blank = np.char.strip(parts.class_names.astype(str)) == ""
+    for row in np.flatnonzero(blank).tolist():
         yield Fault(parts.called("classes"), f"row {row}", "has no name")
 
 

@@ -5,8 +5,8 @@
     python tools/build_cifar_demo.py package
 
 Takes 100 test photos of each class, all from the half of the test photos that no choice
-of the method was made on (``benchmarks/photos.py`` draws the same halves), encodes them
-with EfficientNet-Lite0, and adds its head and the word vectors of all class names.
+of the method was made on, encodes them with EfficientNet-Lite0, and adds its head and
+the word vectors of all class names.
 """
 
 import argparse

@@ -2,15 +2,20 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from results_made_up import write
 
-from unseen.experiments import plan_names, read_plan
-from unseen.experiments.methods import METHODS, register
+from unseen.experiments import make_table, plan_names, read_plan, read_results
+from unseen.experiments.filling import MAKERS
 from unseen.experiments.plan import TASK_NAMES
-from unseen.experiments.tables import MAKERS
-from unseen.experiments.tasks import TASKS
+from unseen.experiments.results import RunKey
+from unseen.experiments.sources import find_source, how_to_fetch
+from unseen.experiments.tasks import TASKS, Bench, run_task
+from unseen.methods import METHODS, register
 from unseen.report.figures import DRAWINGS
 
 PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "tstd.tex"
@@ -18,7 +23,7 @@ PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "tstd.tex"
 
 def test_every_plan_can_be_read_and_shown():
     assert set(TASK_NAMES) == set(TASKS)
-    assert len(plan_names()) == 13
+    assert len(plan_names()) == 17
     for name in plan_names():
         plan = read_plan(name)
         assert plan.title and plan.caption
@@ -125,6 +130,56 @@ def test_a_faulty_plan_is_named(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         read_plan(path)
+
+
+def test_a_plan_takes_any_set_by_its_path(tmp_path):
+    import unseen
+
+    digits = unseen.load_data("digits")
+    unseen.save_data(digits, tmp_path / "mine" / "numerals.npz")
+    path = tmp_path / "own.toml"
+    path.write_text(
+        'title = "a"\ncaption = "b"\ntask = "accuracy"\nshow = "table"\n'
+        '[[column]]\nhead = "own"\ndata = "mine/numerals.npz"\n'
+        'classes = "segments+strokes"\n[[row]]\nmethod = "eszsl"\n'
+    )
+    plan = read_plan(path)
+    assert plan.runs([]) == [] and plan.absent([]) == ["mine/numerals.npz"]
+    assert "There is no mine/numerals.npz" in how_to_fetch("mine/numerals.npz")
+    (run,) = plan.runs([tmp_path])
+    assert run.key[1:4] == ("numerals", "segments+strokes", "eszsl")
+    source = replace(run.source, n_folds=3)
+    results = {run.key: run_task(Bench(source), run.part, run.key)}
+    found = read_results(write(tmp_path / "results.csv", results))
+    ((_, cells),) = make_table(plan, found).rows
+    data = run.source.load(run.part)
+    assert list(data.class_embeddings.columns.levels[0]) == ["segments", "strokes"]
+    final = found.loc[found.measure == "final", "value"].item()
+    assert cells == [f"{100 * final:.1f}"]
+
+
+def test_a_study_scores_every_candidate_on_seen_classes_alone(tmp_path):
+    source = replace(find_source("digits", "attributes", []), n_folds=3)
+    key = RunKey("study", "digits", "segments+strokes", "eszsl", 0)
+    found = run_task(Bench(source), "attributes", key)
+    candidates = [f for f in found if f.measure == "candidate"]
+    assert len(candidates) == 25
+    scrambled = Bench(source)
+    data = scrambled.data("attributes")
+    places = np.flatnonzero(np.isin(data.y, data.unseen))
+    X = data.X.copy()
+    X[places] = 0
+    scrambled._data["attributes"] = replace(data, X=X)
+    again = run_task(scrambled, "attributes", key)
+    assert [f.value for f in again[:25]] == [f.value for f in candidates]
+    plan = replace(read_plan("digits"), task="study", show="study")
+    plan = replace(plan, rows=tuple(r for r in plan.rows if r.method == "eszsl"))
+    results = read_results(write(tmp_path / "results.csv", {key: found}))
+    table = make_table(plan, results)
+    assert len(table.rows) == 25 and "25 settings were compared." in table.words
+    best = max(f.value for f in candidates)
+    marked = [cells for _, cells in table.rows if cells[-1]]
+    assert {cells[0] for cells in marked} == {f"{100 * best:.1f}"}
 
 
 def test_every_built_method_can_be_made():

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from unseen.experiments import read_plan, read_results, run_plans
+from unseen.experiments.piles import hard_piles
 from unseen.experiments.plan import PlannedRun
 from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source, find_source
-from unseen.experiments.tasks import Bench, hard_piles, run_task
+from unseen.experiments.tasks import Bench, run_task
 from unseen.experiments.workers import batches, pick, run_all
 
 QUICK = """

@@ -25,7 +25,7 @@ Examples:
 
 def complete_method(typed: str) -> list[str]:
     """Offer the methods that are built to the shell."""
-    from unseen.experiments.methods import METHODS
+    from unseen.methods import METHODS
 
     return [m.name for m in METHODS.values() if m.offered and m.name.startswith(typed)]
 
@@ -64,9 +64,9 @@ def fit(
     """
     reading = [data, *(classes or []), unseen]
     with file_errors(), outputs(out, reading=reading, force=force):
-        from unseen.experiments.methods import find_method
         from unseen.experiments.tasks import Bench
         from unseen.loading import load_data
+        from unseen.methods import find_method
 
         way = find_method(method)
         wanted = dict(map(parse_setting, settings or []))

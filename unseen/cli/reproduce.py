@@ -41,8 +41,9 @@ def reproduce(
     plan: Annotated[
         list[str],
         typer.Argument(
-            help="Plans: table2 ... table6, fig3 ... fig5, complexity, race, ablation, "
-            "robustness, digits, all, or a TOML file.",
+            help="Plans: table2 ... table6, fig3 ... fig5, complexity, race, "
+            "inductive, transductive, ablation, robustness, readings, study, digits, "
+            "all, or a TOML file.",
             autocompletion=complete_plan,
         ),
     ],
@@ -179,7 +180,7 @@ def describe(run: PlannedRun, findings: list[Finding]) -> str:
 def show(plans: list[Plan], found: Any) -> None:
     """Print the tables of one or two plans; more are for the page."""
     from unseen.experiments import make_table
-    from unseen.experiments.tables import MAKERS
+    from unseen.experiments.filling import MAKERS
 
     if len(plans) <= 2:
         for plan in plans:

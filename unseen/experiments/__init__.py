@@ -1,11 +1,11 @@
 """Run methods on data sets, under a protocol that never shows them a test label."""
 
 from unseen.experiments.demo import run_demo
-from unseen.experiments.methods import register
+from unseen.experiments.filling import make_table
 from unseen.experiments.plan import plan_names, read_plan
 from unseen.experiments.results import read_results
 from unseen.experiments.runner import run_plans
-from unseen.experiments.tables import make_table
+from unseen.methods import register
 
 __all__ = [
     "make_table",

@@ -4,7 +4,9 @@ title, caption    what the table says it is
 location          where the paper has it
 task              what a run does, see tasks.py
 show              "table" or the drawing to make
-[[column]]        head, data, classes: a data set and the part its class table plays
+[[column]]        head, data, classes: a data set of sources.toml and the part its class
+                  table plays, or the path of any set and the name of a class table;
+                  group: columns that are averaged first
 [[row]]           method, label, paper: one number of the paper per column, or nan;
                   round = 0 takes the answer before any adaptation
 [counts]          of Table II: the paper's numbers by measure, one per column
@@ -21,9 +23,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from unseen.experiments.methods import METHODS
 from unseen.experiments.results import RunKey
 from unseen.experiments.sources import Source, find_source, known_sources
+from unseen.methods import METHODS
 
 __all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
 
@@ -34,6 +36,7 @@ TASK_NAMES = (
     "latent",
     "complexity",
     "robustness",
+    "study",
 )
 
 
@@ -44,6 +47,7 @@ class Column:
     head: str
     data: str
     classes: str
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,8 @@ def plan_names() -> tuple[str, ...]:
 ORDER = (
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
-    *("race", "ablation", "robustness", "digits"),
+    *("race", "inductive", "transductive", "ablation", "robustness"),
+    *("readings", "study", "digits"),
 )
 
 
@@ -197,7 +202,8 @@ def read_plan(name: str | Path) -> Plan:
 def _build(name: str, content: dict[str, Any]) -> Plan:
     columns = tuple(Column(**column) for column in content.get("column", []))
     for column in columns:
-        _known(name, "data", column.data, known_sources())
+        if not Path(column.data).suffix and "/" not in column.data:
+            _known(name, "data", column.data, known_sources())
     rows = []
     for entry in content.get("row", []):
         _known(name, "method", entry["method"], METHODS)

@@ -1,6 +1,7 @@
 """Which data sets a plan can have: what is in the user's folders, and what is not.
 
-``sources.toml`` names every set with the files that may stand for it, best first.
+``sources.toml`` names every set of the paper with the files that may stand for it, best
+first. Any other set is named by its path, and its class tables by their names.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Source:
 
     def classes(self, part: str) -> str:
         """Return the name of a class table in ``results.csv``; ``+`` fuses."""
-        table = self.tables[part]
+        table = self.tables[part] or ""
         return table if isinstance(table, str) else "+".join(table)
 
     def digest(self) -> str:
@@ -88,9 +89,11 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
     Parameters
     ----------
     data : str
-        A set of ``sources.toml``.
+        A set of ``sources.toml``, or the path of any other, by itself or below one of
+        the folders.
     part : str
-        The part a class table plays, such as ``"attributes"``.
+        The part a class table plays, such as ``"attributes"``; for a path the name of
+        the table, or names joined by ``+``.
     folders : sequence of paths
         Folders that hold sets, or sets themselves.
 
@@ -106,6 +109,14 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
     'digits'
     >>> find_source("cub", "attributes", ["/nowhere"])
     """
+    if data not in known_sources():
+        places = [Path(data), *(Path(folder) / data for folder in folders)]
+        found = [place for place in places if place.exists()]
+        if not found:
+            return None
+        names = part.split("+")
+        tables = {part: names if len(names) > 1 else part or None}
+        return Source(str(found[0]), own_name(data), "", tables)
     for entry in known_sources()[data]["source"]:
         path = entry.get("bundled") or _locate(entry["file"], folders)
         if path and part in entry:
@@ -117,6 +128,15 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
                 n_folds=entry.get("folds", 5),
             )
     return None
+
+
+def own_name(data: str) -> str:
+    """Return what ``results.csv`` calls a set that is given by its path.
+
+    >>> own_name("my/birds.npz")
+    'birds'
+    """
+    return Path(data).stem
 
 
 NOT_TABLES = {"file", "bundled", "about", "about_words", "folds"}
@@ -141,7 +161,11 @@ def how_to_fetch(data: str) -> str:
     """
     from unseen.loading.catalogue import CATALOGUE
 
-    entry = known_sources()[data]
+    entry = known_sources().get(data, {})
+    if "fetch" not in entry:
+        return (
+            f"There is no {data}. Give its path in the plan, or its folder as --data."
+        )
     name = entry["fetch"]
     return (
         f"{entry['title']} is not in --data. Fetch it: unseen data fetch {name} --out "

@@ -22,9 +22,10 @@ import numpy as np
 
 from unseen.class_table import encode
 from unseen.data import ZeroShotData
-from unseen.experiments.methods import METHODS, Method
+from unseen.experiments.piles import robustness
 from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source
+from unseen.methods import METHODS, Method
 from unseen.metrics import confusion, per_class_accuracy
 from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
 
@@ -281,39 +282,17 @@ def made_up(m: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X.astype(np.float32), y, A
 
 
-def robustness(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
-    """Adapt to piles drawn to make life hard."""
-    data, method = bench.data(part), METHODS[key.method]
-    model = bench.fitted(method, part, 0)
-    before = model.predict(data.X)
-    for name, rows in hard_piles(data, key.seed):
-        truth = data.y[rows]
-        known = np.isin(truth, data.unseen)  # foreign rows count for nobody
-        labels = model.adapt(data.X[rows]).labels_
-        answers = {"before": before[rows], "after": labels}
-        for measure, answer in answers.items():
-            share = per_class_accuracy(truth[known], answer[known])
-            yield Finding(measure, name, value=share)
-        kept = not getattr(model, "adapted_", True)
-        yield Finding("kept", name, value=int(kept))
-
-
-def hard_piles(data: ZeroShotData, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield piles, as row numbers of the set."""
-    rng = np.random.default_rng(seed)
-    in_unseen = np.isin(data.y, data.unseen)
-    unseen, seen = np.flatnonzero(in_unseen), np.flatnonzero(~in_unseen)
-    own = {c: rng.permutation(unseen[data.y[unseen] == c]) for c in data.unseen}
-    largest = max(map(len, own.values()))
-    shuffled = rng.permutation(data.unseen)
-    half = shuffled[: max(1, len(shuffled) // 2)]
-    yield "half of the classes absent", np.concatenate([own[c] for c in half])
-    sizes = [max(2, largest // (place + 1)) for place in range(len(shuffled))]
-    zipf = [own[c][:size] for c, size in zip(shuffled, sizes, strict=True)]
-    yield "sizes by Zipf's law", np.concatenate(zipf)
-    yield "10 rows per class", np.concatenate([rows[:10] for rows in own.values()])
-    foreign = rng.permutation(seen)[: len(unseen) // 4]
-    yield "20 % foreign rows", np.concatenate([unseen, foreign])
+def study(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Score every point of a method's grid on held-out seen classes, and no other."""
+    method, data = METHODS[key.method], bench.data(part)
+    search = ClasswiseSearchCV(
+        bench.build(method, part), method.grid, transductive=method.adapts
+    )
+    folds, _ = bench.view(method)
+    search.fit(folds, class_embeddings=data.class_embeddings.loc[folds.names])
+    found = search.cv_results_
+    for point, score in zip(found["params"], found["mean_test_score"], strict=True):
+        yield Finding("candidate", json.dumps(point), value=float(score))
 
 
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
@@ -323,6 +302,7 @@ TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "latent": latent,
     "complexity": complexity,
     "robustness": robustness,
+    "study": study,
 }
 
 

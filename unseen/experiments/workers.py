@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from unseen.experiments.methods import METHODS
 from unseen.experiments.plan import PlannedRun
 from unseen.experiments.results import Finding
+from unseen.methods import METHODS
 
 __all__ = ["run_all"]
 

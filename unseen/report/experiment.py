@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 import unseen
 from unseen._files import replace_file
-from unseen.experiments.methods import METHODS
+from unseen.experiments.filling import MAKERS, in_column, make_table, sources_of
 from unseen.experiments.plan import Plan, plan_names, read_plan
 from unseen.experiments.results import read_results
-from unseen.experiments.tables import MAKERS, in_column, make_table
+from unseen.methods import METHODS
 from unseen.report.figures import draw_confusion, draw_plan, draw_recalls
 from unseen.report.page import inline_svg, write_page
 
@@ -215,8 +215,6 @@ def case_keys(results: pd.DataFrame) -> list[tuple[str, str, str]]:
 
 def preferred_tables() -> list[str]:
     """Return class tables in the order in which the plans name them."""
-    from unseen.experiments.tables import sources_of
-
     plans = map(read_plan, plan_names())
     columns = [column for plan in plans for column in plan.columns]
     names = [classes for column in columns for _, classes, _ in sources_of(column)]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from unseen.experiments.filling import in_column
 from unseen.experiments.plan import Plan
-from unseen.experiments.tables import in_column
 from unseen.report.page import AFTER, BEFORE, FAINT, INK, new_figure
 
 if TYPE_CHECKING:

@@ -1,16 +1,12 @@
-"""What the transductive methods are worth, and what they cost.
+"""What the transductive methods cost: time and memory of ``adapt``.
 
-    python benchmarks/transductive.py scale
-    python benchmarks/transductive.py scale --rows 20000 --only ZLaP
-    python benchmarks/transductive.py table --data ../shared/data
-    python benchmarks/transductive.py clip
+    python benchmarks/adapt_cost.py
+    python benchmarks/adapt_cost.py --rows 20000 --only ZLaP
 
-``scale`` adapts every method to a made-up pile of 100,000 rows, 512 features and 100
-classes, each in a process of its own on two cores, and prints its time and its peak
-memory; or what the method would need, if it refuses. The limits are five minutes and
-4 GB. ``table`` is the layout of the paper's Table VI on the sets at hand
-(table_six.py), ``clip`` all methods from text prototypes alone, on made-up data
-(clip_like.py).
+Adapts every method to a made-up pile of 100,000 rows, 512 features and 100 classes,
+each in a process of its own on two cores, and prints its time and peak memory; or what
+the method would need, if it refuses. The limits are five minutes and 4 GB. What the
+methods are worth is not for made-up piles to say: ``unseen reproduce transductive``.
 """
 
 import argparse
@@ -21,7 +17,6 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -74,7 +69,7 @@ def measure(name: str, n_rows: int) -> dict[str, object]:
     if name in OWN_START:
         model = taught(getattr(unseen, name)(), prototypes)
     else:
-        model = getattr(unseen, name)(prototypes=prototypes)
+        model = getattr(unseen, name).from_prototypes(prototypes)
     began, worked = time.perf_counter(), time.process_time()
     try:
         model.adapt(X)
@@ -100,7 +95,7 @@ def run_scale(names: list[str], n_rows: int, threads: int) -> None:
         table.add_column(column)
     limits = {f"{key}_NUM_THREADS": str(threads) for key in ("OPENBLAS", "MKL", "OMP")}
     for name in names:
-        command = [sys.executable, __file__, "measure", name, "--rows", str(n_rows)]
+        command = [sys.executable, __file__, "--here", name, "--rows", str(n_rows)]
         done = subprocess.run(
             command, env={**os.environ, **limits}, stdout=subprocess.PIPE, check=True
         )
@@ -123,42 +118,19 @@ def run_scale(names: list[str], n_rows: int, threads: int) -> None:
 
 
 def main() -> None:
-    """Run one of the sub-commands."""
+    """Measure all methods, or one in this process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    scale = commands.add_parser("scale", help="time and memory at 100,000 rows")
-    scale.add_argument("--rows", type=int, default=100_000)
-    scale.add_argument("--threads", type=int, default=2)
-    scale.add_argument("--only", nargs="+", help="names of methods; all by default")
-    one = commands.add_parser("measure", help="one method, in this process, as JSON")
-    one.add_argument("method")
-    one.add_argument("--rows", type=int, default=100_000)
-    table = commands.add_parser("table", help="Table VI on the sets at hand")
-    table.add_argument("--data", type=Path, required=True, help="folder of .npz sets")
-    table.add_argument("--sets", help="only sets whose label contains this")
-    table.add_argument("--only", help="only methods whose name contains this")
-    table.add_argument("--csv", type=Path, help="also write all figures here")
-    commands.add_parser("clip", help="text prototypes alone, on made-up data")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", nargs="+", help="names of methods; all by default")
+    parser.add_argument("--here", help="measure this method in this process, as JSON")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", unseen.WeakStartWarning)
-    if arguments.command == "table":
-        from table_six import as_markdown, run_table
-
-        frame = run_table(arguments.data, arguments.sets, arguments.only)
-        print(as_markdown(frame))
-        if arguments.csv:
-            frame.to_csv(arguments.csv, index=False)
-    if arguments.command == "clip":
-        from clip_like import run_clip
-        from table_six import markdown
-
-        print(markdown(run_clip().map("{:.1f}".format)))
-    if arguments.command == "scale":
-        every = [*transducers(), "AnchoredSelfTraining", *OWN_START]
-        names = arguments.only or every
-        run_scale(names, arguments.rows, arguments.threads)
-    if arguments.command == "measure":
-        print(json.dumps(measure(arguments.method, arguments.rows)))
+    if arguments.here:
+        print(json.dumps(measure(arguments.here, arguments.rows)))
+        return
+    names = arguments.only or [*transducers(), "AnchoredSelfTraining", *OWN_START]
+    run_scale(names, arguments.rows, arguments.threads)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,143 @@
+"""Write the results into README and documentation, so that nobody types a number.
+
+    python docs/fill_tables.py                       # from what docs/results holds
+    python docs/fill_tables.py unseen-results        # first take over new results
+    python docs/fill_tables.py --check               # change nothing; 1 if stale
+
+A table stands between two comments. What is between them is made from
+``docs/results/PLAN.csv`` and replaced as a whole:
+
+    <!-- results: begin plan=race rows=tstd,ast -->
+    <!-- results: end -->
+
+``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``. ``caption=no``
+leaves the caption away. ``docs/results/PLAN.csv`` are those lines of a ``results.csv``
+by ``unseen reproduce`` that the plan's table needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from unseen.experiments import make_table, read_plan, read_results
+from unseen.experiments.filling import in_column
+from unseen.experiments.plan import Plan, Row
+from unseen.experiments.results import COLUMNS
+
+ROOT = Path(__file__).parents[1]
+STORED = ROOT / "docs" / "results"
+MARKED = re.compile(
+    r"(<!-- results: begin (?P<options>[^>]*?) -->\n).*?(<!-- results: end -->)",
+    re.DOTALL,
+)
+UNTOLD = ("recall", "given", "warning", "chosen")  # not in any table
+
+
+def pages() -> list[Path]:
+    """Return every page that may hold a table."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def take_over(results: Path) -> list[Path]:
+    """Store what new results say of every plan that a page shows."""
+    found = read_results(results)
+    written = []
+    for name in sorted({plan for page in pages() for plan in plans_of(page)}):
+        new = needed(read_plan(name), found)
+        path = STORED / f"{name}.csv"
+        if new.empty:
+            continue
+        if path.exists():  # runs that are not in the new results stay
+            old = read_results(path)
+            keys = list(old.columns[:5])
+            known = old.set_index(keys).index.isin(new.set_index(keys).index)
+            new = pd.concat([old[~known], new]).sort_values(keys, kind="stable")
+        STORED.mkdir(exist_ok=True)
+        new.to_csv(path, index=False)
+        written.append(path)
+    return written
+
+
+def needed(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines that a plan's table is made from, without words and times."""
+    mine = results[(results.task == plan.task) & ~results.measure.isin(UNTOLD)]
+    mine = mine[mine.method.isin([row.method for row in plan.rows])]
+    here = [in_column(mine, column) for column in plan.columns]
+    mine = mine[pd.concat(here, axis=1).any(axis=1)] if here else mine
+    if plan.show == "plain table":
+        mine = mine[(mine.measure != "accuracy") | (mine["round"] == 0)]
+    words = mine["note"].where(mine.measure == "failed", "")
+    return mine.assign(note=words, seconds=None).sort_values(
+        list(mine.columns[:5]), kind="stable"
+    )
+
+
+def plans_of(page: Path) -> list[str]:
+    """Return the plans whose tables a page holds."""
+    return [
+        options(match)["plan"] for match in MARKED.finditer(page.read_text("utf-8"))
+    ]
+
+
+def options(match: re.Match) -> dict[str, str]:
+    """Read ``plan=race rows=tstd,ast``."""
+    words = match["options"].split()
+    return dict(word.split("=", 1) for word in words)
+
+
+def fill(text: str) -> str:
+    """Return a page with every table as the stored results have it."""
+    return MARKED.sub(lambda match: match[1] + between(options(match)) + match[3], text)
+
+
+def between(wanted: dict[str, str]) -> str:
+    """Return the command and the table that stand between two comments."""
+    plan = read_plan(wanted["plan"])
+    if "rows" in wanted:
+        names = wanted["rows"].split(",")
+        named = {name_of(row): row for row in plan.rows}
+        plan = replace(plan, rows=tuple(named[name] for name in names))
+    path = STORED / f"{plan.name}.csv"
+    nothing = pd.DataFrame(columns=list(COLUMNS))
+    results = read_results(path) if path.exists() else nothing
+    table = make_table(plan, results).to_markdown()
+    if wanted.get("caption") == "no":
+        table = table.split("\n\n", 1)[1]
+    command = f"$ unseen reproduce {plan.name} --data ../shared/data"
+    return f"```console\n{command}\n```\n\n{table}\n"
+
+
+def name_of(row: Row) -> str:
+    """Return what a marker calls a row."""
+    return row.method if row.round is None else f"{row.method}@{row.round}"
+
+
+def main() -> int:
+    """Fill every page, or see whether that would change one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", nargs="?", type=Path, help="of unseen reproduce")
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    given = parser.parse_args()
+    if given.results is not None and not given.check:
+        for path in take_over(given.results):
+            print(f"stored {path.relative_to(ROOT)}")
+    stale = 0
+    for page in pages():
+        text = page.read_text("utf-8")
+        filled = fill(text)
+        if filled != text:
+            stale += 1
+            print(f"{'stale' if given.check else 'filled'} {page.relative_to(ROOT)}")
+            if not given.check:
+                page.write_text(filled, "utf-8")
+    return int(given.check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Numbers in README and documentation are those of stored results, by no other hand."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from unseen.experiments import read_plan, read_results
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "docs" / "fill_tables.py").exists(), reason="no documentation here"
+)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    path = ROOT / "docs" / "fill_tables.py"
+    spec = importlib.util.spec_from_file_location("fill_tables", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_table_is_what_its_results_say(tables):
+    marked = 0
+    for page in tables.pages():
+        text = page.read_text("utf-8")
+        marked += len(tables.plans_of(page))
+        assert tables.fill(text) == text, f"{page}: run python docs/fill_tables.py"
+    assert marked >= 6
+
+
+def test_a_typed_number_is_noticed(tables):
+    text = (ROOT / "docs" / "guide" / "results.md").read_text("utf-8")
+    cell = re.search(r"\| (\d\d\.\d|—) \|", text)[0]
+    assert tables.fill(text.replace(cell, "| 99.9 |", 1)) == text
+
+
+def test_every_stored_file_is_shown_and_holds_what_its_plan_names(tables):
+    shown = {plan for page in tables.pages() for plan in tables.plans_of(page)}
+    stored = {path.stem for path in tables.STORED.glob("*.csv")}
+    assert stored <= shown
+    for name in stored:
+        results = read_results(tables.STORED / f"{name}.csv")
+        plan = read_plan(name)
+        assert set(results.method) <= {row.method for row in plan.rows}
+        assert set(results.task) == {plan.task}
+        assert len(tables.needed(plan, results)) == len(results)
+
+
+def test_results_are_told_in_tables_alone(tables):
+    for name in ("docs/guide/results.md", "README.md"):
+        text = (ROOT / name).read_text("utf-8")
+        if name == "README.md":
+            text = text[text.index("## Numbers") : text.index("## Speed")]
+        prose = tables.MARKED.sub("", text)
+        prose = re.sub(r"`[^`]*`", "", prose)  # settings are no results
+        assert not re.findall(r"\d+\.\d", prose), name

@@ -1,0 +1,251 @@
+"""From results.csv alone to the tables of the plans.
+
+Every column of a plan becomes a group: ours (mean ± standard deviation over seeds), the
+oracle (the best round by the true labels, which nobody has), the paper's number, and
+the difference. A method that is not built, and data that is absent, print as ``—``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from unseen.experiments.plan import Column, Plan, Row
+from unseen.experiments.sources import known_sources, own_name
+from unseen.experiments.tables import (
+    NOTHING,
+    Table,
+    difference,
+    mean_and_spread,
+    number,
+    signed,
+)
+from unseen.methods import METHODS
+
+__all__ = ["MAKERS", "in_column", "make_table", "sources_of"]
+
+
+def make_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Fill a plan's table from results.
+
+    Parameters
+    ----------
+    plan : Plan
+    results : DataFrame
+        From :func:`unseen.experiments.read_results`.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen.experiments import make_table, read_plan
+    >>> from unseen.experiments.results import COLUMNS
+    >>> nothing = pd.DataFrame(columns=list(COLUMNS))
+    >>> make_table(read_plan("table4"), nothing).rows[0]
+    ('CCA', ['—', '65.6', '—', '—', '30.4', '—'])
+    """
+    return MAKERS.get(plan.show, accuracy_table)(plan, results)
+
+
+def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by data sets."""
+    final = results[(results.task == plan.task) & (results.measure == "final")]
+    rounds = results[(results.task == plan.task) & (results.measure == "accuracy")]
+    plain = plan.show == "plain table"
+    adapted = rounds[rounds["round"] > 0]
+    with_oracle = not plain and any(
+        row.round is None and (adapted.method == row.method).any() for row in plan.rows
+    )
+    with_paper = any(not math.isnan(n) for row in plan.rows for n in row.paper)
+    names = ["ours", *["oracle"] * with_oracle, *["paper", "diff."] * with_paper]
+    lines = []
+    for row in plan.rows:
+        cells = []
+        for column, paper in zip(plan.columns, row.paper, strict=True):
+            ours = of_run(rounds if row.round == 0 else final, column, row)
+            if row.round == 0:
+                ours = ours[ours["round"] == 0]
+            shares = 100 * ours["value"].to_numpy(float)
+            cells.append(mean_and_spread(shares))
+            if with_oracle:
+                cells.append(oracle(of_run(rounds, column, row), row))
+            if with_paper:
+                cells += [number(paper), difference(shares, paper)]
+        lines.append((row.label, cells))
+    heads = [
+        (column.head, names if len(names) > 1 else [""]) for column in plan.columns
+    ]
+    return Table(plan.title, plan.caption, heads, lines, notes=notes(plan, results))
+
+
+def of_run(results: pd.DataFrame, column: Column, row: Row) -> pd.DataFrame:
+    """Return what was found by a method on a column's data, from whatever source."""
+    return results[(results.method == row.method) & in_column(results, column)]
+
+
+def in_column(results: pd.DataFrame, column: Column) -> pd.Series:
+    """Tell which results belong to a column; of several sources the first found."""
+    for name, classes, _ in sources_of(column):
+        found = (results["data"] == name) & (results["classes"] == classes)
+        if found.any():
+            return found
+    return pd.Series(False, index=results.index)
+
+
+def sources_of(column: Column) -> list[tuple[str, str, list[str]]]:
+    """Return (name, class table, differences) of what may fill a column."""
+    if column.data not in known_sources():
+        return [(own_name(column.data), column.classes, [])]
+    found = []
+    for entry in known_sources()[column.data]["source"]:
+        if column.classes in entry:
+            table = entry[column.classes]
+            name = entry.get("bundled") or Path(entry["file"]).stem
+            classes = table if isinstance(table, str) else "+".join(table)
+            about = [entry["about"]]
+            if "words" in column.classes and "about_words" in entry:
+                about.append(entry["about_words"])
+            found.append((name, classes, about))
+    return found
+
+
+def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
+    """Say how the data differs from the paper's, what is missing and what failed."""
+    mine = results[results.task == plan.task]
+    mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
+    differ: list[str] = []
+    missing: list[str] = []
+    for column in plan.columns:
+        about = [
+            told
+            for name, classes, told in sources_of(column)
+            if ((mine["data"] == name) & (mine["classes"] == classes)).any()
+        ]
+        if about:
+            differ += about[0]
+        else:
+            missing.append(column.head)
+    said = []
+    if differ:
+        told = "; ".join(dict.fromkeys(differ))
+        said.append(f"The data is not the paper's. {told}.")
+    if missing:
+        said.append(f"Without results: {', '.join(missing)}.")
+    waiting = [row.label for row in plan.rows if not METHODS[row.method].built]
+    if waiting:
+        said.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
+    n_failed = int((mine.measure == "failed").sum())
+    if n_failed:
+        runs = "run" if n_failed == 1 else "runs"
+        said.append(f"{n_failed} {runs} failed; results.csv says why.")
+    return said
+
+
+def oracle(rounds: pd.DataFrame, row: Row) -> str:
+    """Return the best round by the true labels, mean over seeds.
+
+    Round 0, before adapting, counts: the authors never report less than it.
+    """
+    adapted = rounds[rounds["round"] > 0]
+    if row.round is not None or adapted.empty:
+        return NOTHING
+    return mean_and_spread(100 * rounds.groupby("seed")["value"].max().to_numpy(float))
+
+
+def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Table II: counts, ours beside the paper's."""
+    measures = {
+        "instances": "instances",
+        "features": "features",
+        "dimensions": "attributes",
+        "seen": "seen classes",
+        "unseen": "unseen classes",
+    }
+    mine = results[results.task == plan.task]
+    rows = []
+    for measure, label in measures.items():
+        cells = []
+        paper = plan.counts.get(measure, (math.nan,) * len(plan.columns))
+        for column, theirs in zip(plan.columns, paper, strict=True):
+            found = mine[(mine.measure == measure) & in_column(mine, column)]
+            cells.append(f"{found['value'].iloc[0]:,.0f}" if len(found) else NOTHING)
+            cells.append(NOTHING if math.isnan(theirs) else f"{theirs:,.0f}")
+        rows.append((label, cells))
+    heads = [(column.head, ["ours", "paper"]) for column in plan.columns]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "count", notes=said)
+
+
+def robustness_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Piles by data sets: before, after, the worst gain, how often kept."""
+    mine = results[results.task == plan.task]
+    rows = []
+    for column in plan.columns:
+        here = mine[in_column(mine, column)]
+        for pile in here.loc[here.measure == "before", "item"].unique():
+            wide = here[here["item"] == pile].pivot_table(
+                index="seed", columns="measure", values="value"
+            )
+            before, after = (100 * wide[m].to_numpy(float) for m in ("before", "after"))
+            cells = [
+                pile,
+                mean_and_spread(before),
+                mean_and_spread(after),
+                signed(float((after - before).min())),
+                f"{wide['kept'].sum():.0f} of {len(wide)}",
+            ]
+            rows.append((column.head, cells))
+    heads = [("", ["pile", "before", "after", "worst gain", "kept"])]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "data", notes=said)
+
+
+def study_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Candidates by data sets, scored on held-out seen classes; the best is marked."""
+    mine = results[(results.task == plan.task) & (results.measure == "candidate")]
+    rows = []
+    for row in plan.rows:
+        own = mine[mine.method == row.method]
+        scores = pd.DataFrame(
+            {
+                place: own[in_column(own, column)]
+                .groupby("item", sort=False)["value"]
+                .mean()
+                for place, column in enumerate(plan.columns)
+            }
+        )
+        means = scores.mean(axis=1, skipna=False)
+        for item, values in scores.iterrows():
+            shown = [NOTHING if math.isnan(v) else f"{100 * v:.1f}" for v in values]
+            mean = means[item]
+            best = "best" if mean == means.max() else ""
+            cells = [NOTHING if math.isnan(mean) else f"{100 * mean:.1f}", best]
+            rows.append((f"{row.label}, {candidate(str(item))}", [*shown, *cells]))
+    heads = [*((c.head, [""]) for c in plan.columns), ("mean", [""]), ("", ["chosen"])]
+    said = [f"{len(rows)} settings were compared."] if rows else []
+    return Table(plan.title, plan.caption, heads, rows, "candidate", notes=said)
+
+
+def candidate(item: str) -> str:
+    """Write a point of a grid.
+
+    >>> candidate('{"lam": 0.1}')
+    'lam 0.1'
+    """
+    return ", ".join(f"{name} {value}" for name, value in json.loads(item).items())
+
+
+MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
+    "table": accuracy_table,
+    "plain table": accuracy_table,
+    "statistics": statistics_table,
+    "robustness": robustness_table,
+    "study": study_table,
+}

@@ -222,13 +222,14 @@ def study_table(plan: Plan, results: pd.DataFrame) -> Table:
             }
         )
         means = scores.mean(axis=1, skipna=False)
-        for item, values in scores.iterrows():
-            shown = [NOTHING if math.isnan(v) else f"{100 * v:.1f}" for v in values]
-            mean = means[item]
-            best = "best" if mean == means.max() else ""
-            cells = [NOTHING if math.isnan(mean) else f"{100 * mean:.1f}", best]
-            rows.append((f"{row.label}, {candidate(str(item))}", [*shown, *cells]))
-    heads = [*((c.head, [""]) for c in plan.columns), ("mean", [""]), ("", ["chosen"])]
+        best = means == means.max()
+        for item, values, mean, wins in zip(
+            scores.index, scores.to_numpy(float), means, best, strict=True
+        ):
+            cells = [number(100 * value) for value in (*values, mean)]
+            label = f"{row.label}, {candidate(str(item))}"
+            rows.append((label, [*cells, "best" if wins else ""]))
+    heads = [*((c.head, [""]) for c in plan.columns), ("mean", [""]), ("", [""])]
     said = [f"{len(rows)} settings were compared."] if rows else []
     return Table(plan.title, plan.caption, heads, rows, "candidate", notes=said)
 

@@ -29,10 +29,11 @@ from rich.table import Table  # noqa: E402
 from scipy.optimize import nnls  # noqa: E402
 
 from unseen import TSTD, AnchoredSelfTraining  # noqa: E402
-from unseen.rows.blocks import read_blocks  # noqa: E402
-from unseen.rows.holders import DiskRows, project, row_scales  # noqa: E402
+from unseen.loading.blocks import read_blocks  # noqa: E402
+from unseen.rows.holders import DiskRows  # noqa: E402
+from unseen.rows.pile import project, row_scales  # noqa: E402
 from unseen.rows.sums import sum_rows  # noqa: E402
-from unseen.transduction.anchored_blocks import look  # noqa: E402
+from unseen.transduction.anchored_pupil import Means, look  # noqa: E402
 
 N_SEEN, N_UNSEEN, N_DIMS = 40, 10, 85
 METHODS = {"AST": AnchoredSelfTraining, "TSTD": TSTD}
@@ -270,7 +271,7 @@ def step_costs(n: int, p: int) -> dict[str, float]:
     return {
         "sum": cpu_seconds(lambda: sum_rows(X, y, N_SEEN + N_UNSEEN, unit_rows=True)),
         "project": cpu_seconds(lambda: project(X, axes, row_scales(X, True))),
-        "pass": cpu_seconds(lambda: rows.run(look, (m, 1.0), zeros, zeros, True)),
+        "pass": cpu_seconds(lambda: rows.run(look, Means(m), zeros, zeros, True, True)),
         "solve": cpu_seconds(solve),
         "bytes": sum(part.nbytes for part in (sums.gram, sums.class_sums, sums.counts)),
     }

@@ -16,8 +16,14 @@ from tests.oracles import minimise, plain_anchored
 from unseen import AnchoredSelfTraining, per_class_accuracy
 from unseen.class_table import Competition, EqualDescriptionsWarning
 from unseen.models.kernel_ridge import fit_ridge, kernel
+from unseen.rows.holders import MemoryRows
 from unseen.transduction.anchored import WeakStartWarning
-from unseen.transduction.anchored_pupil import AnchoredPupil, balanced, gaussian_scores
+from unseen.transduction.anchored_pupil import (
+    AnchoredPupil,
+    Means,
+    balanced,
+    gaussian_scores,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::unseen.transduction.anchored.WeakStartWarning"
@@ -41,7 +47,12 @@ def pupil(B, Z, variances, **changes):
         **changes,
     }
     names = np.arange(len(Z))
+    B = MemoryRows(B)
     return AnchoredPupil(B, Competition(names, names[:, None]), Z, variances, **options)
+
+
+def everything(pupil):
+    return pupil.labelling().selection(1.0, np.floor)
 
 
 @pytest.fixture
@@ -92,23 +103,23 @@ def test_unrelated_embeddings_explain_nothing_even_for_few_classes():
 def test_anchored_means_are_the_maximum_of_their_objective(rows):
     B, Z, variances = rows
     model = pupil(B, Z, variances, prior_rows=None)
-    R = np.exp(model.scores())
+    R = np.exp(gaussian_scores(B, Z))
     R /= R.sum(axis=1, keepdims=True)
 
     def cost(m):
         squares = ((B[:, None] - m) ** 2).sum(axis=2)
         return np.sum(R * squares) / 2 + 3.0 * np.sum((m - Z) ** 2 / variances) / 2
 
-    model.refit(np.arange(60), R.argmax(axis=1))
+    model.refit(everything(model))
     assert_allclose(model.m, minimise(cost, Z), atol=1e-5)
 
 
 def test_means_held_within_the_radius_are_the_constrained_maximum(rows):
     B, Z, variances = rows
     model = pupil(B, Z, variances, prior_rows=None, radius=0.05)
-    R = np.exp(model.scores())
+    R = np.exp(gaussian_scores(B, Z))
     R /= R.sum(axis=1, keepdims=True)
-    model.refit(np.arange(60), R.argmax(axis=1))
+    model.refit(everything(model))
     assert model.n_held > 0
     for c in range(4):
         r = R[:, c]
@@ -139,7 +150,7 @@ def test_held_means_lie_on_the_radius(rows, radius, kappa):
     model = pupil(B, Z, variances, prior_rows=None, radius=radius, kappa=kappa)
     far = pupil(B, Z, variances, prior_rows=None, radius=None, kappa=kappa)
     for one in (model, far):
-        one.refit(np.arange(60), one.scores().argmax(axis=1))
+        one.refit(everything(one))
     reach = np.mean((model.m - Z) ** 2 / variances, axis=1)
     free = np.mean((far.m - Z) ** 2 / variances, axis=1)
     assert_allclose(reach, np.minimum(free, radius), rtol=1e-9)
@@ -151,9 +162,7 @@ def test_held_means_lie_on_the_radius(rows, radius, kappa):
 def test_what_the_rounds_maximise_never_falls(rows, radius, prior_rows):
     B, Z, variances = rows
     model = pupil(B, Z, variances, radius=radius, prior_rows=prior_rows)
-    values = [
-        model.refit(np.arange(60), model.scores().argmax(axis=1)) for _ in range(30)
-    ]
+    values = [model.refit(everything(model)) for _ in range(30)]
     assert np.diff(values).max() <= 1e-9
     assert values[-1] < values[0]
 
@@ -162,7 +171,12 @@ def test_known_sizes_are_imposed(rows):
     B, Z, _ = rows
     shares = np.array([0.4, 0.3, 0.2, 0.1])
     L = gaussian_scores(B, Z) / 5
-    R = np.exp(L + balanced(L, shares))
+
+    def log_shares(log_prior):
+        R = np.exp(L + log_prior)
+        return np.log((R / R.sum(axis=1, keepdims=True)).mean(axis=0))
+
+    R = np.exp(L + balanced(log_shares, shares))
     R /= R.sum(axis=1, keepdims=True)
     assert_allclose(R.mean(axis=0), shares, atol=1e-5)
 
@@ -389,11 +403,12 @@ def test_an_answer_turned_over_is_told(monkeypatch):
     firm = {"kappa": 1e6, "min_weight": 0.0}
     assert not told(data, **firm)
 
-    def begin_wrong(pupil, q):
-        pupil.L = np.roll(gaussian_scores(pupil.B, pupil.Z, q), 1, axis=1)
-        pupil._look()
+    def begin_wrong(pupil, *arguments, **options):
+        begin(pupil, *arguments, **options)
+        pupil._look(Means(np.roll(pupil.Z, 1, axis=0)))
 
-    monkeypatch.setattr(AnchoredPupil, "_begin", begin_wrong)
+    begin = AnchoredPupil.__init__
+    monkeypatch.setattr(AnchoredPupil, "__init__", begin_wrong)
     (message,) = told(data, **firm)
     assert message.startswith("Self-training changed 100%")
 

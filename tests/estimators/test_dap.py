@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.checks import make_data
 from unseen import DAP, IAP
 from unseen.models.dap import calibrate, solve_attributes
+from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
 
@@ -91,9 +92,9 @@ def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
     pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
     assert_allclose(pupil.scores(), before, atol=1e-9)
     rows, labels = np.arange(30), np.arange(30) % 3
-    value = pupil.refit(rows, labels)
+    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
     T, seen = attributes(data)
-    stacked = np.vstack([lam**0.5 * pupil.B[rows], mu**0.5 * np.eye(16)])
+    stacked = np.vstack([lam**0.5 * np.asarray(pupil.B)[rows], mu**0.5 * np.eye(16)])
     signs = 2 * T[~seen][labels] - 1
     target = np.vstack([lam**0.5 * signs, mu**0.5 * model.coef_])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
@@ -102,7 +103,9 @@ def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
     model.take_over(pupil)
     after = model.decision_function(data.X_unseen)
     assert_allclose(after, pupil.scores(), atol=1e-9)
-    expected = (pupil.B @ W - model.midpoints_) @ (T[~seen] * model.slopes_).T
+    expected = (np.asarray(pupil.B) @ W - model.midpoints_) @ (
+        T[~seen] * model.slopes_
+    ).T
     assert_allclose(after, expected, atol=1e-9)
 
 

@@ -21,7 +21,7 @@ from unseen import (
     RidgeToVisual,
     SynC,
 )
-from unseen.loading import fit_seen
+from unseen.rows import fit_seen
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")

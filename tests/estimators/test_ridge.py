@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.checks import make_data
 from unseen import RidgeToSemantic, RidgeToVisual
 from unseen.models.ridge import solve_ridge, solve_to_visual
+from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
 
@@ -98,6 +99,7 @@ def test_the_adapted_scorer_scores_the_pile_as_the_pupil_did():
     model = RidgeToVisual()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     pupil = model.pupil(data.X_unseen)
-    pupil.refit(np.arange(30), np.arange(30) % 3)
+    rows = np.arange(30)
+    pupil.refit(Selection.of(rows, rows % 3, len(data.X_unseen), 3))
     model.take_over(pupil)
     assert_allclose(model.decision_function(data.X_unseen), pupil.scores(), atol=1e-10)

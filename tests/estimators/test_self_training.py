@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from tests.checks import make_data
 from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
 from unseen.class_table import Competition, encode
+from unseen.rows.labelling import Labelling
 
 BASES = [CCA(), ESZSL(), JEDM(n_components=8)]
 
@@ -120,14 +121,12 @@ class NearestMeanPupil:
     def score(self, X):
         return X @ self.means.T - (self.means**2).sum(axis=1) / 2
 
-    def scores(self):
-        return self.score(self.X)
+    def labelling(self, ranking):
+        return Labelling.of(self.score(self.X), ranking)
 
-    answer = scores
-
-    def refit(self, rows, labels):
-        Y = np.eye(len(self.means))[labels]
-        sums = Y.T @ self.X[rows] + self.mu * self.means
+    def refit(self, selection):
+        Y = np.eye(len(self.means))[selection.labels]
+        sums = Y.T @ self.X[selection.rows] + self.mu * self.means
         self.means = sums / (Y.sum(axis=0) + self.mu)[:, None]
         return 0.0
 

@@ -14,8 +14,9 @@ from unseen.models.jedm import (
     update_pile_codes,
     update_pile_dictionary,
 )
+from unseen.rows.labelling import Labelling, best_score, rank_share
 from unseen.rows.sums import sum_rows
-from unseen.transduction.rounds import ROUNDING, most_reliable, rank_share
+from unseen.transduction.rounds import ROUNDING
 
 
 @pytest.fixture
@@ -112,8 +113,8 @@ def test_the_papers_round_is_one_code_and_one_dictionary_step(problem):
     seen_dictionary = model.components_
     model.set_params(rates=[1.0]).adapt(pile)
     pupil = model.pupil(pile, None)
-    rows, labels = most_reliable(pupil.scores(), 1.0, ROUNDING["nearest"])
-    chosen = sum_rows(pupil.B[rows], labels, 3)
+    labels = (np.asarray(pupil.B) @ (pupil.Z @ pupil.D).T).argmax(axis=1)
+    chosen = sum_rows(np.asarray(pupil.B), labels, 3)
     codes = update_pile_codes(chosen, seen_dictionary, pupil.Z, 100.0)
     assert_allclose(
         model.components_, update_pile_dictionary(codes, seen_dictionary, 100.0)
@@ -155,7 +156,7 @@ def test_rounds_tell_what_happened(problem):
     assert rounds[-1].n_selected == len(pile)
     assert rounds[0].n_selected <= 0.4 * len(pile)
     assert np.isfinite([r.objective for r in rounds]).all()
-    before = model.pupil(pile, None).answer().argmax(axis=1) + 6
+    before = np.asarray(model.pupil(pile, None).scores).argmax(axis=1) + 6
     for r in rounds:
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels
@@ -232,7 +233,8 @@ def test_adapting_before_fitting_is_told():
 )
 def test_the_most_reliable_are_the_best_of_each_class(n, n_classes, rate, how, seed):
     scores = np.random.default_rng(seed).integers(5, size=(n, n_classes)).astype(float)
-    kept, labels = most_reliable(scores, rate, ROUNDING[how])
+    chosen = Labelling.of(scores, best_score).selection(rate, ROUNDING[how])
+    kept, labels = chosen.rows, chosen.labels
     top = scores.argmax(axis=1)
     assert_array_equal(labels, top[kept])
     for c in range(n_classes):

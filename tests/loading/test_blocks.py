@@ -14,14 +14,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import Normalizer
 
 import unseen
-from unseen.loading import (
-    fit_seen,
-    iter_blocks,
-    load_data,
-    open_npy,
-    sum_seen,
-    write_data,
-)
+from unseen.loading import iter_blocks, load_data, open_npy, write_data
+from unseen.rows import fit_seen, sum_seen
 from unseen.rows.sums import sum_rows
 
 
@@ -114,7 +108,7 @@ def peak():  # of this process alone: getrusage would count the one that started
         (line,) = (line for line in status if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 import unseen
-from unseen.loading import fit_seen
+from unseen.rows import fit_seen
 imported = peak()
 X = unseen.loading.open_npy(sys.argv[1] + "/features.npy")
 mapped = peak()

@@ -10,13 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from checks import make_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
-from unseen.rows.distributed import plain_sum, sum_dask, take_apart, tree_sum
+from unseen.rows.distributed import sum_dask, take_apart, tree_sum
+from unseen.rows.distributed_rows import DaskRows
+from unseen.rows.labelling import Labelling, best_score, margin
 from unseen.rows.sums import sum_rows
+from unseen.transduction.rounds import ROUNDING
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
@@ -53,7 +59,9 @@ SIZES_KNOWN = AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5], max_rounds=3)
 def test_workers_give_what_one_process_gives(
     model, numbers_in_a_strip, client, monkeypatch
 ):
-    monkeypatch.setattr("unseen.rows.distributed.BLOCK_NUMBERS", numbers_in_a_strip)
+    monkeypatch.setattr(
+        "unseen.rows.distributed_rows.BLOCK_NUMBERS", numbers_in_a_strip
+    )
     data = make_data(3)
     X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
     theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)
@@ -130,8 +138,6 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
 
 @pytest.fixture
 def threads():
-    import dask
-
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -141,7 +147,7 @@ def test_trees_add_up(n, threads):
     from dask import delayed
 
     parts = [delayed(np.array)([i, 1]) for i in range(n)]
-    assert tree_sum(parts, plain_sum).compute().tolist() == [n * (n - 1) // 2, n]
+    assert tree_sum(parts, sum).compute().tolist() == [n * (n - 1) // 2, n]
 
 
 @pytest.mark.parametrize("rows", [1, 7, 100])
@@ -187,3 +193,36 @@ def test_odd_collections_are_refused(threads):
     model = AnchoredSelfTraining.from_prototypes(np.eye(16)[:3])
     with pytest.raises(TypeError, match="needs all rows at once"):
         model.adapt(X)
+
+
+# ---- which rows to trust, by histograms ----------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_histograms_choose_the_rows_that_sorting_chooses(data):
+    n, k = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 4))
+    # Few different numbers: many ties, zeros of both signs among them.
+    number = st.sampled_from([-2.5, -1.0, -0.0, 0.0, 1e-300, 1.0, 3.0, 1e300])
+    B = np.array(data.draw(st.lists(number, min_size=n * k, max_size=n * k)))
+    B = B.reshape(n, k)
+    rate = data.draw(st.sampled_from([0.1, 0.3, 0.5, 0.9, 1.0]))
+    how_many = ROUNDING[data.draw(st.sampled_from(sorted(ROUNDING)))]
+    ranking = data.draw(st.sampled_from([best_score, margin]))
+    ends = sorted(data.draw(st.sets(st.integers(1, n), max_size=4)) | {n})
+    lengths = np.diff([0, *ends]).tolist()
+    chunks = [dask.delayed(part) for part in np.split(B, ends[:-1])]
+    here = Labelling.of(B, ranking).selection(rate, how_many)
+    with dask.config.set(scheduler="synchronous"):
+        rows = DaskRows(chunks, [()] * len(chunks), lengths, k)
+        labelling = rows.scores(np.eye(k)).labelling(ranking)
+        there = labelling.selection(rate, how_many)
+        kept = there.kept and np.concatenate(dask.compute(*there.kept))
+        assert_array_equal(labelling.codes, Labelling.of(B, ranking).codes)
+        assert_array_equal(
+            np.arange(n) if kept is None else kept.nonzero()[0], here.rows
+        )
+        assert_array_equal(there.counts, here.counts)
+        theirs = sum_rows(B[here.rows], here.labels, k)
+        # What cancels leaves a rounding, which depends on the order.
+        assert_allclose(rows.sums(there).class_sums, theirs.class_sums, atol=1e-9)

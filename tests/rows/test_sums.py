@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from unseen.rows.holders import KeptSums
+from unseen._linalg import block_lanczos, leading_eigenvectors
+from unseen.rows.holders import MemoryRows
+from unseen.rows.labelling import Selection
 from unseen.rows.sums import (
     add_sums,
-    block_lanczos,
     inverse_lengths,
-    leading_eigenvectors,
     sum_blocks,
     sum_rows,
 )
@@ -210,12 +210,13 @@ def test_equal_eigenvalues_do_not_stop_lanczos_from_being_right():
 def test_sums_followed_from_round_to_round_are_those_of_the_rows(seed, rates):
     rng = np.random.default_rng(seed)
     B = rng.normal(size=(30, 4)) * 10.0 ** rng.integers(-3, 4)
-    kept = KeptSums(B, 3)
+    held = MemoryRows(B)
     for rate in rates:
         rows = np.flatnonzero(rng.random(30) < rate)
         labels = rng.integers(3, size=len(rows))
         scale = np.abs(B).max()
-        expected, found = sum_rows(B[rows], labels, 3), kept.sums(rows, labels)
+        expected = sum_rows(B[rows], labels, 3)
+        found = held.sums(Selection.of(rows, labels, 30, 3))
         assert_allclose(found.gram, expected.gram, atol=1e-12 * scale**2)
         assert_allclose(found.class_sums, expected.class_sums, atol=1e-12 * scale)
         assert_allclose(found.counts, expected.counts)

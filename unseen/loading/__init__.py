@@ -18,6 +18,7 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     sun,
     xlsa17,
 )
+from unseen.loading.blocks import iter_blocks
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
 from unseen.loading.hdf5_process import one_hdf5_process
@@ -29,11 +30,9 @@ from unseen.loading.splits import load_split, standard_splits
 from unseen.loading.tables import read_class_table
 from unseen.loading.word_vectors import embed_names
 from unseen.loading.writing import write_data
-from unseen.rows.blocks import fit_seen, iter_blocks, sum_seen
 
 __all__ = [
     "embed_names",
-    "fit_seen",
     "iter_blocks",
     "load_data",
     "load_digits_attributes",
@@ -44,7 +43,6 @@ __all__ = [
     "reader",
     "save_data",
     "standard_splits",
-    "sum_seen",
     "write_data",
 ]
 

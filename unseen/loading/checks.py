@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unseen.loading.blocks import iter_blocks
 from unseen.loading.parts import Parts, listed
-from unseen.rows.blocks import iter_blocks
 
 __all__ = ["Fault", "describe", "find_faults"]
 

@@ -15,11 +15,11 @@ import pandas as pd
 from unseen._files import new_file, replace_together
 from unseen._folders import replace_folder
 from unseen.data import ZeroShotData, one_table
+from unseen.loading.blocks import iter_blocks
 from unseen.loading.csv_file import to_csv_text
 from unseen.loading.hdf5 import write_hdf5
 from unseen.loading.npz import save_data
 from unseen.loading.parts import as_float, needs_extra
-from unseen.rows.blocks import iter_blocks
 
 __all__ = ["WRITERS", "files_of", "kind_of", "write_data"]
 

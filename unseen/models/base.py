@@ -27,15 +27,13 @@ from unseen.class_table import (
     encode,
     unit_blocks,
 )
-from unseen.rows.holders import StreamedPile
-from unseen.rows.pile import Pile, not_finite
+from unseen.rows.labelled import RunningSums, sum_stream
+from unseen.rows.pile import Pile, StreamedPile, not_finite
 from unseen.rows.source import (
     RowStream,
-    RunningSums,
     is_stream,
     open_stream,
     root_module,
-    sum_stream,
 )
 from unseen.rows.sums import Sums, inverse_lengths, sum_rows
 from unseen.storage import Storable
@@ -182,10 +180,10 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     def _check_pile(self, X, *, ensure_all_finite: bool = True) -> Any:
         """Return the pile. On axes it shows whether it is finite: such need no pass."""
         check_is_fitted(self)
-        if isinstance(X, Pile | StreamedPile):
+        if isinstance(X, Pile):
             return X
         if root_module(X) == "dask":
-            from unseen.rows.distributed import DaskPile
+            from unseen.rows.distributed_rows import DaskPile
 
             return DaskPile(self, X)
         if is_stream(X):

@@ -24,7 +24,8 @@ from unseen.models.base import (
     best_codes,
     best_names,
 )
-from unseen.rows.holders import KeptSums, class_scores
+from unseen.rows.holders import Holder, Scores
+from unseen.rows.labelling import Labelling, Ranking
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Reduced, Sums
 from unseen.transduction.rounds import Pupil, record_answer
@@ -42,7 +43,7 @@ class Seen(NamedTuple):
 class View(NamedTuple):
     """A pile and its competing classes, centred as the model says."""
 
-    B: np.ndarray
+    B: Holder
     mean: np.ndarray
     A: np.ndarray
 
@@ -137,12 +138,12 @@ class BilinearClassifier(ZeroShotClassifier):
     def _view(self, pile: Pile, competition: Competition) -> View:
         """Return the pile on the axes and the competing embeddings, centred."""
         A = unit_blocks(competition.embeddings, self._table.widths)
-        B = pile.on_axes(self.axes_, self.unit_rows)  # a stream tells its mean by it
+        B = pile.hold(self.axes_, self.unit_rows)  # a stream tells its mean by it
         if self.per_domain_centering:
             mean, embedding_mean = pile.mean(self.unit_rows), A.mean(axis=0)
         else:
             mean, embedding_mean = self.mean_, self.embedding_mean_
-        return View(B - mean @ self.axes_, mean, A - embedding_mean)
+        return View(B.centred(mean @ self.axes_), mean, A - embedding_mean)
 
 
 def unit_on_average(reduced: Reduced) -> Reduced:
@@ -167,19 +168,18 @@ class ViewPupil:
         self.competition = competition
         self.axes = model.axes_
         self.B, self.mean, self.A = model._view(pile, competition)
-        self.kept = KeptSums(self.B, len(competition.names))
 
     @abstractmethod
     def coef(self) -> np.ndarray:
         """Return one scorer per class on the axes, as learned so far."""
 
-    def scores(self) -> np.ndarray:
+    def scores(self) -> Scores:
         """Return the scores of the pile."""
-        return class_scores(self.B, self.coef())
+        return self.B.scores(self.coef())
 
-    def answer(self) -> np.ndarray:
-        """Return the same: what labels is what is reported."""
-        return self.scores()
+    def labelling(self, ranking: Ranking) -> Labelling:
+        """Label and rank the pile."""
+        return self.scores().labelling(ranking)
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""

@@ -200,9 +200,9 @@ class CCAPupil(ViewPupil):
         """Return one scorer per class on the axes."""
         return self.Z @ self.P.T
 
-    def refit(self, rows, labels) -> float:
+    def refit(self, selection) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = self.kept.sums(rows, labels)
+        chosen = self.B.sums(selection)
         before, target = self.P, chosen.class_sums.T @ self.Z
         left = self.lam * chosen.gram + self.mu * np.eye(len(before))
         right = self.lam * target + self.mu * before

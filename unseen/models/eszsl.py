@@ -163,9 +163,9 @@ class ESZSLPupil(ViewPupil):
         """Return one scorer per class on the axes."""
         return self.A @ self.W.T
 
-    def refit(self, rows, labels) -> float:
+    def refit(self, selection) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = self.kept.sums(rows, labels)
+        chosen = self.B.sums(selection)
         G, S, T, before = chosen.gram, chosen.class_sums.T, self.A, self.W
         right = (1 + self.lam) * S @ T + self.mu * before
         values, U = linalg.eigh(G)

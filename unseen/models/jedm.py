@@ -39,7 +39,7 @@ from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
-from unseen.rows.holders import KeptSums, both_scores, column_lengths
+from unseen.rows.labelling import Labelling, Ranking, Selection
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Sums
 
@@ -497,29 +497,22 @@ class JEDMPupil:
         self.D = model._seen_components
         self.B, self.mean, self.A = model._view(pile, competition)
         self.Z = model._prototypes(self.A)
-        self.kept = KeptSums(self.B, len(self.Z))
         self._score()
 
-    def scores(self) -> np.ndarray:
-        """Equation (8)."""
-        return self._scores
-
-    def answer(self) -> np.ndarray:
-        """Return the scores scaled as ``score_scaling`` says."""
-        return self._answer
+    def labelling(self, ranking: Ranking) -> Labelling:
+        """Rank by equation (8); report by scores scaled as ``score_scaling`` says."""
+        return self.scores.labelling(ranking)
 
     def _score(self) -> None:
         """Score the pile: to rank its rows, and to report their labels."""
-        ranking, reported = self.Z @ self.D, self._coef()
-        self._scores, self._answer = both_scores(self.B, ranking, reported)
-        self._lengths = np.ones(len(self.Z))
-        if self.scaled:
-            self._lengths = nonzero(column_lengths(self._answer))
-            self._answer = self._answer / self._lengths
+        reported = None if self.unit or not self.scaled else self._coef()
+        self.scores = self.B.scores(
+            self.Z @ self.D, reported=reported, unit_columns=self.scaled
+        )
 
-    def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
+    def refit(self, selection: Selection) -> float:
         """Alternate (12) and (14); return the objective (10)."""
-        chosen = self.kept.sums(rows, labels)
+        chosen = self.B.sums(selection)
         anchor = self.D
         codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
         for _ in range(self.inner_steps):
@@ -532,7 +525,7 @@ class JEDMPupil:
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
-        coef = self._coef() / self._lengths[:, None] @ self.axes.T
+        coef = self._coef() / self.scores.lengths[:, None] @ self.axes.T
         return LinearScorer(coef, -coef @ self.mean)
 
     def _coef(self) -> np.ndarray:

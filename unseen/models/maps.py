@@ -24,8 +24,10 @@ from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
 from unseen.models.cca import CCAPupil
+from unseen.rows.holders import Scores
+from unseen.rows.labelled import sum_stream
 from unseen.rows.pile import Pile
-from unseen.rows.source import is_stream, sum_stream
+from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
@@ -134,9 +136,9 @@ class OffsetPupil(ViewPupil):
     def offset(self) -> np.ndarray:
         """Return what is added to the scores of each class."""
 
-    def scores(self) -> np.ndarray:
+    def scores(self) -> Scores:
         """Return the scores of the pile."""
-        return super().scores() + self.offset()
+        return self.B.scores(self.coef(), offset=self.offset())
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
@@ -166,9 +168,9 @@ class PrototypePupil(OffsetPupil):
         """Return what is added to the scores of each class."""
         return self.finish(self.A @ self.W.T)[1]
 
-    def refit(self, rows, labels) -> float:
+    def refit(self, selection) -> float:
         """Learn from self-labelled rows; return the objective."""
-        chosen = self.kept.sums(rows, labels)
+        chosen = self.B.sums(selection)
         T, C, before = self.A, chosen.class_sums, self.W
         TtT = T.T @ (T * chosen.counts[:, None])
         left = self.lam * TtT + self.mu * np.eye(len(TtT))

@@ -80,9 +80,9 @@ class PhotoRounds(AnchoredSelfTraining):
         self._kept = kept = []  # of this pupil: the last one's rounds are told
         refit = pupil.refit
 
-        def noting(rows, labels):
-            kept.append(rows)
-            return refit(rows, labels)
+        def noting(selection):
+            kept.append(selection.rows)
+            return refit(selection)
 
         pupil.refit = noting  # type: ignore[method-assign]
         return pupil

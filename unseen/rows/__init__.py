@@ -1,1 +1,28 @@
-"""Rows: sums over them, where they come from, who holds them, which to trust."""
+"""Rows: sums over them, where they come from, who holds them, which to trust.
+
+source.py            rows from files, datasets and chunks, in blocks
+sums.py, labelled.py what solvers see of labelled rows
+pile.py, holders.py  unlabelled rows, and who holds them on the axes of a model
+labelling.py         their labels, and which of them to trust
+distributed*.py      the same on Dask workers
+"""
+
+from unseen.rows.labelled import RunningSums, fit_seen, sum_seen, sum_stream
+from unseen.rows.labelling import Labelling, Selection
+from unseen.rows.source import RowStream, is_stream, open_stream
+from unseen.rows.sums import Sums, sum_blocks, sum_rows
+
+__all__ = [
+    "Labelling",
+    "RowStream",
+    "RunningSums",
+    "Selection",
+    "Sums",
+    "fit_seen",
+    "is_stream",
+    "open_stream",
+    "sum_blocks",
+    "sum_rows",
+    "sum_seen",
+    "sum_stream",
+]

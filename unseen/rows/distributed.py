@@ -1,8 +1,7 @@
 """Many machines: Dask arrays and dataframes, whose workers send sums.
 
     fit      every worker sums its chunks; sums are added up in a tree
-    adapt    every worker carries its chunks to the axes and keeps them; a round sends
-             class means out and sums back; the answer comes here once, at the end
+    adapt    every worker keeps its chunks on the axes (distributed_rows.py)
     predict  the answer stays where the chunks are, as a Dask array
 
 Rows stay where they are: the work on a block is asked of the worker that holds it, of
@@ -13,9 +12,7 @@ its chunks anew on another, and the answer is the same.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -24,19 +21,10 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from unseen.class_table import ClassTable, encode, read_table
-from unseen.rows.holders import (
-    BLOCK_NUMBERS,
-    BlockRows,
-    add_up,
-    project,
-    row_scales,
-    scaled_sum,
-    whole_needed,
-)
 from unseen.rows.source import check_finite, float_type
 from unseen.rows.sums import Sums, sum_rows
 
-__all__ = ["DaskPile", "DaskRows", "score_dask", "sum_dask"]
+__all__ = ["score_dask", "sum_dask"]
 
 TREE_WIDTH = 8  # results that are added up at a time
 PER_PILE = ("labels_", "reliability_", "rounds_", "_running")  # of no use to a worker
@@ -221,212 +209,6 @@ def sum_part(X: Any, y: Any, names: np.ndarray, unit_rows: bool, number: int) ->
             f"has {len(names)} classes without it. Give one row per class."
         )
     return sum_rows(rows, codes, len(names), unit_rows=unit_rows)
-
-
-# ---- adapt ---------------------------------------------------------------------------
-
-
-class DaskPile:
-    """Unlabelled rows in a Dask collection, with what every adaptation asks of them.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        Its features must be those of X.
-    X : Dask array or dataframe
-    """
-
-    def __init__(self, model: Any, X: Any):
-        self.parts = take_apart(X)
-        validate_data(model, self.parts.head, skip_check_array=True, reset=False)
-        self._means: dict[bool, np.ndarray] = {}
-
-    @property
-    def X(self) -> np.ndarray:  # noqa: N802, as for a pile in memory
-        """Refuse: whoever asks needs all rows at once."""
-        raise whole_needed("X is a Dask collection")
-
-    def mean(self, unit_rows: bool) -> np.ndarray:
-        """Return the mean row in float64."""
-        if unit_rows not in self._means:
-            self.on_axes(np.zeros((self.parts.head.shape[1], 0)), unit_rows)
-        return self._means[unit_rows]
-
-    def on_axes(self, axes: np.ndarray, unit_rows: bool) -> DaskRows:
-        """Return the rows times ``axes``, not centred, kept on the workers."""
-        from dask import compute, delayed, persist
-
-        shared = delayed(axes, traverse=False)
-        chunks = [
-            delayed(project_part)(chunk, shared, unit_rows, number)
-            for number, chunk in enumerate(self.parts.chunks)
-        ]
-        (chunks,) = persist(chunks)
-        # Where a chunk is, its length and sum are asked for, lest it travel for them.
-        homes, told = find_homes(chunks), []
-        for home, chunk in zip(homes, chunks, strict=True):
-            with at_home(home):
-                told.append(delayed(without_rows)(chunk))
-        lengths, sums = zip(*compute(*told), strict=True)
-        self._means[unit_rows] = plain_sum(list(sums)) / sum(lengths)
-        return DaskRows(chunks, homes, list(lengths), axes.shape[1])
-
-
-class Projected(NamedTuple):
-    """A chunk on the axes, its length and the sum of its rows."""
-
-    rows: np.ndarray
-    length: int
-    total: np.ndarray
-
-
-def project_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> Projected:
-    """Carry a chunk to the axes; runs on a worker, and stays there."""
-    rows = checked_part(X, number)
-    scales = row_scales(rows, unit_rows)
-    on_axes = project(rows, axes, scales)
-    return Projected(on_axes, len(rows), scaled_sum(rows, scales))
-
-
-def without_rows(chunk: Projected) -> tuple[int, np.ndarray]:
-    """Return the length of a chunk and the sum of its rows; runs on a worker."""
-    return chunk.length, chunk.total
-
-
-class Held(list):
-    """States that workers hold: for every chunk a delayed list, one of every strip."""
-
-
-class DaskRows(BlockRows):
-    """Rows on axes that Dask workers hold; states stay with them.
-
-    A worker goes through a chunk in strips that stay in its cache, and a strip is a
-    block to whoever asks: lists given from here have an entry for every strip.
-    """
-
-    def __init__(self, chunks: list[Any], homes: list, lengths: list, n_axes: int):
-        self.stored, self.shape = chunks, (sum(lengths), n_axes)
-        self.step = max(1, BLOCK_NUMBERS // max(1, n_axes))
-        firsts = np.cumsum(lengths) - lengths
-        strips = [range(0, max(n, 1), self.step) for n in lengths]
-        self.starts = [
-            int(first) + start
-            for first, those in zip(firsts, strips, strict=True)
-            for start in those
-        ]
-        self.ends = np.cumsum([len(those) for those in strips]).tolist()
-        self.centre = np.zeros(n_axes)
-        self.homes = homes
-
-    def run(self, work, *arguments, states=()):
-        """See ``BlockRows.run``."""
-        from dask import delayed, persist
-
-        shared = delayed((self.centre, self.step, arguments), traverse=False)
-        made = []
-        for home, chunk, *those in self._with_chunks(states):
-            with at_home(home):
-                both = delayed(meet)(work, chunk, shared, *those)
-                made.append((both[0], both[1]))
-        kept, sums = zip(*made, strict=True)
-        kept, total = persist(list(kept), tree_sum(sums, add_up))
-        return Held(kept), total.compute()
-
-    def each(self, work, *states, arguments=()):
-        """See ``BlockRows.each``."""
-        from dask import persist
-
-        (kept,) = persist(list(self._each(meet_states, work, states, arguments)))
-        return Held(kept)
-
-    def gather(self, states):
-        """Bring states here."""
-        from dask import compute
-
-        return [state for those in compute(*states) for state in those]
-
-    def total(self, work, *states, arguments=()):
-        """Return the sum over blocks, added up in a tree."""
-        parts = self._each(sum_states, work, states, arguments)
-        return tree_sum(parts, plain_sum).compute()
-
-    def _each(self, meeting, work, states, arguments):
-        from dask import delayed
-
-        shared = delayed(arguments, traverse=False)
-        for home, _, *those in self._with_chunks(states):
-            with at_home(home):
-                yield delayed(meeting)(work, shared, *those)
-
-    def _with_chunks(self, states) -> Iterator[tuple]:
-        """Yield home, chunk and states of every chunk; lists from here are cut up."""
-        begins = [0, *self.ends[:-1]]
-        cut = [
-            one
-            if isinstance(one, Held)
-            else [one[i:j] for i, j in zip(begins, self.ends, strict=True)]
-            for one in states
-        ]
-        return zip(self.homes, self.stored, *cut, strict=True)
-
-
-def find_homes(blocks: list[Any]) -> list[tuple[str, ...]]:
-    """Return the workers that hold each block; nobody where there is no cluster."""
-    from distributed import default_client
-    from distributed.client import futures_of
-
-    futures = [futures_of(block) for block in blocks]
-    if not all(futures):  # threads of this process: all is here
-        return [()] * len(blocks)
-    keys = [found[0].key for found in futures]
-    holders = default_client().who_has([found[0] for found in futures])
-    return [tuple(holders[key]) for key in keys]
-
-
-def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
-    """Ask tasks made inside of these workers, of others only if they are gone."""
-    from dask import annotate
-
-    if not workers:
-        return nullcontext()
-    return annotate(workers=list(workers), allow_other_workers=True)
-
-
-def meet(work, chunk, shared, *states):
-    """Do the work of a pass on one chunk, strip by strip; runs on a worker."""
-    centre, step, arguments = shared
-    kept, sums = [], []
-    for i, start in enumerate(range(0, max(chunk.length, 1), step)):
-        strip = chunk.rows[start : start + step]
-        centred = np.subtract(strip, centre, out=scratch(strip.shape))
-        state, new = work(centred, *arguments, *(one[i] for one in states))
-        kept.append(state)
-        sums.append(new)
-    return kept, add_up(sums)
-
-
-def scratch(shape: tuple[int, int]) -> np.ndarray:
-    """Return room for a strip in float64, the same for all passes of a thread.
-
-    The system would take longer to find and clear new memory than a pass works on it.
-    """
-    size = shape[0] * shape[1]
-    if getattr(_room, "numbers", np.empty(0)).size < size:
-        _room.numbers = np.empty(size)
-    return _room.numbers[:size].reshape(shape)
-
-
-_room = threading.local()
-
-
-def meet_states(work, arguments, *states):
-    """Do work on the states of every strip of a chunk; runs on a worker."""
-    return [work(*those, *arguments) for those in zip(*states, strict=True)]
-
-
-def sum_states(work, arguments, *states):
-    """Return the sum of what work makes of the states of a chunk; runs on a worker."""
-    return plain_sum(meet_states(work, arguments, *states))
 
 
 # ---- predict -------------------------------------------------------------------------

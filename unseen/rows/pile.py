@@ -1,21 +1,26 @@
 """The pile of unlabelled rows that a model adapts to.
 
-A pile is looked at in a few fixed ways only: the length of its rows, its mean
-row, and its rows on some axes. Each is worked out once and kept, so that a
-search over hyper-parameters, or several models on one pile, share the passes.
+A pile is looked at in a few fixed ways only: its mean row, and its rows on some axes.
+Each is worked out once and kept, so that a search over hyper-parameters, or several
+models on one pile, share the passes. Rows on axes are held where the pile is: in
+memory, in a temporary file, or on the workers of a cluster (distributed_rows.py).
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from unseen.rows.holders import project, scaled_sum
+from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space, whole_needed
+from unseen.rows.source import RowStream
 from unseen.rows.sums import inverse_lengths, rows_per_block
 
 
 class Pile:
-    """Unlabelled rows, with what every adaptation asks of them.
+    """Unlabelled rows in memory, with what every adaptation asks of them.
 
     Parameters
     ----------
@@ -28,7 +33,11 @@ class Pile:
     >>> pile = Pile(np.array([[3.0, 4.0], [0.0, 2.0]]))
     >>> pile.mean(unit_rows=True)
     array([0.3, 0.9])
+    >>> len(pile.hold(np.eye(2), unit_rows=True))
+    2
     """
+
+    X: np.ndarray
 
     def __init__(self, X: np.ndarray):
         self.X = X
@@ -40,27 +49,28 @@ class Pile:
         """Count the rows."""
         return len(self.X)
 
-    def scales(self, unit_rows: bool) -> np.ndarray:
-        """Return the factor of each row: ``1 / |x|``, or 1."""
-        if not unit_rows:
-            return np.ones(len(self.X), dtype=self.X.dtype)
-        if self._scales is None:
-            self._scales = inverse_lengths(self.X)
-        return self._scales
-
     def mean(self, unit_rows: bool) -> np.ndarray:
         """Return the mean row in float64."""
         if unit_rows not in self._means:
-            self._means[unit_rows] = self._mean(unit_rows)
+            scales, step = self.scales(unit_rows), rows_per_block(self.X.shape[1])
+            total = np.zeros(self.X.shape[1])
+            for start in range(0, len(self.X), step):
+                here = slice(start, start + step)
+                total += scaled_sum(self.X[here], scales[here])
+            self._means[unit_rows] = total / len(self.X)
         return self._means[unit_rows]
 
-    def _mean(self, unit_rows: bool) -> np.ndarray:
-        scales, step = self.scales(unit_rows), rows_per_block(self.X.shape[1])
-        total = np.zeros(self.X.shape[1])
-        for start in range(0, len(self.X), step):
-            here = slice(start, start + step)
-            total += scaled_sum(self.X[here], scales[here])
-        return total / len(self.X)
+    def hold(self, axes: np.ndarray, unit_rows: bool) -> Holder:
+        """Return the rows times ``axes``, not centred, to be asked in passes."""
+        return MemoryRows(self.on_axes(axes, unit_rows))
+
+    def scales(self, unit_rows: bool) -> np.ndarray:
+        """Return the factor of each row: ``1 / |x|``, or 1."""
+        if not unit_rows:
+            return row_scales(self.X, False)
+        if self._scales is None:
+            self._scales = row_scales(self.X, True)
+        return self._scales
 
     def on_axes(self, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
         """Return the rows times ``axes``, in float64, not centred."""
@@ -73,6 +83,87 @@ class Pile:
             # The axes are kept with the answer: their id stays theirs.
             self._on_axes[key] = axes, projected.astype(np.float64, copy=False)
         return self._on_axes[key][1]
+
+
+class StreamedPile(Pile):
+    """Unlabelled rows from a stream.
+
+    One pass over the source brings mean and rows on axes; the rows go to a temporary
+    file, so that the rounds need the source no more.
+
+    Parameters
+    ----------
+    stream : RowStream
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.rows.pile import StreamedPile
+    >>> from unseen.rows.source import open_stream
+    >>> pile = StreamedPile(open_stream(iter([np.array([[3.0, 4.0], [0.0, 2.0]])])))
+    >>> rows = pile.hold(np.eye(2), unit_rows=True)
+    >>> pile.mean(unit_rows=True)
+    array([0.3, 0.9])
+    """
+
+    def __init__(self, stream: RowStream):
+        self.stream = stream
+        self._means = {}
+
+    def __len__(self) -> int:
+        """Count the rows; known after a pass."""
+        if self.stream.n_rows is None:
+            raise TypeError("The rows of a stream are counted by the first pass.")
+        return self.stream.n_rows
+
+    @property
+    def X(self) -> np.ndarray:  # type: ignore[override] # noqa: N802
+        """Refuse: whoever asks needs all rows at once."""
+        raise whole_needed(f"{self.stream.what} is met chunk by chunk")
+
+    def mean(self, unit_rows: bool) -> np.ndarray:
+        """Return the mean row in float64."""
+        if unit_rows not in self._means:
+            self.hold(np.zeros((self.stream.n_features, 0)), unit_rows)
+        return self._means[unit_rows]
+
+    def hold(self, axes: np.ndarray, unit_rows: bool) -> DiskRows:
+        """Return the rows times ``axes``, not centred, in a file."""
+        dtype, n_rows = self.stream.dtype, self.stream.n_rows or 0
+        needed = n_rows * axes.shape[1] * dtype.itemsize
+        if needed > shutil.disk_usage(tempfile.gettempdir()).free:
+            raise no_space(needed)
+        rows = DiskRows(axes.shape[1], dtype)
+        total = np.zeros(self.stream.n_features)
+        for block, _ in self.stream.blocks("projecting"):
+            on_axes, new = carry(block, axes, unit_rows)
+            total += new
+            rows.append(on_axes)
+        self._means[unit_rows] = total / len(self)
+        return rows
+
+
+def carry(
+    X: np.ndarray, axes: np.ndarray, unit_rows: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows on axes, in their precision, and the sum of the rows in float64."""
+    scales = row_scales(X, unit_rows)
+    return project(X, axes, scales), scaled_sum(X, scales)
+
+
+def row_scales(X: np.ndarray, unit_rows: bool) -> np.ndarray:
+    """Return the factor of each row: ``1 / |x|``, or 1."""
+    return inverse_lengths(X) if unit_rows else np.ones(len(X), dtype=X.dtype)
+
+
+def scaled_sum(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return the sum of scaled rows, in float64."""
+    return (scales @ X).astype(np.float64)
+
+
+def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return scaled rows on axes, in the precision of the rows."""
+    return X @ axes.astype(X.dtype, copy=False) * scales[:, None]
 
 
 def not_finite(X: np.ndarray) -> ValueError:

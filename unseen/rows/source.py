@@ -22,10 +22,12 @@ import pandas as pd
 from scipy import sparse
 
 from unseen._progress import progress_bar
-from unseen.class_table import ClassTable, encode, read_table
-from unseen.rows.sums import Sums, rows_per_block, sum_blocks, sum_rows
+from unseen.loading.blocks import read_blocks
+from unseen.loading.npy import is_npy, open_npy
+from unseen.loading.parquet import iter_parquet
+from unseen.rows.sums import rows_per_block
 
-__all__ = ["RowStream", "RunningSums", "is_stream", "open_stream", "sum_stream"]
+__all__ = ["RowStream", "is_stream", "open_stream"]
 
 
 class Chunk(NamedTuple):
@@ -320,9 +322,6 @@ def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:
 
 
 def _open_path(X: Any, y: Any, what: str) -> RowStream:
-    from unseen.loading.npy import is_npy, open_npy
-    from unseen.loading.parquet import iter_parquet
-
     if not is_arrow_dataset(X):
         path = Path(X)
         if not path.exists():
@@ -335,185 +334,7 @@ def _open_path(X: Any, y: Any, what: str) -> RowStream:
 
 
 def _open_array(X: Any, what: str) -> RowStream:
-    from unseen.rows.blocks import read_blocks
-
     if X.ndim != 2 or not X.shape[1]:
         raise ValueError(f"{what} has shape {X.shape}. Give two dimensions.")
     step = rows_per_block(X.shape[1])
     return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X))
-
-
-# ---- sums ----------------------------------------------------------------------------
-
-
-def sum_stream(
-    X: Any, y: Any = None, class_embeddings: Any = None, *, unit_rows: bool = False
-) -> tuple[Sums, ClassTable, Any]:
-    """Sum labelled rows in one pass, holding one block.
-
-    Parameters
-    ----------
-    X : any source of :func:`open_stream`, or a Dask array or dataframe
-    y : array-like of shape (n_samples,), str or None
-        Labels; for parquet also the name of their column. None if every chunk comes
-        as a pair (rows, labels).
-    class_embeddings : optional
-        As for ``fit``.
-    unit_rows : bool, default=False
-        Scale each row to unit length first.
-
-    Returns
-    -------
-    sums : Sums
-    table : ClassTable
-    head : array or DataFrame
-        One row, as the source gave it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.rows.source import sum_stream
-    >>> chunks = [(np.eye(2), [0, 1]), (np.ones((1, 2)), [1])]
-    >>> sums, table, _ = sum_stream(chunks)
-    >>> sums.class_sums
-    array([[1., 0.],
-           [1., 2.]])
-    """
-    if root_module(X) == "dask":
-        from unseen.rows.distributed import sum_dask
-
-        return sum_dask(X, y, class_embeddings, unit_rows=unit_rows)
-    stream = open_stream(X, y)
-    y = None if isinstance(y, str) else y
-    if (y is None) != stream.labelled:
-        raise ValueError(
-            f"{stream.what} comes with labels already. Leave y at None."
-            if stream.labelled
-            else f"{stream.what} comes without labels. Give y, or chunks that are "
-            "pairs (rows, labels)."
-        )
-    if y is None:
-        running = RunningSums(class_embeddings, unit_rows=unit_rows)
-        for X, labels in stream.blocks("summing"):
-            running.add(X, np.asarray(labels))
-        return *running.finish(), stream.head
-    table, codes = encode(np.asarray(y), class_embeddings)
-    if stream.n_rows not in (None, len(codes)):
-        raise ValueError(
-            f"{stream.what} has {stream.n_rows} rows, but y has {len(codes)} labels."
-        )
-
-    def labelled() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        start = 0
-        for block, _ in stream.blocks("summing"):
-            here = codes[start : start + len(block)]
-            if len(here) == len(block):
-                yield block, here
-            start += len(block)
-        if start != len(codes):
-            raise ValueError(
-                f"{stream.what} gave {start} rows, but y has {len(codes)} labels."
-            )
-
-    p = stream.n_features
-    return (
-        sum_blocks(labelled(), p, len(table), unit_rows=unit_rows),
-        table,
-        stream.head,
-    )
-
-
-class RunningSums:
-    """Sums that grow, with the classes they have met so far.
-
-    Parameters
-    ----------
-    class_embeddings : optional
-        As for ``fit``; without it the classes are those that labels name.
-    unit_rows : bool, default=False
-        Scale each row to unit length first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.rows.source import RunningSums
-    >>> running = RunningSums()
-    >>> running.add(np.eye(2), np.array(["seal", "otter"]))
-    >>> running.add(np.ones((1, 2)), np.array(["seal"]))
-    >>> sums, table = running.finish()
-    >>> table.names.tolist(), sums.counts
-    (['otter', 'seal'], array([1., 2.]))
-    """
-
-    def __init__(self, class_embeddings: Any = None, *, unit_rows: bool = False):
-        self.class_embeddings, self.unit_rows = class_embeddings, unit_rows
-        self.names: pd.Index = pd.Index([])
-        if class_embeddings is not None:
-            given, embeddings, _ = read_table(class_embeddings)
-            self.names = pd.Index(
-                np.arange(len(embeddings)) if given is None else given
-            )
-        self.sums: Sums | None = None
-
-    def add(self, X: np.ndarray, y: np.ndarray) -> None:
-        """Add rows in float32 or float64 and their labels."""
-        codes = self.names.get_indexer(pd.Index(y))
-        if (codes < 0).any():
-            self._meet(y, codes)
-            codes = self.names.get_indexer(pd.Index(y))
-        new = sum_rows(X, codes, len(self.names), unit_rows=self.unit_rows)
-        if self.sums is None:
-            self.sums = new
-            return
-        known = np.arange(len(self.names)) < len(self.sums.counts)
-        self.sums = self.sums.for_table(known) + new
-
-    def _meet(self, y: np.ndarray, codes: np.ndarray) -> None:
-        strangers = np.unique(y[codes < 0])
-        if self.class_embeddings is not None:
-            raise ValueError(
-                f"The labels hold {strangers[0].item()!r}, but class_embeddings has "
-                f"{len(self.names)} classes without it. Give one row per class."
-            )
-        self.names = pd.Index([*self.names, *strangers.tolist()])
-
-    def state(self) -> tuple:
-        """Return plain values and arrays that :meth:`of` builds the sums from again."""
-        sums = self.sums
-        numbers: tuple = ()
-        if sums is not None:
-            numbers = sums.gram, sums.class_sums, sums.counts, sums.dtype.str
-        names = np.array(self.names.tolist())
-        return self.class_embeddings, self.unit_rows, names, numbers
-
-    @classmethod
-    def of(cls, state: tuple) -> RunningSums:
-        """Return the sums with this :meth:`state`."""
-        class_embeddings, unit_rows, names, numbers = state
-        running = cls(class_embeddings, unit_rows=unit_rows)
-        running.names = pd.Index(names)
-        if numbers:
-            gram, class_sums, counts, dtype = numbers
-            running.sums = Sums(gram, class_sums, counts, np.dtype(dtype))
-        return running
-
-    @property
-    def n_features(self) -> int | None:
-        """Features of the rows so far; None before the first."""
-        return None if self.sums is None else len(self.sums.gram)
-
-    @property
-    def n_met(self) -> int:
-        """How many classes have rows."""
-        return 0 if self.sums is None else int((self.sums.counts > 0).sum())
-
-    def finish(self) -> tuple[Sums, ClassTable]:
-        """Return the sums and the class table, which needs two classes with rows."""
-        if self.sums is None:
-            raise ValueError("No rows were added. Give at least one chunk.")
-        names = np.array(self.names.tolist())
-        met = names[self.sums.counts > 0]
-        # Twice each: names that occur once look like numbers to be predicted.
-        table, _ = encode(np.repeat(met, 2), self.class_embeddings)
-        order = pd.Index(names).get_indexer(pd.Index(table.names))
-        return self.sums.for_classes(order), table

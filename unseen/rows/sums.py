@@ -15,15 +15,16 @@ precision of the rows and accumulated in float64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg, sparse
 
+from unseen._linalg import DOUBLE, leading_eigenvectors
+
 BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own precision
 CACHED_ELEMENTS = 2**18  # numbers that stay in a processor's cache
-DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,77 +358,3 @@ def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
     if not mean:  # every class is a point: nothing to stretch
         return np.eye(len(S_w))
     return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T
-
-
-def leading_eigenvectors(
-    matrix: Callable[[np.dtype], np.ndarray], p: int, k: int, dtype=DOUBLE
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest of p eigenvalues, falling, and their eigenvectors.
-
-    Signs are fixed: the entry of largest magnitude is positive. Few eigenvectors of
-    a large matrix come from a block Lanczos iteration, run to the precision ``dtype``
-    that the matrix has, others from LAPACK in float64; the answers agree.
-    ``matrix`` makes the matrix in the precision that is asked for.
-    """
-    block = 8 if p <= 2048 else 16
-    few = p >= 512 and krylov_size(k, block) <= p / 2
-    found = block_lanczos(matrix(dtype), k, block=block) if few else None
-    if found is None:
-        S = matrix(DOUBLE)
-        found = linalg.eigh(S, subset_by_index=[p - k, p - 1], check_finite=False)
-    values, vectors = np.maximum(found[0][::-1], 0), found[1][:, ::-1]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(k)]
-    return values, vectors * np.where(largest < 0, -1, 1)
-
-
-def krylov_size(k: int, block: int) -> int:
-    """Return the dimensions that k eigenvectors mostly take; found by trial."""
-    return 2 * k + 8 * block
-
-
-def block_lanczos(
-    S: np.ndarray, k: int, *, block: int = 16
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the k largest eigenpairs of S, rising, or None where it cannot.
-
-    A Krylov space grows by ``block`` columns at a time, each new block made orthogonal
-    to all before; S in its basis Q is the band matrix T. The residual of an
-    eigenvector Q u is |R u'|, with R the last triangular factor and u' the last
-    entries of u: the iteration stops when all are below ``tol`` times the largest
-    eigenvalue. Gives up when the space stops growing (S of low rank) or grows as
-    large as S.
-
-    ``tol`` is 1e-10, or 1e-7 where S is float32: its own error. Then all but T is
-    float32, which halves the cost.
-    """
-    p, dtype = len(S), S.dtype
-    tol, noise = {8: (1e-10, 1e-14), 4: (1e-7, 2e-6)}[dtype.itemsize]
-    most = min(p - block, 8 * k)
-    Q = np.empty((p, most + block), dtype=dtype, order="F")
-    T = np.zeros((most + block, most + block))
-    start = np.random.default_rng(0).standard_normal((p, block)).astype(dtype)
-    V = linalg.qr(start, mode="economic", check_finite=False)[0]
-    size, next_look, largest = 0, krylov_size(k, block), 0.0
-    while size + block <= most:
-        recent = slice(max(size - block, 0), size + block)
-        newest = slice(size, size + block)
-        Q[:, newest] = V
-        size += block
-        W = S @ V
-        H = Q[:, recent].T @ W  # three blocks of the recurrence, then all again
-        T[recent, newest], T[newest, recent] = H, H.T
-        largest = max(largest, np.abs(H).max())
-        W -= Q[:, recent] @ H
-        W -= Q[:, :size] @ (Q[:, :size].T @ W)
-        V, R = linalg.qr(W, mode="economic", overwrite_a=True, check_finite=False)
-        if np.abs(np.diag(R)).min() <= noise * largest:
-            return None  # the new directions are rounding noise
-        if size >= next_look:
-            # All eigenvectors by divide and conquer come sooner than some by bisection.
-            values, U = linalg.eigh(T[:size, :size], driver="evd", check_finite=False)
-            values, U = values[-k:], U[:, -k:]
-            if linalg.norm(R @ U[-block:], axis=0).max() <= tol * values[-1]:
-                vectors = Q[:, :size] @ U.astype(dtype, copy=False)
-                return values, vectors.astype(np.float64, copy=False)
-            next_look = size + 2 * block
-    return None

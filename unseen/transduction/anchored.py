@@ -46,28 +46,18 @@ from unseen.models.kernel_ridge import (
     fit_ridge,
     kernel,
 )
-from unseen.rows.holders import BlockRows, whole_needed
+from unseen.rows.holders import Holder, MemoryRows, whole_needed
+from unseen.rows.labelling import Labelling, margin
 from unseen.rows.pile import Pile
 from unseen.rows.source import is_stream
 from unseen.rows.sums import Reduced, Sums, inverse_lengths, sum_rows
-from unseen.transduction.anchored_blocks import AnchoredBlockPupil
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,
     checked_prior,
     gaussian_scores,
     sample_step,
 )
-from unseen.transduction.rounds import (
-    ROUNDING,
-    Round,
-    checked_rates,
-    margin,
-    most_reliable,
-    n_different,
-    named,
-    reported_labels,
-    self_train,
-)
+from unseen.transduction.rounds import ROUNDING, Round, checked_rates, self_train
 
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 NUMBER = [Interval(Real, 0, None, closed="left")]
@@ -465,7 +455,7 @@ class AnchoredSelfTraining(FromSums):
             )
         pile = self._check_pile(X, ensure_all_finite=False)
         competition = self._compete(classes)
-        B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+        B = pile.hold(self.axes_, self.unit_rows).centred(self.mean_ @ self.axes_)
         Z, rows = self._prototypes(competition)
         pupil = self._pupil(B, competition, Z, rows, self._metric())
         before = pupil.mean_confidence(np.array([self._temperature]))[0]
@@ -473,9 +463,8 @@ class AnchoredSelfTraining(FromSums):
         self._temperature_after(before, pupil)
         return self._record(pupil)
 
-    def _pupil(self, B, competition, Z, rows, q=1.0) -> AnchoredPupil:
-        kind = AnchoredBlockPupil if isinstance(B, BlockRows) else AnchoredPupil
-        return kind(
+    def _pupil(self, B: Holder, competition, Z, rows, q=1.0) -> AnchoredPupil:
+        return AnchoredPupil(
             B,
             competition,
             Z,
@@ -491,7 +480,8 @@ class AnchoredSelfTraining(FromSums):
 
     def _teach(self, pupil: AnchoredPupil, rates: np.ndarray) -> None:
         """Run the rounds, or keep the start; tell why."""
-        per_class = len(pupil.B) / len(pupil.Z)
+        start, n_rows = pupil.labelling(), pupil.n_rows
+        per_class = n_rows / len(pupil.Z)
         worth = self.kappa / max(self.variance_, 1e-9)
         self.weight_ = per_class / (per_class + worth)
         self.adapted_ = self.weight_ >= self.min_weight and len(pupil.Z) > 1
@@ -504,11 +494,10 @@ class AnchoredSelfTraining(FromSums):
                     f"self-labelled rows, less than min_weight={self.min_weight:g}."
                 )
             none = np.zeros(len(pupil.competition.columns), dtype=int)
-            labels = named(pupil.competition.names, reported_labels(pupil.answer()))
+            labels = start.named(pupil.competition.names)
             told = self.stopped_because_
-            self.rounds_ = [Round(0.0, none, 0, -pupil.J(), labels, told, len(pupil.B))]
+            self.rounds_ = [Round(0.0, none, 0, -pupil.J(), labels, told, n_rows)]
             return
-        start = reported_labels(pupil.answer())
         shares = np.append(rates, np.ones(self.max_rounds))[: self.max_rounds]
         self.rounds_ = self_train(
             pupil,
@@ -518,14 +507,12 @@ class AnchoredSelfTraining(FromSums):
             tol=self.tol,
         )
         settled = any(
-            r.rate == 1 and r.n_changed <= self.tol * len(pupil.B)
-            for r in self.rounds_[-1:]
+            r.rate == 1 and r.n_changed <= self.tol * n_rows for r in self.rounds_[-1:]
         )
         self.stopped_because_ = (
             "The labels settled." if settled else f"{self.max_rounds} rounds were made."
         )
-        n_turned, n_rows = n_different(start, reported_labels(pupil.answer()))
-        moved = n_turned / n_rows
+        moved = pupil.labelling().n_other(start) / n_rows
         if moved > 0.5:
             warnings.warn(
                 f"Self-training changed {moved:.0%} of the labels: the start was weak. "
@@ -592,11 +579,11 @@ class AnchoredSelfTraining(FromSums):
             self.variances_ = np.full(len(texts.T), self.variance_)
             B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
             none = np.zeros(len(texts))
-            pupil = self._pupil(B, competition, scale * texts, none)
+            pupil = self._pupil(MemoryRows(B), competition, scale * texts, none)
             self._teach(pupil, rates)
             if not self.adapted_:
                 break
-            L = pupil.L
+            L = gaussian_scores(B, *pupil.means)
         return self._record_from_prototypes(pupil, start, scorer, competition)
 
     def _in_blocks(self, X, classes, finish):
@@ -635,7 +622,9 @@ class AnchoredSelfTraining(FromSums):
         if N < 2 or n < 2 * N:
             return None
         share = self._clear_share
-        rows, labels = most_reliable(L, share, ROUNDING["at_least_one"], margin)
+        labelling = Labelling.of(L, margin)
+        chosen = labelling.selection(share, ROUNDING["at_least_one"])
+        rows, labels = chosen.rows, chosen.labels
         if len(np.unique(labels)) < 2 or len(rows) <= len(np.unique(labels)):
             return None
         sums = sum_rows(pile.X[rows], labels, N, unit_rows=self.unit_rows)

@@ -11,15 +11,26 @@ it maximises,
 
     J = Σ_i log Σ_c exp L_ic + prior_rows Σ_c log π_c - κ/2 Σ_cj (m - Z)²_cj / v_j
 
-never falls.
+never falls. Scores L and posteriors R, rows by classes, belong to a pass over the rows
+(rows/holders.py): memory keeps them, others hold labels and margins only, and
+
+    Σ_i R_i   Σ_i R_ic b_i   Σ_i log Σ_c exp(L_ic + log π_c)
+
+One pass ends a round and begins the next. A round that keeps a share only sums the kept
+rows in a second one.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from unseen.class_table import Competition
+from unseen.rows.holders import Holder
+from unseen.rows.labelling import Labelling, Selection, look_at, margin
 
 
 def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
@@ -43,12 +54,29 @@ def checked_prior(prior, competition: Competition) -> np.ndarray | None:
     return competition.merge(prior) / prior.sum()
 
 
+class Means(NamedTuple):
+    """What scores rows: class means, and how far each direction is trusted."""
+
+    m: np.ndarray
+    q: np.ndarray | float = 1.0
+
+
+class Totals(NamedTuple):
+    """What a look adds up over all rows."""
+
+    sizes: np.ndarray  # Σ R
+    labels: np.ndarray  # rows of each label
+    log_likelihood: float
+    counts: Any  # Σ R, or of labels if they are hard; 0 if R is kept
+    sums: Any  # Σ R b, likewise
+
+
 class AnchoredPupil:
     """The model in the middle of learning from a pile: class means move."""
 
     def __init__(
         self,
-        B: np.ndarray,
+        B: Holder,
         competition: Competition,
         Z: np.ndarray,
         variances: np.ndarray,
@@ -61,34 +89,28 @@ class AnchoredPupil:
         class_prior: np.ndarray | None,
         q: np.ndarray | float = 1.0,
     ):
-        self.B, self.competition, self.Z, self.m = B, competition, Z, Z
+        self.B, self.competition, self.Z = B, competition, Z
         self.variances, self.own_rows = variances, own_rows
         self.kappa, self.radius, self.soft = kappa, radius, soft
         self.prior_rows, self.class_prior = prior_rows, class_prior
         self.log_prior = np.zeros(len(Z))
         self.movement, self.n_held = 0.0, 0
-        self._begin(q)
+        self.n_rows = len(B)
+        self._sample = B.sample(sample_step(self.n_rows))
+        self._look(Means(Z, q))
 
-    def _begin(self, q: np.ndarray | float) -> None:
-        """Score the pile by the prototypes, directions weighted by q."""
-        self.L = gaussian_scores(self.B, self.Z, q)
-        self._look()
+    @property
+    def m(self) -> np.ndarray:
+        """Class means, as learned so far."""
+        return self.means.m
 
-    def _look(self) -> None:
-        """Find the posteriors of all rows, and their likelihood, in one go."""
-        self.R, evidence = posteriors(self.scores())
-        self._evidence = evidence.sum()
+    def labelling(self, ranking: Any = margin) -> Labelling:
+        """Return the labels under the present means; rows are ranked by margin.
 
-    def scores(self) -> np.ndarray:
-        """Return log likelihood plus log prior, up to what a row's classes share."""
-        return self.L + self.log_prior
-
-    def answer(self) -> np.ndarray:
-        """Return the log likelihoods: estimated class sizes steer, but do not judge.
-
+        Estimated class sizes steer who is trusted, but do not judge what is reported.
         Sizes that are known do judge.
         """
-        return self.L + self.known_prior()
+        return self._labelling
 
     def known_prior(self) -> np.ndarray:
         """Return the log prior that known class sizes impose, else zeros."""
@@ -96,22 +118,36 @@ class AnchoredPupil:
             return np.zeros(len(self.Z))
         return self.log_prior
 
-    def refit(self, rows: np.ndarray, labels: np.ndarray) -> float:
+    def refit(self, selection: Selection) -> float:
         """Take anchored means of the kept rows; return -J."""
-        R = self.R
-        self._update_prior(R.sum(axis=0))
-        if not self.soft:
-            R = np.eye(len(self.Z))[R.argmax(axis=1)]
-        if len(rows) < len(R):
-            kept = np.zeros(len(R), dtype=bool)
-            kept[rows] = True
-            R[~kept] = 0
-        self.m = self._anchored_means(R.T @ self.B, R.sum(axis=0))
-        self.L = gaussian_scores(self.B, self.m)
+        counts, sums = self.totals.counts, self.totals.sums
+        if self.B.keeps or selection.kept is not None:
+            arguments = self.means, self.log_prior, self.soft
+            _, (counts, sums) = self.B.run(
+                sum_posteriors, *arguments, states=[selection.kept]
+            )
+        self._update_prior(self.totals.sizes)
+        means = Means(self._anchored_means(sums, counts))
         if self.class_prior is not None:
-            self.log_prior = balanced(self.L, self.class_prior)
-        self._look()
+            self.log_prior = balanced(self._log_sizes(means), self.class_prior)
+        self._look(means)
         return -self.J()
+
+    def _look(self, means: Means) -> None:
+        """Label all rows by these means."""
+        self.means = means
+        priors = self.log_prior, self.known_prior()
+        # Memory keeps the posteriors, and sums them when it is known of which rows.
+        state, totals = self.B.run(look, means, *priors, self.soft, not self.B.keeps)
+        self.totals = Totals(*totals)
+        self._labelling = self.B.labelling(state, self.totals.labels)
+
+    def _log_sizes(self, means: Means) -> Callable[[np.ndarray], np.ndarray]:
+        def sizes(log_prior: np.ndarray) -> np.ndarray:
+            _, (total,) = self.B.run(log_sizes, means, log_prior)
+            return total.log - np.log(self.n_rows)
+
+        return sizes
 
     def _update_prior(self, sizes: np.ndarray) -> None:
         if self.class_prior is None and self.prior_rows is not None:
@@ -167,29 +203,30 @@ class AnchoredPupil:
         steps = (self.m - self.Z) ** 2 * (
             self.kappa / self.variances + self.own_rows[:, None]
         )
-        fit = self._log_likelihood()
+        # The look had the prior in it, but for its constant.
+        fit = self.totals.log_likelihood - self.n_rows * np.log(len(self.Z))
         prior = 0.0
         if self.class_prior is None and self.prior_rows is not None:
             prior = self.prior_rows * log_shares.sum()
         return float(fit + prior - steps.sum() / 2)
 
-    def _log_likelihood(self) -> float:
-        # The look had the prior in it, but for its constant.
-        return self._evidence - len(self.B) * np.log(len(self.Z))
-
     def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean posterior of labels at each temperature.
 
-        Of likelihoods alone, over every so-manieth row: two thousand tell.
+        Of likelihoods alone, over a sample: two thousand rows tell.
         """
-        L = self.L[:: sample_step(len(self.B))]
-        return confidences(L, temperatures).mean(axis=1)
+        L = gaussian_scores(self._sample, *self.means)
+        behind = L - L.max(axis=1, keepdims=True)
+        return np.array(
+            [np.mean(1 / np.exp(behind / t).sum(axis=1)) for t in temperatures]
+        )
 
     def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""
-        answer = self.answer()
-        posterior = softmax(answer / temperature, axis=1)
-        return answer.argmax(axis=1), posterior.max(axis=1)
+        arguments = self.means, self.known_prior(), temperature
+        state, (sizes,) = self.B.run(temper, *arguments)
+        labelling = self.B.labelling(state, sizes)
+        return labelling.codes, labelling.strength
 
     def note(self) -> str:
         """Say how far class means have moved."""
@@ -209,26 +246,86 @@ def posteriors(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return R, (best + np.log(total))[:, 0]
 
 
-def confidences(L: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-    """Return the posterior of each row's label, a row for every temperature."""
-    behind = L - L.max(axis=1, keepdims=True)
-    return np.array([1 / np.exp(behind / t).sum(axis=1) for t in temperatures])
-
-
 def sample_step(n_rows: int) -> int:
-    """Return which every so-manieth row makes a sample of two thousand."""
+    """Return how many rows apart those of a sample of two thousand are."""
     return -(-n_rows // 2000)
 
 
-def balanced(L: np.ndarray, shares: np.ndarray, n_iter: int = 50) -> np.ndarray:
-    """Return the log prior under which soft labels have the given class shares."""
-    log_prior = np.zeros(L.shape[1])
+def balanced(
+    log_shares: Callable[[np.ndarray], np.ndarray], shares: np.ndarray, n_iter: int = 50
+) -> np.ndarray:
+    """Return the log prior under which soft labels have the given class shares.
+
+    ``log_shares`` returns the logarithm of what they have under a log prior.
+    """
+    log_prior = np.zeros(len(shares))
     for _ in range(n_iter):
-        size = logsumexp(
-            L + log_prior - logsumexp(L + log_prior, axis=1, keepdims=True), axis=0
-        )
-        step = np.log(shares * len(L)) - size
+        step = np.log(shares) - log_shares(log_prior)
         log_prior += step
         if np.abs(step).max() < 1e-6:
             break
     return log_prior - log_prior.mean()
+
+
+# ---- what is done to a block ---------------------------------------------------------
+
+
+def scores_of(block: np.ndarray, kept: dict, means: Means) -> np.ndarray:
+    """Return the scores of a block, which are kept until the means move."""
+    if kept.get("means") is not means:
+        kept.clear()
+        kept["means"], kept["L"] = means, gaussian_scores(block, *means)
+    return kept["L"]
+
+
+def look(block, kept, means, log_prior, known, soft, summed):
+    """Label a block; return its state and its part of the totals."""
+    L, n_classes = scores_of(block, kept, means), len(log_prior)
+    S = L + log_prior
+    kept["R"], evidence = posteriors(S)
+    R, state = kept["R"], look_at(S, margin, L + known)
+    labels = np.bincount(state.codes, minlength=n_classes)
+    counts, sums = weighted(R, block, soft) if summed else (0.0, 0.0)
+    return state, (R.sum(axis=0), labels, evidence.sum(), counts, sums)
+
+
+def sum_posteriors(block, kept, means, log_prior, soft, chosen):
+    """Return the sums of the chosen rows of a block, by their posterior."""
+    R = kept.get("R")
+    if R is None:
+        block, chosen = (block, None) if chosen is None else (block[chosen], None)
+        R = softmax(gaussian_scores(block, *means) + log_prior, axis=1)
+    if chosen is not None:
+        R = np.where(chosen[:, None], R, 0)
+    return None, weighted(R, block, soft)
+
+
+def weighted(R, block, soft) -> tuple[np.ndarray, np.ndarray]:
+    """Return Σ R and Σ R b, or of labels alone."""
+    if not soft:
+        R = np.eye(R.shape[1])[R.argmax(axis=1)] * (R.max(axis=1) > 0)[:, None]
+    return R.sum(axis=0), R.T @ block
+
+
+def temper(block, kept, means, prior, temperature):
+    """Return label and tempered posterior of each row of a block."""
+    L = scores_of(block, kept, means) + prior
+    best = softmax(L / temperature, axis=1).max(axis=1)
+    state = look_at(L, lambda scores: best)
+    return state, (np.bincount(state.codes, minlength=L.shape[1]),)
+
+
+class LogSum(NamedTuple):
+    """The logarithm of numbers that add up; sizes of rare classes would be zero."""
+
+    log: np.ndarray
+
+    def __add__(self, other: LogSum) -> LogSum:  # type: ignore[override]
+        """Return the logarithm of both together."""
+        return LogSum(np.logaddexp(self.log, other.log))
+
+
+def log_sizes(block, kept, means, log_prior):
+    """Return the logarithm of the soft class sizes of a block."""
+    S = scores_of(block, kept, means) + log_prior
+    return None, (LogSum(logsumexp(S - logsumexp(S, axis=1, keepdims=True), axis=0)),)

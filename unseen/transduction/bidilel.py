@@ -33,8 +33,8 @@ from unseen.class_table import ClassTable, Competition, unit_blocks, with_own_ro
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE
+from unseen.rows.labelling import rank_share
 from unseen.rows.sums import Sums, indicator
-from unseen.transduction.rounds import rank_share
 from unseen.transduction.transducer import as_round
 
 SAMMON_STEPS = 500

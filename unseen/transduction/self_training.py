@@ -58,10 +58,11 @@ class SelfTraining(AroundBase):
 
     ``pupil(X, classes=None, *, lam, mu)``
         returns the model in the middle of learning from the rows ``X``: an object
-        with ``competition.names`` (who competes), ``scores()`` (rows by classes),
-        ``refit(rows, labels)`` (learn from these row numbers under these column
-        numbers, anchored to what it was; returns the objective) and ``answer()``
-        (the scores that final labels follow, mostly ``scores()``).
+        with ``competition.names`` (who competes), ``labelling(ranking)`` (a
+        ``unseen.rows.Labelling``, mostly ``Labelling.of(scores, ranking)``) and
+        ``refit(selection)`` (learn from the row numbers ``selection.rows`` under the
+        class numbers ``selection.labels``, anchored to what it was; returns the
+        objective).
     ``take_over(pupil)``
         makes the model predict as the pupil would.
 

@@ -28,7 +28,7 @@ from unseen.models.bilinear import ViewPupil
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import right_factor
 from unseen.models.maps import POSITIVE
-from unseen.rows.sums import Sums, sum_rows
+from unseen.rows.sums import Sums
 from unseen.transduction.rounds import ROUNDING, record_answer, self_train
 
 CG_STEPS = 50  # of the map, in a round of 'joint'
@@ -156,7 +156,7 @@ class StackedPupil(ViewPupil):
         self.W, self.seen = model.coef_, model._seen_sums
         self.S = model._seen_embeddings
         self.gamma, self.lam, self.weight = model.gamma, model.lam, model.weight
-        self.gram = self.B.T @ self.B
+        self.gram = self.B.gram()
         self.prepare()
 
     def prepare(self) -> None:
@@ -170,9 +170,9 @@ class StackedPupil(ViewPupil):
         """Return one scorer per class on the axes."""
         return self.A @ self.W.T
 
-    def refit(self, rows, labels) -> float:
+    def refit(self, selection) -> float:
         """Solve for the map under these labels; return ESZSL's objective."""
-        sums = sum_rows(self.B[rows], labels, len(self.A)).class_sums
+        sums = self.B.sums(selection).class_sums
         sums = np.vstack([self.seen.class_sums, sums])
         self.W = W = linalg.cho_solve(self.left, sums.T @ self.right)
         gram = self.seen.gram + self.gram
@@ -203,9 +203,9 @@ class JointPupil(StackedPupil):
         pile = self.gram @ W @ self.TtT
         return self.seen.gram @ W @ self.StS + self.weight * pile + self.gamma * W
 
-    def refit(self, rows, labels) -> float:
+    def refit(self, selection) -> float:
         """Solve for the map under these labels; return the objective."""
-        sums = sum_rows(self.B[rows], labels, len(self.A)).class_sums
+        sums = self.B.sums(selection).class_sums
         target = self.seen.class_sums.T @ self.S + self.weight * sums.T @ self.A
         self.W = W = conjugate_gradients(self.apply, target, self.W, CG_STEPS)
         constant = self.seen.n_rows + self.weight * len(self.B)

@@ -14,8 +14,9 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from unseen.rows.labelling import Labelling, margin
 from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.rounds import ROUNDING, Round, margin, most_reliable
+from unseen.transduction.rounds import ROUNDING, Round
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
     START,
@@ -91,16 +92,15 @@ class SpreadLabels(Transducer):
         n, n_classes = start.scores.shape
         spreading = spreading_bytes(n, n_classes, self.n_neighbors)
         check_memory("SpreadLabels", spreading, f"labels and a graph of {n:,} rows")
-        kept, labels = most_reliable(
-            start.scores, self.rate, ROUNDING["at_least_one"], margin
-        )
+        labelling = Labelling.of(start.scores, margin)
+        chosen = labelling.selection(self.rate, ROUNDING["at_least_one"])
         seeds = np.full(n, -1)
-        seeds[kept] = labels
+        seeds[chosen.rows] = chosen.labels
         F, n_unreached = keep_unreached(self._spread(start, seeds), start)
         competition, after = start.competition, F.argmax(axis=1)
         told = Round(
             rate=float(self.rate),
-            selected=competition.count(np.bincount(labels, minlength=n_classes)),
+            selected=competition.count(chosen.counts),
             n_changed=int((start.scores.argmax(axis=1) != after).sum()),
             objective=float("nan"),
             labels=competition.names[after],

@@ -23,11 +23,11 @@ from unseen.class_table import Competition
 from unseen.models.base import DTYPES, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.models.maps import OffsetPupil, PrototypeClassifier
+from unseen.rows.labelling import rank_within
 from unseen.rows.pile import Pile
 from unseen.rows.sums import inverse_lengths
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.anchored_pupil import gaussian_scores
-from unseen.transduction.rounds import rank_within
 
 CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
@@ -165,7 +165,7 @@ def _from_anchored(base: AnchoredSelfTraining, X, classes) -> Start:
 def _from_bilinear(base: BilinearClassifier, X, classes) -> Start:
     """Rows on the model's axes, centred as the model says."""
     pupil: Any = base.pupil(X, classes, lam=1.0, mu=1.0)
-    scores, rows = pupil.answer(), pupil.B
+    scores, rows = np.asarray(pupil.scores()), np.asarray(pupil.B)
     if isinstance(base, PrototypeClassifier):
         prototypes = pupil.A @ base.coef_.T
     else:

@@ -23,9 +23,10 @@ from unseen.models.base import (
     decisions,
     linear_scores,
 )
+from unseen.rows.labelling import rank_share
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.around import AroundBase
-from unseen.transduction.rounds import Round, rank_share
+from unseen.transduction.rounds import Round
 from unseen.transduction.start import Start, ask, competing, start_from
 
 START: dict = {

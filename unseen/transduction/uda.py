@@ -26,8 +26,8 @@ from sklearn.utils._param_validation import Interval
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE, PrototypePupil
 from unseen.models.ridge import RidgeToVisual
+from unseen.rows.labelling import rank_share
 from unseen.transduction.memory import check_memory
-from unseen.transduction.rounds import rank_share
 from unseen.transduction.start import sharpened
 from unseen.transduction.transducer import as_round
 
@@ -156,9 +156,9 @@ class KodirovUDA(RidgeToVisual):
             8 * len(pile) * (3 * dims + 3 * len(self.coef_)),
             f"codes of {len(pile):,} rows",
         )
-        scores, names = start.scores(), competition.names
+        scores, names = np.asarray(start.scores()), competition.names
         problem = DictionaryProblem(
-            start.B,
+            np.asarray(start.B),
             softmax(sharpened(scores), axis=1) @ start.A,
             self.coef_.T,
             near=self.near,

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen.class_table import encode
-from unseen.data import ZeroShotData
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import as_float
-from unseen.rows.sums import BLOCK_ELEMENTS, Sums, sum_blocks
 
-__all__ = ["fit_seen", "iter_blocks", "sum_seen"]
+BLOCK_ELEMENTS = 2**23  # numbers of a block: 32 MB of float32
+
+__all__ = ["iter_blocks", "read_blocks"]
 
 
 def iter_blocks(
@@ -78,7 +77,7 @@ def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.rows.blocks import read_blocks
+    >>> from unseen.loading.blocks import read_blocks
     >>> [len(block) for block in read_blocks(np.ones((5, 2)), 3)]
     [3, 2]
     """
@@ -97,88 +96,6 @@ def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
             yield block
 
 
-def sum_seen(
-    data: ZeroShotData, *, unit_rows: bool = False, rows: int | None = None
-) -> Sums:
-    """Sum the labelled rows of a data set, holding one block at a time.
-
-    Parameters
-    ----------
-    data : ZeroShotData
-        ``X`` may be a memory map of any size.
-    unit_rows : bool, default=False
-        Scale each row to unit length first, as JEDM and TSTD do.
-    rows : int, optional
-        Rows at a time; by default blocks of about eight million numbers.
-
-    Returns
-    -------
-    Sums
-        Of the rows in ``X_seen``; classes are numbered as in ``class_embeddings``.
-
-    Examples
-    --------
-    >>> from unseen import load_data
-    >>> from unseen.loading import sum_seen
-    >>> sums = sum_seen(load_data("digits"), rows=100)
-    >>> int(sums.n_rows), sums.gram.shape
-    (1264, (64, 64))
-    """
-    codes, chosen = data._class_rows, data._in_training
-
-    def labelled() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        start = 0
-        for block in iter_blocks(data.X, rows):
-            here = slice(start, start + len(block))
-            kept = chosen[here]
-            yield (block if kept.all() else block[kept]), codes[here][kept]
-            start += len(block)
-
-    return sum_blocks(labelled(), data.X.shape[1], data.n_classes, unit_rows=unit_rows)
-
-
-def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:
-    """Fit a model on the labelled rows of a data set larger than memory.
-
-    Parameters
-    ----------
-    model : zero-shot model that fits from sums
-        The linear ones do, also inside ``SelfTraining``; those that learn by ranking
-        need the rows, and their pages say so.
-    data : ZeroShotData
-        ``X`` may be a memory map of any size.
-    rows : int, optional
-        Rows at a time; by default blocks of about eight million numbers.
-
-    Returns
-    -------
-    model
-        Fitted, up to rounding, as by ``fit`` on ``X_seen`` and ``y_seen``.
-
-    Examples
-    --------
-    >>> from unseen import JEDM, load_data
-    >>> from unseen.loading import fit_seen
-    >>> data = load_data("digits")
-    >>> fit_seen(JEDM(), data, rows=100).predict(data.X_unseen).shape
-    (533,)
-    """
-    if not hasattr(model, "_fit_sums"):
-        raise TypeError(
-            f"{type(model).__name__} needs the rows themselves. Give a model that fits "
-            "from sums, or call its fit."
-        )
-    model._validate_params()
-    table, _ = encode(data.seen, data.class_embeddings)
-    sums = sum_seen(data, unit_rows=model._unit_rows(), rows=rows)
-    if not np.isfinite(sums.gram).all():
-        raise ValueError(
-            f"{data.name}: X holds NaN or infinity, or numbers too large to square. "
-            "Run 'unseen data check' to find them."
-        )
-    return model._fit_sums(sums, table, np.asarray(data.X[:1]))
-
-
 def _place_in_file(X: Any) -> tuple[Path, int] | None:
     """Return (file, offset) of an array that is whole rows of a mapped file."""
     root = X
@@ -192,13 +109,20 @@ def _place_in_file(X: Any) -> tuple[Path, int] | None:
     return Path(root.filename), root.offset + here - start
 
 
+def fill_apart(file: Any, rows: np.ndarray, step: int, file_name: Any) -> None:
+    """Read every ``step``-th row of a file that holds nothing but rows."""
+    for i, row in enumerate(rows):
+        file.seek(i * step * row.nbytes)
+        fill(file, row, file_name)
+
+
 def fill(file: Any, block: np.ndarray, file_name: Any) -> None:
     """Read as many bytes as the block takes, from where the file stands.
 
     Examples
     --------
     >>> import io, numpy as np
-    >>> from unseen.rows.blocks import fill
+    >>> from unseen.loading.blocks import fill
     >>> block = np.empty(2, dtype="<u2")
     >>> fill(io.BytesIO(bytes([1, 0, 2, 0])), block, "numbers")
     >>> block.tolist()

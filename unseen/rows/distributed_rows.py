@@ -1,0 +1,308 @@
+"""A pile on many machines: Dask workers hold its rows on the axes, and send sums.
+
+Every worker carries its chunks to the axes and keeps them. A pass sends one function
+out, with class means or the like, and brings totals back, added up in a tree; labels
+stay with the rows and come here once, at the end. The work on a chunk is asked of the
+worker that holds it, of another only when that one is gone.
+
+Which rows to trust is a question of ranks over the whole pile: the k-th largest
+reliability of every class. Histograms of its digits, which add up too, find it
+exactly, without bringing the rows together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from unseen.rows.distributed import checked_part, take_apart, tree_sum
+from unseen.rows.holders import (
+    BLOCK_NUMBERS,
+    Holder,
+    add_up,
+    meet_chunk,
+    whole_needed,
+)
+from unseen.rows.labelling import (
+    Labelling,
+    RowState,
+)
+from unseen.rows.pile import Pile, carry
+
+DIGITS = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))  # shift, bits
+
+
+class DaskPile(Pile):
+    """Unlabelled rows in a Dask collection.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Its features must be those of X.
+    X : Dask array or dataframe
+    """
+
+    def __init__(self, model: Any, X: Any):
+        self.parts = take_apart(X)
+        validate_data(model, self.parts.head, skip_check_array=True, reset=False)
+        self._means = {}
+
+    def __len__(self) -> int:
+        """Refuse: whoever asks before a pass needs all rows at once."""
+        raise whole_needed("X is a Dask collection")
+
+    @property
+    def X(self) -> np.ndarray:  # type: ignore[override] # noqa: N802
+        """Refuse: whoever asks needs all rows at once."""
+        raise whole_needed("X is a Dask collection")
+
+    def mean(self, unit_rows: bool) -> np.ndarray:
+        """Return the mean row in float64."""
+        if unit_rows not in self._means:
+            self.hold(np.zeros((self.parts.head.shape[1], 0)), unit_rows)
+        return self._means[unit_rows]
+
+    def hold(self, axes: np.ndarray, unit_rows: bool) -> DaskRows:
+        """Return the rows times ``axes``, not centred, kept on the workers."""
+        from dask import compute, delayed, persist
+
+        shared = delayed(axes, traverse=False)
+        both = [
+            delayed(carry_part)(chunk, shared, unit_rows, number)
+            for number, chunk in enumerate(self.parts.chunks)
+        ]
+        chunks, totals = persist([one[0] for one in both], [one[1] for one in both])
+        # Where a chunk is, its length and sum are asked for, lest it travel for them.
+        homes, found = find_homes(chunks), []
+        for home, *those in zip(homes, chunks, totals, strict=True):
+            with at_home(home):
+                found.append(delayed(describe_rows)(*those))
+        lengths, sums = zip(*compute(*found), strict=True)
+        self._means[unit_rows] = sum(sums) / sum(lengths)
+        return DaskRows(chunks, homes, list(lengths), axes.shape[1])
+
+
+def carry_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> tuple:
+    """Carry a chunk to the axes; return (rows, sum of X). Runs on a worker."""
+    return carry(checked_part(X, number), axes, unit_rows)
+
+
+def describe_rows(rows: np.ndarray, total: np.ndarray) -> tuple[int, np.ndarray]:
+    """Return the length of a chunk, and the sum that came with it; on a worker."""
+    return len(rows), total
+
+
+def find_homes(chunks: list[Any]) -> list[tuple[str, ...]]:
+    """Return the workers that hold each chunk; nobody where there is no cluster."""
+    from distributed import default_client
+    from distributed.client import futures_of
+
+    futures = [futures_of(chunk) for chunk in chunks]
+    if not all(futures):  # threads of this process: all is here
+        return [()] * len(chunks)
+    keys = [found[0].key for found in futures]
+    holders = default_client().who_has([found[0] for found in futures])
+    return [tuple(holders[key]) for key in keys]
+
+
+def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
+    """Ask tasks made inside of these workers, of others only if they are gone."""
+    from dask import annotate
+
+    if not workers:
+        return nullcontext()
+    return annotate(workers=list(workers), allow_other_workers=True)
+
+
+# ---- passes --------------------------------------------------------------------------
+
+
+class DaskRows(Holder):
+    """Rows on axes that Dask workers hold; a state is a delayed one for every chunk.
+
+    A worker goes through a chunk in strips that stay in its cache.
+    """
+
+    def __init__(self, chunks: list[Any], homes: list, lengths: list, n_axes: int):
+        self.chunks, self.homes, self.lengths = chunks, homes, lengths
+        self.shape = sum(lengths), n_axes
+        self.centre = np.zeros(n_axes)
+        self.step = max(1, BLOCK_NUMBERS // max(1, n_axes))
+
+    def centred(self, centre):
+        """See ``Holder.centred``; nothing is copied."""
+        shifted = copy(self)
+        shifted.centre = self.centre + centre
+        return shifted
+
+    def run(self, work, *arguments, states=()):
+        """See ``Holder.run``."""
+        from dask import persist
+
+        shared = self.centre, self.step, work, arguments
+        both = self.ask(meet_chunk, shared, self.chunks, *states)
+        state, totals = persist(
+            [one[0] for one in both], tree_sum([one[1] for one in both], add_up)
+        )
+        return state, totals.compute()
+
+    def sample(self, step):
+        """See ``Holder.sample``; these few rows travel, once."""
+        from dask import compute
+
+        firsts = np.cumsum(self.lengths) - self.lengths
+        wanted = [
+            range(-int(first) % step, n, step)
+            for first, n in zip(firsts, self.lengths, strict=True)
+        ]
+        parts = compute(*self.ask(take_rows, None, self.chunks, wanted))
+        return np.concatenate(parts) - self.centre
+
+    def labelling(self, state, sizes):
+        """See ``Holder.labelling``."""
+        return DaskLabelling(self, state, sizes)
+
+    def ask(self, work: Callable, shared: Any, *lists: Any) -> list[Any]:
+        """Return delayed ``work(shared, *entries)``, asked where each chunk is.
+
+        ``lists`` have an entry per chunk; None stands for a list of them.
+        """
+        from dask import delayed
+
+        shared = delayed(shared, traverse=False)
+        lists = tuple(
+            [None] * len(self.chunks) if one is None else one for one in lists
+        )
+        asked = []
+        for home, *those in zip(self.homes, *lists, strict=True):
+            with at_home(home):
+                asked.append(delayed(work)(shared, *those))
+        return asked
+
+
+def take_rows(_, chunk, wanted):
+    """Return some rows of a chunk in float64; runs on a worker."""
+    return chunk[wanted.start : wanted.stop : wanted.step].astype(np.float64)
+
+
+# ---- labels, and which rows to trust -------------------------------------------------
+
+
+class DaskLabelling(Labelling):
+    """Labels that stay with the rows on the workers until they are asked for."""
+
+    def __init__(self, rows: DaskRows, state: list[Any], sizes: np.ndarray):
+        super().__init__(state, sizes, small=False)
+        self.holder = rows
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Class number of every row, as it is reported."""
+        return self._gathered("reported")
+
+    @property
+    def strength(self) -> np.ndarray:
+        """How sure each of these is."""
+        return self._gathered("strength")
+
+    def n_other(self, before: DaskLabelling) -> int:  # type: ignore[override]
+        """Count the rows whose reported label is another than before."""
+        return int(self._total(count_other, None, before.state))
+
+    def _gathered(self, name: str) -> np.ndarray:
+        from dask import compute
+
+        return np.concatenate(compute(*self.holder.ask(field, name, self.state)))
+
+    def _total(self, work: Callable, shared: Any, *others: Any) -> Any:
+        parts = self.holder.ask(work, shared, self.state, *others)
+        return tree_sum(parts, sum).compute()
+
+    def _most_reliable(self, quota: np.ndarray) -> Any:
+        """Return, chunk by chunk, the mask of rows that the quota takes."""
+        from dask import compute, persist
+
+        border, left = self._kth_largest(quota)
+        # Rows on the border are taken in their order, as far as the quota goes.
+        taken = []
+        for count in compute(*self.holder.ask(count_border, border, self.state)):
+            taken.append(np.minimum(count, left))
+            left = left - taken[-1]
+        kept = self.holder.ask(keep_best, (border, quota), self.state, taken)
+        return persist(kept)[0]
+
+    def _kth_largest(self, quota: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return, per class, the key of the ``quota``-th row and what is left for it.
+
+        Digit by digit, from the first: a histogram of the next digit, over rows that
+        agree so far, tells which digit the k-th largest has.
+        """
+        n = len(quota)
+        border, left = np.zeros(n, dtype=np.uint64), quota.astype(np.int64)
+        every = np.arange(n)
+        for shift, bits in DIGITS:
+            counts = self._total(count_digits, (border, shift, bits))
+            from_top = counts[:, ::-1].cumsum(axis=1)
+            place = (from_top < left[:, None]).sum(axis=1)
+            place = np.minimum(place, counts.shape[1] - 1)  # quota 0: nothing is taken
+            left = left - from_top[every, place] + counts[:, ::-1][every, place]
+            digit = (counts.shape[1] - 1 - place).astype(np.uint64)
+            border = border | digit << np.uint64(shift)
+        return border, np.where(quota > 0, left, 0)
+
+
+# What is done to the labels of a chunk; all of it runs on a worker.
+
+
+def field(name: str, state: RowState) -> np.ndarray:
+    """Return one of the numbers that rows of a chunk have."""
+    return getattr(state, name)
+
+
+def count_other(_, state: RowState, before: RowState) -> int:
+    """Count rows of a chunk whose reported label changed."""
+    return int(np.count_nonzero(state.reported != before.reported))
+
+
+def sortable(reliability: np.ndarray) -> np.ndarray:
+    """Return whole numbers in the order of the floats."""
+    bits = (reliability.astype(np.float64) + 0.0).view(np.uint64)  # one zero, not two
+    negative = bits >> np.uint64(63) == 1
+    return np.where(negative, ~bits, bits | np.uint64(1 << 63))
+
+
+def count_digits(shared, state: RowState) -> np.ndarray:
+    """Count, per class, the next digit of rows that agree with the border so far."""
+    border, shift, bits = shared
+    keys, codes = sortable(state.reliability), state.codes
+    above = np.uint64(shift + bits)
+    if shift + bits < 64:
+        agree = keys >> above == border[codes] >> above
+        keys, codes = keys[agree], codes[agree]
+    digit = keys >> np.uint64(shift) & np.uint64(2**bits - 1)
+    place = codes.astype(np.int64) * 2**bits + digit.astype(np.int64)
+    return np.bincount(place, minlength=len(border) * 2**bits).reshape(-1, 2**bits)
+
+
+def count_border(border, state: RowState) -> np.ndarray:
+    """Count, per class, the rows of a chunk that lie on the border."""
+    on = sortable(state.reliability) == border[state.codes]
+    return np.bincount(state.codes[on], minlength=len(border))
+
+
+def keep_best(shared, state: RowState, n_border: np.ndarray) -> np.ndarray:
+    """Return the mask of rows above the border, and of the first ones on it."""
+    border, quota = shared
+    keys, codes = sortable(state.reliability), state.codes
+    kept = (keys > border[codes]) & (quota[codes] > 0)
+    on = np.flatnonzero((keys == border[codes]) & (n_border[codes] > 0))
+    order = on[np.argsort(codes[on], kind="stable")]
+    sizes = np.bincount(codes[order], minlength=len(border))
+    place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[codes[order]]
+    kept[order[place < n_border[codes[order]]]] = True
+    return kept

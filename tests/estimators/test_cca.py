@@ -8,6 +8,7 @@ from scipy import linalg
 from tests.checks import make_data
 from unseen import CCA
 from unseen.models.cca import solve_cca
+from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
 
@@ -81,8 +82,10 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
     before, rows = pupil.P, np.arange(0, 42, 2)
     labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = pupil.refit(rows, labels)
-    stacked = np.vstack([lam**0.5 * pupil.B[rows], mu**0.5 * np.eye(len(before))])
+    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    stacked = np.vstack(
+        [lam**0.5 * np.asarray(pupil.B)[rows], mu**0.5 * np.eye(len(before))]
+    )
     target = np.vstack([lam**0.5 * pupil.Z[labels], mu**0.5 * before])
     P, *_ = np.linalg.lstsq(stacked, target, rcond=None)
     assert_allclose(pupil.P, P, atol=1e-9)

@@ -8,6 +8,7 @@ from tests.checks import make_data
 from unseen import ESZSL
 from unseen.models.eszsl import solve_eszsl
 from unseen.models.jedm import one_hot_products, signed_products
+from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
 
@@ -101,8 +102,8 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
     before, rows = pupil.W, np.arange(0, 42, 2)
     labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = pupil.refit(rows, labels)
-    B, T, Y = pupil.B[rows], pupil.A, np.eye(3)[labels]
+    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    B, T, Y = np.asarray(pupil.B)[rows], pupil.A, np.eye(3)[labels]
     p, q = before.shape
     terms = [
         np.kron(B, T),

@@ -81,8 +81,8 @@ def test_the_refit_is_the_minimum_of_its_objective(model, lam, mu):
     pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
     before, rows = model.coef_, np.arange(0, 42, 2)
     labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = pupil.refit(rows, labels)
-    B, Z = pupil.B[rows], pupil.A[labels]
+    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    B, Z = np.asarray(pupil.B)[rows], pupil.A[labels]
     if isinstance(model, RidgeToVisual):
         inputs, outputs, anchor, found = Z, B, before.T, pupil.W.T
     else:

@@ -156,7 +156,7 @@ def test_rounds_tell_what_happened(problem):
     assert rounds[-1].n_selected == len(pile)
     assert rounds[0].n_selected <= 0.4 * len(pile)
     assert np.isfinite([r.objective for r in rounds]).all()
-    before = np.asarray(model.pupil(pile, None).scores).argmax(axis=1) + 6
+    before = np.asarray(model.pupil(pile, None).scores()).argmax(axis=1) + 6
     for r in rounds:
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels

@@ -238,7 +238,7 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     pupil = model.pupil(bench.pile)
     rng = np.random.default_rng(key.seed)
     chosen = np.sort(rng.permutation(len(pupil.B))[:TSNE_ROWS])
-    both = unit(np.vstack([pupil.B[chosen] @ pupil.D.T, pupil.Z]))
+    both = unit(np.vstack([np.asarray(pupil.B)[chosen] @ pupil.D.T, pupil.Z]))
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)
     places = tsne.fit_transform(both)
     names = [*bench.data(part).y_unseen[chosen], *pupil.competition.names]

@@ -39,6 +39,7 @@ from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
+from unseen.rows.holders import Scores
 from unseen.rows.labelling import Labelling, Ranking, Selection
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Sums
@@ -499,14 +500,18 @@ class JEDMPupil:
         self.Z = model._prototypes(self.A)
         self._score()
 
+    def scores(self) -> Scores:
+        """Return the scores of the pile."""
+        return self._scores
+
     def labelling(self, ranking: Ranking) -> Labelling:
         """Rank by equation (8); report by scores scaled as ``score_scaling`` says."""
-        return self.scores.labelling(ranking)
+        return self._scores.labelling(ranking)
 
     def _score(self) -> None:
         """Score the pile: to rank its rows, and to report their labels."""
         reported = None if self.unit or not self.scaled else self._coef()
-        self.scores = self.B.scores(
+        self._scores = self.B.scores(
             self.Z @ self.D, reported=reported, unit_columns=self.scaled
         )
 
@@ -525,7 +530,7 @@ class JEDMPupil:
 
     def scorer(self) -> LinearScorer:
         """Return the adapted scorer for rows to come."""
-        coef = self._coef() / self.scores.lengths[:, None] @ self.axes.T
+        coef = self._coef() / self._scores.lengths[:, None] @ self.axes.T
         return LinearScorer(coef, -coef @ self.mean)
 
     def _coef(self) -> np.ndarray:

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-slow lint docs bench asv clean
+.PHONY: help demo test test-slow test-lowest lint docs bench asv clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,10 +21,18 @@ test: $(STAMP)  ## lint, type-check and test everything that runs in minutes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 	$(BIN)/pytest -q -n 2
 
 test-slow: $(STAMP)  ## the studies on real data that take longer
 	$(BIN)/pytest -q -m slow
+
+LOWEST := .venv-lowest
+test-lowest:  ## the core tests with the lowest versions that pyproject.toml allows
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(LOWEST)/lowest.txt
+	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(CORE)
 
 lint: $(STAMP)  ## mend what ruff can mend, then type-check
 	$(BIN)/ruff check --fix .
@@ -43,4 +51,4 @@ asv: $(STAMP)  ## the same ratios by asv, which compares commits
 	$(BIN)/asv run --python=same --show-stderr
 
 clean:  ## remove everything the other targets made
-	rm -rf $(VENV) build dist docs/_build docs/auto_examples docs/api/generated unseen-demo .asv
+	rm -rf $(VENV) $(LOWEST) build dist docs/_build docs/auto_examples docs/api/generated unseen-demo .asv

@@ -1,9 +1,12 @@
 """What is installed works alone, and importing it is quick and light."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -52,12 +55,15 @@ def test_importing_costs_little_more_than_scikit_learn_and_pandas():
     assert ratio <= 1.2, f"{min(ours):.2f} s against {min(theirs):.2f} s"
 
 
-@pytest.mark.slow
-def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
-    build = (sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT)
-    run(*build, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("*.whl")
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT)
+    return next(folder.glob("*.whl"))
 
+
+@pytest.mark.slow
+def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(wheel, tmp_path):
     venv.create(tmp_path / "empty", with_pip=True)
     scripts = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
     python = scripts / "python"
@@ -70,3 +76,46 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(tmp_path):
     assert "by the names alone" in said and "adapted" in said
     page = Path(said.splitlines()[-1].removeprefix("Open "))
     assert page.is_relative_to(tmp_path) and page.stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_the_wheel_carries_the_licence_of_every_bundled_part(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        texts = {
+            Path(name).name: archive.read(name).decode()
+            for name in names
+            if ".dist-info/licenses/" in name
+        }
+    assert "BSD 3-Clause" in texts["LICENSE"]
+    assert "Apache License" in texts["Apache-2.0.txt"]
+    assert "Lee Miller" in texts["WordLlama-MIT.txt"]
+    assert "Princeton University" in texts["WordNet-3.0.txt"]
+    data = [Path(name).name for name in names if "/data/" in name]
+    bundled = [name for name in data if name != "NOTICE.md"]
+    assert bundled and all(f"`{name}`" in texts["README.md"] for name in bundled)
+
+
+@pytest.mark.slow
+def test_the_sources_carry_what_their_tests_read(tmp_path):
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path, ROOT)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (sources,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    tests = sorted((sources / "tests").glob("**/test_*.py"))
+    # Those that read files which are neither theirs nor the package's.
+    reaching = [path for path in tests if ".parents[" in path.read_text("utf-8")]
+    assert len(tests) > 50 and len(reaching) > 5
+    environment = os.environ | {"PYTHONPATH": str(sources)}
+    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    run(*pytest_, "--collect-only", cwd=sources, env=environment)
+    run(*pytest_, *reaching, cwd=sources, env=environment)
+
+
+def test_without_git_the_sources_still_have_a_version(tmp_path):
+    pytest.importorskip("hatchling")
+    pytest.importorskip("hatch_vcs")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    said = run(sys.executable, "-m", "hatchling", "version", cwd=tmp_path)
+    assert said.strip() == "0.dev0"

@@ -3,6 +3,8 @@
 The public names, in the order the data meets them.
 """
 
+import importlib.metadata
+
 from unseen.class_table import EqualDescriptionsWarning
 from unseen.data import ZeroShotData
 from unseen.loading import load_data, save_data
@@ -48,7 +50,10 @@ from unseen.transduction.tstd import TSTD
 from unseen.transduction.uda import KodirovUDA
 from unseen.transduction.zlap import ZLaP
 
-__version__ = "0.1.0"
+try:
+    __version__ = importlib.metadata.version("unseen")
+except importlib.metadata.PackageNotFoundError:  # sources that were never installed
+    __version__ = "0.dev0"
 
 __all__ = [
     "ALE",

@@ -41,7 +41,7 @@ from unseen.transduction.tmvhlp import (
 
 
 def random_graph(rng, n, density=0.2):
-    W = sparse.random_array((n, n), density=density, rng=rng).toarray()
+    W = rng.random((n, n)) * (rng.random((n, n)) < density)
     W = W + W.T
     np.fill_diagonal(W, 0)
     return sparse.csr_array(W)

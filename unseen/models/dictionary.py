@@ -163,7 +163,7 @@ def solve_by_dual(
 
 def _dual(CtC, CtX, lam):
     """Return the dual (less |X|²), its dictionary and (CᵀC + diag λ)⁻¹."""
-    inverse = linalg.inv(CtC + np.diag(lam), assume_a="pos")
+    inverse = inverse_positive(CtC + np.diag(lam))
     D = inverse @ CtX
     return -np.vdot(CtX, D) - lam.sum(), D, inverse
 

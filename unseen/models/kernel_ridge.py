@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from unseen._linalg import inverse_positive
 from unseen.rows.sums import inverse_lengths
 
 RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
@@ -109,7 +110,7 @@ def fit_ridge(S: list[np.ndarray], C: np.ndarray, kernels) -> RidgeFit:
             press = float(np.mean(squares)) / C.shape[1]
             best = min(best, (press, name, float(ridge)))
     press, name, ridge = best
-    inverse = linalg.inv(kernel(name, S, S) + ridge * np.eye(len(C)), assume_a="pos")
+    inverse = inverse_positive(kernel(name, S, S) + ridge * np.eye(len(C)))
     weights = inverse @ C
     return RidgeFit(name, ridge, weights, weights / np.diag(inverse)[:, None], press)
 

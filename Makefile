@@ -28,6 +28,7 @@ test-slow: $(STAMP)  ## the studies on real data that take longer
 	$(BIN)/pytest -q -m slow
 
 LOWEST := .venv-lowest
+CORE := tests/estimators tests/rows tests/loading $(wildcard tests/test_*.py)
 test-lowest:  ## the core tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt

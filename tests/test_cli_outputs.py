@@ -59,7 +59,7 @@ def test_own_work_is_made_again_and_a_correction_is_kept(
     model, tmp_path, monkeypatch, name
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "given.csv").write_text("row,label\n0,2\n")
+    (tmp_path / "given.csv").write_text("id,label\n0,2\n")
     (tmp_path / "quick.toml").write_text(PLAN)
     result = make_result(["ant", "bee"])
     monkeypatch.setattr("unseen.experiments.demo.run_demo", lambda: result)

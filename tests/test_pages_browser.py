@@ -74,7 +74,7 @@ def folder(tmp_path_factory):
     random, n = np.random.default_rng(0), 20_000
     frame = pd.DataFrame(
         {
-            "path": [f"<b>{i}</b>&amp;'.jpg" for i in range(n)],
+            "id": [f"<b>{i}</b>&amp;'.jpg" for i in range(n)],
             "label": random.choice(["<b>ant</b>", "bee", "cat"], n),
             "reliability": random.random(n),
             "second": "dog",

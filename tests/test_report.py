@@ -115,9 +115,9 @@ def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
     assert f'"{folder.name}"' in gallery
     for name in PLAIN:
         mine = frame[frame["label"] == name].sort_values("reliability", ascending=False)
-        assert [photo[1] for photo in rows[name]] == mine["path"].tolist()
+        assert [photo[1] for photo in rows[name]] == mine["id"].tolist()
         assert [photo[3] for photo in rows[name]] == mine["second"].tolist()
-        places = dict(zip(frame["path"], range(len(frame)), strict=True))
+        places = dict(zip(frame["id"], range(len(frame)), strict=True))
         for file, path, _, _, _, truth in rows[name]:
             assert (folder / file).read_bytes() == result.photos.jpegs[places[path]]
             assert truth == result.photos.truth[places[path]]
@@ -141,7 +141,7 @@ def test_a_gallery_without_truth_speaks_of_no_mistake(tmp_path):
 
 
 def test_a_file_name_that_is_no_text_can_be_shown(tmp_path):
-    columns = ["path", "label", "reliability", "second", "first_trusted"]
+    columns = ["id", "label", "reliability", "second", "first_trusted"]
     row = [["caf\udce9.jpg", "cat", 0.9, "", 0]]
     frame = pd.DataFrame(row, columns=columns, dtype=object)
     frame["reliability"] = frame["reliability"].astype(float)
@@ -173,7 +173,7 @@ def test_the_same_result_writes_the_same_pages(tmp_path):
 def gallery_of(folder, labels, image):
     frame = pd.DataFrame(
         {
-            "path": [f"{i}.jpg" for i in range(len(labels))],
+            "id": [f"{i}.jpg" for i in range(len(labels))],
             "label": labels,
             "reliability": 0.5,
             "second": "",

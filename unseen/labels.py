@@ -1,40 +1,108 @@
-"""Labels on disk: a CSV with one line per row that was labelled.
+r"""The table of labels: one schema for photos, texts and rows, read and written here.
 
-row           number of the row in its set, from 0
-label         the class it was given
-reliability   how far to trust that, 1 the most; empty if the model does not say
+id              path of the photo, name of the text, or number of the row, from 0
+label           the class it was given; empty if it has none
+reliability     how far to trust that, 0 to 1; empty if the model does not say
+second          the second choice; empty if there is none
+first_trusted   round in which the label was first trusted, 0 for never
+
+Further columns stay as they are. On disk it is a CSV file; what a spreadsheet makes of
+it is read too: byte-order mark, semicolons with decimal commas, tabs, CR LF.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from unseen._files import replace_file
+from unseen.limits import check_plain_file
 
-__all__ = ["match_truth", "read_labels", "write_labels"]
+__all__ = [
+    "COLUMNS",
+    "find_truth",
+    "heads_of",
+    "label_table",
+    "read_labels",
+    "write_labels",
+]
+
+COLUMNS = ("id", "label", "reliability", "second", "first_trusted")
+KNOWN = {*COLUMNS, "novelty", "given", "changed", "text"}  # others are a set's features
+SEPARATORS = ",;\t"
 
 
-def write_labels(
-    path: str | os.PathLike[str],
-    labels: np.ndarray,
+def label_table(
+    labels: Sequence[str] | np.ndarray,
     *,
-    rows: np.ndarray | None = None,
-    reliability: np.ndarray | None = None,
-) -> Path:
-    """Write labels as CSV, whole or not at all.
+    ids: Iterable[Any] | None = None,
+    reliability: Any = None,
+    second: Any = None,
+    first_trusted: Any = None,
+    **more: Any,
+) -> pd.DataFrame:
+    """Make a table of labels.
 
     Parameters
     ----------
+    labels : array of shape (n,)
+    ids : iterable, optional
+        Paths or numbers of rows; by default 0, 1, ...
+    reliability, second, first_trusted : array, optional
+    **more : array
+        Further columns.
+
+    Returns
+    -------
+    DataFrame
+        Columns as in :data:`COLUMNS`, then ``more``; ``id`` is text.
+
+    Examples
+    --------
+    >>> from unseen.labels import label_table
+    >>> label_table(["okapi", "zebra"], reliability=[0.9, 0.4])
+      id  label  reliability second  first_trusted
+    0  0  okapi          0.9                     0
+    1  1  zebra          0.4                     0
+    """
+    n = len(labels)
+    trust = np.nan if reliability is None else reliability
+    columns = {
+        "id": _texts(range(n) if ids is None else ids),
+        "label": _texts(labels),
+        "reliability": np.broadcast_to(np.asarray(trust, float), n),
+        "second": _texts([""] * n if second is None else second),
+        "first_trusted": 0 if first_trusted is None else first_trusted,
+    }
+    for name, values in more.items():
+        is_text = any(isinstance(value, str) for value in values)
+        columns[name] = _texts(values) if is_text else values
+    return pd.DataFrame(columns, index=range(n))
+
+
+def _texts(values: Iterable[Any]) -> pd.Series:
+    """Return a column of text, which may hold bytes that are no UTF-8."""
+    texts = ["" if value is None else str(value) for value in values]
+    return pd.Series(texts, dtype=object)
+
+
+def write_labels(labels: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+    """Write a table of labels as CSV, whole or not at all.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        As :func:`label_table` makes it: at least ``id`` and ``label``.
     path : path
         Its folder is made if need be.
-    labels : array of shape (n_rows,)
-    rows : array of int, optional
-        Numbers of the rows in their set; by default 0, 1, ...
-    reliability : array of float, optional
 
     Returns
     -------
@@ -45,34 +113,55 @@ def write_labels(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from unseen.labels import read_labels, write_labels
+    >>> from unseen.labels import label_table, write_labels
+    >>> labels = label_table(["okapi"], ids=["a.jpg"], reliability=[0.91234])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_labels(Path(folder) / "labels.csv", ["okapi", "zebra"])
-    ...     read_labels(path)["label"].tolist()
-    ['okapi', 'zebra']
+    ...     print(write_labels(labels, Path(folder) / "labels.csv").read_text())
+    id,label,reliability,second,first_trusted
+    a.jpg,okapi,0.9123,,0
     """
-    frame = pd.DataFrame({"label": labels})
-    frame.insert(0, "row", np.arange(len(frame)) if rows is None else rows)
-    frame["reliability"] = "" if reliability is None else np.round(reliability, 6)
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as file:
-        frame.to_csv(file, index=False, lineterminator="\n")
+    _check_columns([str(name) for name in labels.columns], str(path))
+    _check_ids([str(name) for name in labels["id"]], str(path), lambda i: f"row {i}")
+    columns = [[_as_text(value) for value in labels[name]] for name in labels.columns]
+    with replace_file(path) as file:  # names that are no UTF-8 keep their bytes
+        for text in _csv_lines([labels.columns, *zip(*columns, strict=True)]):
+            file.write(text.encode("utf-8", "surrogateescape"))
     return path
 
 
+def _as_text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4f}"
+    return str(value)
+
+
+def _csv_lines(lines: Iterable[Iterable[str]]) -> Iterator[str]:
+    text = io.StringIO()
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for cells in map(list, lines):
+        # Python before 3.13 leaves a carriage return unquoted, and reads it as an end.
+        odd = any("\r" in cell for cell in cells)
+        (quoted if odd else plain).writerow(cells)
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+
+
 def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
-    r"""Read a file of labels.
+    r"""Read a table of labels, as written here or as saved by a spreadsheet.
 
     Parameters
     ----------
     path : path
-        CSV with at least ``row`` and ``label``.
+        CSV with at least ``id`` and ``label``.
 
     Returns
     -------
     DataFrame
-        ``row`` as int, ``label`` as text, ``reliability`` as float, NaN for none.
+        ``id``, ``label`` and ``second`` as text, ``reliability`` as float, NaN for
+        none, ``first_trusted`` as int; other columns as text. Without duplicates.
 
     Examples
     --------
@@ -81,58 +170,215 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
     >>> from unseen.labels import read_labels
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "labels.csv"
-    ...     _ = path.write_text("row,name\n0,okapi\n")
+    ...     _ = path.write_text("id;label;reliability\r\n0;okapi;0,75\r\n")
     ...     read_labels(path)
-    Traceback (most recent call last):
-    ValueError: ...labels.csv: there is no column 'label'; its columns are row, name.
+      id  label  reliability second  first_trusted
+    0  0  okapi         0.75                     0
     """
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeError) as error:
-        raise ValueError(f"{path}: is no CSV of labels ({error}).") from error
-    for column in ("row", "label"):
-        if column not in frame:
+    path = Path(path)
+    separator, heads, lines, cells = _read_cells(path)
+    table = {name: [row[i] for row in cells] for i, name in enumerate(heads)}
+
+    def where(row: int) -> str:
+        return f"line {lines[row]}"
+
+    _check_ids(table["id"], str(path), where)
+    _check_text(table["label"], path, where)
+    decimal = "," if separator == ";" else "."
+    numbers = {
+        "reliability": _numbers(path, table, "reliability", decimal, where, most=1),
+        "first_trusted": _numbers(path, table, "first_trusted", decimal, where),
+    }
+    first = np.nan_to_num(numbers["first_trusted"]).astype(int)
+    more = {name: table[name] for name in heads if name not in COLUMNS}
+    return label_table(
+        table["label"],
+        ids=table["id"],
+        reliability=numbers["reliability"],
+        second=table.get("second"),
+        first_trusted=first,
+        **more,
+    )
+
+
+def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]:
+    """Return separator, heads, and the number and cells of every line with any."""
+    check_plain_file(path)
+    with open(path, "rb") as binary:
+        start = binary.read(4)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
+        raise ValueError(f"{path}: is no UTF-8 text. Save it as 'CSV UTF-8'.")
+    lines: list[int] = []
+    cells: list[list[str]] = []
+    with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        first = file.readline()
+        separator = max(SEPARATORS, key=first.count)
+        file.seek(0)
+        reader = csv.reader(file, delimiter=separator, strict=True)
+        try:
+            heads = [head.strip() for head in next(reader, [])]
+            _check_columns(heads, str(path))
+            for row in reader:
+                if not any(row):  # spreadsheets leave such lines at the end
+                    continue
+                if len(row) != len(heads):
+                    raise ValueError(
+                        f"{path}: line {reader.line_num} has {len(row)} cells, but "
+                        f"there are {len(heads)} columns. Give one each."
+                    )
+                lines.append(reader.line_num)
+                cells.append(row)
+        except csv.Error as error:
             raise ValueError(
-                f"{path}: there is no column {column!r}; its columns are "
-                f"{', '.join(map(str, frame.columns))}."
+                f"{path}: line {reader.line_num} is no CSV ({error})."
+            ) from error
+    return separator, heads, lines, cells
+
+
+def _check_columns(heads: list[str], where: str) -> None:
+    for name in ("id", "label"):
+        if name not in heads:
+            shown = ", ".join(heads)[:200] or "none"
+            raise ValueError(
+                f"{where}: there is no column {name!r}; its columns are {shown}."
             )
-    rows = pd.to_numeric(frame["row"], errors="coerce")
-    strange = frame["row"][(rows.isna() | (rows < 0) | (rows % 1 != 0))]
-    if len(strange):
-        raise ValueError(f"{path}: row {strange.iloc[0]!r} is no row number.")
-    told = frame.get("reliability", pd.Series("", index=frame.index))
-    trust = pd.to_numeric(told.replace("", "nan"), errors="coerce")
-    return frame.assign(row=rows.astype(int), reliability=trust.astype(float))
+    doubled = [head for head, n in _count(heads).items() if n > 1]
+    if doubled:
+        raise ValueError(f"{where}: has two columns {doubled[0]!r}. Keep one.")
 
 
-def match_truth(labels: pd.DataFrame, y: np.ndarray, where: str) -> np.ndarray:
-    """Return the true class of every labelled row.
+def _count(names: list[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _check_ids(ids: list[str], where: str, place: Callable[[int], str]) -> None:
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if not name:
+            raise ValueError(f"{where}: {place(row)} has no id. Give a path or a row.")
+        if name in first:
+            raise ValueError(
+                f"{where}: id {name!r} is there twice, in {place(first[name])} and "
+                f"{place(row)}. Keep one."
+            )
+        first[name] = row
+
+
+def _check_text(names: list[str], path: Path, place: Callable[[int], str]) -> None:
+    for row, name in enumerate(names):
+        if not name.isascii() and any("\udc80" <= char <= "\udcff" for char in name):
+            raise ValueError(
+                f"{path}: the label in {place(row)} is no UTF-8 text. Save the file as "
+                "'CSV UTF-8'."
+            )
+
+
+def _numbers(
+    path: Path,
+    table: dict[str, list[str]],
+    name: str,
+    decimal: str,
+    place: Callable[[int], str],
+    most: float = math.inf,
+) -> np.ndarray:
+    """Return a column as numbers, NaN where it is empty."""
+    texts = table.get(name, [""] * len(table["id"]))
+    numbers = np.full(len(texts), np.nan)
+    for row, text in enumerate(texts):
+        if not text.strip():
+            continue
+        try:
+            numbers[row] = float(text.replace(decimal, "."))
+        except ValueError:
+            pass
+        whole = most < math.inf or numbers[row] == np.floor(numbers[row])
+        if not (whole and math.isfinite(numbers[row]) and 0 <= numbers[row] <= most):
+            span = "whole, 0 or more" if most == math.inf else f"0 to {most:.0f}"
+            raise ValueError(
+                f"{path}: {name} in {place(row)} is {text!r}. Give a number, {span}, "
+                "or leave it empty."
+            )
+    return numbers
+
+
+def find_truth(labels: pd.DataFrame, source: Any) -> np.ndarray:
+    """Return the true class of everything that has a label.
 
     Parameters
     ----------
     labels : DataFrame
         From :func:`read_labels`.
-    y : array of str
-        The classes of all rows of the set.
-    where : str
-        What the set is called in messages.
+    source : path, str or DataFrame
+        A table of the true labels by ``id``; or the data set whose rows were labelled,
+        as ``load_data`` takes it. It needs no class table.
+
+    Returns
+    -------
+    ndarray of str
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> from unseen.labels import match_truth
-    >>> labels = pd.DataFrame({"row": [1, 0], "label": ["okapi", "okapi"]})
-    >>> match_truth(labels, np.array(["zebra", "okapi"]), "zoo").tolist()
-    ['okapi', 'zebra']
+    >>> from unseen.labels import find_truth, label_table
+    >>> labels = label_table(["okapi", "okapi"], ids=["b.jpg", "a.jpg"])
+    >>> find_truth(labels, label_table(["okapi", "zebra"], ids=["a.jpg", "b.jpg"]))
+    array(['zebra', 'okapi'], dtype='<U5')
     """
-    rows = labels["row"].to_numpy()
-    if len(rows) == 0:
+    if not len(labels):
         raise ValueError("There is no label to score.")
+    if isinstance(source, pd.DataFrame) and "id" in source:
+        return _by_id(labels, source, "the table")
+    heads = heads_of(source)
+    numbered = all(name.isdecimal() for name in labels["id"])
+    if {"id", "label"} <= heads and not (numbered and heads - KNOWN):
+        return _by_id(labels, read_labels(source), str(source))
+    from unseen.loading import read_parts
+
+    parts = read_parts(source)
+    return _by_row(labels, parts.named("y", parts.y).astype(str), str(source))
+
+
+def heads_of(source: Any) -> set[str]:
+    """Return the names of a file's columns, by its first line; none of other things.
+
+    Examples
+    --------
+    >>> from unseen.labels import heads_of
+    >>> heads_of("digits")
+    set()
+    """
+    if not isinstance(source, str | os.PathLike) or not Path(source).is_file():
+        return set()
+    with open(source, encoding="utf-8-sig", errors="replace", newline="") as file:
+        line = file.readline(100_000)
+    heads = csv.reader([line], delimiter=max(SEPARATORS, key=line.count))
+    return {head.strip() for head in next(heads, [])}
+
+
+def _by_id(labels: pd.DataFrame, truth: pd.DataFrame, where: str) -> np.ndarray:
+    known = dict(zip(truth["id"], truth["label"], strict=True))
+    lost = [name for name in labels["id"] if not known.get(name)]
+    if lost:
+        raise ValueError(
+            f"{where} has no label of {lost[0]!r} ({len(lost)} of {len(labels)} are "
+            "missing). Is it the truth of what was labelled?"
+        )
+    return np.array([known[name] for name in labels["id"]], dtype=str)
+
+
+def _by_row(labels: pd.DataFrame, y: np.ndarray, where: str) -> np.ndarray:
+    strange = [name for name in labels["id"] if not name.isdecimal()]
+    if strange:
+        raise ValueError(
+            f"id {strange[0]!r} is no number of a row of {where}. Give the true labels "
+            "of these ids: a CSV file with the columns id and label."
+        )
+    rows = labels["id"].astype(int).to_numpy()
     if rows.max() >= len(y):
         raise ValueError(
             f"A label is for row {rows.max()}, but {where} has {len(y)} rows. Is it "
             "the set that was labelled?"
         )
-    if len(np.unique(rows)) < len(rows):
-        raise ValueError("Some row has two labels. Give one each.")
     return y[rows]

@@ -8,7 +8,7 @@ import pytest
 from results_made_up import accuracy_run, key, write
 
 from unseen.experiments.results import Finding
-from unseen.labels import write_labels
+from unseen.labels import label_table, write_labels
 from unseen.report import (
     write_experiment_report,
     write_labels_report,
@@ -164,7 +164,8 @@ def test_tables_and_figures_are_files_too(folder, tmp_path):
 
 def test_labels_have_a_page_too(tmp_path):
     labels = [HOSTILE, HOSTILE, "okapi"]
-    path = write_labels(tmp_path / "labels.csv", labels, reliability=[0.5, 0.7, 1])
+    table = label_table(labels, reliability=[0.5, 0.7, 1])
+    path = write_labels(table, tmp_path / "labels.csv")
     page = write_labels_report(path, tmp_path / "page.html").read_text("utf-8")
     assert "<script" not in page
     shown = Page(page)
@@ -177,7 +178,8 @@ def test_labels_are_scored_if_the_truth_is_given(zoo, tmp_path):
     from unseen.loading import save_data
 
     data = save_data(zoo, tmp_path / "zoo.npz")
-    path = write_labels(tmp_path / "labels.csv", ["okapi", "zebra"], rows=[1, 4])
+    table = label_table(["okapi", "zebra"], ids=[1, 4])
+    path = write_labels(table, tmp_path / "labels.csv")
     page = write_labels_report(path, tmp_path / "page.html", data=data)
     text = Page(page.read_text("utf-8")).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "50.0 %" in text and "per-class accuracy on zoo" in text

@@ -5,7 +5,7 @@ from browser import look
 from results_made_up import write
 from test_experiment_report import HOSTILE, some_runs
 
-from unseen.labels import write_labels
+from unseen.labels import label_table, write_labels
 from unseen.report import write_experiment_report, write_labels_report
 
 pytestmark = pytest.mark.browser
@@ -17,7 +17,7 @@ def folder(tmp_path_factory):
     write(folder / "results.csv", some_runs())
     write_experiment_report(folder)
     names = [HOSTILE, "a name that is rather long, as names of birds often are", "0"]
-    labels = write_labels(folder / "labels.csv", names * 20)
+    labels = write_labels(label_table(names * 20), folder / "labels.csv")
     write_labels_report(labels, folder / "labels.html")
     return folder
 

@@ -64,9 +64,9 @@ def label(
 ) -> None:
     """Label the photos below FOLDER with class names; no photo needs a label.
 
-    Writes path, label, reliability, second choice and the round in which the label was
-    first trusted. Files that are no photo are listed with the reason. A second run
-    takes the features from the cache.
+    Writes id (the path), label, reliability, second choice and the round in which the
+    label was first trusted. Files that are no photo are listed with the reason. A
+    second run takes the features from the cache.
     """
     page = out.with_suffix(".html")
     writing = out, page if report else None, save
@@ -78,7 +78,8 @@ def label(
     ):
         warnings.simplefilter("default")
         warnings.showwarning = show_warning
-        from unseen.photos.label import label_folder, write_labels
+        from unseen.labels import write_labels
+        from unseen.photos import label_folder
 
         with show_photos() as progress:
             frame = label_folder(

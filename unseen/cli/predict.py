@@ -48,13 +48,13 @@ def predict(
         bool, typer.Option("--json", help="Print what was done as JSON.")
     ] = False,
 ) -> None:
-    """Label rows by MODEL and write them as CSV: row, label, reliability.
+    """Label rows by MODEL and write them as CSV: id (row), label, reliability.
 
     Only the unseen classes compete. No label in FEATURES is looked at.
     """
     reading = model, features, unseen
     with file_errors(), outputs(out, save, reading=reading, force=force):
-        from unseen.labels import write_labels
+        from unseen.labels import label_table, write_labels
         from unseen.storage import load
 
         fitted = load(model)
@@ -70,7 +70,8 @@ def predict(
             told = [str(done) for done in fitted.rounds_]
         else:
             labels = fitted.predict(X)
-        path = write_labels(out, labels, rows=rows, reliability=reliability)
+        table = label_table(labels, ids=rows, reliability=reliability)
+        path = write_labels(table, out)
         if save is not None:
             fitted.save(save)
     counts = count(labels)

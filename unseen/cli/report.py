@@ -46,9 +46,10 @@ def report(
     target = out or home / "report.html"
     found = source / "results.csv" if source.is_dir() else source
     with file_errors(), outputs(target, reading=[found, data], force=force):
+        from unseen.labels import heads_of
         from unseen.report import write_experiment_report, write_labels_report
 
-        if holds_labels(source):
+        if "label" in heads_of(source):
             page = write_labels_report(source, target, data=data)
         elif data is not None:
             raise ValueError("--data is for labels; results have their scores already.")
@@ -58,11 +59,3 @@ def report(
         typer.echo(json.dumps({"report": str(page)}))
     else:
         typer.echo(f"Open {page}")
-
-
-def holds_labels(source: Path) -> bool:
-    """Tell labels from results by the first line of the file."""
-    if source.is_dir():
-        return False
-    with open(source, encoding="utf-8", errors="replace") as file:
-        return "label" in file.readline(1000).strip().split(",")

@@ -16,6 +16,8 @@ Examples:
   unseen score labels.csv digits
 
   unseen score labels.csv xlsa17/data/CUB --json
+
+  unseen score labels.csv true_labels.csv
 """
 
 
@@ -28,17 +30,23 @@ def score(
 ) -> None:
     """Compare LABELS with the true classes in DATA.
 
+    DATA is the set whose rows were labelled; it needs no class table. For photos, give
+    a CSV file of the true labels with the columns id (the path) and label.
+
     Prints the accuracy of every class, and their mean: large classes weigh no more.
     """
     with file_errors():
         import numpy as np
 
-        from unseen.labels import match_truth, read_labels
-        from unseen.loading import load_data
+        from unseen.labels import find_truth, read_labels
         from unseen.metrics import confusion, per_class_accuracy
 
         given = read_labels(labels)
-        truth = match_truth(given, load_data(data).y, data)
+        empty = int((given["label"] == "").sum())
+        if empty:
+            typer.echo(f"{empty} without a label are left out.", err=True)
+        given = given[given["label"] != ""]
+        truth = find_truth(given, data)
         called = given["label"].to_numpy(dtype=str)
         mean = per_class_accuracy(truth, called)
         table = confusion(truth, called)

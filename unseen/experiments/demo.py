@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from unseen.labels import label_table
 from unseen.metrics import per_class_accuracy
 from unseen.photos.bundled import BundledPhotos, load_photos
 from unseen.photos.named import NamedPhotos
@@ -76,14 +77,12 @@ class DemoResult:
 
     def labels(self) -> pd.DataFrame:
         """Return the answer for every photo, as ``unseen label`` writes it."""
-        return pd.DataFrame(
-            {
-                "path": self.photos.paths,
-                "label": self.model.labels_,
-                "reliability": self.model.reliability_,
-                "second": self.model.second_,
-                "first_trusted": self.model.first_trusted_,
-            }
+        return label_table(
+            self.model.labels_,
+            ids=self.photos.paths,
+            reliability=self.model.reliability_,
+            second=self.model.second_,
+            first_trusted=self.model.first_trusted_,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from unseen.photos.encoders import (
     image_encoders,
     register_image_encoder,
 )
-from unseen.photos.label import label_folder, write_labels
+from unseen.photos.label import label_folder
 from unseen.photos.named import NamedPhotos
 
 __all__ = [
@@ -20,5 +20,4 @@ __all__ = [
     "label_folder",
     "register_image_encoder",
     "write_features",
-    "write_labels",
 ]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unseen._files import check_target, replace_file
+from unseen._files import check_target
+from unseen.labels import label_table
 from unseen.naming.classes import ClassNames, read_classes
 from unseen.naming.encoders import TextEncoder, text_encoder
 from unseen.photos.encode import EncodedFolder, Progress, encode_folder
@@ -28,9 +28,8 @@ from unseen.photos.precomputed import (
 )
 from unseen.storage import load
 
-__all__ = ["COLUMNS", "label_folder", "label_photos", "write_labels"]
+__all__ = ["label_folder", "label_photos"]
 
-COLUMNS = ["path", "label", "reliability", "second", "first_trusted"]
 TEXT_FOR = {"clip": "clip"}  # whose own text tower is the better default
 
 
@@ -82,8 +81,9 @@ def label_folder(
     Returns
     -------
     DataFrame
-        ``path`` (relative, in order), ``label``, ``reliability`` (0 to 1), ``second``
-        (choice, "" if there is none), ``first_trusted`` (round, 0 for never).
+        ``id`` (path below the folder, in order), ``label``, ``reliability`` (0 to 1),
+        ``second`` (choice, "" if there is none), ``first_trusted`` (round, 0 for
+        never); :func:`unseen.labels.write_labels` writes it as CSV.
         ``frame.attrs["skipped"]`` lists ``(path, reason)`` of all other files.
 
     Examples
@@ -193,12 +193,12 @@ def _warn_of_scripts(named: ClassNames, reader: str) -> None:
 def label_photos(model: Any, photos: Any) -> pd.DataFrame:
     """Adapt a model to photos and return its answer as a table."""
     model.adapt(photos.features())
-    return _as_frame(
+    return _as_table(
         photos,
         model.labels_,
-        model.reliability_,
-        model.second_,
-        model.first_trusted_,
+        reliability=model.reliability_,
+        second=model.second_,
+        first_trusted=model.first_trusted_,
     )
 
 
@@ -206,49 +206,12 @@ def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
     """Return the answer of a model as it is, as a table."""
     chances = model.predict_proba(photos.features())
     order = np.argsort(-chances, axis=1, kind="stable")
-    second = model.classes_[order[:, 1]] if chances.shape[1] > 1 else ""
-    return _as_frame(
-        photos, model.classes_[order[:, 0]], chances.max(axis=1), second, 0
-    )
+    second = model.classes_[order[:, 1]] if chances.shape[1] > 1 else None
+    labels = model.classes_[order[:, 0]]
+    return _as_table(photos, labels, reliability=chances.max(axis=1), second=second)
 
 
-def _as_frame(photos: Any, *columns: Any) -> pd.DataFrame:
-    paths = pd.Series(photos.paths, dtype=object)  # may hold bytes that are no UTF-8
-    answers = dict(zip(COLUMNS, (paths, *columns), strict=True))
-    frame = pd.DataFrame(answers, index=range(len(photos)))
-    frame.attrs["skipped"] = [tuple(entry) for entry in photos.skipped]
-    return frame
-
-
-def write_labels(frame: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
-    """Write labels as CSV, whole or not at all.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As :func:`label_folder` returns it.
-    path : path
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import pandas as pd
-    >>> from unseen.photos import write_labels
-    >>> frame = pd.DataFrame([["a.jpg", "okapi", 0.91234, "zebra", 1]],
-    ...     columns=["path", "label", "reliability", "second", "first_trusted"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     print(write_labels(frame, Path(folder) / "labels.csv").read_text())
-    path,label,reliability,second,first_trusted
-    a.jpg,okapi,0.9123,zebra,1
-    """
-    path = Path(path)
-    text = frame.to_csv(index=False, float_format="%.4f", lineterminator="\n")
-    with replace_file(path) as file:  # names that are no UTF-8 keep their bytes
-        file.write(text.encode("utf-8", "surrogateescape"))
-    return path
+def _as_table(photos: Any, labels: np.ndarray, **columns: Any) -> pd.DataFrame:
+    table = label_table(labels, ids=photos.paths, **columns)
+    table.attrs["skipped"] = [tuple(entry) for entry in photos.skipped]
+    return table

@@ -46,8 +46,7 @@ def write_gallery(
     Parameters
     ----------
     frame : DataFrame
-        Columns ``path``, ``label``, ``reliability``, ``second`` and ``first_trusted``,
-        as :func:`unseen.photos.label_folder` returns them.
+        Labels of photos by their path, as :func:`unseen.labels.label_table` makes it.
     path : path
         The page. Thumbnails go into a new folder beside it, named after it; that of a
         page which is replaced is removed.
@@ -74,9 +73,8 @@ def write_gallery(
     >>> from pathlib import Path
     >>> from unseen.photos.bundled import load_photos
     >>> from unseen.report.gallery import write_gallery
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"path": ["a.jpg"], "label": ["cat"], "second": ["dog"],
-    ...                       "reliability": [0.5], "first_trusted": [4]})
+    >>> from unseen.labels import label_table
+    >>> frame = label_table(["cat"], ids=["a.jpg"], reliability=[0.5])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_gallery(frame, Path(folder) / "gallery.html",
     ...                          thumbnails=load_photos().jpegs.__getitem__)
@@ -171,14 +169,14 @@ def list_photos(
     order = np.argsort(-frame["reliability"].to_numpy(), kind="stable")
     texts = {
         column: [printable(value) for value in frame[column]]
-        for column in ("path", "label", "second")
+        for column in ("id", "label", "second")
     }
     reliability = frame["reliability"].round(4).tolist()
     trusted = frame["first_trusted"].tolist()
     return [
         {
             "file": files[i],
-            "path": texts["path"][i],
+            "path": texts["id"][i],
             "label": texts["label"][i],
             "reliability": reliability[i],
             "second": texts["second"][i],

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import unseen
-from unseen.labels import match_truth, read_labels
+from unseen.labels import find_truth, read_labels
 from unseen.metrics import confusion, per_class_accuracy
 from unseen.report.figures import draw_confusion, plain
 from unseen.report.page import AFTER, inline_svg, new_figure, write_page
@@ -36,7 +36,7 @@ def write_labels_report(
     path : path
         The page; its folder is made if need be.
     data : optional
-        The set that was labelled, as ``load_data`` takes it. With it the page also
+        The true labels, see :func:`unseen.labels.find_truth`. With them the page also
         scores the labels.
 
     Returns
@@ -48,15 +48,18 @@ def write_labels_report(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from unseen.labels import write_labels
+    >>> from unseen.labels import label_table, write_labels
     >>> from unseen.report import write_labels_report
+    >>> labels = label_table(["okapi", "zebra"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     labels = write_labels(Path(folder) / "labels.csv", ["okapi", "zebra"])
+    ...     labels = write_labels(labels, Path(folder) / "labels.csv")
     ...     page = write_labels_report(labels, Path(folder) / "report.html")
     ...     "okapi" in page.read_text()
     True
     """
     given = read_labels(labels)
+    if not len(given):
+        raise ValueError(f"{labels}: there is no label in it.")
     return write_page(
         "labels.html",
         path,
@@ -74,7 +77,7 @@ def describe_names(given: pd.DataFrame) -> list[dict[str, Any]]:
     """Return, for every name, its rows and their reliability; the largest first."""
     rows = [
         {
-            "name": name,
+            "name": name or "(no label)",
             "n_rows": len(own),
             "reliability": float(own["reliability"].median()),
             "known": bool(own["reliability"].notna().any()),
@@ -86,7 +89,7 @@ def describe_names(given: pd.DataFrame) -> list[dict[str, Any]]:
 
 def draw_sizes(given: pd.DataFrame) -> Figure:
     """Draw how many rows got each name."""
-    counts = given["label"].value_counts().sort_values()
+    counts = given["label"].replace("", "(no label)").value_counts().sort_values()
     figure = new_figure(4.8, 1.0 + 0.26 * max(1, len(counts)))
     (axes,) = figure.axes
     places = np.arange(len(counts))
@@ -100,15 +103,13 @@ def draw_sizes(given: pd.DataFrame) -> Figure:
 
 def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
     """Return accuracy, class by class, and confusion."""
-    from unseen.loading import load_data
-
-    loaded = load_data(data)
-    truth = match_truth(given, loaded.y, loaded.name)
+    given = given[given["label"] != ""]
+    truth = find_truth(given, data)
     called = given["label"].to_numpy(dtype=str)
     table = confusion(truth, called)
     present = table.loc[np.unique(truth)]
     return {
-        "set": loaded.name,
+        "set": Path(data).stem if isinstance(data, str | os.PathLike) else "the set",
         "mean": per_class_accuracy(truth, called),
         "rows": float((truth == called).mean()),
         "confusion": inline_svg(draw_confusion(present), "confusion"),

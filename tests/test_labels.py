@@ -1,0 +1,211 @@
+"""The table of labels: written, read, edited by people, matched with the truth."""
+
+import csv
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from unseen.cli import app
+from unseen.labels import (
+    COLUMNS,
+    find_truth,
+    label_table,
+    read_labels,
+    write_labels,
+)
+
+runner = CliRunner()
+
+HOSTILE = [
+    'a,"b"\n.jpg',
+    "a\r\nb.jpg",
+    "a\rb.jpg",
+    "a;b\tc.jpg",
+    "=cmd|' /C calc'!A0",
+    "+1", "-1", "@x",
+    " led by a space.jpg",
+    "trailed by one ",
+    '"quoted"',
+    "'",
+    "NA", "nan", "null", "None", "0", "007", "1e5", "TRUE",
+    "Zoë/🦓/斑马.jpg",
+    "e\u0301.jpg",
+    "\u202egpj.exe",
+    "\ufeffmark.jpg",
+    "line\u2028sep\x85.jpg",
+    os.fsdecode(b"caf\xe9.jpg"),
+]  # fmt: skip
+
+
+def test_hostile_names_come_back_as_they_were(tmp_path):
+    text = [name for name in HOSTILE if name.isprintable() or "\n" in name]
+    labels = [text[i % len(text)] for i in range(len(HOSTILE))]
+    table = label_table(labels, ids=HOSTILE, second=labels[::-1], note=HOSTILE)
+    path = write_labels(table, tmp_path / "labels.csv")
+    pd.testing.assert_frame_equal(read_labels(path), table)
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["id"] for row in rows] == HOSTILE
+    assert [row["note"] for row in rows] == HOSTILE
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@given(st.lists(words.filter(bool), unique=True, max_size=5), st.data())
+def test_any_text_comes_back(tmp_path_factory, ids, data):
+    labels = [data.draw(words) for _ in ids]
+    trust = [data.draw(st.none() | st.integers(0, 10_000)) for _ in ids]
+    trust = [np.nan if share is None else share / 10_000 for share in trust]
+    table = label_table(labels, ids=ids, reliability=trust)
+    path = tmp_path_factory.mktemp("any") / "labels.csv"
+    pd.testing.assert_frame_equal(read_labels(write_labels(table, path)), table)
+
+
+def test_what_is_written_is_the_schema(tmp_path):
+    table = label_table(
+        ["okapi", ""],
+        ids=["a.jpg", 7],
+        reliability=[0.12345, np.nan],
+        second=["zebra", ""],
+        first_trusted=[3, 0],
+        novelty=[0.5, 0.25],
+    )
+    assert write_labels(table, tmp_path / "new" / "l.csv").read_text() == (
+        "id,label,reliability,second,first_trusted,novelty\n"
+        "a.jpg,okapi,0.1235,zebra,3,0.5000\n"
+        "7,,,,0,0.2500\n"
+    )
+    assert tuple(table.columns[:5]) == COLUMNS
+    read = read_labels(tmp_path / "new" / "l.csv")
+    assert read["first_trusted"].tolist() == [3, 0]
+    assert read["reliability"].tolist() == pytest.approx([0.1235, np.nan], nan_ok=True)
+
+
+SHEETS = {
+    "as written": b"id,label,reliability\na.jpg,caf\xc3\xa9,0.75\nb.jpg,,\n",
+    "byte-order mark": b"\xef\xbb\xbfid,label,reliability\na.jpg,caf\xc3\xa9,0.75\n"
+    b"b.jpg,,\n",
+    "CR LF": b"id,label,reliability\r\na.jpg,caf\xc3\xa9,0.75\r\nb.jpg,,\r\n",
+    "no last line end": b"id,label,reliability\na.jpg,caf\xc3\xa9,0.75\nb.jpg,,",
+    "semicolons": b"\xef\xbb\xbfid;label;reliability\r\na.jpg;caf\xc3\xa9;0,75\r\n"
+    b"b.jpg;;\r\n",
+    "semicolons, points": b"id;label;reliability\na.jpg;caf\xc3\xa9;0.75\nb.jpg;;\n",
+    "tabs": b"id\tlabel\treliability\na.jpg\tcaf\xc3\xa9\t0.75\nb.jpg\t\t\n",
+    "all quoted": b'"id","label","reliability"\n"a.jpg","caf\xc3\xa9","0.75"\n'
+    b'"b.jpg","",""\n',
+    "empty lines": b"id,label,reliability\n\na.jpg,caf\xc3\xa9,0.75\nb.jpg,,\n,,\n\n",
+    "columns moved": b"reliability,label,id\n0.75,caf\xc3\xa9,a.jpg\n,,b.jpg\n",
+    "wide heads": b" id , label ,reliability\na.jpg,caf\xc3\xa9,0.75\nb.jpg,,\n",
+}
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_what_a_spreadsheet_saves_is_read(tmp_path, sheet):
+    (tmp_path / "l.csv").write_bytes(SHEETS[sheet])
+    table = read_labels(tmp_path / "l.csv")
+    expected = label_table(
+        ["café", ""], ids=["a.jpg", "b.jpg"], reliability=[0.75, None]
+    )
+    pd.testing.assert_frame_equal(table, expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "no column 'id'; its columns are none"),
+        (b"row,label\n1,2\n", "no column 'id'; its columns are row, label"),
+        (b"id,name\n1,2\n", "no column 'label'"),
+        (b"id,label,label\n1,2,2\n", "two columns 'label'"),
+        (b"id,label\n3,2\n4,1\n3,5\n", "id '3' is there twice, in line 2 and line 4"),
+        (b"id,label\n,2\n", "line 2 has no id"),
+        (b"id,label\na,b,c\n", "line 2 has 3 cells, but there are 2 columns"),
+        (b"id,label\na\n", "line 2 has 1 cells"),
+        (b'id,label\n"a,b\n', "is no CSV"),
+        (b'id,label\n"a"b,c\n', "line 2 is no CSV"),
+        (b"id,label,reliability\na,b,high\n", "reliability in line 2 is 'high'"),
+        (b"id,label,reliability\na,b,1.5\n", "Give a number, 0 to 1"),
+        (b"id,label,reliability\na,b,nan\n", "reliability in line 2 is 'nan'"),
+        (b"id,label,reliability\na,b,\"0,5\"\n", "reliability in line 2 is '0,5'"),
+        (b"id,label,first_trusted\na,b,1.5\n", "whole, 0 or more"),
+        (b"id,label,first_trusted\na,b,inf\n", "first_trusted in line 2 is 'inf'"),
+        (b"id,label\na,caf\xe9\n", "label in line 2 is no UTF-8 text. Save"),
+        ("id,label\na,b\n".encode("utf-16"), "Save it as 'CSV UTF-8'"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", "no column 'id'"),
+        (b"PK\x03\x04\x14\x00\x00", "no column 'id'"),
+        (b"id,label\n" + b"x" * 200_000 + b",b\n", "field larger than field limit"),
+    ],
+)  # fmt: skip
+def test_odd_tables_are_refused_in_a_line(tmp_path, content, words):
+    (tmp_path / "l.csv").write_bytes(content)
+    with pytest.raises(ValueError) as error:
+        read_labels(tmp_path / "l.csv")
+    assert words in str(error.value)
+    assert str(error.value).startswith(f"{tmp_path / 'l.csv'}: ")
+    ended = runner.invoke(app, ["score", str(tmp_path / "l.csv"), "digits"])
+    assert ended.exit_code == 2 and ended.stderr.count("\n") == 1
+
+
+def test_an_id_twice_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="id 'a' is there twice, in row 0 and row 2"):
+        write_labels(label_table(list("xyz"), ids=list("aba")), tmp_path / "l.csv")
+    assert not (tmp_path / "l.csv").exists()
+
+
+def test_truth_is_found_by_id_whatever_the_order(tmp_path):
+    labels = label_table(["okapi", "zebra"], ids=["b/2.jpg", "a.jpg"])
+    truth = label_table(["seal", "okapi", "rat"], ids=["a.jpg", "b/2.jpg", "c.jpg"])
+    assert find_truth(labels, truth).tolist() == ["okapi", "seal"]
+    path = write_labels(truth, tmp_path / "truth.csv")
+    assert find_truth(labels, path).tolist() == ["okapi", "seal"]
+    with pytest.raises(ValueError, match=r"no label of 'd.jpg' \(1 of 1 are missing"):
+        find_truth(label_table(["x"], ids=["d.jpg"]), path)
+
+
+def test_truth_is_found_by_row_without_a_class_table(tmp_path):
+    (tmp_path / "set.csv").write_text("label,a,b\nzebra,1,2\nokapi,3,4\n")
+    labels = label_table(["okapi"], ids=[1])
+    assert find_truth(labels, tmp_path / "set.csv").tolist() == ["okapi"]
+    (tmp_path / "named.csv").write_text("id,label,a\n1,zebra,2\n0,okapi,4\n")
+    assert find_truth(labels, tmp_path / "named.csv").tolist() == ["okapi"]
+    path = write_labels(labels, tmp_path / "l.csv")
+    ended = runner.invoke(app, ["score", str(path), str(tmp_path / "set.csv")])
+    assert ended.exit_code == 0, ended.output
+    assert ended.stdout.splitlines()[-1].split()[-1] == "100.0"
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (["a.jpg"], "'a.jpg' is no number of a row of digits. Give the true labels"),
+        (["1.5"], "'1.5' is no number"),
+        (["-1"], "'-1' is no number"),
+        (["99999"], "row 99999, but digits has 1797 rows"),
+        ([], "no label to score"),
+    ],
+)
+def test_labels_of_something_else_are_not_scored(tmp_path, ids, words):
+    path = write_labels(label_table(["x"] * len(ids), ids=ids), tmp_path / "l.csv")
+    ended = runner.invoke(app, ["score", str(path), "digits"])
+    assert ended.exit_code == 2 and words in ended.stderr
+
+
+def test_score_and_report_take_labels_of_photos(tmp_path):
+    names = ["cat", "dog", "cat", ""]
+    table = label_table(names, ids=["a.jpg", "b.jpg", "c d.jpg", "e.jpg"])
+    truth = label_table(["cat", "dog", "dog", "dog"], ids=table["id"])
+    labels = str(write_labels(table, tmp_path / "labels.csv"))
+    right = str(write_labels(truth, tmp_path / "truth.csv"))
+    ended = runner.invoke(app, ["score", labels, right])
+    assert ended.exit_code == 0, ended.output
+    assert "1 without a label are left out." in ended.stderr
+    assert ended.stdout.splitlines()[-1].split()[-1] == "75.0"  # (1 + 1/2) / 2
+    ended = runner.invoke(app, ["report", labels, "--data", right])
+    assert ended.exit_code == 0, ended.output
+    page = (tmp_path / "report.html").read_text()
+    assert "75.0" in page and "(no label)" in page

@@ -64,3 +64,16 @@ def test_the_files_the_readme_links_to_exist():
     assert local
     missing = [link for link in local if not (ROOT / link).exists()]
     assert not missing
+
+
+def test_the_same_picture_is_described_by_the_same_numbers():
+    told = [
+        re.search(pattern, (ROOT / page).read_text("utf-8"))[1]
+        for page, pattern in {
+            "README.md": r"!\[([^\]]*)\]\(docs/_static/before_after\.png\)",
+            "docs/index.md": r"_static/before_after\.png\n:alt: (.*)",
+        }.items()
+    ]
+    numbers = [set(re.findall(r"[\d.]+ %", text)) for text in told]
+    assert numbers[0] == numbers[1] and len(numbers[0]) == 2
+    assert all("photos" in text for text in told)

@@ -32,6 +32,7 @@ from unseen.storage import load
 from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet
+from unseen.transduction.gaussian_alignment import GaussianAlignment
 from unseen.transduction.hubness import (
     CSLS,
     GlobalCorrection,
@@ -44,6 +45,7 @@ from unseen.transduction.pst import PST
 from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.sms import SMS
 from unseen.transduction.spread_labels import SpreadLabels
+from unseen.transduction.stata import StatA
 from unseen.transduction.tmvhlp import TMVHLP
 from unseen.transduction.transclip import TransCLIP
 from unseen.transduction.tstd import TSTD
@@ -78,6 +80,7 @@ __all__ = [
     "DeViSE",
     "EMDirichlet",
     "EqualDescriptionsWarning",
+    "GaussianAlignment",
     "GlobalCorrection",
     "InvertedSoftmax",
     "JLSELite",
@@ -90,6 +93,7 @@ __all__ = [
     "RidgeToVisual",
     "SelfTraining",
     "SpreadLabels",
+    "StatA",
     "SumsPCA",
     "SynC",
     "TransCLIP",

@@ -304,6 +304,14 @@ register(
     **AST,
 )
 register("zlap", "ZLaP", "ZLaP", grid={"alpha": [0.3, 0.7]}, **AST)
+register("stata", "StatA", "StatA", **AST)
+register(
+    "adapt",
+    "ADAPT",
+    "GaussianAlignment",
+    parameters={"prior": "probabilities"},
+    **AST,
+)
 register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
 register("otter", "OTTER", "OTTER", **AST)
 register("csls", "CSLS", "CSLS", grid={"n_neighbors": [5, 10, 30]}, **AST)

@@ -46,6 +46,14 @@ def test_many_steps_reach_the_most_likely_distributions(small):
         assert_allclose(found[k], np.exp(best.x), rtol=1e-3)
 
 
+def test_a_settled_cluster_is_where_a_thousand_steps_would_take_it(small, monkeypatch):
+    z, u = small
+    stopped = update_alpha(np.ones((3, 3)), u, np.log(z), 1000)
+    monkeypatch.setattr("unseen.transduction.em_dirichlet.SETTLED", 0.0)
+    whole = update_alpha(np.ones((3, 3)), u, np.log(z), 1000)
+    assert_allclose(stopped, whole, rtol=2e-3)
+
+
 def test_every_step_of_alpha_lowers_the_objective(small):
     z, u = small
     alpha = np.full((3, 3), 20.0)
@@ -107,7 +115,9 @@ def test_the_preference_for_few_classes_empties_some():
     used = [
         len(
             np.unique(
-                EMDirichlet.from_prototypes(texts, few_classes=w).adapt(X).labels_
+                EMDirichlet.from_prototypes(texts, few_classes=w, scale=1.0)
+                .adapt(X)
+                .labels_
             )
         )
         for w in (0.0, None, 2.0, 20.0)

@@ -85,7 +85,7 @@ def test_the_gradient_of_the_dual_is_its_slope(small):
 def test_the_estimated_prior_is_that_of_the_soft_labels():
     rng = np.random.default_rng(0)
     texts, X = rng.normal(size=(4, 10)), rng.normal(size=(30, 10))
-    model = OTTER.from_prototypes(texts).adapt(X)
+    model = OTTER.from_prototypes(texts, class_prior="estimated").adapt(X)
     unit = [M / np.linalg.norm(M, axis=1, keepdims=True) for M in (X, texts)]
     soft = np.exp(100 * unit[0] @ unit[1].T)
     soft /= soft.sum(axis=1, keepdims=True)
@@ -101,6 +101,14 @@ def test_labels_follow_a_given_prior_whatever_the_start_says():
     sizes = np.bincount(model.labels_, minlength=3)
     assert np.abs(sizes - prior).max() <= 1
     assert_allclose(model.class_prior_, prior / 60)
+
+
+def test_by_default_all_classes_get_as_many_rows():
+    rng = np.random.default_rng(0)
+    texts, X = rng.normal(size=(4, 10)), rng.normal(size=(80, 10))
+    model = OTTER.from_prototypes(texts).adapt(X)
+    assert_allclose(model.class_prior_, 0.25)
+    assert np.abs(np.bincount(model.labels_, minlength=4) - 20).max() <= 1
 
 
 def test_new_rows_get_the_same_prices():
@@ -119,10 +127,10 @@ def test_a_uniform_prior_deals_rows_to_absent_classes_and_the_estimate_does_not(
         prior: (
             OTTER.from_prototypes(texts, class_prior=prior).adapt(X).labels_ == truth
         )
-        for prior in ("uniform", None)
+        for prior in ("uniform", "estimated")
     }
     assert right["uniform"].mean() < 0.6
-    assert right[None].mean() > 0.9
+    assert right["estimated"].mean() > 0.9
 
 
 def test_a_plan_that_misses_its_prior_is_told(small, monkeypatch):

@@ -198,7 +198,7 @@ def test_pst_mends_a_stray_row_in_a_cluster():
 # ---- ZLaP ------------------------------------------------------------------------
 
 
-def zlap_by_hand(X, texts, k, gamma, alpha):
+def zlap_by_hand(X, texts, k, n_classes, gamma, alpha):
     """Dense, with every edge set by a loop."""
     X, T = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (X, texts))
     n, N = len(X), len(T)
@@ -207,8 +207,8 @@ def zlap_by_hand(X, texts, k, gamma, alpha):
     np.fill_diagonal(images, -np.inf)
     for i in range(n):
         for j in np.argsort(-images[i])[:k]:
-            W[N + i, N + j] = max(images[i, j], 0) ** gamma
-        for c in np.argsort(-classes[i])[:k]:
+            W[N + i, N + j] = max(images[i, j], 0)  # γ is for classes alone
+        for c in np.argsort(-classes[i])[:n_classes]:
             W[N + i, c] = max(classes[i, c], 0) ** gamma
     W = W + W.T
     d = W.sum(axis=1)
@@ -232,17 +232,20 @@ def clip_like(seed=0, n_classes=8, per_class=25, p=64, gap=10.0):
 
 
 @pytest.mark.parametrize(
-    "k, gamma, alpha", [(5, 5.0, 0.3), (2, 1.0, 0.9), (99, 2.0, 0)]
+    "k, n_classes, gamma, alpha",
+    [(4, 5, 5.0, 0.3), (2, 3, 1.0, 0.9), (99, 99, 2.0, 0)],
 )
-def test_zlap_equals_a_dense_inverse(k, gamma, alpha):
+def test_zlap_equals_a_dense_inverse(k, n_classes, gamma, alpha):
     texts, images, _ = clip_like(per_class=8, gap=2.0)
-    model = ZLaP(n_neighbors=k, gamma=gamma, alpha=alpha, prototypes=texts)
+    model = ZLaP(
+        n_neighbors=k, n_classes=n_classes, gamma=gamma, alpha=alpha, prototypes=texts
+    )
     start = start_from(model._base(), images)
     scores = model._transduce(start).scores
     if alpha == 0:  # no label leaves its class: all rows keep the start's
         assert_array_equal(scores.argmax(axis=1), start.scores.argmax(axis=1))
         return
-    expected = zlap_by_hand(images, texts, k, gamma, alpha)
+    expected = zlap_by_hand(images, texts, k, n_classes, gamma, alpha)
     assert_allclose(scores, expected, atol=2e-5)
 
 
@@ -265,7 +268,7 @@ def test_zlap_lowers_its_objective():
     from unseen.transduction.graph import unit_rows
     from unseen.transduction.zlap import joint_graph
 
-    S = joint_graph(unit_rows(images), unit_rows(texts), 5, 5.0).toarray()
+    S = joint_graph(unit_rows(images), unit_rows(texts), 4, 5, 5.0).toarray()
     E = np.eye(len(S), 8)
 
     def objective(F):

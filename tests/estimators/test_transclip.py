@@ -7,7 +7,8 @@ from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
 
 from unseen import TransCLIP
-from unseen.transduction.transclip import Mixture, nearest_cosines
+from unseen.transduction.graph import nearest_cosines
+from unseen.transduction.transclip import Mixture
 
 
 def make_mixture(*, n=12, r=4, N=3, with_neighbours=True, weight=0.3, seed=0):

@@ -51,7 +51,8 @@ INDUCTIVE = (
     *("RidgeToSemantic", "RidgeToVisual", "SAE", "SJE", "SynC"),
 )
 RELABELLING = (
-    *("CSLS", "EMDirichlet", "GlobalCorrection", "InvertedSoftmax"),
+    *("CSLS", "EMDirichlet", "GaussianAlignment", "GlobalCorrection"),
+    *("InvertedSoftmax", "StatA"),
     *("NormalisedScores", "OTTER", "PST", "PrototypeAveraging", "SpreadLabels"),
     *("TMVHLP", "TransCLIP", "ZLaP"),
 )

@@ -196,6 +196,7 @@ STATE: dict[str, dict[str, str]] = {
     # Estimators around others.
     "CSLS": {},
     "EMDirichlet": {},
+    "GaussianAlignment": {},
     "GlobalCorrection": {},
     "InvertedSoftmax": {},
     "NormalisedScores": {},
@@ -204,6 +205,7 @@ STATE: dict[str, dict[str, str]] = {
     "PrototypeAveraging": {},
     "SelfTraining": {},
     "SpreadLabels": {},
+    "StatA": {},
     "TMVHLP": {},
     "TransCLIP": {},
     "ZLaP": {},

@@ -26,6 +26,7 @@ from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 LEAST = 1e-10  # of a Dirichlet parameter
+SETTLED = 1e-5  # largest relative change of a parameter in a step
 
 
 class EMDirichlet(Transducer):
@@ -44,12 +45,12 @@ class EMDirichlet(Transducer):
         w, how much fewer clusters are preferred. ``None`` is the authors' value,
         a fifth of the number of classes, rounded down. It was set for small piles
         that hold five of the classes; where all classes are there, it empties most.
-    scale : float, default=1.0
-        Times the logits of the start before the softmax; 0.3 of CLIP's 100 are the
+    scale : float, default=0.3
+        Times the logits of the start before the softmax; of CLIP's 100 that makes the
         authors' 30.
     n_rounds : int, default=20
-    n_steps : int, default=10
-        Of α, in a round.
+    n_steps : int, default=1000
+        Of α, in a round, at most: a cluster whose α has settled takes no more.
     prototypes : array, DataFrame or None, default=None
         One per class in the space of the rows, in place of a base.
 
@@ -64,9 +65,8 @@ class EMDirichlet(Transducer):
 
     Notes
     -----
-    After the authors' public program, written anew. How its two numbers of iterations
-    are meant (20 and 10) is our reading. New rows go to the nearest class mean of the
-    labelled pile.
+    After the authors' public program, written anew, with its numbers of rounds and
+    steps. New rows go to the nearest class mean of the labelled pile.
 
     References
     ----------
@@ -103,9 +103,9 @@ class EMDirichlet(Transducer):
         *,
         labels="soft",
         few_classes=0.0,
-        scale=1.0,
+        scale=0.3,
         n_rounds=20,
-        n_steps=10,
+        n_steps=1000,
         prototypes=None,
     ):
         self.base = base
@@ -160,14 +160,18 @@ def update_alpha(alpha, u, log_z, n_steps: int) -> np.ndarray:
     sizes = u.sum(axis=0)
     mean = u.T @ log_z / np.maximum(sizes, 1e-300)[:, None]
     filled = sizes > 1e-12
-    a = alpha[filled]
+    result = alpha.copy()
+    moving = np.flatnonzero(filled)
     for _ in range(n_steps):
+        a = result[moving]
         slope = digamma(a + 1)
         c = np.abs(2 * (slope * a - gammaln(a + 1)) / a**2)
-        b = slope - digamma(a.sum(axis=1, keepdims=True)) - c * a - mean[filled]
-        a = np.maximum((np.sqrt(b**2 + 4 * c) - b) / (2 * c), LEAST)
-    result = alpha.copy()
-    result[filled] = a
+        b = slope - digamma(a.sum(axis=1, keepdims=True)) - c * a - mean[moving]
+        new = np.maximum((np.sqrt(b**2 + 4 * c) - b) / (2 * c), LEAST)
+        result[moving] = new
+        moving = moving[np.abs(new / a - 1).max(axis=1) > SETTLED]
+        if not len(moving):
+            break
     return result
 
 

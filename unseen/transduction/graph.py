@@ -137,3 +137,10 @@ def smoothness(S: Any, F: np.ndarray) -> float:
 def unit_rows(rows: np.ndarray) -> np.ndarray:
     """Return the rows at unit length; zero rows stay zero."""
     return rows * inverse_lengths(rows)[:, None]
+
+
+def nearest_cosines(rows: np.ndarray, k: int) -> sparse.csr_array:
+    """Return (W + Wᵀ)/2k with W the cosines of each row's k nearest."""
+    distances, numbers = neighbours(unit_rows(rows), k)
+    W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
+    return sparse.csr_array((W + W.T) / (2 * k))

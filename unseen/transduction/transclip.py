@@ -20,11 +20,10 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 from scipy.special import log_softmax, softmax, xlogy
 from sklearn.utils._param_validation import Interval
 
-from unseen.transduction.graph import graph, neighbours, unit_rows
+from unseen.transduction.graph import nearest_cosines, unit_rows
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -188,10 +187,3 @@ class Mixture:
             + xlogy(z, z).sum()
             - np.vdot(z, self.texts)
         )
-
-
-def nearest_cosines(rows: np.ndarray, k: int) -> sparse.csr_array:
-    """Return (W + Wᵀ)/2k with W the cosines of each row's k nearest."""
-    distances, numbers = neighbours(unit_rows(rows), k)
-    W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
-    return sparse.csr_array((W + W.T) / (2 * k))

@@ -2,7 +2,7 @@
 
 The nodes are the N classes and the n rows, all at unit length.
 
-    W   row-row: cos^γ to the k nearest rows;  row-class: cos^γ to the k nearest
+    W   row-row: cos to the nearest other rows;  row-class: cos^γ to the nearest
         classes, whatever the rows are;  negative cosines count 0;  W + Wᵀ
     S   D^-1/2 W D^-1/2
     e_c 1 at the node of class c
@@ -46,10 +46,12 @@ class ZLaP(Transducer):
     ----------
     base : zero-shot model or None, default=None
         Where to start: its prototypes become nodes. None for ``AnchoredSelfTraining``.
-    n_neighbors : int, default=5
-        k, rows and classes each row is joined to.
+    n_neighbors : int, default=4
+        Other rows that each row is joined to.
+    n_classes : int, default=5
+        Classes that each row is joined to.
     gamma : float, default=5.0
-        Power of the cosines: larger trusts near neighbours more.
+        Power of the cosines to classes: larger trusts the nearest more.
     alpha : float in [0, 1), default=0.3
         How far labels flow.
     prototypes : array, DataFrame or None, default=None
@@ -63,11 +65,9 @@ class ZLaP(Transducer):
 
     Notes
     -----
-    After the authors' program, but that k counts neighbours other than the row itself,
-    where theirs counts the row too. The defaults are theirs, made for CLIP; on folds of
-    seen classes with whitened features, ``gamma=1, alpha=0.9`` was two points better.
-    New rows go to the nearest of the class means of
-    the labelled pile.
+    After the authors' program, written anew, with its defaults, made for CLIP. Its one
+    k of five counts the row itself among its neighbours: four others, and five
+    classes. New rows go to the nearest of the class means of the labelled pile.
 
     References
     ----------
@@ -86,29 +86,40 @@ class ZLaP(Transducer):
     Kept 100 of 100 rows (rate 1); ... 0 rows were not reached ...
     """
 
-    _adapt_parameters = frozenset({"n_neighbors", "gamma", "alpha"})
+    _adapt_parameters = frozenset({"n_neighbors", "n_classes", "gamma", "alpha"})
     _parameter_constraints: dict = {
         **START,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_classes": [Interval(Integral, 1, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, 1, closed="left")],
     }
 
     def __init__(
-        self, base=None, *, n_neighbors=5, gamma=5.0, alpha=0.3, prototypes=None
+        self,
+        base=None,
+        *,
+        n_neighbors=4,
+        n_classes=5,
+        gamma=5.0,
+        alpha=0.3,
+        prototypes=None,
     ):
         self.base = base
         self.n_neighbors = n_neighbors
+        self.n_classes = n_classes
         self.gamma = gamma
         self.alpha = alpha
         self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         n, n_classes = start.scores.shape
-        spreading = spreading_bytes(n + n_classes, n_classes, 4 * self.n_neighbors)
+        spreading = spreading_bytes(
+            n + n_classes, n_classes, 2 * (self.n_neighbors + self.n_classes)
+        )
         check_memory("ZLaP", spreading, f"labels and a graph of {n:,} rows")
         rows, classes = unit_rows(start.rows), unit_rows(start.prototypes)
-        S = joint_graph(rows, classes, self.n_neighbors, self.gamma)
+        S = joint_graph(rows, classes, self.n_neighbors, self.n_classes, self.gamma)
         E = np.zeros((n + n_classes, n_classes))
         np.fill_diagonal(E, 1.0)  # classes are the first nodes
         F = propagate(S, E, self.alpha)
@@ -125,22 +136,18 @@ class ZLaP(Transducer):
 
 
 def joint_graph(
-    rows: np.ndarray, classes: np.ndarray, k: int, gamma: float
+    rows: np.ndarray, classes: np.ndarray, n_rows: int, n_classes: int, gamma: float
 ) -> sparse.csr_array:
     """Return S over classes and rows, both of unit length, classes first."""
-    distances, numbers = neighbours(rows, k)
-    among_rows = graph(_powers(1 - distances**2 / 2, gamma), numbers)
+    distances, numbers = neighbours(rows, n_rows)
+    among_rows = graph(np.maximum(1 - distances**2 / 2, 0.0), numbers)
     cosines = rows @ classes.T
-    k = min(k, len(classes))
+    k = min(n_classes, len(classes))
     nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
-    weights = _powers(np.take_along_axis(cosines, nearest, axis=1), gamma)
+    weights = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0) ** gamma
     to_classes = graph(weights, nearest, len(classes))
     among_classes = sparse.csr_array((len(classes), len(classes)))
     W = sparse.block_array(
         [[among_classes, to_classes.T], [to_classes, among_rows + among_rows.T]]
     )
     return symmetric_normalised(sparse.csr_array(W))
-
-
-def _powers(cosines: np.ndarray, gamma: float) -> np.ndarray:
-    return np.maximum(cosines, 0.0) ** gamma

@@ -25,8 +25,8 @@ import numpy as np
 from scipy.special import entr, log_softmax
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen.rows.labelling import rank_within
 from unseen.transduction.graph import unit_rows
-from unseen.transduction.rounds import rank_within
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 

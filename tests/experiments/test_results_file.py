@@ -1,7 +1,9 @@
 """results.csv: what was appended is there, whatever tears its end off."""
 
 import csv
+import errno
 import io
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -101,6 +103,50 @@ def test_another_file_is_left_alone(tmp_path):
     with pytest.raises(ValueError, match=r"no results\.csv"), ResultsFile(path):
         pass
     assert path.read_text() == "name,score\nmine,1\n"
+
+
+RUN = "accuracy,digits,strokes,eszsl,0,"
+FINE = f"{','.join(COLUMNS)}\n{RUN}final,,,0.5,,\n{RUN}done,,,,,1\n"
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("a note of mine\n", "row 4 has 1 cells instead of 11"),
+        (f"{RUN}final,,,high,,\n", "row 4 has 'high' as its value, which is no number"),
+        ("accuracy,d,s,e,x,done,,,,,1\n", "row 4 has 'x' as its seed"),
+        ("accuracy,d,s,e,1.5,done,,,,,1\n", "row 4 has '1.5' as its seed"),
+        ("accuracy,d,s,e,,done,,,,,1\n", "row 4 has '' as its seed"),
+        (f"{RUN}final,,,0.5,,\n", "row 5 is of another run, but the one before it"),
+    ],
+)
+def test_what_is_no_trace_of_a_kill_is_not_passed_over(tmp_path, damage, words):
+    path = tmp_path / "results.csv"
+    other = "".join(FINE.splitlines(keepends=True)[1:]).replace("eszsl", "cca")
+    path.write_text(text := FINE + damage + other)
+    for read in (read_results, lambda path: ResultsFile(path).__enter__()):
+        with pytest.raises(ValueError, match=words) as error:
+            read(path)
+        assert str(error.value).startswith(f"{path}: ")
+    assert path.read_text() == text
+
+
+def test_a_full_disk_takes_back_the_lines_of_the_run(tmp_path, monkeypatch):
+    path = tmp_path / "results.csv"
+    with ResultsFile(path) as results:
+        results.append(key("eszsl"), accuracy_run([0.5]))
+        before, write_some = path.read_bytes(), os.write
+
+        def full(file, data):
+            if len(data) > 20:
+                return write_some(file, data[:20])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left") as error:
+            results.append(key("cca"), accuracy_run([0.5]))
+        assert error.value.filename == str(path)
+        assert path.read_bytes() == before and results.finished == {key("eszsl")}
 
 
 def test_findings_without_an_end_are_refused(tmp_path):

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from unseen._files import replace_file
+from unseen._files import check_target, named, replace_file
+from unseen.limits import check_plain_file
 
 __all__ = ["COLUMNS", "Finding", "ResultsFile", "RunKey", "read_results"]
 
@@ -60,6 +61,8 @@ class Finding(NamedTuple):
 
 
 COLUMNS = (*RunKey._fields, *Finding._fields)
+NUMBERS = {"seed": int, "round": float, "value": float, "seconds": float}
+MEND = "Remove the row, or give another --out."
 
 
 class ResultsFile:
@@ -94,8 +97,10 @@ class ResultsFile:
     def __enter__(self) -> ResultsFile:
         with ExitStack() as opened:
             # Locked is a file of its own: mending puts another results.csv in place.
+            check_target(self.path)
             aside = self.path.with_name(f".{self.path.name}.lock")
-            lock(opened.enter_context(open(aside, "wb")), self.path)
+            with named(self.path):
+                lock(opened.enter_context(open(aside, "wb")), self.path)
             self._mend()
             self._file = opened.enter_context(open(self.path, "ab", buffering=0))
             self._opened = opened.pop_all()
@@ -123,10 +128,16 @@ class ResultsFile:
         if findings[-1].measure not in ENDS:
             raise ValueError(f"The findings of {key} do not end with one of {ENDS}.")
         text = as_csv([(*key, *map(as_text, finding)) for finding in findings])
-        left = memoryview(text.encode())
-        while left:
-            left = left[os.write(self._file.fileno(), left) :]
-        os.fsync(self._file.fileno())
+        left, file = memoryview(text.encode()), self._file.fileno()
+        before = os.fstat(file).st_size
+        with named(self.path):
+            try:
+                while left:
+                    left = left[os.write(file, left) :]
+                os.fsync(file)
+            except OSError:  # such as a full disk: a run is in the file, or it is not
+                os.ftruncate(file, before)
+                raise
         self.finished.add(key)
 
 
@@ -151,12 +162,18 @@ def as_csv(lines: Iterable[Sequence[Any]]) -> str:
 def complete_runs(path: Path) -> Iterator[tuple[str, ...]]:
     """Yield the lines of every run that came to its end; nothing if there is no file.
 
-    A line that a kill tore is the last one: it lacks its line end.
+    A kill leaves its trace at the end: a line without an end, and lines of a run that
+    did not come to its. Anything else that is no line of ours is damage, or a note
+    somebody made, and is not passed over.
     """
     if not path.exists():
         return
+    check_plain_file(path)
     text = path.read_bytes().decode("utf-8", errors="replace")
-    lines = list(csv.reader(io.StringIO(text, newline="")))
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise ValueError(f"{path}: is damaged ({error}). {MEND}") from error
     if lines and tuple(lines[0]) != COLUMNS:
         if not ",".join(COLUMNS).startswith(text.strip()):
             raise ValueError(
@@ -167,14 +184,39 @@ def complete_runs(path: Path) -> Iterator[tuple[str, ...]]:
     if lines and not text.endswith("\n"):
         lines.pop()
     open_run: list[tuple[str, ...]] = []
-    for line in map(tuple, lines[1:]):
-        if len(line) != len(COLUMNS) or (open_run and open_run[-1][:5] != line[:5]):
+    for number, line in enumerate(map(tuple, lines[1:]), start=2):
+        if len(line) != len(COLUMNS) and number == len(lines):
+            break  # torn inside a quoted cell
+        fault = find_fault(line, open_run)
+        if fault:
+            raise ValueError(f"{path}: row {number} {fault}. {MEND}")
+        open_run.append(line)
+        if line[5] in ENDS:
+            yield from open_run
             open_run = []
-        if len(line) == len(COLUMNS):
-            open_run.append(line)
-            if line[5] in ENDS:
-                yield from open_run
-                open_run = []
+
+
+def find_fault(line: tuple[str, ...], before: Sequence[tuple[str, ...]]) -> str:
+    """Say why a line cannot follow those of its run; "" if it can."""
+    if len(line) != len(COLUMNS):
+        return f"has {len(line)} cells instead of {len(COLUMNS)}"
+    if before and before[-1][:5] != line[:5]:
+        return f"is of another run, but the one before it lacks its {' or '.join(ENDS)}"
+    for name, cell in zip(COLUMNS, line, strict=True):
+        if name in NUMBERS and not is_number(cell, NUMBERS[name]):
+            return f"has {cell[:50]!r} as its {name}, which is no number"
+    return ""
+
+
+def is_number(text: str, kind: type) -> bool:
+    """Tell whether a cell holds a number, or nothing where there may be nothing."""
+    if not text:
+        return kind is float
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return True
 
 
 def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:

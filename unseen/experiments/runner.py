@@ -75,12 +75,28 @@ def run_plans(
     return results.path
 
 
+def read_origin(path: Path) -> dict[str, str]:
+    """Return version and data of the results beside ``path``; nothing if it is new."""
+    if not path.exists():
+        return {}
+    try:
+        before = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        before = None
+    if not isinstance(before, dict) or {type(v) for v in before.values()} - {str}:
+        raise ValueError(
+            f"{path}: is damaged, so nobody knows which data these results are of. "
+            "Give another --out."
+        )
+    return before
+
+
 def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
     """Write down version and data; complain if results of others are there."""
     sources = {run.source.name: run.source for run in runs if run.source is not None}
     now = {name: source.digest() for name, source in sorted(sources.items())}
     now = {"unseen": unseen.__version__, **now}
-    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    before = read_origin(path)
     for name in now.keys() & before.keys():
         if now[name] != before[name]:
             raise ValueError(

@@ -17,6 +17,7 @@ import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -30,6 +31,7 @@ __all__ = [
     "replace_together",
     "sync",
     "sync_folder",
+    "watching",
 ]
 
 KINDS = {
@@ -40,6 +42,7 @@ KINDS = {
     stat.S_ISBLK: "a device",
 }
 AnyPath = str | os.PathLike[str]
+_watchers: ContextVar[tuple[Callable[[Path], None], ...]] = ContextVar("_watchers")
 Replace = Callable[[AnyPath], AbstractContextManager[BinaryIO]]
 
 
@@ -116,6 +119,28 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     """
     with io.BufferedWriter(_DraftFile(path, path)) as file:
         yield cast(BinaryIO, file)
+
+
+@contextmanager
+def watching(told: Callable[[Path], None]) -> Iterator[None]:
+    """Call ``told`` with every file that is put in place inside the block.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen._files import replace_file, watching
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with watching(lambda path: print(path.name)):
+    ...         with replace_file(Path(folder) / "one.txt") as file:
+    ...             _ = file.write(b"one")
+    one.txt
+    """
+    token = _watchers.set((*_watchers.get(()), told))
+    try:
+        yield
+    finally:
+        _watchers.reset(token)
 
 
 def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:
@@ -257,6 +282,9 @@ def _put_in_place(drafts: list[_Draft]) -> None:
         for draft in reversed(put):
             draft.undo()
         raise
+    for draft in drafts:
+        for told in _watchers.get(()):
+            told(draft.target)
     for folder, path in {draft.target.parent: draft.path for draft in drafts}.items():
         with named(path):
             sync_folder(folder)

@@ -32,7 +32,7 @@ def outputs(
     reading: Iterable[str | Path | None] = (),
     force: bool = False,
 ) -> Iterator[None]:
-    """Refuse before the work what may not be written; remember after it what was.
+    """Refuse before the work what may not be written; remember what is.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def outputs(
     force : bool, default=False
         Write over files that were changed or never written by this program.
     """
-    from unseen._files import check_apart, check_target
+    from unseen._files import check_apart, check_target, watching
     from unseen._folders import check_folder
 
     wanted = [file for file in files if file is not None]
@@ -55,18 +55,24 @@ def outputs(
     if folder is not None:
         check_apart(folder, sources)
         check_folder(folder, force=force)
-    for place, file in enumerate(wanted):
+    targets: dict[Path, Path] = {}
+    for file in wanted:
         target = check_target(file, reading=sources)
-        if target in [check_target(other) for other in wanted[:place]]:
+        if target in targets:
             raise ValueError(f"{file}: would be written twice. Give another name.")
+        targets[target] = file
         if not force and file.exists() and not is_own(file):
             raise FileExistsError(
                 f"{file}: is there already, and was not written by this program or was "
                 "changed since. Give another --out, or --force to write over it."
             )
-    yield
-    for file in filter(Path.exists, wanted):
-        remember(file)
+
+    def note(target: Path) -> None:  # at once: what comes next may fail
+        if target in targets:
+            remember(targets[target])
+
+    with watching(note):
+        yield
 
 
 def with_companions(source: Path) -> list[Path]:

@@ -115,7 +115,7 @@ def thumbnails_beside(page: Path, frame: pd.DataFrame) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
-        if folder != old:
+        if thumbnails_of(page) != folder:  # the page may be in place all the same
             remove_folder(folder)
         raise
     if old is not None and old != folder:

@@ -1,0 +1,307 @@
+"""Whatever call to the system fails, no file is lost, torn or changed in the input.
+
+A double for open, write, fsync, rename, link, mkdir and mmap lets the k-th call that
+concerns the files of a command fail, for every k. Afterwards every file under a final
+name is the old one or the new one, whole, with its companions; nothing else is there;
+the input is as it was; the error is one line about a file the user knows; and the same
+command, run again, ends as if nothing had happened.
+"""
+
+import builtins
+import errno
+import io
+import itertools
+import json
+import mmap
+import os
+import shutil
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from unseen import load
+from unseen.cli import app
+from unseen.experiments.results import Finding
+from unseen.photos import encoders, register_image_encoder
+
+pytestmark = pytest.mark.filterwarnings("default")
+pytest.importorskip("PIL")
+runner = CliRunner()
+
+PLAN = """
+title = "Quick"
+caption = "One method"
+task = "accuracy"
+show = "table"
+[[column]]
+head = "digits"
+data = "digits"
+classes = "attributes"
+[[row]]
+method = "eszsl"
+[[row]]
+method = "cca"
+"""
+ERRORS = {
+    "open": errno.EMFILE,
+    "write": errno.ENOSPC,
+    "fsync": errno.EIO,
+    "replace": errno.EIO,
+    "link": errno.EPERM,
+    "mkdir": errno.ENOSPC,
+    "mmap": errno.ENOMEM,
+}
+
+
+class Faults:
+    """Let one call that concerns files below a folder fail; count all of them."""
+
+    def __init__(self, home, fails_at):
+        self.home, self.fails_at = str(home), fails_at
+        self.n_calls, self.fired = 0, ""
+
+    def concerns(self, place):
+        if isinstance(place, int):
+            try:
+                place = os.readlink(f"/proc/self/fd/{place}")
+            except OSError:
+                return False
+        place = os.fspath(place)
+        photo = f"{self.home}/in/photos/"  # those that cannot be read are skipped
+        return place.startswith(self.home) and not place.startswith(photo)
+
+    def double(self, kind, real, place=lambda args: args[0]):
+        def call(*args, **more):
+            if self.concerns(place(args)):
+                self.n_calls += 1
+                if self.n_calls == self.fails_at:
+                    self.fired = kind
+                    code = ERRORS[kind]
+                    raise OSError(code, os.strerror(code))
+            return real(*args, **more)
+
+        return call
+
+    def __enter__(self):
+        self.patch = pytest.MonkeyPatch()
+        opened = self.double("open", builtins.open)
+        self.patch.setattr(builtins, "open", opened)
+        self.patch.setattr(io, "open", opened)
+        for name in ("open", "write", "fsync", "replace", "link", "mkdir"):
+            self.patch.setattr(os, name, self.double(name, getattr(os, name)))
+        faults, real = self, mmap.mmap
+
+        class Mapped(real):
+            def __new__(cls, fileno, *args, **more):
+                check = faults.double("mmap", lambda fileno: None)
+                check(fileno)
+                return real.__new__(cls, fileno, *args, **more)
+
+        self.patch.setattr(mmap, "mmap", Mapped)
+        return self
+
+    def __exit__(self, *error):
+        self.patch.undo()
+
+
+class Colours:
+    name, version, dimension, size = "colours", "1", 3, 8
+
+    def encode(self, images):
+        return images.mean(axis=(1, 2), dtype=np.float32)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Inputs of all commands, an encoder that is quick, findings without running."""
+    from PIL import Image
+
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "in" / "photos").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    for i in range(4):
+        colour = (200 - 50 * i, 10, 50 * i)
+        Image.new("RGB", (9, 9), colour).save(tmp_path / "in" / "photos" / f"{i}.png")
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    rows[:2, 0] += 9
+    rows[2:, 1] += 9
+    np.save("in/f.npy", rows)
+    np.save("in/t.npy", np.eye(8, dtype=np.float32)[:2])
+    np.save("in/x.npy", np.random.default_rng(1).random((5, 64), dtype=np.float32))
+    (tmp_path / "in" / "quick.toml").write_text(PLAN)
+    assert run("fit digits --method eszsl --out in/m.unseen").exit_code == 0
+    register_image_encoder("colours", Colours)
+    monkeypatch.setattr("unseen.experiments.workers.run_all", fake_runs)
+    yield tmp_path
+    encoders._IMAGE.pop("colours")
+
+
+def fake_runs(runs, n_jobs):
+    for run in runs:
+        yield run, [Finding("final", value=0.5), Finding("done", seconds=1.0)]
+
+
+def run(words):
+    return runner.invoke(app, [word.replace("+", " ") for word in words.split()])
+
+
+# What is there before, what is run, and files that must be of one age.
+COMMANDS = {
+    "predict": (
+        "predict in/m.unseen in/x.npy --out out/l.csv",
+        "predict in/m.unseen in/x.npy --adapt --out out/l.csv --save out/a.unseen",
+        [],
+    ),
+    "fit": (
+        "fit digits --method eszsl --set gamma=10 --out out/m.unseen",
+        "fit digits --method eszsl --out out/m.unseen",
+        [],
+    ),
+    "label": (
+        "label in/photos --classes a,b --encoder in/f.npy --text in/t.npy "
+        "--out out/l.csv --report",
+        "label in/photos --classes b,a --encoder in/f.npy --text in/t.npy "
+        "--out out/l.csv --report --save out/n.unseen",
+        [],
+    ),
+    "encode": (
+        "encode in/photos --encoder colours --workers 0 --out out/f.npz",
+        "encode in/photos --encoder colours --workers 0 --out out/f.npy",
+        [{"f.npy", "f.txt"}],
+    ),
+    "convert": (
+        "data convert digits out/d.csv --unseen in/names.txt",
+        "data convert digits out/d.csv",
+        [{"d.csv", "d.classes.csv"}],
+    ),
+    "folder": (
+        "data convert digits out/d --unseen in/names.txt",
+        "data convert digits out/d",
+        [{"d/labels.csv", "d/classes.csv", "d/features.npy", "d/about.json"}],
+    ),
+    "reproduce": ("", "reproduce in/quick.toml --out out/r --jobs 1", []),
+}
+
+
+def content(path):
+    """Return the bytes of a file; of a model in an order that is always the same."""
+    data = path.read_bytes()
+    if path.suffix != ".unseen":
+        return data
+    assert load(path)
+    size = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:size])  # its keys come in any order
+    return json.dumps(head, sort_keys=True).encode() + data[size:]
+
+
+def contents(folder):
+    """Return every file below a folder by name; marks and locks hold times alone."""
+    found = {
+        path.relative_to(folder).as_posix(): content(path)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    aside = (".made-by-unseen", ".results.csv.lock")
+    return {
+        name: data
+        for name, data in found.items()
+        if not name.endswith(aside) and not name.startswith(".unseen-")
+    }
+
+
+def digests(folder):
+    return {
+        path: sha256(path.read_bytes()).digest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def start(home, state):
+    for place in ("out", "cache"):
+        shutil.rmtree(home / place, ignore_errors=True)
+        shutil.copytree(home / state / place, home / place)
+
+
+def keep(home, state):
+    for place in ("out", "cache"):
+        (home / place).mkdir(exist_ok=True)
+        shutil.copytree(home / place, home / state / place)
+
+
+def check(name, home, ended, faults, old, new):
+    """See that what a command left behind is whole, whatever happened to it."""
+    left = contents(home / "out")
+    told = f"{name}: {faults.fired} call {faults.fails_at}: {ended.output}"
+    assert ended.exit_code in (0, 2), (told, ended.exception)
+    leftovers = list((home / "out").rglob(".unseen-*"))
+    assert not leftovers or faults.fired == "open", told  # its removal failed
+    assert left.keys() <= old.keys() | new.keys(), told
+    for file, data in left.items():
+        whole = [side[file] for side in (old, new) if file in side]
+        if file.endswith("results.csv"):  # grows run by run
+            assert new[file].startswith(data) and data.endswith(b"\n"), (file, told)
+        else:
+            assert data in whole, (file, told)
+    assert old.keys() - left.keys() <= old.keys() - new.keys(), told
+    for files in COMMANDS[name][2]:
+        ages = [{f: side.get(f) for f in files} for side in (old, new)]
+        assert {f: left.get(f) for f in files} in ages, told
+    pages = [page for page in left if page == "l.html"]
+    for page in pages:
+        text = left[page].decode()
+        (folder,) = {f.split("/")[0] for f in (old | new) if f.split("/")[0] in text}
+        shown = {f for f in old | new if f.startswith(f"{folder}/")}
+        assert shown and shown <= left.keys(), told
+    if ended.exit_code == 2:
+        (line,) = [x for x in ended.stderr.splitlines() if x.startswith("unseen: ")]
+        assert ".tmp" not in line and ".unseen-" not in line, told
+    else:
+        assert left == new, told
+
+
+def sweep(name, home, ks):
+    """Let call after call fail, on empty ground and over what was there before."""
+    (home / "in" / "names.txt").write_text("3\n5\n")
+    before, command, _ = COMMANDS[name]
+    inputs = digests(home / "in")
+    keep(home, "empty")
+    for state, first in {"empty": "", "before": before}.items():
+        if state == "before" and not first:
+            continue
+        if first:
+            start(home, "empty")
+            assert run(first).exit_code == 0
+            keep(home, "before")
+        old = contents(home / "out") if first else {}
+        start(home, state)
+        assert run(command).exit_code == 0
+        new = contents(home / "out")
+        for k in ks:
+            start(home, state)
+            with Faults(home, k) as faults:
+                ended = run(command)
+            if not faults.fired:
+                break
+            check(name, home, ended, faults, old, new)
+            assert digests(home / "in") == inputs
+            unnoted = "could not be noted down" in ended.stderr
+            again = run(f"{command} --force" if unnoted else command)
+            assert again.exit_code == 0, (k, faults.fired, again.output)
+            assert contents(home / "out") == new
+    return k
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_some_calls_fail(home, name):
+    sweep(name, home, [2, 5, 11, 17, 26])
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_call_fails_once(home, name):
+    n_calls = sweep(name, home, itertools.count(1))
+    assert n_calls > 10  # the double is in the way at all

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import linalg
 
 from unseen._linalg import inverse_positive, plus_diagonal, solve_positive
 
@@ -28,7 +27,7 @@ def test_they_solve_as_a_general_solver_does(d, condition):
 
 
 def test_a_matrix_that_is_not_positive_is_refused():
-    with pytest.raises(linalg.LinAlgError, match="not positive definite"):
+    with pytest.raises(ValueError, match="out of range"):
         solve_positive(np.diag([1.0, -1.0]), np.eye(2))
 
 

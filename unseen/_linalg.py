@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 DOUBLE = np.dtype(np.float64)
+ROUNDING = 1e-14  # share of the largest eigenvalue that smaller ones drown in
 
 
 def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -36,11 +37,42 @@ def inverse_positive(K: np.ndarray) -> np.ndarray:
 
 
 def inverse_factor(K: np.ndarray) -> np.ndarray:
-    """Return L⁻¹ of K = L Lᵀ."""
+    """Return L⁻¹ of K = L Lᵀ, or of a little more than K if it is singular."""
     L, failed = linalg.lapack.dpotrf(K.T, lower=1)
     if failed:
-        raise linalg.LinAlgError("The matrix of a step is not positive definite.")
+        little = ROUNDING * (np.abs(K).max(initial=0) or 1.0)
+        for power in range(1, 7):
+            more = plus_diagonal(K.copy(), little * 10.0**power)
+            L, failed = linalg.lapack.dpotrf(more.T, lower=1)
+            if not failed:
+                break
+        else:
+            raise ValueError(
+                "A step of the solver met numbers out of range. Scale X to ordinary "
+                "numbers, or keep unit_rows=True."
+            )
     return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0]
+
+
+def solve_ridge(K: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
+    """Return (K + ridge I)⁻¹ right for a symmetric K without negative eigenvalues.
+
+    Where the ridge is lost in the rounding of K, directions that K hardly has count as
+    if it had as much of them as rounding lets it know.
+
+    >>> import numpy as np
+    >>> from unseen._linalg import solve_ridge
+    >>> solve_ridge(np.diag([1.0, 3.0]), 1.0, np.array([[2.0], [2.0]]))
+    array([[1. ],
+           [0.5]])
+    """
+    factor, failed = linalg.lapack.dpotrf(plus_diagonal(K.copy(), ridge), lower=1)
+    if not failed and (factor.diagonal() ** 2 > ROUNDING * np.abs(K).max()).all():
+        return linalg.lapack.dpotrs(factor, right, lower=1)[0]
+    values, vectors = linalg.eigh(K)
+    values = np.maximum(values, ROUNDING * max(values[-1], 0)) + ridge
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+    return vectors @ ((vectors.T @ right) * inverse[:, None])
 
 
 def plus_diagonal(K: np.ndarray, ridge: float) -> np.ndarray:

@@ -17,6 +17,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
+from unseen._params import refuse_masked, refuse_mixed
+
 GROUPS = ("all", "seen", "unseen")
 SAME = 1.2345e-11  # share of the largest number by which equal descriptions may differ
 
@@ -277,6 +279,7 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     >>> table.competition().names
     array(['horse'], dtype='<U5')
     """
+    refuse_mixed(y, "y")
     check_classification_targets(y)
     if class_embeddings is None:
         names, codes = np.unique(y, return_inverse=True)
@@ -330,9 +333,16 @@ def unit_blocks(embeddings: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     inner products are averaged and a full row keeps unit length.
     """
     blocks = np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
-    lengths = [np.linalg.norm(block, axis=1, keepdims=True) for block in blocks]
-    units = [b / np.where(n > 0, n, 1) for b, n in zip(blocks, lengths, strict=True)]
-    return np.hstack(units) / np.sqrt(len(units))
+    return np.hstack([unit(block) for block in blocks]) / np.sqrt(len(blocks))
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Return the rows at unit length; a row of zeros stays."""
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+    odd = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))
+    rows = rows / np.where(odd, largest, 1)  # else squares would leave the range
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)
 
 
 def _read_several(tables: Mapping, what: str):
@@ -380,10 +390,12 @@ def _as_names(index: pd.Index, what: str) -> np.ndarray:
         twice = index[index.duplicated()].unique()
         raise ValueError(f"{what} names {_short(twice)} more than once.")
     names = index.to_numpy()
+    refuse_mixed(names, what)
     return names.astype(str) if all(isinstance(n, str) for n in names) else names
 
 
 def _as_numbers(table: Any, names: np.ndarray | None, what: str) -> np.ndarray:
+    refuse_masked(table, what)
     try:
         embeddings = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_is_fitted, check_X_y
+from sklearn.utils.validation import check_is_fitted
 
+from unseen._params import HasMethods, Interval, check_rows_and_labels, fit_context
 from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
@@ -130,7 +130,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, class_embeddings):
         """Search on the seen classes, then fit the winner on all of them.
 
@@ -270,7 +270,7 @@ class ClasswiseFolds:
 
     def __init__(self, X, y, *, n_folds=5, n_repeats=1, random_state=0):
         self.X_given, self.y_given = X, y
-        self.X, self.y = check_X_y(X, y, dtype=[np.float64, np.float32])
+        self.X, self.y = check_rows_and_labels(X, y)
         self.names, self.codes = np.unique(self.y, return_inverse=True)
         random, n_classes = check_random_state(random_state), len(self.names)
         deals = [deal_classes(n_classes, n_folds, random) for _ in range(n_repeats)]

@@ -13,23 +13,26 @@ In a pipeline, ``pipe[-1].adapt(pipe[:-1].transform(X))``.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
-    _fit_context,
 )
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from unseen.models.base import DTYPES
+from unseen._params import (
+    COUNT,
+    POSITIVE,
+    check_rows,
+    check_rows_and_labels,
+    fit_context,
+)
+from unseen.rows.pile import check_range
 from unseen.rows.sums import Sums, sum_rows
 
-SIZE = [Interval(Integral, 1, None, closed="left"), None]
+SIZE = [*COUNT, None]
 
 
 class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -54,21 +57,21 @@ class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Learn the seen mean."""
-        X = validate_data(self, X, dtype=DTYPES)
+        X = check_rows(self, X)
         self.seen_mean_ = self.mean_ = X.mean(axis=0, dtype=np.float64)
         return self
 
     def adapt(self, X):
         """Take the mean of a pile of unlabelled rows from now on."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = check_rows(self, X, reset=False)
         self.mean_ = X.mean(axis=0, dtype=np.float64)
         return self
 
     def transform(self, X):
         """Return the rows less the mean of their domain."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = check_rows(self, X, reset=False)
         return X - self.mean_.astype(X.dtype)
 
     def __sklearn_tags__(self):
@@ -84,12 +87,12 @@ class _FromSums(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def transform(self, X):
         """Return the rows on the learned axes."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = check_rows(self, X, reset=False)
         axes = self.axes_.astype(X.dtype, copy=False)
         return X @ axes - (self.mean_ @ self.axes_).astype(X.dtype)
 
     def _add(self, X, codes, n_classes: int, *, first: bool) -> None:
-        sums = sum_rows(X, codes, n_classes)
+        sums = check_range(sum_rows(X, codes, n_classes), X)
         self._seen_sums: Sums = sums if first else self._seen_sums + sums
         self._solve(self._seen_sums)
 
@@ -142,18 +145,18 @@ class SumsPCA(_FromSums):
     def __init__(self, n_components=None):
         self.n_components = n_components
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Learn the axes of these rows."""
-        X = validate_data(self, X, dtype=DTYPES)
+        X = check_rows(self, X)
         self._add(X, np.zeros(len(X), dtype=int), 1, first=True)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
         """Learn the axes of these rows and all before."""
         first = not hasattr(self, "axes_")
-        X = validate_data(self, X, dtype=DTYPES, reset=first)
+        X = check_rows(self, X, reset=first)
         self._add(X, np.zeros(len(X), dtype=int), 1, first=first)
         return self
 
@@ -201,26 +204,26 @@ class WithinClassWhitener(_FromSums):
 
     _parameter_constraints: dict = {
         "n_components": SIZE,
-        "shrinkage": [Interval(Real, 0, None, closed="neither")],
+        "shrinkage": POSITIVE,
     }
 
     def __init__(self, n_components=500, shrinkage=0.1):
         self.n_components = n_components
         self.shrinkage = shrinkage
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
         """Learn from labelled rows of seen classes."""
-        X, y = validate_data(self, X, y, dtype=DTYPES)
+        X, y = check_rows_and_labels(X, y, self)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self._add(X, codes, len(self.classes_), first=True)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y):
         """Learn from these rows and all before; new classes may turn up."""
         first = not hasattr(self, "axes_")
-        X, y = validate_data(self, X, y, dtype=DTYPES, reset=first)
+        X, y = check_rows_and_labels(X, y, self, reset=first)
         before = self.classes_ if not first else y[:0]
         self.classes_ = np.union1d(before, y)
         if not first:

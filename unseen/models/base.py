@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils.validation import (
-    check_is_fitted,
-    check_X_y,
-    validate_data,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen._params import (
+    check_rows,
+    check_rows_and_labels,
+    fit_context,
+)
 from unseen.class_table import (
     ClassTable,
     Competition,
@@ -28,7 +29,7 @@ from unseen.class_table import (
     unit_blocks,
 )
 from unseen.rows.labelled import RunningSums, sum_stream
-from unseen.rows.pile import Pile, StreamedPile, not_finite
+from unseen.rows.pile import Pile, StreamedPile, check_range, not_finite
 from unseen.rows.source import (
     RowStream,
     is_stream,
@@ -38,7 +39,6 @@ from unseen.rows.source import (
 from unseen.rows.sums import Sums, inverse_lengths, sum_rows
 from unseen.storage import Storable
 
-DTYPES = [np.float64, np.float32]
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
 
@@ -109,7 +109,9 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
 
     def _sums(self, X, codes, n_classes: int) -> Sums:
         """Return the sums of rows, scaled as this model scales them."""
-        return sum_rows(X, codes, n_classes, unit_rows=self._unit_rows())
+        return check_range(
+            sum_rows(X, codes, n_classes, unit_rows=self._unit_rows()), X
+        )
 
     def _check_training(self, X, y, class_embeddings, *, ensure_all_finite=True):
         """Return checked rows, the class table and class numbers; store nothing."""
@@ -118,8 +120,8 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs all rows at once, but X is a "
                 f"{type(X).__name__}. Give an array, or a model that learns from sums."
             )
-        rows, y = check_X_y(
-            X, y, dtype=DTYPES, estimator=self, ensure_all_finite=ensure_all_finite
+        rows, y = check_rows_and_labels(
+            X, y, estimator=self, ensure_all_finite=ensure_all_finite
         )
         return rows, *encode(y, class_embeddings)
 
@@ -173,9 +175,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X) -> np.ndarray:
         # Whether the numbers are finite shows in the scores: no pass of its own.
-        return validate_data(
-            self, X, dtype=DTYPES, reset=False, ensure_all_finite=False
-        )
+        return check_rows(self, X, reset=False, ensure_all_finite=False)
 
     def _check_pile(self, X, *, ensure_all_finite: bool = True) -> Any:
         """Return the pile. On axes it shows whether it is finite: such need no pass."""
@@ -188,15 +188,8 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             return DaskPile(self, X)
         if is_stream(X):
             return StreamedPile(self._check_stream(X))
-        return Pile(
-            validate_data(
-                self,
-                X,
-                dtype=DTYPES,
-                reset=False,
-                ensure_all_finite=ensure_all_finite,
-            )
-        )
+        rows = check_rows(self, X, reset=False, ensure_all_finite=ensure_all_finite)
+        return Pile(rows)
 
     def _scores(self, X, competition: Competition) -> np.ndarray:
         """Return the scores of rows, one column per distinct class."""
@@ -247,7 +240,7 @@ class FromSums(ZeroShotClassifier):
 
     _running: tuple  # what partial_fit has summed so far
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, class_embeddings=None):
         """Learn from rows of seen classes.
 
@@ -275,12 +268,9 @@ class FromSums(ZeroShotClassifier):
         rows, table, codes = self._check_training(
             X, y, class_embeddings, ensure_all_finite=False
         )
-        sums = self._sums(rows, codes, len(table))
-        if not np.isfinite(sums.gram.diagonal()).all():
-            raise not_finite(rows)
-        return self._fit_sums(sums, table, X)
+        return self._fit_sums(self._sums(rows, codes, len(table)), table, X)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, *, class_embeddings=None):
         """Add the sums of a chunk, and learn from all chunks so far.
 
@@ -303,7 +293,7 @@ class FromSums(ZeroShotClassifier):
         if class_embeddings is None and classes is not None:
             names = np.unique(classes)
             class_embeddings = pd.DataFrame(np.eye(len(names)), index=names)
-        rows, y = check_X_y(X, y, dtype=DTYPES, estimator=self)
+        rows, y = check_rows_and_labels(X, y, estimator=self)
         if hasattr(self, "_running"):
             running = RunningSums.of(self._running)
         else:

@@ -153,7 +153,7 @@ def unit_on_average(reduced: Reduced) -> Reduced:
     rows of unit length then suit these.
     """
     square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
-    scale = 1 / np.sqrt(square) if square else 1.0
+    scale = 1 / np.sqrt(square) if square > 0 else 1.0
     sums = reduced.sums
     scaled = replace(
         sums, gram=sums.gram * scale**2, class_sums=sums.class_sums * scale

@@ -25,8 +25,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._linalg import solve_ridge
+from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
@@ -204,9 +205,8 @@ class CCAPupil(ViewPupil):
         """Learn from self-labelled rows; return the objective."""
         chosen = self.B.sums(selection)
         before, target = self.P, chosen.class_sums.T @ self.Z
-        left = self.lam * chosen.gram + self.mu * np.eye(len(before))
         right = self.lam * target + self.mu * before
-        self.P = P = linalg.solve(left, right, assume_a="pos")
+        self.P = P = solve_ridge(self.lam * chosen.gram, self.mu, right)
         near = (
             np.vdot(chosen.gram @ P, P)
             - 2 * np.vdot(target, P)

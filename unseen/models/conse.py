@@ -14,8 +14,8 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.class_table import unit_blocks
 from unseen.models.cca import unit_prototypes
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier

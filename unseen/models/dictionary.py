@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen._linalg import inverse_positive, plus_diagonal
+from unseen._linalg import inverse_positive, plus_diagonal, solve_ridge
 
 
 def solve_by_admm(
@@ -38,6 +38,7 @@ def solve_by_admm(
     float64: ``dtype`` stands for a common signature.
     """
     values, basis = linalg.eigh(CtC)
+    values = np.maximum(values, 0)  # rounding may leave less
     target = basis.T @ CtX
     rho = max(np.trace(CtC) / len(CtC), np.finfo(float).tiny)
     R, U = shorten(D), np.zeros_like(D)
@@ -132,7 +133,7 @@ def solve_by_dual(
     """
     d = len(CtC)
     size = np.trace(CtC) / d
-    if not size:  # no codes: any dictionary is a minimum, the least is nothing
+    if size < 1e-250:  # no codes: any dictionary is a minimum, the least is nothing
         return np.zeros_like(CtX)
     floor = 1e-12 * size
     lam = np.full(d, size)
@@ -146,7 +147,7 @@ def solve_by_dual(
         curvature = 2 * (inverse * (D @ D.T))[np.ix_(free, free)]
         curvature[np.diag_indices_from(curvature)] += 1e-14 * np.trace(curvature)
         step = np.zeros(d)
-        step[free] = linalg.solve(curvature, slope[free], assume_a="pos")
+        step[free] = solve_ridge(curvature, 0.0, slope[free, None])[:, 0]
         value, lam, D, inverse, moved = _ascend(
             CtC, CtX, value, lam, step, slope, floor
         )

@@ -21,8 +21,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._linalg import solve_ridge
+from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
@@ -131,8 +132,7 @@ def solve_eszsl(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
     right = products.XtY @ right_factor(A, lam)
     if diagonal:
         return right / (np.diag(products.XtX) + gamma)[:, None]
-    left = products.XtX + gamma * np.eye(len(right))
-    return linalg.solve(left, right, assume_a="pos")
+    return solve_ridge(products.XtX, gamma, right)
 
 
 class ESZSLPupil(ViewPupil):

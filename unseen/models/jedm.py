@@ -31,9 +31,14 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from unseen._linalg import inverse_positive, plus_diagonal, solve_positive
+from unseen._linalg import (
+    inverse_positive,
+    plus_diagonal,
+    solve_positive,
+    solve_ridge,
+)
+from unseen._params import Interval, StrOptions
 from unseen._threads import one_thread
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer
@@ -388,8 +393,8 @@ def right_factor(A, ridge) -> np.ndarray:
     """Return A (AᵀA + ridge I)⁻¹; for no ridge the pseudo-inverse, transposed."""
     if not ridge:
         return linalg.pinv(A).T
-    M = len(A)  # = (AAᵀ + ridge I)⁻¹ A, and classes are fewer than dimensions
-    return linalg.solve(A @ A.T + ridge * np.eye(M), A, assume_a="pos")
+    # = (AAᵀ + ridge I)⁻¹ A, and classes are fewer than dimensions
+    return solve_ridge(A @ A.T, ridge, A)
 
 
 def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:

@@ -19,9 +19,9 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 
+from unseen._params import Interval
 from unseen.class_table import Competition, unit_blocks
 from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
 from unseen.models.ranking import EPOCHS, RankingClassifier

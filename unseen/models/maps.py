@@ -17,9 +17,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._linalg import solve_ridge
+from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
@@ -45,7 +45,7 @@ class MapClassifier(BilinearClassifier):
     _adapt_parameters = frozenset({"per_domain_centering"})
     coef_: np.ndarray
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, *, class_embeddings=None):
         """Learn the map from rows of seen classes.
 
@@ -173,9 +173,8 @@ class PrototypePupil(OffsetPupil):
         chosen = self.B.sums(selection)
         T, C, before = self.A, chosen.class_sums, self.W
         TtT = T.T @ (T * chosen.counts[:, None])
-        left = self.lam * TtT + self.mu * np.eye(len(TtT))
         right = self.lam * T.T @ C + self.mu * before.T
-        self.W = W = linalg.solve(left, right, assume_a="pos").T
+        self.W = W = solve_ridge(self.lam * TtT, self.mu, right).T
         near = np.trace(chosen.gram) - 2 * np.vdot(C.T @ T, W) + np.vdot(W @ TtT, W)
         return float(self.lam * near + self.mu * linalg.norm(W - before) ** 2)
 

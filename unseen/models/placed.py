@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.class_table import Competition, unit_blocks
 from unseen.models.bilinear import BilinearClassifier, View
 from unseen.models.eszsl import ESZSLPupil

@@ -17,9 +17,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable, Competition
 from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.rows.sums import Sums

@@ -34,8 +34,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.metrics import per_class_accuracy
 from unseen.models.bilinear import Seen
 from unseen.models.cca import row_space

@@ -21,9 +21,9 @@ classes, the hubs, are nearest to all. So the direction matters (Shigeto et al.)
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
-from sklearn.utils._param_validation import StrOptions
 
+from unseen import _linalg
+from unseen._params import StrOptions
 from unseen.models.bilinear import Seen
 from unseen.models.cca import unit_prototypes
 from unseen.models.jedm import right_factor
@@ -176,4 +176,4 @@ def solve_ridge(
     """(gram + lam I)⁻¹ target."""
     if diagonal:
         return target / (np.diag(gram) + lam)[:, None]
-    return linalg.solve(gram + lam * np.eye(len(gram)), target, assume_a="pos")
+    return _linalg.solve_ridge(gram, lam, target)

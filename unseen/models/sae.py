@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import StrOptions
 
+from unseen._params import StrOptions
 from unseen.models.bilinear import Seen
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier, RowMapPupil

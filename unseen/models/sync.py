@@ -27,9 +27,9 @@ import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import logsumexp
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from unseen._params import StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.bilinear import Seen
 from unseen.models.jedm import signed_products

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_array
 
 from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space, whole_needed
 from unseen.rows.source import RowStream
-from unseen.rows.sums import inverse_lengths, rows_per_block
+from unseen.rows.sums import Sums, inverse_lengths, rows_per_block
+
+LARGEST_SQUARE = 1e150  # of a feature, summed: solvers multiply two such numbers
 
 
 class Pile:
@@ -166,10 +168,22 @@ def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
     return X @ axes.astype(X.dtype, copy=False) * scales[:, None]
 
 
+def check_range(sums: Sums, X: np.ndarray) -> Sums:
+    """Return the sums of X, or raise if X is not finite, or products of them will be.
+
+    A pass of its own is not needed: what is not finite shows in sums of squares.
+    """
+    squares = sums.gram.diagonal()
+    if not (squares < LARGEST_SQUARE).all():
+        raise not_finite(X)
+    return sums
+
+
 def not_finite(X: np.ndarray) -> ValueError:
     """Return the error for rows whose products are not finite; say why they are not."""
     try:
-        check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        with np.errstate(all="ignore"):
+            check_array(X, dtype=[np.float64, np.float32], input_name="X")
     except ValueError as error:
         return error
     return ValueError(

@@ -344,7 +344,7 @@ def inverse_lengths(X: np.ndarray) -> np.ndarray:
         odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
         largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
         scale = np.where(largest > 0, largest, 1)
-        with np.errstate(invalid="ignore"):  # infinite rows become NaN: seen later
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite rows: seen later
             lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
         lengths = np.where(lengths <= smallest, 1, lengths)
     return (1 / lengths).astype(X.dtype)

@@ -33,10 +33,9 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 from scipy.special import logsumexp, softmax
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable, Competition, read_table, with_own_rows
 from unseen.models.base import FromSums, LinearScorer, linear_scores
 from unseen.models.kernel_ridge import (
@@ -425,7 +424,7 @@ class AnchoredSelfTraining(FromSums):
 
     # ---- adapting ----------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def adapt(self, X, *, classes=None):
         """Teach the model on a pile of unlabelled rows.
 

@@ -25,10 +25,9 @@ import pandas as pd
 from scipy import linalg
 from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable, Competition, unit_blocks, with_own_rows
 from unseen.models.base import FromSums, LinearScorer
 from unseen.models.cca import unit_prototypes
@@ -180,7 +179,7 @@ class BiDiLEL(FromSums):
             )
         return unit_prototypes(b)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def adapt(self, X, *, classes=None):
         """Move the landmarks to a pile of unlabelled rows.
 
@@ -221,8 +220,13 @@ def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:
     """G P = (S_w + alpha · mean scatter · I) P diag(ev): the d largest."""
     S_w = sums.within_class_scatter()
     p = len(S_w)
-    mean = np.trace(S_w) / p
-    right = S_w + (alpha * mean if mean > 0 else 1.0) * np.eye(p)
+    mean, whole = np.trace(S_w) / p, np.trace(sums.gram) / p
+    if mean <= 1e-12 * whole:  # every class is a point: its scatter is rounding
+        S_w, mean = np.zeros_like(S_w), whole or 1.0
+    right = S_w + alpha * mean * np.eye(p)
+    least = linalg.eigvalsh(right, subset_by_index=[0, 0])[0]
+    if least <= 1e-12 * mean:  # far from the origin rounding outweighs the ridge
+        right += (1e-12 * mean - 2 * min(least, 0)) * np.eye(p)
     chosen = [max(p - d, 0), p - 1]
     vectors = linalg.eigh(sums.gram, right, subset_by_index=chosen)[1][:, ::-1]
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]

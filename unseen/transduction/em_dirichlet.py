@@ -20,8 +20,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._params import Interval, StrOptions
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 

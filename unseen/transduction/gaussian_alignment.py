@@ -23,8 +23,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import entr, log_softmax
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._params import Interval, StrOptions
 from unseen.rows.labelling import rank_within
 from unseen.transduction.graph import unit_rows
 from unseen.transduction.start import Start

@@ -24,8 +24,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.models.base import LinearScorer
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._params import Interval, StrOptions
 from unseen.models.base import LinearScorer
 from unseen.transduction.anchored_pupil import checked_prior
 from unseen.transduction.start import Start

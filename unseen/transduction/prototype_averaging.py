@@ -11,8 +11,8 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.models.base import LinearScorer
 from unseen.transduction.graph import unit_rows
 from unseen.transduction.start import Start

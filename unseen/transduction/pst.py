@@ -15,8 +15,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._params import Interval, StrOptions
 from unseen.transduction.graph import (
     gaussian,
     graph,

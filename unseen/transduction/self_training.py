@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from numbers import Real
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from unseen._params import HasMethods, Interval, StrOptions, fit_context
 from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import (
     PAPER_RATES,
@@ -94,12 +93,12 @@ class SelfTraining(AroundBase):
         self.rates = rates
         self.rounding = rounding
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, *, class_embeddings=None):
         """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
         return self._fit_base(X, y, class_embeddings)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def adapt(self, X, *, classes=None):
         """Teach the base on a pile of unlabelled rows.
 

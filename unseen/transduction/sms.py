@@ -20,9 +20,8 @@ from numbers import Integral
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable
 from unseen.models.bilinear import ViewPupil
 from unseen.models.eszsl import ESZSL
@@ -125,7 +124,7 @@ class SMS(ESZSL):
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def adapt(self, X, *, classes=None):
         """Learn one map for the seen classes and a pile of unlabelled rows.
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.rows.labelling import Labelling, margin
 from unseen.transduction.memory import check_memory, spreading_bytes
 from unseen.transduction.rounds import ROUNDING, Round

@@ -19,8 +19,9 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_array
 
+from unseen._params import DTYPES, refuse_masked
 from unseen.class_table import Competition
-from unseen.models.base import DTYPES, LinearScorer
+from unseen.models.base import LinearScorer
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.models.maps import OffsetPupil, PrototypeClassifier
 from unseen.rows.labelling import rank_within
@@ -194,7 +195,10 @@ def _linear(pupil) -> LinearScorer | None:
 
 def _from_scores(base, X, classes) -> Start:
     """Rows of unit length, centred; prototypes are means of the best rows."""
-    X = X.X if isinstance(X, Pile) else check_array(X, dtype=DTYPES)
+    if isinstance(X, Pile):
+        X = X.X
+    refuse_masked(X, "X")
+    X = check_array(X, dtype=DTYPES)
     competition = competing(base, classes)
     scores = ask(base, X, competition, classes)
     pile = Pile(X)

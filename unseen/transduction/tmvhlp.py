@@ -27,8 +27,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.transduction.graph import (
     gaussian,
     graph,

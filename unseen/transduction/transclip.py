@@ -21,8 +21,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.transduction.graph import nearest_cosines, unit_rows
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round

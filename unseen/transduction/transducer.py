@@ -11,13 +11,11 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from unseen._params import HasMethods, check_rows, fit_context
 from unseen.class_table import Competition
 from unseen.models.base import (
-    DTYPES,
     LinearScorer,
     best_names,
     decisions,
@@ -77,12 +75,12 @@ class Transducer(AroundBase):
         """
         return cls(prototypes=prototypes, **parameters)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, *, class_embeddings=None):
         """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
         return self._fit_base(X, y, class_embeddings)
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def adapt(self, X, *, classes=None):
         """Relabel a pile of unlabelled rows.
 
@@ -151,9 +149,7 @@ class Transducer(AroundBase):
         if (columns < 0).all():
             return self._ask_base(X, classes)
         self._refuse_strangers(wanted.names[columns < 0])
-        rows = validate_data(
-            self, X, dtype=DTYPES, reset=False, ensure_all_finite=False
-        )
+        rows = check_rows(self, X, reset=False, ensure_all_finite=False)
         return wanted, linear_scores(rows, scorer, unit_rows)[:, columns]
 
     def _refuse_strangers(self, names: np.ndarray) -> None:

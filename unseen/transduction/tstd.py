@@ -11,9 +11,7 @@ The refit is JEDM's (models/jedm.py), the rounds are everyone's (rounds.py).
 
 from __future__ import annotations
 
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
-
+from unseen._params import StrOptions, fit_context
 from unseen.models.jedm import COUNT, JEDM, POSITIVE, READINGS
 from unseen.transduction.rounds import (
     PAPER_RATES,
@@ -150,7 +148,7 @@ class TSTD(JEDM):
         self.inner_steps = inner_steps
         self.rounding = rounding
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def adapt(self, X, *, classes=None):
         """Teach the model on a pile of unlabelled rows.
 

@@ -20,9 +20,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import linalg
 from scipy.special import softmax
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
+from unseen._linalg import solve_ridge
+from unseen._params import Interval, fit_context
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE, PrototypePupil
 from unseen.models.ridge import RidgeToVisual
@@ -133,7 +133,7 @@ class KodirovUDA(RidgeToVisual):
         self.sparsity = sparsity
         self.n_rounds = n_rounds
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def adapt(self, X, *, classes=None):
         """Learn a dictionary of a pile of unlabelled rows.
 
@@ -191,7 +191,8 @@ class DictionaryProblem:
     def update_codes(self) -> None:
         """Lower the lasso of all rows at once, from the codes before."""
         # w sums to 1: Σ_j w_j |z - t_j|² is |z - Σ_j w_j t_j|² and a constant.
-        gram = self.D @ self.D.T + self.pull * np.eye(len(self.D))
+        products = self.D @ self.D.T
+        gram = products + self.pull * np.eye(len(self.D))
         codes = np.empty_like(self.Z)
         for start in range(0, len(self.B), BLOCK_ROWS):  # rows do not see each other
             rows = slice(start, start + BLOCK_ROWS)
@@ -200,14 +201,13 @@ class DictionaryProblem:
                 before = self.Z[rows]
                 codes[rows] = lasso(gram, target, self.sparsity, before, FISTA_STEPS)
             else:
-                codes[rows] = linalg.solve(gram, target.T, assume_a="pos").T
+                codes[rows] = solve_ridge(products, self.pull, target.T).T
         self.Z = codes
 
     def update_dictionary(self) -> None:
         """D = (ZᵀZ + near I)⁻¹ (ZᵀB + near D*)."""
-        left = self.Z.T @ self.Z + self.near * np.eye(len(self.D))
         right = self.Z.T @ self.B + self.near * self.before
-        self.D = linalg.solve(left, right, assume_a="pos")
+        self.D = solve_ridge(self.Z.T @ self.Z, self.near, right)
 
     def objective(self) -> float:
         """Return what both updates lower, but for the constant of the soft labels."""

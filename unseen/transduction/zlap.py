@@ -19,8 +19,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
+from unseen._params import Interval
 from unseen.transduction.graph import (
     graph,
     neighbours,

@@ -1,0 +1,97 @@
+"""What estimators may be given: parameters, rows and labels.
+
+The only module that asks scikit-learn's private validation; all others ask here.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_X_y, validate_data
+
+__all__ = [
+    "AT_LEAST_0",
+    "COUNT",
+    "DTYPES",
+    "N_AXES",
+    "POSITIVE",
+    "HasMethods",
+    "Interval",
+    "StrOptions",
+    "check_rows",
+    "check_rows_and_labels",
+    "fit_context",
+    "refuse_masked",
+    "refuse_mixed",
+]
+
+DTYPES = [np.float64, np.float32]
+POSITIVE = [Interval(Real, 0, None, closed="neither")]
+AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
+COUNT = [Interval(Integral, 1, None, closed="left")]
+N_AXES = [*COUNT, StrOptions({"all"})]
+
+
+def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:
+    """Return rows as an array, as ``validate_data`` would; refuse masked ones."""
+    refuse_masked(X, "X")
+    with np.errstate(all="ignore"):  # what is not finite is told, not warned of
+        return validate_data(model, X, dtype=DTYPES, **options)
+
+
+def check_rows_and_labels(X: Any, y: Any, model: Any = None, **options: Any) -> tuple:
+    """Return rows and labels as arrays; refuse masked rows and labels of two kinds.
+
+    With a model, its features are noted or compared, as ``validate_data`` does.
+    """
+    refuse_masked(X, "X")
+    refuse_masked(y, "y")
+    refuse_mixed(y, "y")
+    with np.errstate(all="ignore"):
+        if model is None:
+            return check_X_y(X, y, dtype=DTYPES, **options)
+        return validate_data(model, X, y, dtype=DTYPES, **options)
+
+
+def refuse_masked(X: Any, what: str) -> None:
+    """Raise if the array is masked: nothing here knows what a masked number means.
+
+    >>> import numpy as np
+    >>> from unseen._params import refuse_masked
+    >>> refuse_masked(np.ma.masked_array([1.0], mask=[True]), "X")
+    Traceback (most recent call last):
+    ...
+    ValueError: X is a masked array. Fill what is masked (X.filled(0)) or leave it out.
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(
+            f"{what} is a masked array. Fill what is masked ({what}.filled(0)) or "
+            "leave it out."
+        )
+
+
+def refuse_mixed(names: Any, what: str) -> None:
+    """Raise if some names are texts and others are not: they have no order.
+
+    >>> from unseen._params import refuse_mixed
+    >>> refuse_mixed(["zebra", 7], "y")
+    Traceback (most recent call last):
+    ...
+    ValueError: y holds 'zebra', a text, and 7, which is none. Name all classes alike.
+    """
+    if getattr(getattr(names, "dtype", None), "kind", "O") != "O":
+        return
+    names = np.asarray(names, dtype=object)
+    if names.ndim != 1:
+        return
+    texts = [isinstance(name, str) for name in names]
+    if any(texts) and not all(texts):
+        text, other = names[texts.index(True)], names[texts.index(False)]
+        raise ValueError(
+            f"{what} holds {text!r}, a text, and {other!r}, which is none. Name all "
+            "classes alike."
+        )

@@ -15,6 +15,7 @@ from sklearn.preprocessing import Normalizer
 
 import unseen
 from unseen.loading import iter_blocks, load_data, open_npy, write_data
+from unseen.loading.blocks import fill
 from unseen.rows import fit_seen, sum_seen
 from unseen.rows.sums import sum_rows
 
@@ -57,8 +58,13 @@ def test_odd_arguments_are_refused(tmp_path):
     X = open_npy(tmp_path / "X.npy")
     with open(tmp_path / "X.npy", "r+b") as file:
         file.truncate(1000)
-    with pytest.raises(ValueError, match="ended while it was read"):
+    with pytest.raises(ValueError, match="changed while it was in use"):
         list(iter_blocks(X))
+    with (
+        open(tmp_path / "X.npy", "rb") as file,
+        pytest.raises(ValueError, match="ended while it was read"),
+    ):
+        fill(file, np.empty(126), "X.npy")
 
 
 @pytest.mark.parametrize("unit_rows", [True, False])

@@ -1,6 +1,7 @@
 """Rows met in chunks give what rows in memory give, and take one chunk of memory."""
 
 import importlib.util
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from unseen import (
     ESZSL,
     JEDM,
     SAE,
+    SMS,
     TSTD,
     AnchoredSelfTraining,
     ConSE,
@@ -30,6 +32,7 @@ from unseen import (
     SelfTraining,
     SynC,
 )
+from unseen.loading import open_npy
 from unseen.rows.labelled import RunningSums, sum_stream
 from unseen.rows.pile import Pile, StreamedPile
 from unseen.rows.source import (
@@ -54,6 +57,8 @@ MODELS = [
     SelfTraining(RidgeToVisual()),
     SelfTraining(DAP()),
     SelfTraining(SynC(loss="squared")),
+    SMS(),
+    SMS(reading="joint"),
     SAE(),
 ]
 
@@ -366,3 +371,115 @@ def test_five_million_rows_take_less_than_700_mb(tmp_path, capsys):
         sum(t[f"{s}_cpu"] for s in ("fit", "adapt", "predict")) for t in (small, large)
     ]
     assert 0.9 < np.log(cpu[1] / cpu[0]) / np.log(5) < 1.1
+
+
+# ---- files that change while they are in use -----------------------------------------
+
+
+def stored(kind, X, folder):
+    """Return a path or map of a file in which X lies in one of several ways."""
+    path = folder / "X.npy"
+    wide = np.zeros((2 * len(X), 2 * X.shape[1]), dtype=X.dtype)
+    wide[::2, 1::2] = X
+    np.save(path, {"columns": np.asfortranarray(X), "strided": wide}.get(kind, X))
+    if kind == "path":
+        return path
+    mapped = np.load(path, mmap_mode="r")
+    return mapped[::2, 1::2] if kind == "strided" else mapped
+
+
+@pytest.mark.parametrize("kind", ["path", "map", "columns", "strided"])
+def test_a_file_cut_during_a_pass_is_told_and_kills_nobody(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("unseen.rows.source.rows_per_block", lambda p: 100)
+    X = np.random.default_rng(0).normal(size=(4_000, 40))
+    given = stored(kind, X, tmp_path)
+    blocks = open_stream(given).blocks()
+    assert_array_equal(next(blocks).X, X[:100])
+    os.truncate(tmp_path / "X.npy", 50_000)  # pages of a map would be gone
+    with pytest.raises(ValueError, match=r"X\.npy: changed while it was in use"):
+        list(blocks)
+
+
+@pytest.mark.parametrize("kind", ["path", "map", "parquet", "hdf5"])
+def test_a_file_changed_between_passes_is_told(kind, tmp_path):
+    data = make_data()
+    X, y = data.X_seen, data.y_seen
+    if kind in ("parquet", "hdf5"):
+        given, _ = open_source(kind, X, y, tmp_path)
+        (path,) = (one for one in tmp_path.iterdir())
+    else:
+        given, path = stored(kind, X, tmp_path), tmp_path / "X.npy"
+    stream = open_stream(given)
+    assert sum(len(block.X) for block in stream.blocks()) == len(X)
+    assert sum(len(block.X) for block in stream.blocks()) == len(X)
+    with open(path, "r+b") as file:  # a byte at the end, the size as before
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\x07")
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 10**9))  # clocks may be coarse
+    with pytest.raises(ValueError, match=f"{path.name}: changed while it was in use"):
+        list(stream.blocks())
+
+
+def test_a_map_whose_file_was_replaced_is_told(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    mapped = open_npy(stored("path", X, tmp_path))
+    np.save(tmp_path / "other.npy", X + 1)
+    os.replace(tmp_path / "other.npy", tmp_path / "X.npy")
+    with pytest.raises(ValueError, match="changed while it was in use"):
+        list(open_stream(mapped).blocks())
+
+
+def test_what_was_written_to_a_private_map_is_read(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    np.save(tmp_path / "X.npy", X)
+    private = np.load(tmp_path / "X.npy", mmap_mode="c")
+    private[3] = 7
+    (block,) = open_stream(private).blocks()
+    assert_array_equal(block.X[3], np.full(4, 7.0))
+
+
+@pytest.mark.parametrize("kind", ["path", "map", "columns", "strided"])
+@pytest.mark.parametrize("step", [1, 7, 50, 64])
+def test_rows_are_read_whatever_their_order_in_the_file(kind, step, tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
+    blocks = open_stream(stored(kind, X, tmp_path)).blocks(step=step)
+    assert_array_equal(np.concatenate([block.X.copy() for block in blocks]), X)
+
+
+# ---- chunks that take each other's place ---------------------------------------------
+
+
+def in_one_buffer(X, y, rows):
+    """Yield chunks, each in the memory of the one before, labels too."""
+    room, names = np.empty((rows, X.shape[1]), X.dtype), np.empty(rows, y.dtype)
+    for i in range(0, len(X), rows):
+        n = len(X[i : i + rows])
+        room[:n], names[:n] = X[i : i + rows], y[i : i + rows]
+        yield room[:n], names[:n]
+
+
+@pytest.mark.parametrize("rows", [7, 13, 50])
+def test_a_generator_may_use_one_buffer_for_all_chunks(rows):
+    data = make_data(3)
+    X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
+    none = np.zeros(len(pile), dtype=int)
+    theirs = TSTD().fit(list(zip(cut(X, rows), cut(y, rows), strict=True)), None)
+    ours = TSTD().fit(in_one_buffer(X, y, rows), None)
+    assert_array_equal(ours.components_, theirs.components_)
+    theirs = TSTD().fit(X, y, class_embeddings=A).adapt(cut(pile, rows))
+    ours = TSTD().fit(X, y, class_embeddings=A)
+    ours.adapt(chunk for chunk, _ in in_one_buffer(pile, none, rows))
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_array_equal(ours.reliability_, theirs.reliability_)
+    predicted = ours.decision_function(
+        chunk for chunk, _ in in_one_buffer(pile, none, rows)
+    )
+    assert_allclose(predicted, theirs.decision_function(pile), rtol=1e-12)
+
+
+def test_blocks_of_a_buffer_used_again_are_the_rows():
+    X = np.arange(60.0).reshape(30, 2)
+    chunks = in_one_buffer(X, np.arange(30), 7)
+    blocks = [(b.X.copy(), b.y.copy()) for b in open_stream(chunks).blocks(step=10)]
+    assert_array_equal(np.concatenate([rows for rows, _ in blocks]), X)
+    assert_array_equal(np.concatenate([y for _, y in blocks]), np.arange(30))

@@ -1,8 +1,9 @@
 """Rows in blocks, read and not mapped: pages of a map count as memory.
 
-A memory map of 5 GB opens at once, but touching it makes its pages resident. Here
-each block is read into the same piece of memory, so that a pass over any file costs
-one block.
+A memory map of 5 GB opens at once, but touching it makes its pages resident, and if
+the file is cut meanwhile, it kills the process. Here each block is read into the same
+piece of memory, so that a pass over any file costs one block; and a file that changes
+while it is in use is told by its size and the time it was written.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import as_float
+from unseen.loading.watch import Files, watched
 
 BLOCK_ELEMENTS = 2**23  # numbers of a block: 32 MB of float32
 
@@ -29,10 +31,11 @@ def iter_blocks(
 
     Parameters
     ----------
-        X : path of a .npy file, memory map or array
-            A map of whole rows is read from its file; anything else is sliced.
-        rows : int, optional
-            Rows at a time; by default blocks of about eight million numbers.
+    X : path of a .npy file, memory map or array
+        A map is read from its file, which must not change meanwhile; an array is
+        sliced.
+    rows : int, optional
+        Rows at a time; by default blocks of about eight million numbers.
 
     Yields
     ------
@@ -41,14 +44,14 @@ def iter_blocks(
 
     Examples
     --------
-        >>> import numpy as np, tempfile
-        >>> from pathlib import Path
-        >>> from unseen.loading import iter_blocks
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "features.npy"
-        ...     np.save(path, np.arange(10.0).reshape(5, 2))
-        ...     [block.sum() for block in iter_blocks(path, rows=2)]
-        [np.float64(6.0), np.float64(22.0), np.float64(17.0)]
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading import iter_blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "features.npy"
+    ...     np.save(path, np.arange(10.0).reshape(5, 2))
+    ...     [block.sum() for block in iter_blocks(path, rows=2)]
+    [np.float64(6.0), np.float64(22.0), np.float64(17.0)]
     """
     if isinstance(X, str | os.PathLike):
         X = open_npy(X)
@@ -57,7 +60,7 @@ def iter_blocks(
     if rows is not None and rows < 1:
         raise ValueError(f"rows={rows} is no number of rows. Give at least 1.")
     step = rows or max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
-    for block in read_blocks(X, step):
+    for block in watched(read_blocks(X, step), backing_files(X)):
         yield as_float(block)
 
 
@@ -82,31 +85,84 @@ def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
     [3, 2]
     """
     place = _place_in_file(X)
+    starts = range(0, len(X), step)
     if place is None:
-        for start in range(0, len(X), step):
-            yield np.asarray(X[start : start + step])
+        yield from (np.asarray(X[start : start + step]) for start in starts)
         return
-    file_name, offset = place
     buffer = np.empty((min(step, len(X)), X.shape[1]), dtype=X.dtype)
-    with open(file_name, "rb", buffering=0) as file:
-        file.seek(offset)
-        for start in range(0, len(X), step):
+    with open(place.path, "rb", buffering=0) as file:
+        for start in starts:
             block = buffer[: min(step, len(X) - start)]
-            fill(file, block, file_name)
+            _read_rows(file, place, start, block)
             yield block
 
 
-def _place_in_file(X: Any) -> tuple[Path, int] | None:
-    """Return (file, offset) of an array that is whole rows of a mapped file."""
+# ---- arrays in files -----------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """Where in a file the numbers of an array are."""
+
+    path: Path
+    offset: int
+    strides: tuple[int, int]
+
+
+def _place_in_file(X: Any) -> Place | None:
+    """Return where a mapped array is in its file; None if it is not, or backwards."""
+    root = _root_map(X)
+    if root is None or not X.size or X.ndim != 2 or min(X.strides) <= 0:
+        return None
+    here, start = (a.__array_interface__["data"][0] for a in (X, root))
+    return Place(Path(root.filename), root.offset + here - start, X.strides)
+
+
+def _root_map(X: Any) -> Any:
+    """Return the map of a file that an array is part of, if all its writes are there.
+
+    What was written to a private map (mode 'c') is not in the file.
+    """
     root = X
     while isinstance(root, np.memmap) and isinstance(root.base, np.memmap):
         root = root.base
-    if not isinstance(root, np.memmap) or not X.flags.c_contiguous or not X.size:
-        return None
-    if not isinstance(root.filename, str | os.PathLike):
-        return None
-    here, start = (a.__array_interface__["data"][0] for a in (X, root))
-    return Path(root.filename), root.offset + here - start
+    named = isinstance(getattr(root, "filename", None), str | os.PathLike)
+    return root if isinstance(root, np.memmap) and named and root.mode != "c" else None
+
+
+def _read_rows(file: Any, place: Place, start: int, block: np.ndarray) -> None:
+    """Read rows from ``start`` on into a block, whatever the order of the numbers."""
+    (n, p), (down, right), size = block.shape, place.strides, block.itemsize
+    begin = place.offset + start * down
+    if (down, right) == (p * size, size):
+        file.seek(begin)
+        fill(file, block, place.path)
+        return
+    # The bytes from the first number to the last: of all rows, or column by column.
+    width = p if down >= right else 1
+    span = np.empty((n - 1) * down + (width - 1) * right + size, dtype=np.uint8)
+    numbers = np.ndarray((n, width), block.dtype, span, strides=(down, right))
+    for column in range(0, p, width):
+        file.seek(begin + column * right)
+        fill(file, span, place.path)
+        block[:, column : column + width] = numbers
+
+
+def backing_files(X: Any) -> Files:
+    """Return the files that an array, HDF5 or pyarrow dataset, or path is read from.
+
+    HDF5 files only if they are open for reading: others change when it pleases HDF5.
+    """
+    if isinstance(X, str | os.PathLike):
+        path = Path(X)
+        found = sorted(path.rglob("*")) if path.is_dir() else [path]
+        return Files({one: None for one in found if one.is_file()})
+    root = _root_map(X)
+    if root is not None:
+        return Files({Path(root.filename): getattr(root, "stamp", None)})
+    paths = getattr(X, "files", [])  # of a pyarrow dataset
+    if getattr(getattr(X, "file", None), "mode", "") == "r":
+        paths = [X.file.filename]
+    return Files({Path(one): None for one in paths if os.path.isfile(one)})
 
 
 def fill_apart(file: Any, rows: np.ndarray, step: int, file_name: Any) -> None:

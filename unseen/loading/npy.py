@@ -9,6 +9,7 @@ from typing import IO
 import numpy as np
 
 from unseen.loading.parts import damaged_file
+from unseen.loading.watch import stamp
 
 __all__ = ["is_npy", "open_npy"]
 
@@ -59,13 +60,15 @@ def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
                 f"{path}: holds {dtype}, which is never unpickled. "
                 "Save numbers, or text of fixed width."
             )
-        found = path.stat().st_size
+        now, found = stamp(path), path.stat().st_size
         if found != size:
             raise ValueError(
                 f"{path}: has {found} bytes, but its header speaks of {size}. "
                 "Fetch or save the file again."
             )
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+        X.stamp = now  # passes over it tell by this whether the file changed
+        return X
 
 
 def npy_header(path: Path) -> tuple[np.dtype, tuple[int, ...], int]:

@@ -5,7 +5,7 @@
     python docs/fill_tables.py --check               # change nothing; 1 if stale
 
 A table stands between two comments. What is between them is made from
-``docs/results/PLAN.csv`` and replaced as a whole:
+``docs/results/PLAN.csv`` (``.gz`` where it is long) and replaced as a whole:
 
     <!-- results: begin plan=race rows=tstd,ast -->
     <!-- results: end -->
@@ -18,8 +18,10 @@ by ``unseen reproduce`` that the plan's table needs.
 from __future__ import annotations
 
 import argparse
+import gzip
 import re
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +38,7 @@ MARKED = re.compile(
     r"(<!-- results: begin (?P<options>[^>]*?) -->\n).*?(<!-- results: end -->)",
     re.DOTALL,
 )
+LONG = 200_000  # bytes
 UNTOLD = ("recall", "given", "warning", "chosen")  # not in any table
 
 
@@ -49,19 +52,40 @@ def take_over(results: Path) -> list[Path]:
     found = read_results(results)
     written = []
     for name in sorted({plan for page in pages() for plan in plans_of(page)}):
-        new = needed(read_plan(name), found)
-        path = STORED / f"{name}.csv"
-        if new.empty:
+        plan = read_plan(name)
+        new = needed(plan, found)
+        if new.empty or plan.like:
             continue
+        path = stored_file(plan)
         if path.exists():  # runs that are not in the new results stay
-            old = read_results(path)
+            old = read_stored(path)
             keys = list(old.columns[:5])
             known = old.set_index(keys).index.isin(new.set_index(keys).index)
             new = pd.concat([old[~known], new]).sort_values(keys, kind="stable")
         STORED.mkdir(exist_ok=True)
-        new.to_csv(path, index=False)
+        text = new.to_csv(index=False, float_format="%.5g").encode()
+        path.unlink(missing_ok=True)
+        path = STORED / f"{name}.csv{'.gz' if len(text) > LONG else ''}"
+        path.write_bytes(gzip.compress(text, mtime=0) if len(text) > LONG else text)
         written.append(path)
     return written
+
+
+def read_stored(path: Path) -> pd.DataFrame:
+    """Read stored results, compressed or not."""
+    if path.suffix != ".gz":
+        return read_results(path)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "results.csv"
+        plain.write_bytes(gzip.decompress(path.read_bytes()))
+        return read_results(plain)
+
+
+def stored_file(plan: Plan) -> Path:
+    """Return where the results of a plan are, or would be."""
+    stem = plan.like or plan.name
+    found = sorted(STORED.glob(f"{stem}.csv*"))
+    return found[0] if found else STORED / f"{stem}.csv"
 
 
 def needed(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
@@ -103,13 +127,13 @@ def between(wanted: dict[str, str]) -> str:
         names = wanted["rows"].split(",")
         named = {name_of(row): row for row in plan.rows}
         plan = replace(plan, rows=tuple(named[name] for name in names))
-    path = STORED / f"{plan.name}.csv"
+    path = stored_file(plan)
     nothing = pd.DataFrame(columns=list(COLUMNS))
-    results = read_results(path) if path.exists() else nothing
+    results = read_stored(path) if path.exists() else nothing
     table = make_table(plan, results).to_markdown()
     if wanted.get("caption") == "no":
         table = table.split("\n\n", 1)[1]
-    command = f"$ unseen reproduce {plan.name} --data ../shared/data"
+    command = f"$ unseen reproduce {plan.like or plan.name} --data ../shared/data"
     return f"```console\n{command}\n```\n\n{table}\n"
 
 

@@ -28,8 +28,8 @@ class Method:
         What plans and ``results.csv`` call it.
     label : str
         What tables call it.
-    estimator : str
-        Its name in ``unseen``.
+    estimator : str or class
+        Its name in ``unseen``; a class of no public name is for comparison only.
     parameters : dict
         Fixed for all data.
     grid : dict
@@ -46,6 +46,8 @@ class Method:
         is searched on three folds.
     detail : bool
         Whether accuracies and mistakes are also told class by class.
+    alone : dict
+        Parameters for prototypes alone, where they are others.
     cost : float
         Rough seconds of the first seed, which makes the search: for the order of
         runs and the time left only.
@@ -53,7 +55,7 @@ class Method:
 
     name: str
     label: str
-    estimator: str
+    estimator: str | type
     parameters: dict[str, Any] = field(default_factory=dict)
     grid: dict[str, list] = field(default_factory=dict)
     start: str | None = None
@@ -61,19 +63,28 @@ class Method:
     n_seeds: int = 1
     from_rows: bool = False
     detail: bool = False
+    alone: dict[str, Any] = field(default_factory=dict)
     cost: float = 2.0
 
     @property
-    def built(self) -> bool:
-        """Tell whether ``unseen`` has the estimator."""
+    def kind(self) -> Any:
+        """Return the class of the estimator, None if it is not built."""
         import unseen
 
-        return hasattr(unseen, self.estimator)
+        if isinstance(self.estimator, str):
+            return getattr(unseen, self.estimator, None)
+        return self.estimator
+
+    @property
+    def built(self) -> bool:
+        """Tell whether there is the estimator."""
+        return self.kind is not None
 
     @property
     def offered(self) -> bool:
-        """Tell whether one would use it: built, and no variant of an ablation."""
-        return self.built and ":" not in self.name
+        """Tell whether one would use it: no baseline, no variant of an ablation."""
+        is_public = isinstance(self.estimator, str)
+        return self.built and is_public and ":" not in self.name
 
     def make(self, base: Any = None) -> Any:
         """Return the estimator, around or from a base if it starts from one.
@@ -84,20 +95,22 @@ class Method:
         >>> METHODS["tstd"].make(METHODS["jedm"].make())
         TSTD()
         """
-        import unseen
-
-        build: Callable = getattr(unseen, self.estimator)
+        build: Callable = self.kind
         if base is None:
             return build(**self.parameters)
         if "base" in build._parameter_constraints:  # type: ignore[attr-defined]
             return build(base=base, **self.parameters)
         return build(**base.get_params(), **self.parameters)
 
+    def from_prototypes(self, prototypes: Any) -> Any:
+        """Return the estimator for prototypes alone, without any seen class."""
+        return self.kind.from_prototypes(prototypes, **(self.alone or self.parameters))
+
 
 METHODS: dict[str, Method] = {}
 
 
-def register(name: str, label: str, estimator: str, **more: Any) -> Method:
+def register(name: str, label: str, estimator: str | type, **more: Any) -> Method:
     """Add a method; see :class:`Method` for what else can be said of it.
 
     Examples
@@ -310,6 +323,7 @@ register(
     "ADAPT",
     "GaussianAlignment",
     parameters={"prior": "probabilities"},
+    alone={"prior": "logits"},
     **AST,
 )
 register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
@@ -327,53 +341,6 @@ register(
 )
 register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
 
-# ---- ours, and what each ingredient of it is worth -----------------------------------
+# ---- ours ---------------------------------------------------------------------------
 
 register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True, detail=True)
-ABLATION: dict[str, dict[str, Any]] = {
-    "no whitening": {"whiten": False},
-    "linear kernel only": {"kernels": ["linear"]},
-    "prototypes of any length": {"equal_prototypes": False},
-    "one variance for all directions": {"by_direction": False},
-    "no anchor": {"kappa": 0.0, "radius": None, "min_weight": 0.0},
-    "no radius": {"radius": None},
-    "no estimate of class sizes": {"prior_rows": None},
-    "hard labels": {"soft": False},
-    "no growing share": {"rates": []},
-    "20 rounds": {"max_rounds": 20},
-    "no guard": {"min_weight": 0.0},
-    "100 axes": {"n_axes": 100},
-    "300 axes": {"n_axes": 300},
-    "sizes known to be equal": {"class_prior": "uniform"},
-}
-for _change, _parameters in ABLATION.items():
-    register(
-        f"ast: {_change}",
-        f"AST, {_change}",
-        "AnchoredSelfTraining",
-        parameters=_parameters,
-        adapts=True,
-    )
-
-# ---- what defaults were chosen from, on seen classes alone ---------------------------
-
-STUDY: dict[str, dict[str, list]] = {
-    "devise": {"learning_rate": [0.03, *RATES], "batch_size": [64, 256, 1024]},
-    "ale": {"learning_rate": [0.1, *RATES], "average": [True, False]},
-    "sje": {"learning_rate": [*RATES, 30.0], "margin": [0.1, 0.3, 1.0]},
-    "latem": {"learning_rate": [*RATES[1:], 30.0, 100.0], "n_maps": [1, 2, 4]},
-    "sync-one": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": [0.1, *SHARP]},
-    "sync": {"lam": [1e-5, 1e-4, 1e-3], "smoothing": [0.03, 0.1, 0.3]},
-    "jlse-lite": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "softness": [0.01, 0.1, 1.0]},
-}
-for _name, _grids in STUDY.items():
-    for _parameter, _values in _grids.items():
-        _fixed = {k: v for k, v in METHODS[_name].parameters.items() if k != _parameter}
-        register(
-            f"{_name}: {_parameter}",
-            METHODS[_name].label,
-            METHODS[_name].estimator,
-            parameters=_fixed,
-            grid={_parameter: _values},
-            **ROWS,
-        )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unseen.experiments import read_plan, read_results
+from unseen.experiments import read_plan
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
@@ -40,10 +40,10 @@ def test_a_typed_number_is_noticed(tables):
 
 def test_every_stored_file_is_shown_and_holds_what_its_plan_names(tables):
     shown = {plan for page in tables.pages() for plan in tables.plans_of(page)}
-    stored = {path.stem for path in tables.STORED.glob("*.csv")}
-    assert stored <= shown
-    for name in stored:
-        results = read_results(tables.STORED / f"{name}.csv")
+    stored = {path.name.split(".")[0]: path for path in tables.STORED.iterdir()}
+    assert set(stored) <= shown
+    for name, path in stored.items():
+        results = tables.read_stored(path)
         plan = read_plan(name)
         assert set(results.method) <= {row.method for row in plan.rows}
         assert set(results.task) == {plan.task}

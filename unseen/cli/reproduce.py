@@ -42,8 +42,8 @@ def reproduce(
         list[str],
         typer.Argument(
             help="Plans: table2 ... table6, fig3 ... fig5, complexity, race, "
-            "inductive, transductive, ablation, robustness, readings, study, digits, "
-            "all, or a TOML file.",
+            "inductive, transductive, ablation, robustness, readings, study, names, "
+            "digits, all, or a TOML file.",
             autocompletion=complete_plan,
         ),
     ],

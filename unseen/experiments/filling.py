@@ -243,10 +243,81 @@ def candidate(item: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in json.loads(item).items())
 
 
+def names_frame(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy in % and what it gains, by method, group, cell, kind and draw.
+
+    The gain is over the better known start: of plain and centred names the one that is
+    better on average over the draws of that cell and kind.
+    """
+    mine = results[(results.task == plan.task) & (results.measure == "accuracy")]
+    parts = [
+        mine[in_column(mine, column)].assign(cell=column.head, group=column.group)
+        for column in plan.columns
+    ]
+    frame = pd.concat(parts) if parts else mine.assign(cell="", group="")
+    frame = frame.rename(columns={"item": "kind"}).assign(value=100 * frame["value"])
+    keys = ["cell", "kind", "seed"]
+    wide = frame.pivot_table(index=keys, columns="method", values="value")
+    starts = wide.reindex(columns=list(STARTS))
+    better = starts.groupby(["cell", "kind"]).transform("mean")
+    plain = (better[STARTS[0]] >= better[STARTS[1]]).to_numpy()
+    known = starts[STARTS[0]].where(plain, starts[STARTS[1]]).rename("start")
+    frame = frame.join(known, on=keys)
+    return frame.assign(gain=frame["value"] - frame["start"])
+
+
+STARTS = ("names-plain", "names-centred")
+
+
+def names_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by groups of cells, with the worst case and how many piles lose."""
+    frame = names_frame(plan, results)
+    groups = list(dict.fromkeys(column.group for column in plan.columns))
+    rows = []
+    for row in plan.rows:
+        own = frame[frame.method == row.method]
+        kinds = own.groupby(["group", "cell", "kind"])[["value", "gain"]].mean()
+        means = kinds["value"].groupby("group").mean().reindex(groups)
+        gains = kinds["gain"].groupby("group").mean()
+        cells = [number(value) for value in (means.mean(skipna=False), *means)]
+        if own.empty:
+            rows.append((row.label, [*cells, *[NOTHING] * 4]))
+            continue
+        lost = 100 * float((own["gain"] < -1).mean())
+        worst = float(kinds["gain"].min())
+        cells += [signed(float(gains.mean())), signed(worst)]
+        cells += [f"{int((kinds['gain'] < -3).sum())}", f"{lost:.0f} %"]
+        rows.append((row.label, cells))
+    heads = ["mean", *groups, "gain", "worst", "below −3", "losing piles"]
+    return Table(plan.title, plan.caption, [("", heads)], rows, notes=piles_told(frame))
+
+
+def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by cells, the whole pile of each."""
+    frame = names_frame(plan, results)
+    full = frame[frame["kind"] == "full"]
+    means = full.groupby(["method", "cell"])["value"].mean()
+    rows = []
+    for row in plan.rows:
+        values = [means.get((row.method, c.head), math.nan) for c in plan.columns]
+        rows.append((row.label, [number(float(value)) for value in values]))
+    heads = [(column.head, [""]) for column in plan.columns]
+    return Table(plan.title, plan.caption, heads, rows, notes=piles_told(full))
+
+
+def piles_told(frame: pd.DataFrame) -> list[str]:
+    """Say on how many piles the numbers rest."""
+    piles = frame.drop_duplicates(["cell", "kind", "seed"])
+    draws = piles["seed"].nunique()
+    return [f"{len(piles)} piles, {draws} draws."] if len(piles) else []
+
+
 MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
     "table": accuracy_table,
     "plain table": accuracy_table,
     "statistics": statistics_table,
     "robustness": robustness_table,
     "study": study_table,
+    "names": names_table,
+    "names by cell": names_cells_table,
 }

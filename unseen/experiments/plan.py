@@ -4,9 +4,11 @@ title, caption    what the table says it is
 location          where the paper has it
 task              what a run does, see tasks.py
 show              "table" or the drawing to make
+like              another plan, whose columns and rows these are
 [[column]]        head, data, classes: a data set of sources.toml and the part its class
                   table plays, or the path of any set and the name of a class table;
-                  group: columns that are averaged first
+                  group: columns that are averaged first;
+                  foreign: the path of rows of other classes, for task "names"
 [[row]]           method, label, paper: one number of the paper per column, or nan;
                   round = 0 takes the answer before any adaptation
 [counts]          of Table II: the paper's numbers by measure, one per column
@@ -17,15 +19,20 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from unseen.experiments.results import RunKey
-from unseen.experiments.sources import Source, find_source, known_sources
-from unseen.methods import METHODS
+from unseen.experiments.sources import (
+    Source,
+    find_path,
+    find_source,
+    known_sources,
+)
+from unseen.experiments.variants import METHODS  # ablations and studies too
 
 __all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
 
@@ -37,6 +44,7 @@ TASK_NAMES = (
     "complexity",
     "robustness",
     "study",
+    "names",
 )
 
 
@@ -48,6 +56,7 @@ class Column:
     data: str
     classes: str
     group: str = ""
+    foreign: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,7 @@ class Plan:
     rows: tuple[Row, ...]
     n_seeds: int | None = None
     counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    like: str = ""
 
     def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
         """Return every run for which there are data and a method."""
@@ -113,6 +123,9 @@ class Plan:
         runs = []
         for column in self.columns:
             source = find_source(column.data, column.classes, folders)
+            if source is not None and column.foreign:
+                strange = find_path(column.foreign, folders)
+                source = replace(source, foreign=str(strange)) if strange else None
             if source is not None:
                 runs += self._column_runs(column, source)
         return list(dict.fromkeys(runs))  # rows may share a run
@@ -158,7 +171,7 @@ ORDER = (
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
     *("race", "inductive", "transductive", "ablation", "robustness"),
-    *("readings", "study", "digits"),
+    *("readings", "study", "names", "names_cells", "digits"),
 )
 
 
@@ -193,7 +206,12 @@ def read_plan(name: str | Path) -> Plan:
             "a plan of your own is a .toml file."
         )
     try:
-        return _build(path.stem, tomllib.loads(text))
+        content = tomllib.loads(text)
+        if "like" in content:  # another look at the runs of that plan
+            folder = files("unseen.experiments").joinpath("plans")
+            other = folder.joinpath(f"{content['like']}.toml").read_text("utf-8")
+            content = tomllib.loads(other) | content
+        return _build(path.stem, content)
     except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"Plan {str(name)!r}: {reason}.") from error
@@ -228,6 +246,7 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         columns=columns,
         rows=tuple(rows),
         n_seeds=content.get("seeds"),
+        like=content.get("like", ""),
         counts={k: tuple(map(float, v)) for k, v in content.get("counts", {}).items()},
     )
 

@@ -36,6 +36,8 @@ class Source:
         Class tables of the file by the part they play, such as ``"attributes"``.
     n_folds : int
         Folds of the class-wise search.
+    foreign : str
+        Where rows of other classes are, for the plan ``names``.
     """
 
     path: str
@@ -43,6 +45,7 @@ class Source:
     about: str
     tables: dict[str, Any]
     n_folds: int = 5
+    foreign: str = ""
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
@@ -110,13 +113,10 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
     >>> find_source("cub", "attributes", ["/nowhere"])
     """
     if data not in known_sources():
-        places = [Path(data), *(Path(folder) / data for folder in folders)]
-        found = [place for place in places if place.exists()]
-        if not found:
-            return None
+        place = find_path(data, folders)
         names = part.split("+")
         tables = {part: names if len(names) > 1 else part or None}
-        return Source(str(found[0]), own_name(data), "", tables)
+        return Source(str(place), own_name(data), "", tables) if place else None
     for entry in known_sources()[data]["source"]:
         path = entry.get("bundled") or _locate(entry["file"], folders)
         if path and part in entry:
@@ -128,6 +128,12 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
                 n_folds=entry.get("folds", 5),
             )
     return None
+
+
+def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
+    """Return where a path leads, by itself or below one of the folders."""
+    places = [Path(data), *(Path(folder) / data for folder in folders)]
+    return next((place for place in places if place.exists()), None)
 
 
 def own_name(data: str) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from unseen.class_table import encode
 from unseen.data import ZeroShotData
+from unseen.experiments.cells import make_cell, piles
 from unseen.experiments.piles import robustness
 from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source
@@ -295,6 +296,19 @@ def study(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("candidate", json.dumps(point), value=float(score))
 
 
+def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Label piles of every kind from prototypes alone, one draw of each."""
+    cell = make_cell(bench.source, part, key.seed)
+    method = METHODS[key.method]
+    for kind, X, y in piles(cell, key.seed):
+        start = time.process_time()
+        labels = method.from_prototypes(cell.prototypes).adapt(X).labels_
+        seconds = time.process_time() - start
+        known = y >= 0  # foreign rows count for nobody
+        share = per_class_accuracy(y[known], labels[known])
+        yield Finding("accuracy", kind, value=share, seconds=seconds)
+
+
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "accuracy": accuracy,
     "statistics": statistics,
@@ -303,6 +317,7 @@ TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "complexity": complexity,
     "robustness": robustness,
     "study": study,
+    "names": names,
 }
 
 

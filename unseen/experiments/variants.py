@@ -1,0 +1,69 @@
+"""Methods that plans compare and nobody would use: ablations, studies, baselines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unseen.experiments.baselines import KMeans, NamesAlone, PlainEM
+from unseen.methods import AST, METHODS, RATES, ROWS, SHARP, register
+
+__all__ = ["ABLATION", "METHODS", "STUDY"]
+
+# What each ingredient of AST is worth.
+ABLATION: dict[str, dict[str, Any]] = {
+    "no whitening": {"whiten": False},
+    "linear kernel only": {"kernels": ["linear"]},
+    "prototypes of any length": {"equal_prototypes": False},
+    "one variance for all directions": {"by_direction": False},
+    "no anchor": {"kappa": 0.0, "radius": None, "min_weight": 0.0},
+    "no radius": {"radius": None},
+    "no estimate of class sizes": {"prior_rows": None},
+    "hard labels": {"soft": False},
+    "no growing share": {"rates": []},
+    "20 rounds": {"max_rounds": 20},
+    "no guard": {"min_weight": 0.0},
+    "100 axes": {"n_axes": 100},
+    "300 axes": {"n_axes": 300},
+    "sizes known to be equal": {"class_prior": "uniform"},
+}
+for _change, _parameters in ABLATION.items():
+    register(
+        f"ast: {_change}",
+        f"AST, {_change}",
+        "AnchoredSelfTraining",
+        parameters=_parameters,
+        adapts=True,
+    )
+
+# What defaults were chosen from, on seen classes alone.
+STUDY: dict[str, dict[str, list]] = {
+    "devise": {"learning_rate": [0.03, *RATES], "batch_size": [64, 256, 1024]},
+    "ale": {"learning_rate": [0.1, *RATES], "average": [True, False]},
+    "sje": {"learning_rate": [*RATES, 30.0], "margin": [0.1, 0.3, 1.0]},
+    "latem": {"learning_rate": [*RATES[1:], 30.0, 100.0], "n_maps": [1, 2, 4]},
+    "sync-one": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": [0.1, *SHARP]},
+    "sync": {"lam": [1e-5, 1e-4, 1e-3], "smoothing": [0.03, 0.1, 0.3]},
+    "jlse-lite": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "softness": [0.01, 0.1, 1.0]},
+}
+for _name, _grids in STUDY.items():
+    for _parameter, _values in _grids.items():
+        _fixed = {k: v for k, v in METHODS[_name].parameters.items() if k != _parameter}
+        register(
+            f"{_name}: {_parameter}",
+            METHODS[_name].label,
+            METHODS[_name].estimator,
+            parameters=_fixed,
+            grid={_parameter: _values},
+            **ROWS,
+        )
+
+# What has to be beaten: from AST's start in its whitened space, or from names alone.
+BASELINE: dict[str, Any] = {
+    "parameters": {"centred": False},
+    "alone": {"centred": True},
+    **AST,
+}
+register("k-means", "k-means", KMeans, **BASELINE)
+register("em", "Plain EM", PlainEM, **BASELINE)
+register("names-centred", "Names, centred", NamesAlone, **BASELINE)
+register("names-plain", "Names, plain", NamesAlone, **BASELINE | {"alone": {}})

@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
-    MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
     RobustScaler,
@@ -90,7 +89,8 @@ class Encoder:
 
 def others():
     """Make what is no public name of its own: of photos, and a pipeline."""
-    scalers = MaxAbsScaler(), MinMaxScaler(), RobustScaler(), StandardScaler()
+    # Not MaxAbsScaler: scikit-learn gave it a parameter that older ones do not know.
+    scalers = MinMaxScaler(), RobustScaler(), StandardScaler()
     steps = *scalers, Normalizer(), PCA(4), unseen.ESZSL()
     photos = NamedPhotos(Encoder(), Encoder()).fit(["cat", "dog", "owl"])
     return {"Pipeline": make_pipeline(*steps), "NamedPhotos": photos}

@@ -8,6 +8,7 @@ directions: what is saved can be loaded, and nothing else is built.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable
 from functools import cache
@@ -228,12 +229,20 @@ class Reader:
         if version != VERSIONS.get(name, 1):
             raise ValueError(f"the state of {name} has version {version!r}")
         state = {key: self.decode(value) for key, value in tag["state"].items()}
+        if kind.__module__.startswith("sklearn."):
+            state = defaults(kind) | state  # a newer scikit-learn may have new ones
         check_state(kind, state)
         if not issubclass(kind, BaseEstimator):
             return kind(**state)
         model = kind.__new__(kind)
         model.__dict__.update(state)
         return checked(model)
+
+
+def defaults(kind: type) -> dict[str, Any]:
+    """Return the parameters of a class that have a default."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def checked(model: BaseEstimator) -> BaseEstimator:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import unseen
 from unseen.cli import app
 from unseen.cli.fit import complete_method
 from unseen.cli.reproduce import Progress, clock
+from unseen.experiments.results import COLUMNS
 
 runner = CliRunner()
 
@@ -119,6 +121,11 @@ def test_a_search_is_what_the_library_does(tmp_path):
         (["fit", "digits", "--search"], "needs 10 seen classes"),
         (["predict", "nowhere.unseen", "digits"], "nowhere.unseen"),
         (["report", "{labels}", "--data", "nowhere"], "There is no file"),
+        (["report", "notes.csv"], "no results.csv of this version"),
+        (["report", "cut.csv"], "row 2 has 2 cells instead of 11"),
+        (["report", "forged.csv"], "its rows do not fit together"),
+        (["report", "picture.csv"], "no results.csv of this version"),
+        (["reproduce", "digits", "--out", "forged"], "origin.json: is damaged"),
         (["reproduce", "table9"], "The plans are table2"),
         (["reproduce", "table5"], "unseen data fetch xlsa17"),
     ],
@@ -127,11 +134,27 @@ def test_a_fault_is_a_line_and_exit_code_2(work, tmp_path, monkeypatch, args, wo
     monkeypatch.chdir(tmp_path)
     folder, _ = work
     args = [arg.format(labels=folder / "labels.csv") for arg in args]
+    heads = ",".join(COLUMNS)
+    Path("notes.csv").write_text("name,score\nmine,1\n")
+    Path("picture.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    Path("cut.csv").write_text(f"{heads}\na,b\nc,d\n")
+    run = "accuracy,digits,segments+strokes,eszsl,0"
+    Path("forged.csv").write_text(f"{heads}\n{run},chosen,,,,{{,\n{run},done,,,,,1\n")
+    Path("forged").mkdir()
+    Path("forged/origin.json").write_text('["unseen"]')
     ended = runner.invoke(app, args)
     assert ended.exit_code == 2 and ended.stdout == ""
     assert words in ended.stderr
     assert all(len(line) < 900 for line in ended.stderr.splitlines())
     assert "Traceback" not in ended.stderr
+
+
+def test_names_cannot_steer_the_terminal(tmp_path):
+    path = tmp_path / "l.csv"
+    path.write_text('id,label\n0,"a\x1b[31m\nb"\n1,c\n')
+    ended = runner.invoke(app, ["score", str(path), str(path)])
+    assert ended.exit_code == 0 and "a\\x1b[31m\\nb" in ended.stdout
+    assert "\x1b" not in ended.stdout and len(ended.stdout.splitlines()) == 4
 
 
 def test_model_and_set_must_agree_on_who_is_unseen(work, tmp_path):

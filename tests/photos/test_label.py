@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 import unseen
 from unseen.cli import app
-from unseen.cli.encode import printable, tell_now_and_then
+from unseen.cli.encode import tell_now_and_then
+from unseen.cli.errors import printable
 from unseen.labels import COLUMNS, write_labels
 from unseen.photos import (
     encode_folder,
@@ -291,12 +292,16 @@ def test_encode_from_the_shell(folder, tmp_path):
         (["empty", "--classes", "a", "--out", "x.html", "--report"], "written twice"),
         (["empty"], "Name the classes"),
         (["empty", "--model", "nowhere.unseen"], "nowhere.unseen"),
+        (["empty", "--model", "file"], "file: "),
+        (["empty", "--model", "rows.unseen"], "is a ESZSL, which labels rows of"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("zebra")
+    if "rows.unseen" in options:
+        unseen.ESZSL().fit(np.eye(4), [0, 1, 0, 1]).save("rows.unseen")
     ended = runner.invoke(app, ["label", *options])
     assert ended.exit_code == 2
     assert ended.stderr.count("\n") == 1 and ended.stderr.startswith("unseen: ")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli.data import AsJson, file_errors
+from unseen.cli.errors import printable
 from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
@@ -89,12 +90,6 @@ def list_skipped(skipped: Any, most: int = 20) -> None:
         typer.echo(f"skipped {printable(path)}: {printable(reason)}", err=True)
     if len(skipped) > most:
         typer.echo(f"skipped {len(skipped) - most} more; --json lists all", err=True)
-
-
-def printable(text: str) -> str:
-    """Return a file's name without signs that a terminal would obey or refuse."""
-    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @contextmanager

@@ -29,3 +29,9 @@ def one_line_errors() -> Iterator[None]:
 def show_warning(message: Any, *where: Any) -> None:
     """Write a warning for people: what it says, not where the code is."""
     typer.echo(f"unseen: warning: {' '.join(str(message).split())}", err=True)
+
+
+def printable(text: str) -> str:
+    """Return a file's name without signs that a terminal would obey or refuse."""
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    return shown.encode("utf-8", "backslashreplace").decode("utf-8")

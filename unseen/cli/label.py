@@ -11,6 +11,7 @@ import typer
 
 from unseen.cli.data import AsJson, file_errors
 from unseen.cli.encode import Cache, Folder, Workers, list_skipped, show_photos
+from unseen.cli.errors import printable
 from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
@@ -125,10 +126,13 @@ def summarise(frame: pd.DataFrame) -> str:
     """Write how many photos each class got, and how sure they are, as text."""
     found = frame.groupby("label")["reliability"].agg(["size", "median"])
     found = found.sort_values(["size", "median"], ascending=False)
-    width = max(5, *(len(str(name)) for name in found.index))
+    names = [printable(str(name)) for name in found.index]
+    width = max(5, *map(len, names))
     lines = [f"{'label':<{width}}{'photos':>8}{'reliability':>13}"]
     lines += [
         f"{name:<{width}}{int(size):>8}{median:>13.2f}"
-        for name, size, median in found.itertuples()
+        for name, size, median in zip(
+            names, found["size"], found["median"], strict=True
+        )
     ]
     return "\n".join(lines)

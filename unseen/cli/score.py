@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from unseen.cli.data import Source, file_errors
+from unseen.cli.errors import printable
 
 EXAMPLES = """
 Examples:
@@ -68,12 +69,13 @@ def score(
         }
         typer.echo(json.dumps(answer, indent=2))
         return
-    width = max(map(len, (*by_class, "mean of classes"))) + 2
+    width = max(len(printable(name)) for name in (*by_class, "mean of classes")) + 2
     typer.echo(
         f"{'class':<{width}}{'rows':>8}{'right, %':>10}  most often mistaken for"
     )
     for name, found in by_class.items():
         share = 100 * float(str(found["accuracy"]))
         other = found["mistaken for"] or "-"
-        typer.echo(f"{name:<{width}}{found['rows']:>8}{share:>10.1f}  {other}")
+        shown = f"{printable(name):<{width}}{found['rows']:>8}{share:>10.1f}"
+        typer.echo(f"{shown}  {printable(str(other))}")
     typer.echo(f"{'mean of classes':<{width}}{len(truth):>8}{100 * mean:>10.1f}")

@@ -114,7 +114,14 @@ def label_folder(
     else:
         if classes is not None:
             raise ValueError("A model knows its classes. Give classes or a model.")
+        from unseen.photos.named import NamedPhotos
+
         fitted = load(model)
+        if not isinstance(fitted, NamedPhotos):
+            raise ValueError(
+                f"{model}: is a {type(fitted).__name__}, which labels rows of features, "
+                "not photos. Give a model that unseen label saved."
+            )
         if not is_features(encoder):
             encoder = fitted.image_encoder
         photos = see_folder(folder, encoder, **options)

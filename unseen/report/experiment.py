@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,19 +73,32 @@ def write_experiment_report(
     results = Path(results)
     found = read_results(results)
     home = results if results.is_dir() else results.parent
-    chosen = shown_plans(found) if plans is None else list(plans)
-    return write_page(
-        "experiment.html",
-        path or home / "report.html",
-        version=unseen.__version__,
-        headline=make_headline(found),
-        about=what_was_run(found),
-        sections=[make_section(plan, found) for plan in chosen],
-        cases=list(make_cases(found)),
-        troubles=list(find_troubles(found)),
-        chosen=list(what_was_chosen(found)),
-        command=repeat_command(chosen, folders),
-    )
+    with damaged_results(results):
+        chosen = shown_plans(found) if plans is None else list(plans)
+        content: dict[str, Any] = {
+            "headline": make_headline(found),
+            "about": what_was_run(found),
+            "sections": [make_section(plan, found) for plan in chosen],
+            "cases": list(make_cases(found)),
+            "troubles": list(find_troubles(found)),
+            "chosen": list(what_was_chosen(found)),
+            "command": repeat_command(chosen, folders),
+        }
+    target = path or home / "report.html"
+    return write_page("experiment.html", target, version=unseen.__version__, **content)
+
+
+@contextmanager
+def damaged_results(results: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of which file it is if findings are not what any run leaves behind."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(
+            f"{results}: its rows do not fit together ({type(error).__name__}: "
+            f"{reason}). Make them anew, in another folder."
+        ) from error
 
 
 def write_tables_and_figures(
@@ -123,16 +137,17 @@ def write_tables_and_figures(
     """
     found = read_results(results)
     contents: dict[Path, str] = {}
-    for plan in shown_plans(found) if plans is None else plans:
-        files = files_of(plan, out)
-        if plan.show in MAKERS:
-            table = make_table(plan, found)
-            texts = [table.to_markdown(), table.to_latex(), table.to_html()]
-            contents |= zip(files, texts, strict=True)
-        else:
-            figure = draw_plan(plan, found)
-            if figure is not None:
-                contents[files[0]] = on_paper(figure)
+    with damaged_results(results):
+        for plan in shown_plans(found) if plans is None else plans:
+            files = files_of(plan, out)
+            if plan.show in MAKERS:
+                table = make_table(plan, found)
+                texts = [table.to_markdown(), table.to_latex(), table.to_html()]
+                contents |= zip(files, texts, strict=True)
+            else:
+                figure = draw_plan(plan, found)
+                if figure is not None:
+                    contents[files[0]] = on_paper(figure)
     for path, text in contents.items():
         with replace_file(path) as file:
             file.write(f"{text}\n".encode())

@@ -28,7 +28,11 @@ test-slow: $(STAMP)  ## the studies on real data that take longer
 	$(BIN)/pytest -q -m slow
 
 LOWEST := .venv-lowest
-CORE := tests/estimators tests/rows tests/loading $(wildcard tests/test_*.py)
+# What needs no extra: the whole way from a file to labels, on the command line too.
+CORE := tests/estimators tests/test_class_table.py tests/test_cli_work.py \
+	tests/test_data.py tests/test_labels.py tests/test_linalg.py tests/test_metrics.py \
+	tests/test_model_selection.py tests/test_preprocessing.py tests/test_report.py \
+	tests/test_storage.py
 test-lowest:  ## the core tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt

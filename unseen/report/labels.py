@@ -79,7 +79,7 @@ def describe_names(given: pd.DataFrame) -> list[dict[str, Any]]:
         {
             "name": name or "(no label)",
             "n_rows": len(own),
-            "reliability": float(own["reliability"].median()),
+            "reliability": float(own["reliability"].dropna().median()),
             "known": bool(own["reliability"].notna().any()),
         }
         for name, own in given.groupby("label")

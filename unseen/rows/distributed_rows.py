@@ -26,13 +26,13 @@ from unseen.rows.holders import (
     Holder,
     add_up,
     meet_chunk,
-    whole_needed,
 )
 from unseen.rows.labelling import (
     Labelling,
     RowState,
 )
 from unseen.rows.pile import Pile, carry
+from unseen.rows.source import whole_needed
 
 DIGITS = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))  # shift, bits
 

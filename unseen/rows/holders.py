@@ -26,6 +26,7 @@ from scipy import sparse
 
 from unseen.loading.blocks import fill, fill_apart
 from unseen.rows.labelling import Labelling, Ranking, RowState, Selection, look_at
+from unseen.rows.source import whole_needed
 from unseen.rows.sums import Sums, sum_rows
 
 BLOCK_NUMBERS = 2**20  # of a block of B that is brought back from its file
@@ -221,15 +222,6 @@ def no_space(needed: float) -> OSError:
     return OSError(
         f"{folder} has no room for the pile on the model's axes ({needed / 1e9:.1f} GB "
         "so far). Set the environment variable TMPDIR to a folder on a larger disk."
-    )
-
-
-def whole_needed(found: str) -> TypeError:
-    """Return the error for a method that cannot go without all rows at once."""
-    return TypeError(
-        f"{found}, but this method needs all rows at once. Give an array, or a method "
-        "that streams: AnchoredSelfTraining, TSTD, JEDM, or SelfTraining around a "
-        "linear model."
     )
 
 

@@ -14,8 +14,8 @@ import tempfile
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space, whole_needed
-from unseen.rows.source import RowStream
+from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space
+from unseen.rows.source import RowStream, whole_needed
 from unseen.rows.sums import Sums, inverse_lengths, rows_per_block
 
 LARGEST_SQUARE = 1e150  # of a feature, summed: solvers multiply two such numbers

@@ -346,3 +346,12 @@ def _open_array(X: Any, what: str) -> RowStream:
     step = rows_per_block(X.shape[1])
     files = backing_files(X)
     return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X), files=files)
+
+
+def whole_needed(found: str) -> TypeError:
+    """Return the error for a method that cannot go without all rows at once."""
+    return TypeError(
+        f"{found}, but this method needs all rows at once. Give an array, or a method "
+        "that streams: AnchoredSelfTraining, TSTD, JEDM, or SelfTraining around a "
+        "linear model."
+    )

@@ -45,10 +45,10 @@ from unseen.models.kernel_ridge import (
     fit_ridge,
     kernel,
 )
-from unseen.rows.holders import Holder, MemoryRows, whole_needed
+from unseen.rows.holders import Holder, MemoryRows
 from unseen.rows.labelling import Labelling, margin
 from unseen.rows.pile import Pile
-from unseen.rows.source import is_stream
+from unseen.rows.source import is_stream, whole_needed
 from unseen.rows.sums import Reduced, Sums, inverse_lengths, sum_rows
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,

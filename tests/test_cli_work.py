@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,31 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     ended = runner.invoke(app, ["score", str(path), str(path)])
     assert ended.exit_code == 0 and "a\\x1b[31m\\nb" in ended.stdout
     assert "\x1b" not in ended.stdout and len(ended.stdout.splitlines()) == 4
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_line_that_fit_prints_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    names = ["ant", "bee", "cat", "dog", "elk", "fox"]
+    table = pd.DataFrame(rng.normal(size=(6, 4)), columns=list("abcd"))
+    table.insert(0, "class", names)
+    table.to_csv("my table.csv", index=False)
+    rows = pd.DataFrame(rng.normal(size=(60, 5)), columns=[f"x{i}" for i in range(5)])
+    rows.insert(0, "label", np.repeat(names, 10))
+    rows.to_csv("my rows.csv", index=False)
+    (tmp_path / "new ones.txt").write_text("elk\nfox\n")
+    options = ["--classes", "my table.csv", "--unseen", "new ones.txt"]
+    for method in ("eszsl", "ast"):
+        command = ["fit", "my rows.csv", *options, "--method", method]
+        ended = runner.invoke(app, command)
+        assert ended.exit_code == 0, ended.output
+        line = ended.stdout.splitlines()[-1].split(":  unseen ")[1]
+        ended = runner.invoke(app, shlex.split(line))
+        assert ended.exit_code == 0, ended.output
+        line = ended.stdout.splitlines()[-1].split(":  unseen ")[1]
+        ended = runner.invoke(app, shlex.split(line))
+        assert ended.exit_code == 0, ended.output
 
 
 def test_model_and_set_must_agree_on_who_is_unseen(work, tmp_path):

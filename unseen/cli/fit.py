@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -89,8 +90,13 @@ def fit(
         typer.echo(json.dumps(answer, indent=2))
         return
     typer.echo(f"{' '.join(repr(model).split())}: fitted in {seconds:.1f} s.")
-    again = f" --unseen {unseen}" if unseen else ""
-    typer.echo(f"Label the unseen rows:  unseen predict {path} {data}{again} --adapt")
+    words = ["unseen", "predict", str(path), data]
+    for option, values in {"--classes": classes, "--unseen": [unseen]}.items():
+        for value in filter(None, values or []):
+            words += [option, value]
+    if hasattr(model, "adapt"):
+        words.append("--adapt")
+    typer.echo(f"Label the unseen rows:  {shlex.join(words)}")
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -129,10 +129,8 @@ def summarise(frame: pd.DataFrame) -> str:
     names = [printable(str(name)) for name in found.index]
     width = max(5, *map(len, names))
     lines = [f"{'label':<{width}}{'photos':>8}{'reliability':>13}"]
+    counts = zip(names, found["size"], found["median"], strict=True)
     lines += [
-        f"{name:<{width}}{int(size):>8}{median:>13.2f}"
-        for name, size, median in zip(
-            names, found["size"], found["median"], strict=True
-        )
+        f"{name:<{width}}{int(size):>8}{median:>13.2f}" for name, size, median in counts
     ]
     return "\n".join(lines)

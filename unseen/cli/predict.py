@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen.cli.data import file_errors
+from unseen.cli.data import Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def predict(
     out: Annotated[Path, typer.Option(help="File for the labels.")] = Path(
         "labels.csv"
     ),
+    classes: Tables = None,
     unseen: Annotated[
         str | None, typer.Option(help="Split of the set, as given to unseen fit.")
     ] = None,
@@ -52,13 +54,13 @@ def predict(
 
     Only the unseen classes compete. No label in FEATURES is looked at.
     """
-    reading = model, features, unseen
+    reading = [model, features, *(classes or []), unseen]
     with file_errors(), outputs(out, save, reading=reading, force=force):
         from unseen.labels import label_table, write_labels
         from unseen.storage import load
 
         fitted = load(model)
-        rows, X = read_features(features, unseen, fitted)
+        rows, X = read_features(features, fitted, classes=classes, unseen=unseen)
         reliability = None
         told: list[str] = []
         if adapt:
@@ -89,11 +91,12 @@ def predict(
         typer.echo(f"Round {number}: {line}", err=True)
     typer.echo(f"{len(labels):,} rows got {len(counts)} names; wrote {path}")
     if not features.endswith(".npy"):
-        typer.echo(f"How good they are:  unseen score {path} {features}")
+        told = shlex.join(["unseen", "score", str(path), features])
+        typer.echo(f"How good they are:  {told}")
 
 
 def read_features(
-    source: str, unseen: str | None, model: Any
+    source: str, model: Any, *, classes: list[str] | None, unseen: str | None
 ) -> tuple[np.ndarray, Any]:
     """Return row numbers and rows: all of an array, of a set the unseen classes'."""
     import numpy as np
@@ -106,7 +109,7 @@ def read_features(
         if X.ndim != 2:
             raise ValueError(f"{source}: has shape {X.shape}. Give one row per item.")
         return np.arange(len(X)), X
-    data = load_data(source, unseen=unseen)
+    data = load_data(source, chosen(classes), unseen=unseen)
     theirs = getattr(model, "unseen_classes_", data.unseen)
     apart = sorted(set(theirs.tolist()) ^ set(data.unseen.tolist()))
     if apart:

@@ -119,7 +119,7 @@ def label_folder(
         fitted = load(model)
         if not isinstance(fitted, NamedPhotos):
             raise ValueError(
-                f"{model}: is a {type(fitted).__name__}, which labels rows of features, "
+                f"{model}: is a {type(fitted).__name__}, which labels rows, "
                 "not photos. Give a model that unseen label saved."
             )
         if not is_features(encoder):

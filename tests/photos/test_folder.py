@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from unseen._folders import replace_folder
 from unseen.photos.folder import find_photos, look_at
 
 
@@ -97,3 +98,13 @@ def test_a_look_tells_pictures_by_their_first_bytes(tmp_path, paint):
     (tmp_path / "text.jpg").write_text("<svg/>")
     assert look_at(tmp_path / "text.jpg")[1].startswith("not a JPEG, PNG")
     assert look_at(tmp_path / "gone.jpg")[1].startswith("cannot be read")
+
+
+def test_thumbnails_of_a_page_are_no_photos(tmp_path):
+    touch(tmp_path, "a.jpg", "labels.html")
+    with replace_folder(tmp_path / "labels-thumbnails-0123456789abcdef") as draft:
+        touch(draft, "00000.jpg")
+    found = find_photos(tmp_path)
+    assert "a.jpg" in found.paths and not any("00000" in path for path in found.paths)
+    (skipped,) = [entry for entry in found.skipped if "thumbnails" in entry.path]
+    assert skipped.reason == "made by unseen: no photos of yours"

@@ -91,8 +91,8 @@ def predict(
         typer.echo(f"Round {number}: {line}", err=True)
     typer.echo(f"{len(labels):,} rows got {len(counts)} names; wrote {path}")
     if not features.endswith(".npy"):
-        told = shlex.join(["unseen", "score", str(path), features])
-        typer.echo(f"How good they are:  {told}")
+        command = shlex.join(["unseen", "score", str(path), features])
+        typer.echo(f"How good they are:  {command}")
 
 
 def read_features(

@@ -13,6 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
+from unseen._folders import MARK
 from unseen.photos.photo import LONGEST_START, TooLargeError, kind_of, open_photo
 
 __all__ = ["Found", "Skipped", "find_photos"]
@@ -79,6 +80,9 @@ def find_photos(folder: str | os.PathLike[str]) -> Found:
             entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
         except OSError as error:
             skipped.append(Skipped(below or ".", f"cannot be read: {error.strerror}"))
+            continue
+        if any(entry.name == MARK for entry in entries):
+            skipped.append(Skipped(below or ".", "made by unseen: no photos of yours"))
             continue
         for entry in entries:
             path = f"{below}/{entry.name}" if below else entry.name

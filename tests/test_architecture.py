@@ -61,22 +61,23 @@ SHARED = {
 }
 
 
-PUPIL, HELPER = "takes its pupil", "takes a helper that belongs in _linalg or base"
+PUPIL, BASE = "takes its pupil", "takes its base class: a file of its own is due"
+HELPER = "takes a helper that belongs in _linalg.py or base.py"
 KNOWN_METHODS: dict[str, dict[tuple[str, str], str]] = {
     "models": {
         ("conse", "cca"): HELPER,
         ("dap", "ridge"): HELPER,
         ("eszsl", "jedm"): HELPER,
-        ("jlse_lite", "placed"): PUPIL,
-        ("latem", "ranking"): "takes its ranking loss",
+        ("jlse_lite", "placed"): BASE,
+        ("latem", "ranking"): BASE,
         ("placed", "eszsl"): PUPIL,
         ("ranking", "cca"): HELPER,
         ("ranking", "eszsl"): PUPIL,
-        ("ridge", "cca"): PUPIL,
+        ("ridge", "cca"): HELPER,
         ("ridge", "jedm"): HELPER,
         ("sae", "cca"): HELPER,
         ("sync", "jedm"): HELPER,
-        ("sync", "placed"): "takes its placed codes",
+        ("sync", "placed"): BASE,
         ("sync", "ridge"): HELPER,
     },
     "transduction": {("tmvhlp", "prototype_averaging"): HELPER},

@@ -132,7 +132,8 @@ def few(names: Sequence[str] | np.ndarray, most: int = 5) -> str:
     """Quote the first few of some names."""
     names = list(dict.fromkeys(map(str, names)))
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + more
+    shown = [name if len(name) <= 60 else f"{name[:60]}..." for name in names[:most]]
+    return ", ".join(map(repr, shown)) + more
 
 
 def side_line(side: str, names: np.ndarray, n_rows: int) -> str:

@@ -33,6 +33,7 @@ from unseen.experiments.sources import (
     known_sources,
 )
 from unseen.experiments.variants import METHODS  # ablations and studies too
+from unseen.loading.text_lists import read_whole
 
 __all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
 
@@ -199,7 +200,7 @@ def read_plan(name: str | Path) -> Plan:
         folder = files("unseen.experiments").joinpath("plans")
         text = folder.joinpath(f"{name}.toml").read_text("utf-8")
     elif path.suffix == ".toml":
-        text = path.read_text("utf-8")
+        text = read_whole(path)
     else:
         raise ValueError(
             f"There is no plan {str(name)!r}. The plans are {', '.join(plan_names())}; "
@@ -212,9 +213,10 @@ def read_plan(name: str | Path) -> Plan:
             other = folder.joinpath(f"{content['like']}.toml").read_text("utf-8")
             content = tomllib.loads(other) | content
         return _build(path.stem, content)
-    except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+    except Exception as error:  # whatever stands in a file
         reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"Plan {str(name)!r}: {reason}.") from error
+        reason = " ".join(reason.removeprefix(f"Plan {path.stem!r}: ").split())[:400]
+        raise ValueError(f"Plan {str(name)!r}: {reason.rstrip('.')}.") from error
 
 
 def _build(name: str, content: dict[str, Any]) -> Plan:

@@ -249,10 +249,21 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
             f"{path.parent} holds no results.csv. Make one with: unseen reproduce"
         )
     frame = pd.DataFrame(list(complete_runs(path)), columns=list(COLUMNS))
-    frame["seed"] = frame["seed"].astype(int)
-    for column in ("round", "value", "seconds"):
-        frame[column] = pd.to_numeric(frame[column])
-    return frame
+    for column in ("seed", "round", "value", "seconds"):
+        try:
+            frame[column] = pd.to_numeric(frame[column])
+        except (ValueError, OverflowError) as error:
+            raise ValueError(
+                f"{path}: column {column!r} holds more than numbers ({error}). "
+                "Make it again with: unseen reproduce"
+            ) from error
+    try:
+        return frame.astype({"seed": int})
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{path}: a seed is no whole number ({error}). Make it again with: "
+            "unseen reproduce"
+        ) from error
 
 
 def lock(file: Any, path: Path) -> None:

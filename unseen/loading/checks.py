@@ -139,7 +139,8 @@ def describe(parts: Parts) -> dict[str, Any]:
 
 def _describe_table(table: pd.DataFrame) -> dict[str, Any]:
     values = table.to_numpy(dtype=np.float64, na_value=np.nan)
-    lengths = np.linalg.norm(np.nan_to_num(values), axis=1)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(np.nan_to_num(values), axis=1)
     return {
         "dimensions": values.shape[1],
         "missing values": int((~np.isfinite(values)).sum()),

@@ -105,6 +105,7 @@ class HDF5Process:
             "op": operation,
             "path": str(path.resolve()),
             "name": name,
+            "seconds": now.reader_seconds,
             "arrays": now.arrays,
             "letters": now.name_letters,
             "free": now.unpacked_free,

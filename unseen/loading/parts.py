@@ -7,7 +7,8 @@ not fit, :func:`unseen.loading.checks.find_faults` goes on and names them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,6 +118,28 @@ class Parts:
         -------
         ZeroShotData
         """
+        with self._naming_files(classes, unseen):
+            return self._build(classes, unseen)
+
+    @contextmanager
+    def _naming_files(self, classes: Any, unseen: Any) -> Iterator[None]:
+        """Let every refusal name the set, and the files that were given beside it."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            text = str(error)
+            if not text.startswith((self.where, *_files_in(classes))):
+                text = f"{self.where}: {text.removeprefix(f'{self.name}: ')}"
+            beside = {"class table": classes, "unseen classes": unseen}
+            for what, given in beside.items():
+                files = [file for file in _files_in(given) if file not in text]
+                if files:
+                    text += f" The {what} came from {', '.join(files)}."
+            if text == str(error):
+                raise
+            raise type(error)(text) from error
+
+    def _build(self, classes: Any, unseen: Any) -> ZeroShotData:
         from unseen.loading.splits import choose_unseen
         from unseen.loading.tables import choose_table
 
@@ -131,11 +154,7 @@ class Parts:
         names = choose_unseen(self, unseen, table, y)
         X = as_float(self.X, f"{self.where}: {self.called('X')}")
         aside = None if unseen is not None else self.seen_test
-        try:
-            return ZeroShotData(self.name, X, y, table, names, aside)
-        except (ValueError, TypeError) as error:  # it knows the name, not the file
-            what = str(error).removeprefix(f"{self.name}: ")
-            raise ValueError(f"{self.where}: {what}") from error
+        return ZeroShotData(self.name, X, y, table, names, aside)
 
     def named(self, part: str, labels: np.ndarray) -> np.ndarray:
         """Return class names for names or row numbers, or say which is neither."""
@@ -185,6 +204,16 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
             f"{path}: {what} is damaged ({type(error).__name__}: {reason}). "
             "Fetch or save the file again."
         ) from error
+
+
+def _files_in(given: Any) -> list[str]:
+    """Return the paths of files among what was given for a part."""
+    if isinstance(given, str | os.PathLike):
+        return [str(given)] if Path(given).is_file() else []
+    if isinstance(given, list | tuple | Mapping):
+        items = given.values() if isinstance(given, Mapping) else given
+        return [file for item in items for file in _files_in(item)]
+    return []
 
 
 def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
@@ -273,6 +302,7 @@ def listed(keys: Any, most: int = 12) -> str:
     'a, b, ...'
     """
     keys = [str(key) for key in keys]
+    keys = [key if len(key) <= 60 else f"{key[:60]}..." for key in keys]
     return ", ".join(keys[:most]) + (", ..." if len(keys) > most else "")
 
 

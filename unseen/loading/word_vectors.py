@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -112,7 +113,7 @@ def is_word_vectors(path: Path) -> bool:
     try:
         with _open(path) as file:
             line = file.readline(LONGEST_WORD * 8)
-    except (OSError, EOFError):
+    except (OSError, EOFError, ValueError, zlib.error):
         return False
     if line.startswith(FASTTEXT_MODEL) or b"," in line or b"\t" in line:
         return line.startswith(FASTTEXT_MODEL)

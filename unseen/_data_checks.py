@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
+from unseen._words import shown
 from unseen.limits import limits
 
 # Control characters, separators of lines and halves of letters.
@@ -37,8 +38,8 @@ def check_names(name: str, table: pd.DataFrame) -> None:
     for label in table.index:
         if not label.strip() or UNPRINTABLE.search(label):
             raise ValueError(
-                f"{name}: class_embeddings has a class called {label!r}. Give a name "
-                "of one line, without signs that cannot be printed."
+                f"{name}: class_embeddings has a class called {shown(label)}. Give a "
+                "name of one line, without signs that cannot be printed."
             )
 
 
@@ -132,8 +133,7 @@ def few(names: Sequence[str] | np.ndarray, most: int = 5) -> str:
     """Quote the first few of some names."""
     names = list(dict.fromkeys(map(str, names)))
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    shown = [name if len(name) <= 60 else f"{name[:60]}..." for name in names[:most]]
-    return ", ".join(map(repr, shown)) + more
+    return ", ".join(map(shown, names[:most])) + more
 
 
 def side_line(side: str, names: np.ndarray, n_rows: int) -> str:

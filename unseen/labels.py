@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from unseen._files import replace_file
-from unseen.limits import check_plain_file
+from unseen._words import shown
+from unseen.limits import check_plain_file, limits
 
 __all__ = [
     "COLUMNS",
@@ -183,7 +184,9 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
         return f"line {lines[row]}"
 
     _check_ids(table["id"], str(path), where)
-    _check_text(table["label"], path, where)
+    _check_text(heads, path, lambda _: "line 1")
+    for name in set(heads) - {"id"}:  # a path may be any bytes, a word may not
+        _check_text(table[name], path, where)
     decimal = "," if separator == ";" else "."
     numbers = {
         "reliability": _numbers(path, table, "reliability", decimal, where, most=1),
@@ -211,7 +214,7 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
     lines: list[int] = []
     cells: list[list[str]] = []
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        first = file.readline()
+        first = file.readline(limits().line_bytes)
         separator = max(SEPARATORS, key=first.count)
         file.seek(0)
         reader = csv.reader(file, delimiter=separator, strict=True)
@@ -238,13 +241,13 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
 def _check_columns(heads: list[str], where: str) -> None:
     for name in ("id", "label"):
         if name not in heads:
-            shown = ", ".join(heads)[:200] or "none"
+            known = ", ".join(heads)[:200] or "none"
             raise ValueError(
-                f"{where}: there is no column {name!r}; its columns are {shown}."
+                f"{where}: there is no column {name!r}; its columns are {known}."
             )
     doubled = [head for head, n in _count(heads).items() if n > 1]
     if doubled:
-        raise ValueError(f"{where}: has two columns {doubled[0]!r}. Keep one.")
+        raise ValueError(f"{where}: has two columns {shown(doubled[0])}. Keep one.")
 
 
 def _count(names: list[str]) -> dict[str, int]:
@@ -261,8 +264,8 @@ def _check_ids(ids: list[str], where: str, place: Callable[[int], str]) -> None:
             raise ValueError(f"{where}: {place(row)} has no id. Give a path or a row.")
         if name in first:
             raise ValueError(
-                f"{where}: id {name!r} is there twice, in {place(first[name])} and "
-                f"{place(row)}. Keep one."
+                f"{where}: id {shown(name)} is there twice, in {place(first[name])} "
+                f"and {place(row)}. Keep one."
             )
         first[name] = row
 
@@ -271,7 +274,7 @@ def _check_text(names: list[str], path: Path, place: Callable[[int], str]) -> No
     for row, name in enumerate(names):
         if not name.isascii() and any("\udc80" <= char <= "\udcff" for char in name):
             raise ValueError(
-                f"{path}: the label in {place(row)} is no UTF-8 text. Save the file as "
+                f"{path}: {place(row)} holds what is no UTF-8 text. Save the file as "
                 "'CSV UTF-8'."
             )
 
@@ -295,10 +298,11 @@ def _numbers(
         except ValueError:
             pass
         whole = most < math.inf or numbers[row] == np.floor(numbers[row])
-        if not (whole and math.isfinite(numbers[row]) and 0 <= numbers[row] <= most):
+        if not (whole and 0 <= numbers[row] <= min(most, 2**53)):
             span = "whole, 0 or more" if most == math.inf else f"0 to {most:.0f}"
             raise ValueError(
-                f"{path}: {name} in {place(row)} is {text!r}. Give a number, {span}, "
+                f"{path}: {name} in {place(row)} is {shown(text)}. Give a number, "
+                f"{span}, "
                 "or leave it empty."
             )
     return numbers

@@ -69,14 +69,14 @@ class Limits:
     --------
     >>> from unseen.limits import Limits
     >>> Limits().columns
-    100000
+    20000
     """
 
     unpacked_ratio: int = 100
     unpacked_free: int = 256 * MIB
     line_bytes: int = 64 * MIB
     text_bytes: int = 64 * MIB
-    columns: int = 100_000
+    columns: int = 20_000
     classes: int = 1_000_000
     name_letters: int = 1_000
     arrays: int = 10_000
@@ -129,7 +129,7 @@ def raised(**changed: float) -> Iterator[Limits]:
     ...     limits().columns
     500000
     >>> limits().columns
-    100000
+    20000
     """
     token = _raised.set({**_raised.get({}), **_checked(changed, "")})
     try:

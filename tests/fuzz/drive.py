@@ -97,13 +97,13 @@ def peak() -> int:
 
 def work(tasks: Any, results: Any) -> None:
     """Run cases until None comes; say before and after each what it is."""
-    from unseen.loading.hdf5_process import one_hdf5_process
+    from unseen.loading.reader_process import one_reader_process
 
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     with (
         tempfile.TemporaryDirectory(prefix="fuzz") as folder,
-        one_hdf5_process(),  # one for all cases: starting it takes longer than a case
+        one_reader_process(),  # one for all cases: starting it takes longer than a case
     ):
         home = Path(folder)
         for place, numbers in iter(tasks.get, None):

@@ -8,10 +8,10 @@ from layouts import NAMES, UNSEEN, A, X, Y, write_xlsa17_73
 from numpy.testing import assert_array_equal
 
 from unseen.limits import raised
-from unseen.loading import hdf5_process, load_data
-from unseen.loading.hdf5_process import HDF5Process, one_hdf5_process
-from unseen.loading.hdf5_worker import grid
+from unseen.loading import load_data, reader_process
 from unseen.loading.matlab import MatFile
+from unseen.loading.reader_process import ReaderProcess, one_reader_process
+from unseen.loading.reader_worker import grid
 
 h5py = pytest.importorskip("h5py")
 
@@ -127,7 +127,7 @@ def test_blocks_put_together_are_the_dataset(tmp_path, shape, chunks):
     values = np.arange(np.prod(shape), dtype=">f4").reshape(shape)
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("a", data=values, chunks=chunks, compression=chunks and 1)
-    with one_hdf5_process() as process:
+    with one_reader_process() as process:
         found = process.numbers(tmp_path / "a.h5", "a")
     assert found.dtype == values.dtype
     assert_array_equal(found, values)
@@ -145,7 +145,7 @@ def test_the_grid_covers_every_number_once(chunks):
 def replaced_worker(monkeypatch, tmp_path, code):
     script = tmp_path / "worker.py"
     script.write_text(code)
-    monkeypatch.setattr(hdf5_process.hdf5_worker, "__file__", str(script))
+    monkeypatch.setattr(reader_process.reader_worker, "__file__", str(script))
 
 
 def test_a_file_that_keeps_its_reader_busy_is_given_up(tmp_path, monkeypatch):
@@ -163,10 +163,10 @@ def test_a_file_that_ends_its_reader_is_named_and_not_asked_again(
 ):
     path = write_set(tmp_path / "set.h5")
     replaced_worker(monkeypatch, tmp_path, "import os; os.abort()")
-    process, starts = HDF5Process(), []
-    start = hdf5_process._start
+    process, starts = ReaderProcess(), []
+    start = reader_process._start
     monkeypatch.setattr(
-        hdf5_process, "_start", lambda path: starts.append(path) or start(path)
+        reader_process, "_start", lambda *given: starts.append(given) or start(*given)
     )
     for _ in range(3):
         with pytest.raises(ValueError, match=r"set\.h5: .*ended its process"):
@@ -177,9 +177,9 @@ def test_a_file_that_ends_its_reader_is_named_and_not_asked_again(
 def test_one_process_serves_all_files_of_a_set(tmp_path, monkeypatch):
     folder = write_xlsa17_73(tmp_path / "set")
     starts = []
-    start = hdf5_process._start
+    start = reader_process._start
     monkeypatch.setattr(
-        hdf5_process, "_start", lambda path: starts.append(path) or start(path)
+        reader_process, "_start", lambda *given: starts.append(given) or start(*given)
     )
     assert load_data(folder).unseen.tolist() == UNSEEN
     assert len(starts) == 1

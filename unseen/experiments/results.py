@@ -254,7 +254,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
             frame[column] = pd.to_numeric(frame[column])
         except (ValueError, OverflowError) as error:
             raise ValueError(
-                f"{path}: column {column!r} holds more than numbers ({error}). "
+                f"{path}: column {column!r} holds more than numbers. "
                 "Make it again with: unseen reproduce"
             ) from error
     try:

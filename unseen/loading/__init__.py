@@ -21,10 +21,10 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
 from unseen.loading.blocks import iter_blocks
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
-from unseen.loading.hdf5_process import one_hdf5_process
 from unseen.loading.npy import open_npy
 from unseen.loading.npz import save_data
 from unseen.loading.parts import Parts
+from unseen.loading.reader_process import one_reader_process
 from unseen.loading.registry import bundled, find_reader, reader
 from unseen.loading.splits import load_split, standard_splits
 from unseen.loading.tables import read_class_table
@@ -111,7 +111,7 @@ def read_parts(source: Any) -> Parts:
         return Parts.of(bundled[source](None))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        with one_hdf5_process():  # for all files of the set, if any needs it
+        with one_reader_process():  # for all files of the set, if any needs it
             return find_reader(path).read(path)
     if hasattr(source, "columns"):
         return read_frame(source)

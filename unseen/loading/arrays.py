@@ -51,6 +51,9 @@ NOT_TABLES = (
 )
 
 
+OWN = (MARK, "name", "X", "y", "class_names", "unseen", "fused", "seen_test")
+
+
 class Arrays(ABC):
     """Arrays by key from some file, read one at a time."""
 
@@ -192,6 +195,13 @@ def read_own_layout(arrays: Arrays) -> Parts:
         )
     names = as_names(arrays["class_names"], f"{arrays.path}: 'class_names'")
     keys = [key for key in arrays.keys if key.startswith("classes/")]
+    about = [key.replace("classes/", "dimensions/", 1) for key in keys]
+    strange = set(arrays.keys) - {*OWN, *keys, *about}
+    if strange:  # a damaged name would lose what it names
+        raise ValueError(
+            f"{arrays.path}: holds {listed(sorted(strange), 3)}, which no set of ours "
+            "does. Save the set again."
+        )
     if not keys:
         raise ValueError(
             f"{arrays.path}: no class table under 'classes/'. Save the set again."

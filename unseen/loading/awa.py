@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from unseen.loading.arrays import whole_numbers
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import Parts, as_texts, listed
 from unseen.loading.registry import reader
@@ -165,9 +166,10 @@ def _read_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndar
     if len(whole) == 1:
         labels = whole[0].with_name(whole[0].name.replace("-features", "-labels"))
         y = read_numbers(labels)
-        if y.shape[1] != 1 or (y != np.floor(y)).any():
+        if y.shape[1] != 1:
             raise ValueError(f"{labels}: holds more than one whole number per line.")
-        return read_numbers(whole[0], len(y)), y[:, 0].astype(np.int64) - 1
+        X = read_numbers(whole[0], len(y))
+        return X, whole_numbers(y[:, 0], f"{labels}: the column of labels") - 1
     blocks, codes = [], []
     for code, name in enumerate(names.tolist()):
         block = _class_features(folder, name)

@@ -284,7 +284,8 @@ def _tables(parts: Parts) -> Iterator[Fault]:
                 "is all zeros, so nothing tells it from others",
             )
     judged = dict(parts.tables)
-    if parts.fused and len(judged) > 1:  # together they may tell what one does not
+    alike = all(t.index.is_unique for t in judged.values())
+    if parts.fused and alike and len(judged) > 1:  # together they may tell more
         judged = {" + ".join(judged): pd.concat(list(judged.values()), axis=1)}
     for name, table in judged.items():
         yield from _twins(f"table {name!r}" if name else parts.called("classes"), table)

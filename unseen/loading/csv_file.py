@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from unseen._words import shown
 from unseen.limits import check_plain_file, limits
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import Parts, damaged_file
@@ -150,12 +151,13 @@ def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
                 index_col=False,
                 dtype=dict.fromkeys(texts, str),
             )
-    mended = {
-        column: _numbers_if_all(values)
+    columns = {
+        column: values
+        if values.dtype.kind in "fiub" or column in texts
+        else _numbers_if_all(values)
         for column, values in frame.items()
-        if values.dtype.kind not in "fiub" and column not in texts
     }
-    return frame.assign(**mended) if mended else frame
+    return pd.DataFrame(columns)  # at once: one by one is slow for wide frames
 
 
 def _check_columns(path: Path, n_columns: int) -> None:
@@ -172,7 +174,7 @@ def _check_heads(path: Path, heads: list[str]) -> None:
     for head in heads:
         if head in known:
             raise ValueError(
-                f"{path}: names column {head!r} twice. Give each its own name."
+                f"{path}: names column {shown(head)} twice. Give each its own."
             )
         known.add(head)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from unseen._words import shown
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import Parts, as_texts
 from unseen.loading.registry import reader
@@ -74,7 +75,7 @@ def read_cub(path: Path) -> Parts:
         raise ValueError(
             f"{path / 'image_class_labels.txt'}: "
             + (
-                f"holds {odd[0]!r}, which is no class number."
+                f"holds {shown(odd[0])}, which is no class number."
                 if odd
                 else f"has {len(labels)} lines, but images.txt has {len(images)}."
             )

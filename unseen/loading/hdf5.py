@@ -3,7 +3,7 @@
 Features that are stored in one piece are opened as a memory map. Object types are
 read as text only; nothing is ever unpickled. Links inside the file are followed, but
 no link, dataset or view that lies in another file. The HDF5 library runs in a process
-of its own, see :mod:`unseen.loading.hdf5_process`.
+of its own, see :mod:`unseen.loading.reader_process`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from unseen.loading.arrays import (
     read_field_layout,
     read_own_layout,
 )
-from unseen.loading.hdf5_process import HDF5Process, one_hdf5_process
 from unseen.loading.parts import Parts, damaged_file, needs_extra
+from unseen.loading.reader_process import ReaderProcess, one_reader_process
 from unseen.loading.registry import reader
 
 __all__ = ["is_hdf5", "read_hdf5", "write_hdf5"]
@@ -66,7 +66,7 @@ def read_hdf5(path: Path) -> Parts:
     >>> type(parts.X).__name__, list(parts.tables)
     ('memmap', ['segments', 'strokes'])
     """
-    with damaged_file(path), one_hdf5_process() as process:
+    with damaged_file(path), one_reader_process() as process:
         arrays = HDF5Arrays(path, process)
         if MARK in arrays.keys:
             return read_own_layout(arrays)
@@ -115,7 +115,7 @@ def write_hdf5(data: ZeroShotData, path: Path) -> Path:
 class HDF5Arrays(Arrays):
     """The datasets of a file, by their path in it."""
 
-    def __init__(self, path: Path, process: HDF5Process) -> None:
+    def __init__(self, path: Path, process: ReaderProcess) -> None:
         self.path = path
         self._process = process
         self._places = {

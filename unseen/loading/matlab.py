@@ -1,4 +1,4 @@
-"""MATLAB files: version 5 by mat5.py, version 7.3 (HDF5) by hdf5_process.py.
+"""MATLAB files: version 5 by mat5.py, version 7.3 (HDF5) by reader_process.py.
 
 Both give arrays as MATLAB shows them, cells of text as arrays of ``str``.
 """
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from unseen.loading.hdf5 import is_hdf5
-from unseen.loading.hdf5_process import one_hdf5_process
 from unseen.loading.mat5 import Mat5File
 from unseen.loading.parts import as_texts, damaged_file, listed
+from unseen.loading.reader_process import one_reader_process
 
 __all__ = ["MatFile", "is_mat", "mat_keys"]
 
@@ -69,7 +69,7 @@ class MatFile:
         self.in_hdf5 = is_hdf5(path)
         with damaged_file(path):
             if self.in_hdf5:
-                with one_hdf5_process() as process:
+                with one_reader_process() as process:
                     names = [name for name in process.datasets(path) if "/" not in name]
                 self.keys = [name for name in names if not name.startswith("#")]
             else:
@@ -130,7 +130,7 @@ class MatFile:
         with damaged_file(self.path, f"variable {key!r}"):
             if not self.in_hdf5:
                 return self._mat5.read(key)
-            with one_hdf5_process() as process:
+            with one_reader_process() as process:
                 if text:
                     cells = process.cells(self.path, key)
                     return np.array(cells, dtype=object)

@@ -152,7 +152,7 @@ class Archive(Arrays):
         self._bytes = open(path, "rb")  # closed by __exit__
         try:
             self._file = zipfile.ZipFile(self._bytes)
-            members = [m for m in self._file.infolist() if m.filename.endswith(".npy")]
+            members = self._file.infolist()
         except Exception as error:  # damaged bytes raise anything
             self._bytes.close()
             raise self._damaged(error) from error

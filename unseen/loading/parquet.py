@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.limits import check_plain_file, limits, unpacked_allowance
+from unseen.limits import check_plain_file
 from unseen.loading.csv_file import with_table_beside
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import Parts, damaged_file, listed, needs_extra
+from unseen.loading.reader_process import one_reader_process
 from unseen.loading.registry import reader
 
 __all__ = ["is_parquet", "iter_parquet", "read_parquet", "read_parquet_frame"]
@@ -81,47 +82,15 @@ def read_parquet_frame(path: Path) -> pd.DataFrame:
     0  1
     1  2
     """
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise needs_extra("pyarrow", "files", str(path)) from None
     check_plain_file(path)
-    with pq.ParquetFile(path, memory_map=False) as file:
-        texts = _check_sizes(file, path)
-    # Texts stay numbers of a dictionary: a million rows of one long name are small.
-    table = pq.read_table(
-        path, page_checksum_verification=True, memory_map=False, read_dictionary=texts
-    )
+    with one_reader_process() as process:
+        table = process.parquet(path)
     columns: dict[str, Any] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         columns[name] = column_to_numpy(column, f"{path}: column {name!r}")
     if "__index_level_0__" in columns:  # pandas keeps an index so
         columns = {"index": columns.pop("__index_level_0__"), **columns}
     return pd.DataFrame(columns)
-
-
-def _check_sizes(file: Any, path: Path) -> list[str]:
-    """Refuse what would unpack without end; return the columns of text."""
-    import pyarrow as pa
-
-    metadata, most = file.metadata, limits().columns
-    if metadata.num_columns > most:
-        raise ValueError(
-            f"{path}: has {metadata.num_columns} columns. Give at most {most}, or "
-            "raise the limit columns; one column of lists may be longer."
-        )
-    n_bytes = 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            n_bytes += max(8 * column.num_values, column.total_uncompressed_size)
-    size = path.stat().st_size
-    if n_bytes > unpacked_allowance(size):
-        raise ValueError(
-            f"{path}: has {size} bytes, which unpack to {n_bytes}. If you trust it, "
-            "raise the limit unpacked_ratio."
-        )
-    kinds = zip(file.schema_arrow.names, file.schema_arrow.types, strict=True)
-    return [name for name, kind in kinds if pa.types.is_string(kind)]
 
 
 def column_to_numpy(column: Any, where: str) -> Any:

@@ -301,7 +301,7 @@ def listed(keys: Any, most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b, ...'
     """
-    keys = [str(key) for key in keys]
+    keys = [" ".join(str(key).split()) for key in keys]
     keys = [key if len(key) <= 60 else f"{key[:60]}..." for key in keys]
     return ", ".join(keys[:most]) + (", ..." if len(keys) > most else "")
 

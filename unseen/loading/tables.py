@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from unseen._words import shown
 from unseen.data import fuse_tables, pick_tables
 from unseen.loading.parts import damaged_file, listed
 
@@ -150,7 +151,7 @@ def frame_to_table(
     odd = [c for c in dims if dims[c].dtype.kind not in "fiub"]
     if odd:
         raise ValueError(
-            f"{where}: column {odd[0]!r} holds more than numbers. "
+            f"{where}: column {shown(odd[0])} holds more than numbers. "
             "Give numbers, or name the column 'class' if it holds the names."
         )
     return dims.rename_axis(columns=None), unseen
@@ -165,8 +166,8 @@ def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
     odd = words[~words.isin(yes | no | {"train"})]
     if len(odd):
         raise ValueError(
-            f"{where}: column {columns[0]!r} says {odd.iloc[0]!r} for class "
-            f"{odd.index[0]!r}. Say 'seen' or 'unseen'."
+            f"{where}: column {columns[0]!r} says {shown(odd.iloc[0])} for class "
+            f"{shown(odd.index[0])}. Say 'seen' or 'unseen'."
         )
     return np.array(frame.index[words.isin(yes)], dtype=str)
 

@@ -1,8 +1,8 @@
-"""HDF5 files through a process of their own, which can be stopped.
+"""HDF5 and parquet files through a process of their own, which can be stopped.
 
-A damaged file can keep the HDF5 library busy for ever, or end its process; see
-:mod:`unseen.loading.hdf5_worker`. One process serves all files of one reading. Numbers
-that are stored in one piece never pass through it: they are mapped from the file.
+A damaged file can keep their libraries busy for ever, or end the process; see
+:mod:`unseen.loading.reader_worker`. One process serves all files of one reading.
+Numbers that HDF5 stores in one piece never pass through it: they are mapped.
 """
 
 from __future__ import annotations
@@ -15,27 +15,28 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unseen.limits import limits
-from unseen.loading import hdf5_worker
+from unseen.loading import reader_worker
 from unseen.loading.parts import as_texts, needs_extra
 
-__all__ = ["HDF5Process", "one_hdf5_process"]
+__all__ = ["ReaderProcess", "one_reader_process"]
 
 
-class HDF5Process:
+class ReaderProcess:
     """A process that reads HDF5 files, started at the first request.
 
     Examples
     --------
     >>> import h5py, numpy as np, tempfile
     >>> from pathlib import Path
-    >>> from unseen.loading.hdf5_process import one_hdf5_process
-    >>> with tempfile.TemporaryDirectory() as folder, one_hdf5_process() as process:
+    >>> from unseen.loading.reader_process import one_reader_process
+    >>> with tempfile.TemporaryDirectory() as folder, one_reader_process() as process:
     ...     path = Path(folder) / "zoo.h5"
     ...     with h5py.File(path, "w") as file:
     ...         file["a"] = np.eye(2)
@@ -71,7 +72,7 @@ class HDF5Process:
         shape, dtype = tuple(about["shape"]), np.dtype(about["dtype"])
         values = np.empty(shape, dtype)
         chunks = about["chunks"] and tuple(about["chunks"])
-        for block in hdf5_worker.grid(shape, chunks, dtype.itemsize):
+        for block in reader_worker.grid(shape, chunks, dtype.itemsize):
             part = values[block] if shape else values.reshape(1)
             if part.flags.c_contiguous:
                 self._fill(path, part)
@@ -89,6 +90,20 @@ class HDF5Process:
         """Return the texts of a cell array of MATLAB."""
         return self._ask(path, "cells", name)["texts"]
 
+    def parquet(self, path: Path) -> Any:
+        """Return a parquet file as a table of Arrow."""
+        import pyarrow as pa
+
+        answer = self._ask(path, "parquet", package="pyarrow")
+        schema = bytes.fromhex(answer["schema"])
+        tables = [pa.ipc.open_stream(schema).read_all()]
+        length = np.empty(1, "<u8")
+        while self._fill(path, length, last=b".") is not None:
+            content = np.empty(int(length[0]), np.uint8)
+            self._fill(path, content)
+            tables.append(pa.ipc.open_stream(pa.py_buffer(content)).read_all())
+        return pa.concat_tables(tables[1:] or tables)
+
     def close(self) -> None:
         """Stop the process, whatever it does."""
         process, self._process = self._process, None
@@ -99,7 +114,9 @@ class HDF5Process:
                 if pipe is not None:
                     pipe.close()
 
-    def _ask(self, path: Path, operation: str, name: str = "") -> dict[str, Any]:
+    def _ask(
+        self, path: Path, operation: str, name: str = "", package: str = "h5py"
+    ) -> dict[str, Any]:
         now = limits()
         request = {
             "op": operation,
@@ -107,6 +124,7 @@ class HDF5Process:
             "name": name,
             "seconds": now.reader_seconds,
             "arrays": now.arrays,
+            "columns": now.columns,
             "letters": now.name_letters,
             "free": now.unpacked_free,
             "ratio": now.unpacked_ratio,
@@ -114,7 +132,7 @@ class HDF5Process:
         if path in self._faults:  # not a second time
             raise _damaged(path, self._faults[path])
         if self._process is None:
-            self._process = _start(path)
+            self._process = _start(path, package)
         line = b""
         with self._stopwatch() as (questions, answers):
             try:
@@ -134,12 +152,15 @@ class HDF5Process:
             )
         return answer
 
-    def _fill(self, path: Path, block: np.ndarray) -> np.ndarray:
+    def _fill(self, path: Path, block: np.ndarray, last: bytes = b"") -> Any:
+        """Read as many bytes as the block takes; None behind the last block."""
         view = block.reshape(-1).view(np.uint8)
         with self._stopwatch() as (_, answers):
             mark = answers.read(1)
             if mark == b"-":
                 raise _damaged(path, json.loads(answers.readline()))
+            if mark and mark == last:
+                return None
             n = answers.readinto(view) if mark else 0
         if n != len(view):
             raise self._ended(path)
@@ -165,14 +186,12 @@ class HDF5Process:
         return _damaged(path, self._faults[path])
 
 
-def _start(path: Path) -> subprocess.Popen:
-    try:
-        import h5py  # noqa: F401
-    except ImportError:
-        raise needs_extra("h5py", "files", str(path)) from None
+def _start(path: Path, package: str) -> subprocess.Popen:
+    if find_spec(package) is None:
+        raise needs_extra(package, "files", str(path))
     places = os.pathsep.join(place for place in sys.path if place)
     return subprocess.Popen(
-        [sys.executable, "-P", hdf5_worker.__file__, str(limits().reader_bytes)],
+        [sys.executable, "-P", reader_worker.__file__, str(limits().reader_bytes)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -201,17 +220,17 @@ def _damaged(path: Path, reason: str) -> ValueError:
     )
 
 
-_current: ContextVar[HDF5Process | None] = ContextVar("current", default=None)
+_current: ContextVar[ReaderProcess | None] = ContextVar("current", default=None)
 
 
 @contextmanager
-def one_hdf5_process() -> Iterator[HDF5Process]:
+def one_reader_process() -> Iterator[ReaderProcess]:
     """Yield the process of this reading; the outermost call ends it.
 
     Examples
     --------
-    >>> from unseen.loading.hdf5_process import one_hdf5_process
-    >>> with one_hdf5_process() as outer, one_hdf5_process() as inner:
+    >>> from unseen.loading.reader_process import one_reader_process
+    >>> with one_reader_process() as outer, one_reader_process() as inner:
     ...     outer is inner
     True
     """
@@ -219,7 +238,7 @@ def one_hdf5_process() -> Iterator[HDF5Process]:
     if current is not None:
         yield current
         return
-    process = HDF5Process()
+    process = ReaderProcess()
     token = _current.set(process)
     try:
         yield process

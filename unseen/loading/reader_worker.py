@@ -1,7 +1,7 @@
-"""The process that reads HDF5: run as a script, it answers for one parent.
+"""The process that reads HDF5 and parquet: run as a script, it answers for one parent.
 
-A damaged file can keep the HDF5 library busy for ever, or end its process. So the
-library runs here, where the parent (:mod:`unseen.loading.hdf5_process`) can stop it.
+A damaged file can keep these libraries busy for ever, or end their process. So they
+run here, where the parent (:mod:`unseen.loading.reader_process`) can stop them.
 
 A request is one line of JSON, ``{"op", "path", "name"}``; the answer is one line of
 JSON, then the bytes of the blocks in the order of :func:`grid`:
@@ -9,6 +9,7 @@ JSON, then the bytes of the blocks in the order of :func:`grid`:
     list    names, shapes and types of all datasets, nothing read
     read    one dataset: numbers as bytes, text as JSON
     cells   a cell array of MATLAB: the texts its references lead to
+    parquet a file whole, in blocks that are streams of Arrow, each behind its length
 
 Nothing here imports the rest of the package, so that it starts at once.
 """
@@ -39,7 +40,7 @@ def grid(
 
     Examples
     --------
-    >>> from unseen.loading.hdf5_worker import grid
+    >>> from unseen.loading.reader_worker import grid
     >>> list(grid((3, 2), (2, 2), 8 << 20))
     [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(0, 2, None))]
     """
@@ -62,20 +63,17 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever libraries print is no answer
     _limit_memory(int(sys.argv[1]))
-    import h5py
-
-    h5py._errors.silence_errors()
     files: dict[str, Any] = {}
     for line in sys.stdin.buffer:
         request = json.loads(line)
         _end_after(request["seconds"])
         blocks: Iterator[bytes] = iter(())
         try:
-            file = files.get(request["path"])
-            if file is None:
-                files.clear()  # one at a time is enough, and closes the last
-                file = files[request["path"]] = h5py.File(request["path"], "r")
-            answer, blocks = OPERATIONS[request["op"]](file, request)
+            if request["op"] == "parquet":
+                answer, blocks = read_parquet(request)
+            else:
+                file = _open_hdf5(request["path"], files)
+                answer, blocks = OPERATIONS[request["op"]](file, request)
         except RefusedError as error:
             answer = {"refused": str(error)}
         except Exception as error:  # damaged bytes raise anything
@@ -87,6 +85,9 @@ def main() -> None:
                 _end_after(request["seconds"])
                 answers.write(b"+")
                 answers.write(block)
+                answers.flush()
+            if request["op"] == "parquet" and "schema" in answer:
+                answers.write(b".")
                 answers.flush()
         except Exception as error:
             answers.write(
@@ -112,6 +113,65 @@ def _limit_memory(most: int) -> None:
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def _open_hdf5(path: str, files: dict[str, Any]) -> Any:
+    import h5py
+
+    if path not in files:
+        h5py._errors.silence_errors()
+        files.clear()  # one at a time is enough, and closes the last
+        files[path] = h5py.File(path, "r")
+    return files[path]
+
+
+def read_parquet(request: dict) -> tuple[dict, Iterator[bytes]]:
+    """Return a parquet file in batches; texts as numbers of a dictionary."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_memory_pool(pa.system_memory_pool())
+    with pq.ParquetFile(request["path"]) as file:
+        schema = file.schema_arrow
+        if len(schema) > request["columns"]:
+            raise RefusedError(f"has {len(schema)} columns")
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        widest, n_rows = max(1, len(schema)), file.metadata.num_rows
+    allowed = max(request["free"], request["ratio"] * os.path.getsize(request["path"]))
+    if 4 * widest * n_rows > allowed:
+        raise RefusedError(f"claims {n_rows} rows of {widest} columns")
+
+    def batches() -> Iterator[bytes]:
+        left = allowed
+        with pq.ParquetFile(
+            request["path"],
+            read_dictionary=texts,
+            page_checksum_verification=True,
+            pre_buffer=False,
+        ) as file:
+            rows = max(1, BLOCK // (8 * widest))
+            for batch in file.iter_batches(min(rows, 4096), use_threads=False):
+                left -= batch.nbytes
+                if left < 0:
+                    raise RefusedError(f"unpacks to more than {allowed} bytes")
+                sink = pa.BufferOutputStream()
+                with pa.ipc.new_stream(sink, batch.schema) as stream:
+                    stream.write_batch(batch)
+                content = sink.getvalue()
+                yield len(content).to_bytes(8, "little")
+                yield content
+
+    empty = pa.BufferOutputStream()
+    pa.ipc.new_stream(empty, file_schema(request["path"], texts)).close()
+    return {"schema": empty.getvalue().to_pybytes().hex()}, batches()
+
+
+def file_schema(path: str, texts: list[str]) -> Any:
+    """Return the schema of a parquet file with some columns as dictionaries."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        return file.schema_arrow
 
 
 def list_datasets(file: Any, request: dict) -> tuple[dict, Iterator[bytes]]:

@@ -1,0 +1,159 @@
+"""Small files that claim to be huge, lines without end, pipes: refused at once.
+
+Every case runs in a process of its own whose memory and time are measured.
+"""
+
+import os
+import subprocess
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CODE = """
+import resource, sys, time
+import unseen.loading
+from unseen.loading import embed_names, load_data, read_parts
+base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.process_time()
+try:
+    {call}
+except ValueError as error:
+    print(error)
+else:
+    raise SystemExit("it was read")
+use = resource.getrusage(resource.RUSAGE_SELF)
+child = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(max(use.ru_maxrss - base, child.ru_maxrss) // 1024)
+print(time.process_time() - start + child.ru_utime + child.ru_stime)
+"""
+
+
+def refusal(path: Path, call: str = "load_data(sys.argv[1])") -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE.format(call=call), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    text, megabytes, seconds = done.stdout.strip().split("\n")
+    assert str(path) in text
+    assert int(megabytes) < 1000 and float(seconds) < 5
+    return text
+
+
+def zeros(n_bytes: int) -> bytes:
+    """Return many zeros, packed, without ever holding them."""
+    packer, piece = zlib.compressobj(9), bytes(1 << 24)
+    packed = [
+        packer.compress(piece[: min(1 << 24, n_bytes - at)])
+        for at in range(0, n_bytes, 1 << 24)
+    ]
+    return b"".join(packed) + packer.flush()
+
+
+def npz_bomb(path: Path, dtype: str, shape: tuple[int, ...]) -> Path:
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}"
+    start = (
+        b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + header.ljust(117).encode()
+    )
+    size = np.dtype(dtype).itemsize * int(np.prod(shape))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in ("X", "y", "class_names", "unseen", "att"):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                member.write(start + b"\n")
+                for at in range(0, size, 1 << 24):
+                    member.write(bytes(min(1 << 24, size - at)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "dtype, shape", [("<U100000000", (1,)), ("<f8", (50_000_000, 1))]
+)
+def test_a_packed_array_of_hundreds_of_megabytes_in_a_few_kilobytes(
+    tmp_path, dtype, shape
+):
+    path = npz_bomb(tmp_path / "bomb.npz", dtype, shape)
+    assert path.stat().st_size < 3_000_000
+    assert "unpack to 400000128" in refusal(path)
+
+
+def test_an_array_that_is_announced_but_not_there(tmp_path):
+    path = tmp_path / "bomb.npz"
+    start = b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little")
+    header = "{'descr': '<U500000000', 'fortran_order': False, 'shape': (9,), }"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("X", "y", "class_names", "unseen"):
+            archive.writestr(f"{name}.npy", start + header.ljust(118).encode())
+    assert "128 bytes where 18000000128 are announced" in refusal(path)
+
+
+def test_a_packed_matrix_of_matlab(tmp_path):
+    packed = zeros(400_000_000)
+    for name in ("res101.mat", "att_splits.mat"):
+        tag = np.array([15, len(packed)], "<u4").tobytes()
+        header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+        (tmp_path / name).write_bytes(header + tag + packed)
+    refusal(tmp_path)
+
+
+def test_a_parquet_file_of_a_billion_equal_rows(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "bomb.parquet"
+    rows = pa.table({f"x{i}": np.zeros(1_000_000) for i in range(4)})
+    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
+        for _ in range(20):
+            writer.write_table(rows)
+    assert path.stat().st_size < 1_000_000
+    assert "claims 20000000 rows" in refusal(path)
+
+
+def test_one_row_of_lists_with_a_hundred_million_numbers(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "bomb.parquet"
+    values = pa.array(np.zeros(100_000_000, np.float32))
+    lists = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+    pq.write_table(pa.table({"label": ["okapi"], "features": lists}), path)
+    assert path.stat().st_size < 1_000_000
+    refusal(path)
+
+
+@pytest.mark.parametrize(
+    "line", ["a," * 200_000, "b," + "a" * 70_000_000], ids=["columns", "letters"]
+)
+def test_a_line_of_text_that_is_too_long(tmp_path, line):
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{line}\n{line}\n")
+    assert "raise the limit" in refusal(path)
+
+
+def test_names_that_would_fill_the_memory_side_by_side(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("label,a\n" + "b,1\n" * 300_000 + "c" * 999 + ",1\n")
+    assert "do not fit in memory" in refusal(path, "read_parts(sys.argv[1])")
+
+
+def test_word_vectors_that_unpack_without_end(tmp_path):
+    import gzip
+
+    path = tmp_path / "vectors.gz"
+    path.write_bytes(gzip.compress(b"okapi 1 2\n" * 4_000_000, 9))
+    call = "embed_names(['seal'], sys.argv[1])"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNSEEN_LIMITS", "unpacked_free=1e6 unpacked_ratio=10")
+        assert "raise the limit unpacked_ratio" in refusal(path, call)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "is a pipe" in refusal(tmp_path / "pipe.csv")
+    assert "is a device" in refusal(Path(os.devnull))
+    call = "embed_names(['seal'], sys.argv[1])"
+    assert "is a pipe" in refusal(tmp_path / "pipe.csv", call)

@@ -184,9 +184,9 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
         return f"line {lines[row]}"
 
     _check_ids(table["id"], str(path), where)
-    _check_text(heads, path, lambda _: "line 1")
-    for name in set(heads) - {"id"}:  # a path may be any bytes, a word may not
-        _check_text(table[name], path, where)
+    _check_text(heads, path, lambda _: "a head in line 1")
+    for name in ("label", "second"):  # a path may be any bytes, a name may not
+        _check_text(table.get(name, []), path, lambda row: f"{name} in {where(row)}")  # noqa: B023
     decimal = "," if separator == ";" else "."
     numbers = {
         "reliability": _numbers(path, table, "reliability", decimal, where, most=1),
@@ -274,8 +274,7 @@ def _check_text(names: list[str], path: Path, place: Callable[[int], str]) -> No
     for row, name in enumerate(names):
         if not name.isascii() and any("\udc80" <= char <= "\udcff" for char in name):
             raise ValueError(
-                f"{path}: {place(row)} holds what is no UTF-8 text. Save the file as "
-                "'CSV UTF-8'."
+                f"{path}: {place(row)} is no UTF-8 text. Save the file as 'CSV UTF-8'."
             )
 
 

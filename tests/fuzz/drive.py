@@ -32,7 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from mutations import mutate
 from targets import TARGETS, Target
 
-MOST_SECONDS = 20
+MOST_SECONDS = 20  # of the processor: others may use the machine
+MOST_STILL = 120  # by the clock
 MOST_BYTES = int(1.5 * 2**30)
 ADDRESS_SPACE = 8 << 30  # a worker dies of no more than this
 
@@ -112,7 +113,7 @@ def work(tasks: Any, results: Any) -> None:
             base, whole = prepare(target, home)
             for number in numbers:
                 results.put(("start", os.getpid(), place, number))
-                before, start = peak(), time.perf_counter()
+                before, start = peak(), time.process_time()
                 outcome, found = run_case(target, number, base, home)
                 wrong = found if outcome == "refused" else ""
                 if outcome == "read" and target.compare is not None:
@@ -120,7 +121,7 @@ def work(tasks: Any, results: Any) -> None:
                         wrong = "" if target.compare(found) == whole else "OTHER"
                     if wrong == "OTHER":
                         wrong = "silently different numbers"
-                seconds = time.perf_counter() - start
+                seconds = time.process_time() - start
                 if seconds > MOST_SECONDS:
                     wrong = f"took {seconds:.0f} s"
                 if peak() > MOST_BYTES and peak() > before:
@@ -191,10 +192,10 @@ def drive(jobs: list[tuple[int, list[int]]], n_workers: int = 2) -> dict[str, An
                 if results.empty():
                     lost(pid, f"ended its process (code {worker.exitcode})")
             elif pid in running:
-                if time.monotonic() - running[pid][2] > 2 * MOST_SECONDS:
+                if time.monotonic() - running[pid][2] > MOST_STILL:
                     worker.kill()
                     worker.join()
-                    lost(pid, f"hung for {2 * MOST_SECONDS} s")
+                    lost(pid, f"hung for {MOST_STILL} s")
         time.sleep(0.02)
     for worker in workers.values():
         worker.kill()

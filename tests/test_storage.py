@@ -489,7 +489,7 @@ def test_onnx_needs_a_fitted_linear_model(tmp_path):
     with pytest.raises(NotFittedError):
         unseen.JEDM().to_onnx(tmp_path / "no.onnx")
     scaler = StandardScaler().fit(np.eye(2))
-    with pytest.raises(TypeError, match="StandardScaler has no linear scorer"):
+    with pytest.raises(TypeError, match="StandardScaler has no linear scores"):
         export_onnx(scaler, tmp_path / "no.onnx")
     assert not list(tmp_path.iterdir())
 
@@ -508,12 +508,13 @@ def test_a_model_that_starts_from_prototypes_is_kept(as_frame, tmp_path):
     assert_array_equal(adapted.decision_function(X), model.decision_function(X))
 
 
-def test_frames_with_two_levels_of_columns_are_kept(tmp_path):
+def test_prototypes_of_several_tables_are_kept(tmp_path):
     table = pd.DataFrame(np.eye(3), index=list("abc"), columns=["x", "y", "z"])
     fused = pd.concat({"one": table, "two": 2 * table}, axis=1)
-    model = unseen.AnchoredSelfTraining(prototypes=fused)
-    again = unseen.load(model.save(tmp_path / "model")).prototypes
-    pd.testing.assert_frame_equal(again, fused, check_column_type=False)
+    model = unseen.AnchoredSelfTraining.from_prototypes(fused)
+    again = unseen.load(model.save(tmp_path / "model"))
+    assert_array_equal(again.prototypes_, fused.to_numpy())
+    assert_array_equal(again.classes_, fused.index)
 
 
 def test_wrappers_save_themselves(data, tmp_path):

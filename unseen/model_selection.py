@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import HasMethods, Interval, check_rows_and_labels, fit_context
@@ -41,6 +42,13 @@ PAPER_STAGES = (
     {"alpha": list(PAPER_GRID), "beta": list(PAPER_GRID)},
     {"lam": list(PAPER_GRID), "mu": list(PAPER_GRID)},
 )
+
+
+def _winner_has(name: str) -> Callable:
+    def has(self) -> bool:
+        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
+
+    return has
 
 
 class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
@@ -199,13 +207,50 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X, *, classes=None):
         """Predict with the winner."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X, classes=classes)
+        return self._winner().predict(X, classes=classes)
 
     def decision_function(self, X, *, classes=None):
         """Score with the winner."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X, classes=classes)
+        return self._winner().decision_function(X, classes=classes)
+
+    @available_if(_winner_has("predict_proba"))
+    def predict_proba(self, X, *, classes=None):
+        """Return the winner's probabilities."""
+        return self._winner().predict_proba(X, classes=classes)
+
+    @available_if(_winner_has("linear_rule"))
+    def linear_rule(self, classes=None):
+        """Return the winner's linear scores."""
+        return self._winner().linear_rule(classes)
+
+    @available_if(_winner_has("to_onnx"))
+    def to_onnx(self, path, *, classes=None):
+        """Write the winner, adapted if it was, as an ONNX file."""
+        return self._winner().to_onnx(path, classes=classes)
+
+    def score(self, X, y, *, classes=None) -> float:
+        """Return the winner's score on labelled rows, by ``scoring``."""
+        scoring = self.scoring or per_class_accuracy
+        return float(scoring(y, self.predict(X, classes=classes)))
+
+    @property
+    def classes_(self):
+        """Classes of the winner's table."""
+        return self._winner().classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Features of the winner."""
+        return self._winner().n_features_in_
+
+    @property
+    def labels_(self):
+        """Labels that ``adapt`` left on the winner."""
+        return self._winner().labels_
+
+    def _winner(self):
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
 
     def adapt(self, X, *, classes=None):
         """Adapt the winner to a pile of unlabelled rows."""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from unseen._files import replace_file
 from unseen.loading.parts import needs_extra
+from unseen.models.scoring import LinearRule
 
 __all__ = ["export_onnx"]
 
@@ -64,8 +64,12 @@ def export_onnx(
         from unseen import __version__
     except ImportError:
         raise needs_extra("onnx", "onnx", str(path)) from None
-    coef, intercept, names, unit_rows = _linear_parts(model, classes)
-    graph = _graph(onnx, coef, intercept, names, unit_rows, type(model).__name__)
+    if not hasattr(model, "linear_rule"):
+        raise TypeError(
+            f"{type(model).__name__} has no linear scores. Export a model whose scores "
+            "are linear, or the last step of a pipeline."
+        )
+    graph = _graph(onnx, model.linear_rule(classes), type(model).__name__)
     made = onnx.helper.make_model(
         graph,
         producer_name="unseen",
@@ -80,32 +84,9 @@ def export_onnx(
     return path
 
 
-def _linear_parts(
-    model: Any, classes: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    check_is_fitted(model)
-    for inner in ("best_estimator_", "base_"):
-        while hasattr(model, inner) and not hasattr(model, "_current_scorer"):
-            model = getattr(model, inner)
-    if not hasattr(model, "_current_scorer"):
-        raise TypeError(
-            f"{type(model).__name__} has no linear scorer. Export a zero-shot model, "
-            "or the last step of a pipeline."
-        )
-    competition = model._competition(classes)
-    scorer = model._current_scorer(competition)
-    return scorer.coef, scorer.intercept, competition.names, bool(model._unit_rows())
-
-
-def _graph(
-    onnx: Any,
-    coef: np.ndarray,
-    intercept: np.ndarray,
-    names: np.ndarray,
-    unit_rows: bool,
-    title: str,
-) -> Any:
+def _graph(onnx: Any, rule: LinearRule, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
+    competition, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}
     nodes = [node("MatMul", ["features", "coef"], ["raw"])]
     raw = "raw"
@@ -118,25 +99,30 @@ def _graph(
             node("Div", ["raw", "divisor"], ["scaled"]),
         ]
         raw = "scaled"
+    # Classes with equal descriptions are scored once, and shown in every column.
+    columns = competition.spread(np.arange(len(competition)))
     nodes += [
-        node("Add", [raw, "intercept"], ["scores"]),
-        node("ArgMax", ["scores"], ["best"], axis=1, keepdims=0),
+        node("Add", [raw, "intercept"], ["distinct"]),
+        node("ArgMax", ["distinct"], ["best"], axis=1, keepdims=0),
         node("Gather", ["names", "best"], ["labels"]),
+        node("Gather", ["distinct", "columns"], ["scores"], axis=1),
     ]
     weights = [
         onnx.numpy_helper.from_array(np.ascontiguousarray(v, dtype=np.float32), k)
         for k, v in constants.items()
     ]
+    names = competition.names
     whole = names.dtype.kind in "iu"
     labels = names.astype(np.int64) if whole else names.astype(str).astype(object)
     weights.append(onnx.numpy_helper.from_array(labels, "names"))
+    weights.append(onnx.numpy_helper.from_array(columns.astype(np.int64), "columns"))
     info = onnx.helper.make_tensor_value_info
     return onnx.helper.make_graph(
         nodes,
         title,
         [info("features", kinds.FLOAT, ["n", coef.shape[1]])],
         [
-            info("scores", kinds.FLOAT, ["n", len(names)]),
+            info("scores", kinds.FLOAT, ["n", len(columns)]),
             info("labels", kinds.INT64 if whole else kinds.STRING, ["n"]),
         ],
         weights,

@@ -481,7 +481,7 @@ def test_it_survives_clone(texts_and_images):
     T, X, _ = texts_and_images
     model = AnchoredSelfTraining.from_prototypes(T)
     labels = model.adapt(X).labels_
-    assert_array_equal(clone(model).adapt(X).labels_, labels)
+    assert_array_equal(clone(model).fit_prototypes(T).adapt(X).labels_, labels)
     assert_array_equal(model.adapt(X).labels_, labels)
 
 
@@ -510,7 +510,7 @@ def test_one_prototype_and_wrong_widths(texts_and_images):
     T, X, _ = texts_and_images
     assert set(AnchoredSelfTraining.from_prototypes(T[:1]).adapt(X).labels_) == {"a"}
     model = AnchoredSelfTraining.from_prototypes(T)
-    with pytest.raises(ValueError, match="X has 7 features, but prototypes have 40"):
+    with pytest.raises(ValueError, match=r"X has 7 features, but .* expecting 40"):
         model.adapt(X[:, :7])
     model.adapt(X)
     with pytest.raises(ValueError, match="starts from prototypes"):

@@ -67,12 +67,12 @@ def test_each_rule_is_what_is_printed(seed):
     prototypes, X, _ = with_a_hub(seed)
     S = cosines(X, prototypes)
     answers = {
-        CSLS(n_neighbors=7, prototypes=prototypes): csls_by_hand(S, 7),
-        InvertedSoftmax(beta=0.2, prototypes=prototypes): inverted_by_hand(
+        CSLS.from_prototypes(prototypes, n_neighbors=7): csls_by_hand(S, 7),
+        InvertedSoftmax.from_prototypes(prototypes, beta=0.2): inverted_by_hand(
             S - S.mean(axis=1, keepdims=True), 20
         ),
-        GlobalCorrection(prototypes=prototypes): ranks_by_hand(S),
-        NormalisedScores(prototypes=prototypes): (
+        GlobalCorrection.from_prototypes(prototypes): ranks_by_hand(S),
+        NormalisedScores.from_prototypes(prototypes): (
             S / np.sqrt((S**2).sum(axis=0))
         ).argmax(axis=1),
     }
@@ -87,14 +87,14 @@ def test_a_hub_gives_its_rows_back(method):
     prototypes, X, y = with_a_hub()
     before = cosines(X, prototypes).argmax(axis=1)
     assert (before == 0).mean() > 0.3  # one class of six
-    labels = method(prototypes=prototypes).adapt(X).labels_
+    labels = method.from_prototypes(prototypes).adapt(X).labels_
     assert (labels == 0).mean() < (before == 0).mean()
     assert (labels == y).mean() > (before == y).mean() + 0.03
 
 
 def test_a_round_tells_what_became_of_the_hub():
     prototypes, X, _ = with_a_hub()
-    told = str(CSLS(prototypes=prototypes).adapt(X).rounds_[0])
+    told = str(CSLS.from_prototypes(prototypes).adapt(X).rounds_[0])
     share = 100 * (cosines(X, prototypes).argmax(axis=1) == 0).mean()
     assert f"The largest class had {share:.0f} % of the rows" in told
 
@@ -104,14 +104,14 @@ def test_inverted_softmax_without_sharpness_lifts_classes_by_their_mean():
     prototypes, X, _ = with_a_hub()
     S = cosines(X, prototypes)
     S -= S.mean(axis=1, keepdims=True)
-    labels = InvertedSoftmax(beta=1e-7, prototypes=prototypes).adapt(X).labels_
+    labels = InvertedSoftmax.from_prototypes(prototypes, beta=1e-7).adapt(X).labels_
     assert_array_equal(labels, (S - S.mean(axis=0)).argmax(axis=1))
 
 
 def test_csls_with_every_neighbour_does_too():
     prototypes, X, _ = with_a_hub()
     S = cosines(X, prototypes)
-    labels = CSLS(n_neighbors=10**6, prototypes=prototypes).adapt(X).labels_
+    labels = CSLS.from_prototypes(prototypes, n_neighbors=10**6).adapt(X).labels_
     assert_array_equal(labels, (2 * S - S.mean(axis=0)).argmax(axis=1))
 
 
@@ -151,7 +151,7 @@ def test_prototypes_become_means_of_their_nearest_rows(k):
     S = cosines(X, prototypes)
     units = X / np.linalg.norm(X, axis=1, keepdims=True)
     moved = [units[np.argsort(-S[:, c])[:k]].mean(axis=0) for c in range(S.shape[1])]
-    model = PrototypeAveraging(n_neighbors=k, prototypes=prototypes).adapt(X)
+    model = PrototypeAveraging.from_prototypes(prototypes, n_neighbors=k).adapt(X)
     assert_array_equal(model.labels_, cosines(X, np.array(moved)).argmax(axis=1))
 
 
@@ -161,7 +161,7 @@ def test_prototypes_move_to_where_the_rows_are():
     y = np.repeat(np.arange(5), 60)
     X = means[y] + rng.normal(size=(300, 30))
     prototypes = means + 1.5 * rng.normal(size=means.shape)
-    model = PrototypeAveraging(prototypes=prototypes)
+    model = PrototypeAveraging.from_prototypes(prototypes)
     before = (model.predict(X) == y).mean()
     assert (model.adapt(X).labels_ == y).mean() > before + 0.05
 
@@ -169,7 +169,7 @@ def test_prototypes_move_to_where_the_rows_are():
 def test_prototypes_stay_apart_however_large_k_is():
     prototypes, X, _ = with_a_hub()  # 40 rows a class
     first, second = (
-        PrototypeAveraging(n_neighbors=k, prototypes=prototypes).adapt(X)
+        PrototypeAveraging.from_prototypes(prototypes, n_neighbors=k).adapt(X)
         for k in (40, 10**6)
     )
     assert_array_equal(first.labels_, second.labels_)

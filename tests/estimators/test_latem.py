@@ -76,8 +76,8 @@ def test_one_map_self_trains_and_several_do_not_pretend_to():
 
 def test_several_maps_have_no_linear_scorer():
     _, model = fitted(2)
-    with pytest.raises(TypeError, match="no linear scorer"):
-        model._current_scorer(model._competition(None))
+    assert not hasattr(model, "linear_rule")
+    assert hasattr(fitted(1)[1], "linear_rule")
 
 
 def test_the_seed_decides():

@@ -188,9 +188,9 @@ def test_pst_mends_a_stray_row_in_a_cluster():
     X = np.repeat(texts, 20, axis=0) + 0.02 * rng.normal(size=(60, 12))
     X[0, :2] = 0.99, 1.0  # a hair on the side of class 1
     X[1:8, :2] = 1.0, 0.97  # near to it, on that of class 0
-    before = PST(prototypes=texts, space="rows")
+    before = PST.from_prototypes(texts, space="rows")
     assert before.predict(X[:1]) == 1
-    model = PST(prototypes=texts, space="rows", alpha=0.9, n_neighbors=5).adapt(X)
+    model = PST.from_prototypes(texts, space="rows", alpha=0.9, n_neighbors=5).adapt(X)
     assert model.labels_[0] == 0
     assert_array_equal(model.labels_[8:], np.repeat([0, 1, 2], 20)[8:])
 
@@ -237,10 +237,8 @@ def clip_like(seed=0, n_classes=8, per_class=25, p=64, gap=10.0):
 )
 def test_zlap_equals_a_dense_inverse(k, n_classes, gamma, alpha):
     texts, images, _ = clip_like(per_class=8, gap=2.0)
-    model = ZLaP(
-        n_neighbors=k, n_classes=n_classes, gamma=gamma, alpha=alpha, prototypes=texts
-    )
-    start = start_from(model._base(), images)
+    model = ZLaP(n_neighbors=k, n_classes=n_classes, gamma=gamma, alpha=alpha)
+    start = start_from(model.fit_prototypes(texts).base_, images)
     scores = model._transduce(start).scores
     if alpha == 0:  # no label leaves its class: all rows keep the start's
         assert_array_equal(scores.argmax(axis=1), start.scores.argmax(axis=1))
@@ -284,7 +282,7 @@ def test_rows_against_all_classes_keep_the_answer_of_the_base():
     """Negative cosines carry no label; such rows are counted."""
     texts = np.eye(2, 6)
     X = np.vstack([np.eye(2, 6), -np.ones((2, 6)) - 0.1 * np.eye(2, 6, 3)])
-    model = ZLaP(n_neighbors=1, prototypes=texts).adapt(X)
+    model = ZLaP.from_prototypes(texts, n_neighbors=1).adapt(X)
     assert model.rounds_[0].note.startswith("2 rows were not reached")
     assert_array_equal(model.labels_[:2], [0, 1])
     assert_array_equal(model.labels_[2:], model.base_.predict(X[2:]))

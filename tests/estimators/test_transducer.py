@@ -17,6 +17,7 @@ from unseen import (
     ESZSL,
     IAP,
     JEDM,
+    OTTER,
     PST,
     TMVHLP,
     AnchoredSelfTraining,
@@ -395,6 +396,7 @@ def test_absent_classes_do_not_spoil_the_others(method):
         GlobalCorrection,
         InvertedSoftmax,
         NormalisedScores,
+        OTTER,
         PrototypeAveraging,
         TMVHLP,
     }

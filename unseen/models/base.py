@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,64 +27,21 @@ from unseen.class_table import (
     encode,
     unit_blocks,
 )
+from unseen.models.answers import Answers
+from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.labelled import RunningSums, sum_stream
-from unseen.rows.pile import Pile, StreamedPile, check_range, not_finite
+from unseen.rows.pile import Pile, StreamedPile, check_range
 from unseen.rows.source import (
-    RowStream,
     is_stream,
-    open_stream,
     root_module,
+    whole_needed,
 )
-from unseen.rows.sums import Sums, inverse_lengths, sum_rows
+from unseen.rows.sums import Sums, sum_rows
 from unseen.storage import Storable
 
-SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
-ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
 
-
-class LinearScorer(NamedTuple):
-    """One linear score per class: ``x @ coef.T + intercept``.
-
-    ``coef`` has shape (n_classes, n_features), ``intercept`` (n_classes,).
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-
-
-class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(Answers, Storable, ClassifierMixin, BaseEstimator):
     """Base of the zero-shot models: classes compete by their embeddings."""
-
-    def decision_function(self, X, *, classes=None):
-        """Score every row against every competing class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or a stream
-            Files, chunks and Dask collections are scored block by block; Dask gives
-            Dask arrays back.
-        classes : None, str, list of names, or table, default=None
-            Who competes. By default the unseen classes, or all if none is unseen;
-            after ``adapt`` those it was given. ``"all"``, ``"seen"`` and
-            ``"unseen"`` name groups, a 1-D list names classes, and a 2-D array,
-            frame or mapping of tables describes new ones.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_competing) or (n_samples,)
-            One column per competing class, in order; if two compete, one number
-            per row, positive for the second. Classes with equal descriptions have
-            equal scores.
-        """
-        return self._in_blocks(X, classes, decisions)
-
-    def predict(self, X, *, classes=None):
-        """Return the best-scoring of the competing classes for every row.
-
-        ``classes`` is explained at ``decision_function``. Of classes with equal
-        descriptions the first in the table takes all rows.
-        """
-        return self._in_blocks(X, classes, best_names)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether ``fit`` came to its end."""
@@ -102,6 +58,10 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     def _scorer(self, competition: Competition) -> LinearScorer:
         """Return the inductive scorer of the competing classes."""
         raise TypeError(f"{type(self).__name__} provides no scorer.")
+
+    def _streams_piles(self) -> bool:
+        """Tell whether ``adapt`` takes a pile chunk by chunk."""
+        return False
 
     def _unit_rows(self) -> bool:
         """Tell whether rows are scaled to unit length before they are scored."""
@@ -137,9 +97,13 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         self.unseen_classes_ = table.names[~table.seen]
         self._set_competition(self._compete(None))
         self._warn_of_twins(self._default)
-        self._adapted: tuple[Competition, LinearScorer] | None = None
+        self._adapted: LinearRule | None = None
         for stale in ("labels_", "reliability_", "rounds_"):
             self.__dict__.pop(stale, None)
+
+    def _record(self, answer):
+        self._set_competition(answer.competition)
+        return super()._record(answer)
 
     def _set_competition(self, competition: Competition) -> None:
         self._default = competition
@@ -149,13 +113,15 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         """Return who competes in a prediction: by default as in the last adapt."""
         if classes is None:
             return self._default
-        return classes if isinstance(classes, Competition) else self._compete(classes)
+        return self._compete(classes)
 
     def _compete(self, classes: Any) -> Competition:
         """Return who competes; warn, once for all rows, of those that compete as one.
 
         Of the default ones ``fit`` has warned already.
         """
+        if isinstance(classes, Competition):
+            return classes
         competition = self._table.competition(classes, self._seen_as)
         if classes is not None:
             self._warn_of_twins(competition)
@@ -173,66 +139,35 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         """Return what this model sees of classes; equal rows are one class to it."""
         return unit_blocks(embeddings, self._table.widths)
 
-    def _check_rows(self, X) -> np.ndarray:
-        # Whether the numbers are finite shows in the scores: no pass of its own.
-        return check_rows(self, X, reset=False, ensure_all_finite=False)
-
-    def _check_pile(self, X, *, ensure_all_finite: bool = True) -> Any:
-        """Return the pile. On axes it shows whether it is finite: such need no pass."""
+    def _check_pile(self, X) -> Any:
+        # On axes it shows whether the numbers are finite: no pass of its own.
         check_is_fitted(self)
         if isinstance(X, Pile):
             return X
+        if is_stream(X) and not self._streams_piles():
+            if not isinstance(X, np.memmap):
+                raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
+            X = np.asarray(X)
         if root_module(X) == "dask":
             from unseen.rows.distributed_rows import DaskPile
 
             return DaskPile(self, X)
         if is_stream(X):
             return StreamedPile(self._check_stream(X))
-        rows = check_rows(self, X, reset=False, ensure_all_finite=ensure_all_finite)
-        return Pile(rows)
+        return Pile(check_rows(self, X, reset=False, ensure_all_finite=False))
 
-    def _scores(self, X, competition: Competition) -> np.ndarray:
-        """Return the scores of rows, one column per distinct class."""
-        X = self._check_rows(X)
-        scorer = self._current_scorer(competition)
-        return linear_scores(X, scorer, self._unit_rows())
-
-    def _in_blocks(self, X, classes: Any, finish: Callable) -> Any:
-        """Return ``finish(competition, scores)`` of all rows, or block by block."""
-        check_is_fitted(self)
-        competition = self._competition(classes)
-        if not is_stream(X):
-            return self._finished(X, competition, finish)
-        if root_module(X) == "dask":
-            from unseen.rows.distributed import score_dask
-
-            return score_dask(self, X, competition, finish)
-        stream = self._check_stream(X)
-        blocks = (stream.as_given(block) for block, _ in stream.blocks("scoring"))
-        return np.concatenate([self._finished(b, competition, finish) for b in blocks])
-
-    def _finished(self, X, competition: Competition, finish: Callable) -> np.ndarray:
-        """Return ``finish(competition, scores)`` of rows in memory."""
-        return finish(competition, self._scores(X, competition))
-
-    def _check_stream(self, X) -> RowStream:
-        """Return X as a stream with the features of the fit."""
-        stream = open_stream(X)
-        validate_data(self, stream.head, skip_check_array=True, reset=False)
-        return stream
-
-    def _current_scorer(self, competition: Competition) -> LinearScorer:
-        """Return scorers: adapted where a class was adapted to, else inductive."""
+    def _rule(self, competition: Competition) -> LinearRule:
+        """Score as adapted where a class was adapted to, else inductively."""
         scorer = self._scorer(competition)
-        if self._adapted is None:
-            return scorer
-        theirs, adapted = self._adapted
-        place = theirs.find(competition.names, competition.embeddings)
-        own = place >= 0
-        return LinearScorer(
-            np.where(own[:, None], adapted.coef[place], scorer.coef),
-            np.where(own, adapted.intercept[place], scorer.intercept),
-        )
+        if self._adapted is not None:
+            theirs, adapted, _ = self._adapted
+            place = theirs.find(competition.names, competition.embeddings)
+            own = place >= 0
+            scorer = LinearScorer(
+                np.where(own[:, None], adapted.coef[place], scorer.coef),
+                np.where(own, adapted.intercept[place], scorer.intercept),
+            )
+        return LinearRule(competition, scorer, self._unit_rows())
 
 
 class FromSums(ZeroShotClassifier):
@@ -314,55 +249,3 @@ class FromSums(ZeroShotClassifier):
     @abstractmethod
     def _fit_sums(self, sums: Sums, table: ClassTable, X):
         """Fit from the sums alone; X only names the features. Return self."""
-
-
-def decisions(competition: Competition, scores: np.ndarray) -> np.ndarray:
-    """Return the scores, or one number per row where two classes compete."""
-    scores = competition.spread(scores)
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def best_names(competition: Competition, scores: np.ndarray) -> np.ndarray:
-    """Return the name of the best-scoring class of every row."""
-    return competition.names[scores.argmax(axis=1)]
-
-
-def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
-    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
-    scores = np.empty((len(X), len(scorer.intercept)), dtype=X.dtype)
-    for here, block in score_blocks(X, scorer, unit_rows):
-        scores[here] = block
-    return scores
-
-
-def best_codes(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
-    """Return the number of the best-scoring class of every row; scores are not kept."""
-    codes = np.empty(len(X), dtype=np.intp)
-    for here, block in score_blocks(X, scorer, unit_rows):
-        block.argmax(axis=1, out=codes[here])
-    return codes
-
-
-def score_blocks(
-    X: np.ndarray, scorer: LinearScorer, unit_rows: bool
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the scores of a block of rows, and which; the next takes their place.
-
-    Blocks small enough for the cache, so that neither the lengths of the rows nor what
-    is made of the scores costs a second journey through memory, and X is not copied.
-    """
-    coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
-    intercept = scorer.intercept.astype(X.dtype)
-    step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
-    room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
-    for start in range(0, len(X), step):
-        here = slice(start, start + step)
-        rows = X[here]
-        with np.errstate(all="ignore"):  # what is not finite is told below
-            block = np.matmul(rows, coef, out=room[: len(rows)])
-            if unit_rows:
-                block *= inverse_lengths(rows)[:, None]
-            block += intercept
-        if not np.isfinite(block).all():
-            raise not_finite(X)
-        yield here, block

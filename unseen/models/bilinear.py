@@ -13,22 +13,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.class_table import ClassTable, Competition, unit_blocks
-from unseen.models.base import (
-    LinearScorer,
-    ZeroShotClassifier,
-    best_codes,
-    best_names,
-)
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.base import ZeroShotClassifier
+from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.holders import Holder, Scores
-from unseen.rows.labelling import Labelling, Ranking
+from unseen.rows.labelling import Labelling, Ranking, best_score, share_by_rank
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Reduced, Sums
-from unseen.transduction.rounds import Pupil, record_answer
 
 
 class Seen(NamedTuple):
@@ -48,7 +44,7 @@ class View(NamedTuple):
     A: np.ndarray
 
 
-class BilinearClassifier(ZeroShotClassifier):
+class BilinearClassifier(ZeroShotClassifier, Adapts):
     """Base of the models that score by one matrix between rows and embeddings.
 
     A model file provides ``_fit_sums``, ``_coef_on_axes`` and ``pupil``; its
@@ -61,41 +57,26 @@ class BilinearClassifier(ZeroShotClassifier):
         """Return one scorer per class on the axes, from centred embeddings."""
 
     @abstractmethod
-    def pupil(self, X, classes=None, *, lam: float, mu: float) -> Pupil:
+    def pupil(self, X, classes=None, *, lam: float, mu: float) -> Any:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
 
-    def adapt(self, X, *, classes=None):
-        """Take the means of a pile of unlabelled rows; no self-training.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
-        pupil = self.pupil(X, classes, lam=1.0, mu=1.0)
+    def _adapt(self, pile, competition) -> PileAnswer:
+        """Take the means of the pile; no self-training."""
+        pupil = self.pupil(pile, competition, lam=1.0, mu=1.0)
         self.take_over(pupil)
-        return record_answer(self, pupil, rounds=[])
+        return answer_of(pupil, [], self._adapted)
 
     def take_over(self, pupil) -> None:
         """Predict from now on as the pupil would; see ``SelfTraining``."""
-        self._adapted = pupil.competition, pupil.scorer()
-        self._set_competition(pupil.competition)
+        competition = pupil.competition
+        self._adapted = LinearRule(competition, pupil.scorer(), self._unit_rows())
+        self._set_competition(competition)
 
     def _unit_rows(self) -> bool:
         return self.unit_rows
 
-    def _finished(self, X, competition, finish):
-        """Label rows block by block; scores that are asked for are made whole."""
-        if finish is not best_names:
-            return super()._finished(X, competition, finish)
-        scorer = self._current_scorer(competition)
-        codes = best_codes(self._check_rows(X), scorer, self._unit_rows())
-        return competition.names[codes]
+    def _streams_piles(self) -> bool:
+        return True
 
     def _see(self, sums: Sums, table: ClassTable) -> Seen:
         """Return what the solver sees of the seen classes."""
@@ -159,6 +140,14 @@ def unit_on_average(reduced: Reduced) -> Reduced:
         sums, gram=sums.gram * scale**2, class_sums=sums.class_sums * scale
     )
     return Reduced(reduced.mean, reduced.axes * scale, scaled)
+
+
+def answer_of(pupil, rounds: list, rule: LinearRule | None) -> PileAnswer:
+    """Return what a pupil says of its pile."""
+    labelling = pupil.labelling(best_score)
+    codes = labelling.codes
+    reliability = share_by_rank(codes, labelling.strength)
+    return PileAnswer(pupil.competition, codes, reliability, rounds, rule)
 
 
 class ViewPupil:

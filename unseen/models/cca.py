@@ -129,7 +129,7 @@ class CCA(FromSums, BilinearClassifier):
 
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> CCAPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X, ensure_all_finite=False)
+        pile = self._check_pile(X)
         return CCAPupil(self, pile, self._compete(classes), lam, mu)
 
 

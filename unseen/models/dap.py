@@ -43,7 +43,6 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.class_table import ClassTable, Competition
-from unseen.models.base import LinearScorer, linear_scores
 from unseen.models.bilinear import Seen
 from unseen.models.maps import (
     ON_AXES,
@@ -54,6 +53,7 @@ from unseen.models.maps import (
 )
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 from unseen.models.ridge import solve_ridge
+from unseen.models.scoring import LinearScorer, linear_scores
 from unseen.rows.sums import Sums
 
 CLIP = 1e-3  # IAP: how near to 0 and 1 a posterior may come
@@ -64,7 +64,8 @@ class DAP(SumsClassifier):
 
     Choose it when the embeddings are attributes that mean something one by one, and
     you want to know what the model thinks of each: ``attribute_posterior`` tells.
-    Needs only sums.
+    Needs only sums. ``adapt`` learns nothing from a pile: midpoints were calibrated on
+    seen rows, and labels are those of ``predict``.
 
     Parameters
     ----------
@@ -167,24 +168,6 @@ class DAP(SumsClassifier):
         T = binary(competition.embeddings, self.thresholds_)
         return super()._view(pile, competition)._replace(A=2 * T - 1)
 
-    def adapt(self, X, *, classes=None):
-        """Answer for a pile of unlabelled rows; nothing is learned from it.
-
-        Midpoints were calibrated on seen rows, so the means stay those of the seen
-        classes, and labels are those of ``predict``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
-        return super().adapt(X, classes=classes)
-
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
@@ -273,7 +256,9 @@ class IAP(PosteriorClassifier):
         thresholds = embeddings.mean(axis=0)
         known = binary(embeddings, thresholds)
         T = binary(competition.embeddings, thresholds)
-        return attribute_scores(np.clip(Q @ known, CLIP, 1 - CLIP), T, known)
+        scores = attribute_scores(np.clip(Q @ known, CLIP, 1 - CLIP), T, known)
+        # Posteriors at the clip are few numbers: classes tie, and sums round apart.
+        return np.round(scores, 10)
 
 
 def binary(embeddings: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

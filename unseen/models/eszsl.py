@@ -123,7 +123,7 @@ class ESZSL(FromSums, BilinearClassifier):
 
     def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X, ensure_all_finite=False)
+        pile = self._check_pile(X)
         return ESZSLPupil(self, pile, self._compete(classes), lam, mu)
 
 

@@ -41,9 +41,10 @@ from unseen._linalg import (
 from unseen._params import Interval, StrOptions
 from unseen._threads import one_thread
 from unseen.class_table import ClassTable, Competition
-from unseen.models.base import FromSums, LinearScorer
+from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
+from unseen.models.scoring import LinearScorer
 from unseen.rows.holders import Scores
 from unseen.rows.labelling import Labelling, Ranking, Selection
 from unseen.rows.pile import Pile
@@ -282,7 +283,7 @@ class JEDM(FromSums, BilinearClassifier):
 
         Takes ``lam``, ``mu``, ``inner_steps`` and ``moving_anchor`` of the refit.
         """
-        pile = self._check_pile(X, ensure_all_finite=False)
+        pile = self._check_pile(X)
         return JEDMPupil(self, pile, self._compete(classes), **refit)
 
     def take_over(self, pupil: JEDMPupil) -> None:

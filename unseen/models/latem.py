@@ -22,9 +22,9 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from unseen._params import Interval
-from unseen.class_table import Competition, unit_blocks
-from unseen.models.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.class_table import unit_blocks
 from unseen.models.ranking import EPOCHS, RankingClassifier
+from unseen.models.scoring import LinearScorer, linear_scores
 
 
 def _one_map(model: LatEm) -> bool:
@@ -137,12 +137,8 @@ class LatEm(RankingClassifier):
         self.maps_ = self._learn_maps(seen, B, codes)
         self.coef_ = self.maps_[0]
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
-        if self.n_maps > 1:
-            raise TypeError("LatEm with several maps has no linear scorer.")
-        return super()._scorer(competition)
-
-    _finished = ZeroShotClassifier._finished  # by scores: maps compete before classes
+    def _is_linear(self) -> bool:
+        return self.n_maps == 1  # else maps compete before classes
 
     def _scores(self, X, competition):
         if self.n_maps == 1:

@@ -21,9 +21,10 @@ from scipy import linalg
 from unseen._linalg import solve_ridge
 from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable, Competition, unit_blocks
-from unseen.models.base import FromSums, LinearScorer
+from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
 from unseen.models.cca import CCAPupil
+from unseen.models.scoring import LinearScorer
 from unseen.rows.holders import Scores
 from unseen.rows.labelled import sum_stream
 from unseen.rows.pile import Pile

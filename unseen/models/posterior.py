@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable, Competition
-from unseen.models.base import FromSums, LinearScorer, linear_scores
+from unseen.models.base import FromSums
+from unseen.models.scoring import LinearScorer, linear_scores
 from unseen.rows.sums import Sums
 
 GAUSSIAN: dict = {
@@ -69,6 +70,9 @@ class PosteriorClassifier(FromSums):
     @abstractmethod
     def _score_posterior(self, Q: np.ndarray, competition: Competition) -> np.ndarray:
         """Return the scores of the competing classes from posteriors Q."""
+
+    def _is_linear(self) -> bool:
+        return False
 
     def _scores(self, X, competition):
         rows = self._check_rows(X)

@@ -44,11 +44,13 @@ from unseen.transduction.anchored import AnchoredSelfTraining
 __all__ = ["NamedPhotos", "PhotoRounds"]
 
 
-class PhotoRounds(AnchoredSelfTraining):
-    """Anchored self-training from prototypes, set for photos; it notes which rows.
+# More of the pile stands in for labelled rows and its covariance is shrunk further:
+# names are a better start than most, and piles of photos may be small.
+FOR_PHOTOS = {"pile_share": 0.8, "pile_shrinkage": 1.0}
 
-    More of the pile stands in for labelled rows and its covariance is shrunk further:
-    names are a better start than most, and piles of photos may be small.
+
+class PhotoRounds(AnchoredSelfTraining):
+    """Anchored self-training from prototypes that notes when a row was first trusted.
 
     Examples
     --------
@@ -58,34 +60,23 @@ class PhotoRounds(AnchoredSelfTraining):
     >>> Z, truth = rng.normal(size=(3, 20)), np.repeat([0, 1, 2], 100)
     >>> X = Z[truth] + rng.normal(size=(300, 20))
     >>> named = Z + 0.5 * rng.normal(size=Z.shape)  # what names say
-    >>> model = PhotoRounds.from_prototypes(named).adapt(X)
+    >>> model = PhotoRounds.from_prototypes(named, pile_share=0.8, pile_shrinkage=1.0)
+    >>> model = model.adapt(X)
     >>> int((model.first_trusted_ == 1).sum())
     59
     """
 
-    _clear_share, _pile_shrinkage = 0.8, 1.0
-
-    def adapt(self, X, *, classes=None):
+    def _adapt(self, pile, competition):
         """Teach the model on photos; ``first_trusted_`` is each row's first round."""
-        self._kept: list[np.ndarray] = []
-        super().adapt(X, classes=classes)
-        self.first_trusted_ = np.zeros(len(self.labels_), dtype=int)
-        for number in range(len(self._kept), 0, -1):
-            self.first_trusted_[self._kept[number - 1]] = number
-        del self._kept
-        return self
+        self.first_trusted_ = np.zeros(len(pile), dtype=int)
+        return super()._adapt(pile, competition)
 
-    def _pupil(self, *arguments, **options):
-        pupil = super()._pupil(*arguments, **options)
-        self._kept = kept = []  # of this pupil: the last one's rounds are told
-        refit = pupil.refit
-
-        def noting(selection):
-            kept.append(selection.rows)
-            return refit(selection)
-
-        pupil.refit = noting  # type: ignore[method-assign]
-        return pupil
+    def _watch(self, number, selection):
+        if number == 1:  # the last rounds are told
+            self.first_trusted_[:] = 0
+        rows = selection.rows
+        fresh = rows[self.first_trusted_[rows] == 0]
+        self.first_trusted_[fresh] = number
 
 
 class NamedPhotos(Storable, BaseEstimator):
@@ -183,7 +174,7 @@ class NamedPhotos(Storable, BaseEstimator):
             self._learn(names, descriptions, image, text)
         self.classes_ = np.array(names)
         frame = pd.DataFrame(self.prototypes_, index=names)
-        self.model_ = PhotoRounds.from_prototypes(frame)
+        self.model_ = PhotoRounds.from_prototypes(frame, **FOR_PHOTOS)
         return self
 
     def adapt(self, X) -> NamedPhotos:
@@ -201,7 +192,8 @@ class NamedPhotos(Storable, BaseEstimator):
         check_is_fitted(self)
         X = np.asarray(X)
         X = X if X.dtype == np.float64 else X.astype(np.float32)
-        model = PhotoRounds.from_prototypes(self.model_.prototypes).adapt(X)
+        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
+        model = PhotoRounds.from_prototypes(frame, **FOR_PHOTOS).adapt(X)
         scores = model.predict_proba(X, classes=self.classes_.tolist())
         self.model_, self.labels_, self.rounds_ = model, model.labels_, model.rounds_
         self.second_ = second_best(scores, self.classes_)

@@ -127,7 +127,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 class Storable:
-    """Gives an estimator ``save`` and ``to_onnx``.
+    """Gives an estimator ``save``.
 
     Examples
     --------
@@ -151,24 +151,6 @@ class Storable:
             The file written.
         """
         return save(self, path)
-
-    def to_onnx(self, path, *, classes=None):
-        """Write the (adapted) classifier as an ONNX file.
-
-        Parameters
-        ----------
-        path : path
-        classes : optional
-            Who competes; by default as ``predict`` has it.
-
-        Returns
-        -------
-        Path
-            The file written; :func:`unseen.onnx_export.export_onnx` describes it.
-        """
-        from unseen.onnx_export import export_onnx
-
-        return export_onnx(self, path, classes=classes)
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:

@@ -62,7 +62,7 @@ SHARED: dict[str, dict[str, str]] = {
         "unseen_classes_": "names[u]",
         "_default": "Competition",
         "competing_classes_": "names[m]",
-        "_adapted": "none | tuple[Competition, LinearScorer]",
+        "_adapted": "none | LinearRule",
     },
     "FromSums": {"_running": "tuple[any, bool, names[r], plain] | absent"},
     "BilinearClassifier": {
@@ -81,7 +81,7 @@ SHARED: dict[str, dict[str, str]] = {
         "n_features_in_": "size[p] | absent",
         "class_embeddings_": "float[c, d] | absent",
     },
-    "Transducer": {"_adapted": "none | tuple[Competition, LinearScorer, bool]"},
+    "Transducer": {"_adapted": "none | LinearRule"},
     "_FromSums": {
         "_seen_sums": "Sums",
         "mean_": "float[p]",
@@ -90,6 +90,7 @@ SHARED: dict[str, dict[str, str]] = {
 }
 
 ANCHORED = {
+    "prototypes_": "float[c, p]",
     "axes_": "float[p, k]",
     "mean_": "float[p]",
     "variances_": "float[k]",
@@ -126,6 +127,11 @@ STATE: dict[str, dict[str, str]] = {
     },
     "Offered": {"names": "names[c]", "embeddings": "float[c, d]", "column": "int[c]"},
     "LinearScorer": {"coef": "float[c, p]", "intercept": "float[c]"},
+    "LinearRule": {
+        "competition": "Competition",
+        "scorer": "LinearScorer",
+        "unit_rows": "bool",
+    },
     "EmbeddingScale": {
         "widths": "plain",
         "means": "list[float[_]]",

@@ -33,11 +33,11 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 from scipy.special import logsumexp, softmax
-from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable, Competition, read_table, with_own_rows
-from unseen.models.base import FromSums, LinearScorer, linear_scores
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.base import FromSums
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
     RidgeFit,
@@ -45,10 +45,10 @@ from unseen.models.kernel_ridge import (
     fit_ridge,
     kernel,
 )
+from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
 from unseen.rows.holders import Holder, MemoryRows
 from unseen.rows.labelling import Labelling, margin
 from unseen.rows.pile import Pile
-from unseen.rows.source import is_stream, whole_needed
 from unseen.rows.sums import Reduced, Sums, inverse_lengths, sum_rows
 from unseen.transduction.anchored_pupil import (
     AnchoredPupil,
@@ -58,6 +58,7 @@ from unseen.transduction.anchored_pupil import (
 )
 from unseen.transduction.rounds import ROUNDING, Round, checked_rates, self_train
 
+SEEN_ONLY = ("whiten", "shrinkage", "kernels", "equal_prototypes", "by_direction")
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 NUMBER = [Interval(Real, 0, None, closed="left")]
 
@@ -66,7 +67,7 @@ class WeakStartWarning(UserWarning):
     """The inductive answer was a poor teacher: look at some labels by hand."""
 
 
-class AnchoredSelfTraining(FromSums):
+class AnchoredSelfTraining(FromSums, Adapts):
     """Anchored self-training: prototypes that the pile may correct, as far as is due.
 
     The default method of the package. Every ingredient can be switched off; the
@@ -109,9 +110,12 @@ class AnchoredSelfTraining(FromSums):
         than this against its prototype; 0 always adapts.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
-    prototypes : array, DataFrame or None, default=None
-        Prototypes in feature space, one row per class, if there is no seen class at
-        all (text embeddings of a model like CLIP). Then ``adapt`` needs no ``fit``.
+    pile_share : float in (0, 1], default=0.5
+        After ``fit_prototypes``: share of the pile, the rows with the clearest labels,
+        that stands in for labelled rows.
+    pile_shrinkage : float, default=0.3
+        After ``fit_prototypes``: how far their covariance is shrunk; labels that are
+        partly wrong make it less certain than that of seen classes.
 
     Attributes
     ----------
@@ -156,9 +160,6 @@ class AnchoredSelfTraining(FromSums):
     Kept 17 of 90 rows (rate 0.2); ...
     """
 
-    # Without seen classes: how much of the pile stands in for labelled rows, and how
-    # far their covariance is shrunk.
-    _clear_share, _pile_shrinkage = 0.5, 0.3
     _adapt_parameters = frozenset(
         {
             "kappa",
@@ -170,6 +171,8 @@ class AnchoredSelfTraining(FromSums):
             "max_rounds",
             "tol",
             "min_weight",
+            "pile_share",
+            "pile_shrinkage",
         }
     )
     _parameter_constraints: dict = {
@@ -189,7 +192,8 @@ class AnchoredSelfTraining(FromSums):
         "tol": NUMBER,
         "min_weight": [Interval(Real, 0, 1, closed="left")],
         "unit_rows": ["boolean"],
-        "prototypes": ["array-like", None],
+        "pile_share": [Interval(Real, 0, 1, closed="right")],
+        "pile_shrinkage": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -211,7 +215,8 @@ class AnchoredSelfTraining(FromSums):
         tol=0.001,
         min_weight=0.2,
         unit_rows=True,
-        prototypes=None,
+        pile_share=0.5,
+        pile_shrinkage=0.3,
     ):
         self.n_axes = n_axes
         self.whiten = whiten
@@ -229,11 +234,12 @@ class AnchoredSelfTraining(FromSums):
         self.tol = tol
         self.min_weight = min_weight
         self.unit_rows = unit_rows
-        self.prototypes = prototypes
+        self.pile_share = pile_share
+        self.pile_shrinkage = pile_shrinkage
 
     @classmethod
     def from_prototypes(cls, prototypes, **parameters) -> AnchoredSelfTraining:
-        """Return a model that starts from prototypes instead of seen classes.
+        """Return ``cls(**parameters).fit_prototypes(prototypes)``.
 
         Parameters
         ----------
@@ -254,36 +260,55 @@ class AnchoredSelfTraining(FromSums):
         >>> bool((model.labels_ == truth).mean() > 0.95)
         True
         """
-        return cls(prototypes=prototypes, **parameters)
+        return cls(**parameters).fit_prototypes(prototypes)
 
-    # ---- learning from the seen classes ------------------------------------------
-
-    def fit(self, X, y=None, *, class_embeddings=None):
-        """Learn whitening, prototypes and their worth from rows of seen classes.
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_prototypes(self, prototypes) -> AnchoredSelfTraining:
+        """Start from prototypes instead of seen classes; ``adapt`` learns the rest.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream
-            Files, chunks and Dask collections, as the guide to scale has them.
-        y : array-like of shape (n_samples,)
-            Class names, or row numbers of the table if that is an array. For parquet
-            also the name of a column; None if chunks are pairs (rows, labels).
-        class_embeddings : DataFrame, array, mapping of tables or None, default=None
-            One row per class, seen and unseen; several tables are fused by averaging
-            their kernels. Without it every class is its own indicator.
+        prototypes : array of shape (n_classes, n_features) or DataFrame
+            One prototype per class, in the space of the rows; a frame names them.
 
         Returns
         -------
         self
         """
-        if self.prototypes is not None:
-            raise ValueError(
-                "This model starts from prototypes: call adapt(X), without fit. To "
-                "learn from seen classes, leave prototypes at None."
-            )
-        return super().fit(X, y, class_embeddings=class_embeddings)
+        self._refuse_seen_only()
+        names, rows, widths = read_table(prototypes, what="prototypes")
+        names = np.arange(len(rows)) if names is None else names
+        self.prototypes_ = rows
+        unseen = np.zeros(len(names), dtype=bool)
+        self._store_table(rows, ClassTable(names, rows, unseen, widths))
+        return self
+
+    @property
+    def starts_from_prototypes(self) -> bool:
+        """Whether ``fit_prototypes`` came last, and not ``fit``."""
+        return hasattr(self, "prototypes_")
+
+    def _refuse_seen_only(self) -> None:
+        """Refuse parameters that say something about seen classes only."""
+        usual = type(self)().get_params(deep=False)
+        for name in (
+            "whiten",
+            "shrinkage",
+            "kernels",
+            "equal_prototypes",
+            "by_direction",
+        ):
+            value = getattr(self, name)
+            if value != usual[name]:
+                raise ValueError(
+                    f"{name}={value!r} is about seen classes, and prototypes come "
+                    f"without any. Leave it at {usual[name]!r}, or call fit(X, y)."
+                )
+
+    # ---- learning from the seen classes ------------------------------------------
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> AnchoredSelfTraining:
+        self.__dict__.pop("prototypes_", None)  # of an earlier fit_prototypes
         space = self._space(sums)
         seen = space.sums.for_classes(table.seen)
         C = seen.class_means
@@ -385,12 +410,12 @@ class AnchoredSelfTraining(FromSums):
 
     def _seen_as(self, names, embeddings):
         seen_as = super()._seen_as(names, embeddings)
-        if self.prototypes is not None:
+        if self.starts_from_prototypes:
             return seen_as
         return with_own_rows(seen_as, names, self._seen_names)
 
     def _scorer(self, competition: Competition) -> LinearScorer:
-        if self.prototypes is not None:
+        if self.starts_from_prototypes:
             units = competition.embeddings
             units = units * inverse_lengths(units)[:, None]
             return LinearScorer(units, np.zeros(len(units)))
@@ -415,7 +440,7 @@ class AnchoredSelfTraining(FromSums):
         return self._in_blocks(X, classes, self._probabilities)
 
     def _probabilities(self, competition: Competition, scores) -> np.ndarray:
-        if self.prototypes is not None and self._adapted is None:
+        if self.starts_from_prototypes and self._adapted is None:
             T = 0.01  # cosines: the scale CLIP is made for
         else:
             adapted = self._adapted is not None
@@ -424,26 +449,14 @@ class AnchoredSelfTraining(FromSums):
 
     # ---- adapting ----------------------------------------------------------------
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None):
-        """Teach the model on a pile of unlabelled rows.
+    def _streams_piles(self) -> bool:
+        return not self.starts_from_prototypes
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or a stream
-            A stream is gone through once; its rows on the axes go to a temporary
-            file, or stay on the Dask workers.
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
+    def _adapt(self, pile: Pile, competition: Competition) -> PileAnswer:
         rates = checked_rates(self.rates)
-        if self.prototypes is not None:
-            return self._adapt_from_prototypes(X, classes, rates)
-        check_is_fitted(self)
+        if self.starts_from_prototypes:
+            self._refuse_seen_only()
+            return self._adapt_from_prototypes(pile, competition, rates)
         if self.explained_ < 0.1:
             warnings.warn(
                 f"Class embeddings explain {max(self.explained_, 0):.0%} of how "
@@ -452,15 +465,16 @@ class AnchoredSelfTraining(FromSums):
                 WeakStartWarning,
                 stacklevel=3,
             )
-        pile = self._check_pile(X, ensure_all_finite=False)
-        competition = self._compete(classes)
         B = pile.hold(self.axes_, self.unit_rows).centred(self.mean_ @ self.axes_)
         Z, rows = self._prototypes(competition)
         pupil = self._pupil(B, competition, Z, rows, self._metric())
         before = pupil.mean_confidence(np.array([self._temperature]))[0]
         self._teach(pupil, rates)
         self._temperature_after(before, pupil)
-        return self._record(pupil)
+        return self._answer(pupil)
+
+    def _watch(self, number: int, selection) -> None:
+        """Note which rows a round learns from; for those who want to tell."""
 
     def _pupil(self, B: Holder, competition, Z, rows, q=1.0) -> AnchoredPupil:
         return AnchoredPupil(
@@ -504,6 +518,7 @@ class AnchoredSelfTraining(FromSums):
             how_many=ROUNDING["at_least_one"],
             ranking=margin,
             tol=self.tol,
+            watch=self._watch,
         )
         settled = any(
             r.rate == 1 and r.n_changed <= self.tol * n_rows for r in self.rounds_[-1:]
@@ -532,34 +547,24 @@ class AnchoredSelfTraining(FromSums):
         nearest = TEMPERATURES[np.abs(after - before).argmin()]
         self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
 
-    def _record(self, pupil: AnchoredPupil) -> AnchoredSelfTraining:
+    def _answer(self, pupil: AnchoredPupil) -> PileAnswer:
         if self.adapted_:
             scorer = self._linear(pupil.m)
         else:
             scorer = self._linear(pupil.Z, self._metric())
-        self._adapted = (
-            pupil.competition,
-            LinearScorer(scorer.coef, scorer.intercept + pupil.known_prior()),
-        )
-        self._set_competition(pupil.competition)
-        codes, self.reliability_ = pupil.final(self._pile_temperature)
-        self.labels_ = pupil.competition.names[codes]
-        return self
+        scorer = LinearScorer(scorer.coef, scorer.intercept + pupil.known_prior())
+        rule = LinearRule(pupil.competition, scorer, self.unit_rows)
+        codes, reliability = pupil.final(self._pile_temperature)
+        return PileAnswer(pupil.competition, codes, reliability, self.rounds_, rule)
 
     # ---- without any seen class --------------------------------------------------
 
-    def _adapt_from_prototypes(self, X, classes, rates) -> AnchoredSelfTraining:
+    def _adapt_from_prototypes(self, pile, competition, rates) -> PileAnswer:
         """Estimate whitening, scale and worth of the prototypes on the pile itself.
 
-        The half of the rows with the clearest cosine labels stands in for labelled
-        rows; after the rounds the better labels do, once more.
+        The rows with the clearest cosine labels stand in for labelled rows; after the
+        rounds the better labels do, once more.
         """
-        if is_stream(X) and not isinstance(X, np.memmap):
-            raise whole_needed("X is met chunk by chunk")
-        if not self.__sklearn_is_fitted__():
-            self._store_prototypes(X)
-        pile = self._check_pile(np.asarray(X) if isinstance(X, np.memmap) else X)
-        competition = self._compete(classes)
         scorer = self._centred_cosine(pile, competition)
         L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
         start, pupil = L, None
@@ -583,26 +588,7 @@ class AnchoredSelfTraining(FromSums):
             if not self.adapted_:
                 break
             L = gaussian_scores(B, *pupil.means)
-        return self._record_from_prototypes(pupil, start, scorer, competition)
-
-    def _in_blocks(self, X, classes, finish):
-        """Read the prototypes first, if they are all there is."""
-        if self.prototypes is not None and not self.__sklearn_is_fitted__():
-            self._store_prototypes(X)
-        return super()._in_blocks(X, classes, finish)
-
-    def _store_prototypes(self, X) -> None:
-        names, prototypes, widths = read_table(self.prototypes, what="prototypes")
-        names = np.arange(len(prototypes)) if names is None else names
-        unseen = np.zeros(len(names), dtype=bool)
-        self._store_table(X, ClassTable(names, prototypes, unseen, widths))
-        if self.n_features_in_ != prototypes.shape[1]:
-            found = self.n_features_in_
-            del self.classes_  # not fitted after all
-            raise ValueError(
-                f"X has {found} features, but prototypes have {prototypes.shape[1]} "
-                "columns. Both must live in one space."
-            )
+        return self._answer_from_prototypes(pupil, start, scorer, competition)
 
     def _centred(self, texts: np.ndarray) -> np.ndarray:
         texts = texts * inverse_lengths(texts)[:, None]
@@ -620,35 +606,33 @@ class AnchoredSelfTraining(FromSums):
         n, N = L.shape
         if N < 2 or n < 2 * N:
             return None
-        share = self._clear_share
         labelling = Labelling.of(L, margin)
-        chosen = labelling.selection(share, ROUNDING["at_least_one"])
+        chosen = labelling.selection(self.pile_share, ROUNDING["at_least_one"])
         rows, labels = chosen.rows, chosen.labels
         if len(np.unique(labels)) < 2 or len(rows) <= len(np.unique(labels)):
             return None
         sums = sum_rows(pile.X[rows], labels, N, unit_rows=self.unit_rows)
         if np.trace(sums.within_class_scatter()) <= 1e-12 * np.trace(sums.gram):
             return None
-        return sums.whitened(self.n_axes or 300, self._pile_shrinkage)
+        return sums.whitened(self.n_axes or 300, self.pile_shrinkage)
 
-    def _record_from_prototypes(self, pupil, start, scorer, competition):
+    def _answer_from_prototypes(self, pupil, start, scorer, competition):
         if pupil is not None and self.adapted_:
             self._temperature = 1.0
             some = start[:: sample_step(len(start))]
             before = softmax(100 * some, axis=1).max(axis=1).mean()
             self._temperature_after(before, pupil)
-            return self._record(pupil)
+            return self._answer(pupil)
         if pupil is None:
             self.adapted_, self.weight_ = False, 0.0
             self.stopped_because_ = (
                 f"Kept the cosine answer: {len(start)} rows are too few, or too alike, "
                 f"to learn from for {len(competition)} classes."
             )
-        labels = competition.names[start.argmax(axis=1)]
+        codes = start.argmax(axis=1)
         none = np.zeros(len(competition.columns), dtype=int)
-        self.rounds_ = [Round(0.0, none, 0, 0.0, labels, self.stopped_because_)]
-        self._adapted, self.labels_ = (competition, scorer), labels
-        self._set_competition(competition)
+        why = Round(0.0, none, 0, 0.0, competition.names[codes], self.stopped_because_)
         self._pile_temperature = 0.01
-        self.reliability_ = softmax(100 * start, axis=1).max(axis=1)
-        return self
+        reliability = softmax(100 * start, axis=1).max(axis=1)
+        rule = LinearRule(competition, scorer, self.unit_rows)
+        return PileAnswer(competition, codes, reliability, [why], rule)

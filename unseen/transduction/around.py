@@ -20,6 +20,10 @@ def _sees_sums(self) -> bool:
     return hasattr(self._base(), "_fit_sums")
 
 
+def _knows_a_rule(self) -> bool:
+    return hasattr(getattr(self, "base_", self._base()), "linear_rule")
+
+
 class AroundBase(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators that hold a zero-shot model, fitted as ``base_``."""
 
@@ -49,6 +53,18 @@ class AroundBase(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Who competes by default."""
         check_is_fitted(self)
         return self.base_.competing_classes_
+
+    @available_if(_knows_a_rule)
+    def linear_rule(self, classes=None):
+        """Return the linear scores of the base; see its ``linear_rule``."""
+        check_is_fitted(self)
+        return self.base_.linear_rule(classes)
+
+    @available_if(_knows_a_rule)
+    def to_onnx(self, path, *, classes=None):
+        """Write the (adapted) base as an ONNX file; see its ``to_onnx``."""
+        check_is_fitted(self)
+        return self.base_.to_onnx(path, classes=classes)
 
     # A base that fits from sums lets the class-wise search share them here too.
 

@@ -27,11 +27,13 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from unseen._params import Interval, StrOptions, fit_context
+from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable, Competition, unit_blocks, with_own_rows
-from unseen.models.base import FromSums, LinearScorer
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.base import FromSums
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE
+from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.labelling import rank_share
 from unseen.rows.sums import Sums, indicator
 from unseen.transduction.transducer import as_round
@@ -41,7 +43,7 @@ KMEANS_STEPS = 50
 CLOSEST = 1e-6  # distance that no two embeddings fall below
 
 
-class BiDiLEL(FromSums):
+class BiDiLEL(FromSums, Adapts):
     """Bidirectional latent embedding: landmarks of classes, moved by the pile.
 
     Parameters
@@ -179,23 +181,7 @@ class BiDiLEL(FromSums):
             )
         return unit_prototypes(b)
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None):
-        """Move the landmarks to a pile of unlabelled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
-        pile = self._check_pile(X)
-        competition = self._compete(classes)
-        names = competition.names
+    def _adapt(self, pile, competition) -> PileAnswer:
         rows = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         rows = unit_prototypes(rows @ self.components_)
         start = self._landmarks(competition)
@@ -207,13 +193,11 @@ class BiDiLEL(FromSums):
             b = centres[linear_sum_assignment(cdist(start, centres))[1]]
         b = unit_prototypes(b)
         scores = rows @ b.T
-        self._adapted = competition, self._linear(b)
-        self._set_competition(competition)
-        self.labels_ = names[scores.argmax(axis=1)]
-        self.reliability_ = rank_share(scores)
         missed = float(np.mean(1 - scores.max(axis=1)))  # cosine to the own landmark
-        self.rounds_ = [as_round(rows @ start.T, scores, competition, objective=missed)]
-        return self
+        step = as_round(rows @ start.T, scores, competition, objective=missed)
+        rule = LinearRule(competition, self._linear(b), self.unit_rows)
+        codes, reliability = scores.argmax(axis=1), rank_share(scores)
+        return PileAnswer(competition, codes, reliability, [step], rule)
 
 
 def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:

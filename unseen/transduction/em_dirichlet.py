@@ -51,8 +51,6 @@ class EMDirichlet(Transducer):
     n_rounds : int, default=20
     n_steps : int, default=1000
         Of α, in a round, at most: a cluster whose α has settled takes no more.
-    prototypes : array, DataFrame or None, default=None
-        One per class in the space of the rows, in place of a base.
 
     Attributes
     ----------
@@ -106,7 +104,6 @@ class EMDirichlet(Transducer):
         scale=0.3,
         n_rounds=20,
         n_steps=1000,
-        prototypes=None,
     ):
         self.base = base
         self.labels = labels
@@ -114,7 +111,6 @@ class EMDirichlet(Transducer):
         self.scale = scale
         self.n_rounds = n_rounds
         self.n_steps = n_steps
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         log_z = log_softmax(self.scale * start.logits.astype(np.float64), axis=1)

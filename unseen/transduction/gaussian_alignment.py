@@ -50,8 +50,6 @@ class GaussianAlignment(Transducer):
     prior : {'logits', 'probabilities'}, default='logits'
         What the likelihood is multiplied with: the start's logits where they are
         positive, as cosines of CLIP are, or its soft labels.
-    prototypes : array, DataFrame or None, default=None
-        One per class in the space of the rows, in place of a base.
 
     Attributes
     ----------
@@ -94,21 +92,13 @@ class GaussianAlignment(Transducer):
     }
 
     def __init__(
-        self,
-        base=None,
-        *,
-        bank_size=6,
-        alpha=0.9,
-        scale=60.0,
-        prior="logits",
-        prototypes=None,
+        self, base=None, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
     ):
         self.base = base
         self.bank_size = bank_size
         self.alpha = alpha
         self.scale = scale
         self.prior = prior
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         U, t = (unit_rows(M.astype(np.float64)) for M in (start.rows, start.prototypes))

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from unseen._params import Interval
-from unseen.models.base import LinearScorer
+from unseen.models.scoring import LinearScorer
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -87,8 +87,6 @@ class CSLS(HubCorrection):
     n_neighbors : int, default=80
         k, rows per class. The authors take 10; on folds of seen classes, whose piles
         are of thousands of rows, more were better.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -120,10 +118,9 @@ class CSLS(HubCorrection):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, base=None, *, n_neighbors=80, prototypes=None):
+    def __init__(self, base=None, *, n_neighbors=80):
         self.base = base
         self.n_neighbors = n_neighbors
-        self.prototypes = prototypes
 
     def _correct(self, S):
         return np.full(S.shape[1], 2.0), -top_mean(S, self.n_neighbors)
@@ -139,8 +136,6 @@ class InvertedSoftmax(HubCorrection):
     beta : float, default=0.3
         Sharpness, in units of the start's logits. CLIP's logits are 100 cosines, so
         0.3 is 30 for cosines. Larger values come near to one row per class.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -173,10 +168,9 @@ class InvertedSoftmax(HubCorrection):
         "beta": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, base=None, *, beta=0.3, prototypes=None):
+    def __init__(self, base=None, *, beta=0.3):
         self.base = base
         self.beta = beta
-        self.prototypes = prototypes
 
     def _similarities(self, start):
         return start.contrast()
@@ -192,8 +186,6 @@ class GlobalCorrection(Transducer):
     ----------
     base : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -223,9 +215,8 @@ class GlobalCorrection(Transducer):
 
     _parameter_constraints: dict = {**START}
 
-    def __init__(self, base=None, *, prototypes=None):
+    def __init__(self, base=None):
         self.base = base
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         S = start.scores
@@ -242,8 +233,6 @@ class NormalisedScores(HubCorrection):
     ----------
     base : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -272,9 +261,8 @@ class NormalisedScores(HubCorrection):
 
     _parameter_constraints: dict = {**START}
 
-    def __init__(self, base=None, *, prototypes=None):
+    def __init__(self, base=None):
         self.base = base
-        self.prototypes = prototypes
 
     def _correct(self, S):
         lengths = np.sqrt(np.einsum("ij,ij->j", S, S))

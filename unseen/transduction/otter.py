@@ -23,7 +23,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen._params import Interval, StrOptions
-from unseen.models.base import LinearScorer
+from unseen.models.scoring import LinearScorer
 from unseen.transduction.anchored_pupil import checked_prior
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
@@ -51,8 +51,6 @@ class OTTER(Transducer):
         changes little.
     regularisation : float, default=0.1
         ε, in units of log probability; near 0 the plan is the exact optimal transport.
-    prototypes : array, DataFrame or None, default=None
-        One per class in the space of the rows, in place of a base.
 
     Attributes
     ----------
@@ -94,18 +92,10 @@ class OTTER(Transducer):
         "regularisation": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        base=None,
-        *,
-        class_prior="uniform",
-        regularisation=0.1,
-        prototypes=None,
-    ):
+    def __init__(self, base=None, *, class_prior="uniform", regularisation=0.1):
         self.base = base
         self.class_prior = class_prior
         self.regularisation = regularisation
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         S, scorer = start.contrast()

@@ -13,7 +13,7 @@ from numbers import Integral
 import numpy as np
 
 from unseen._params import Interval
-from unseen.models.base import LinearScorer
+from unseen.models.scoring import LinearScorer
 from unseen.transduction.graph import unit_rows
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
@@ -29,8 +29,6 @@ class PrototypeAveraging(Transducer):
     n_neighbors : int, default=50
         k, but no more than a class of average size has: beyond it prototypes would
         run into each other. Fu et al. took 500 rows for the large classes of AwA.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -60,10 +58,9 @@ class PrototypeAveraging(Transducer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, base=None, *, n_neighbors=50, prototypes=None):
+    def __init__(self, base=None, *, n_neighbors=50):
         self.base = base
         self.n_neighbors = n_neighbors
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         units = unit_rows(start.rows)

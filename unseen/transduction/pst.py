@@ -45,8 +45,6 @@ class PST(Transducer):
     space : {'scores', 'rows'}, default='scores'
         Where neighbours are looked for: among the scores of the competing classes,
         or among the rows.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -82,14 +80,11 @@ class PST(Transducer):
         "space": [StrOptions({"scores", "rows"})],
     }
 
-    def __init__(
-        self, base=None, *, n_neighbors=15, alpha=0.5, space="scores", prototypes=None
-    ):
+    def __init__(self, base=None, *, n_neighbors=15, alpha=0.5, space="scores"):
         self.base = base
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.space = space
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         n, n_classes = start.scores.shape

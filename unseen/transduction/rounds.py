@@ -14,7 +14,7 @@ Where the rows are, in memory, in a file or on a cluster, is no matter here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from sys import stderr
 from typing import Any, Protocol
@@ -29,7 +29,6 @@ from unseen.rows.labelling import (
     Rounding,
     Selection,
     best_score,
-    share_by_rank,
 )
 
 # Turns rate * n_predicted, of all classes, into numbers of rows.
@@ -104,6 +103,7 @@ def self_train(
     how_many: Rounding,
     ranking: Ranking = best_score,
     tol: float | None = None,
+    watch: Callable[[int, Any], None] | None = None,
 ) -> list[Round]:
     """Run one round per rate and return what each did.
 
@@ -117,6 +117,8 @@ def self_train(
         Turns scores into the reliability of each row's label.
     tol : float, default=None
         Once every row is kept, stop when at most this share of labels changes.
+    watch : callable, default=None
+        Called with the number of every round, from 1, and the rows it learns from.
     """
     competition = pupil.competition
     rounds: list[Round] = []
@@ -130,6 +132,8 @@ def self_train(
     ):
         for rate in rates:
             selection = labelling.selection(rate, how_many)
+            if watch is not None:
+                watch(len(rounds) + 1, selection)
             objective = pupil.refit(selection)
             before, labelling = labelling, pupil.labelling(ranking)
             n_changed = labelling.n_other(before)
@@ -148,16 +152,6 @@ def self_train(
             if tol is not None and rate == 1 and n_changed <= tol * n_rows:
                 break
     return rounds
-
-
-def record_answer(model: Any, pupil: Pupil, rounds: list[Round]) -> Any:
-    """Leave on the model what its pupil says of the pile; return the model."""
-    labelling = pupil.labelling(best_score)
-    codes = labelling.codes
-    model.labels_ = pupil.competition.names[codes]
-    model.reliability_ = share_by_rank(codes, labelling.strength)
-    model.rounds_ = rounds
-    return model
 
 
 def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:

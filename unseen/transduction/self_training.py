@@ -15,17 +15,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import HasMethods, Interval, StrOptions, fit_context
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.bilinear import answer_of
 from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import (
     PAPER_RATES,
     ROUNDING,
     checked_rates,
-    record_answer,
     self_train,
 )
 
 
-class SelfTraining(AroundBase):
+class SelfTraining(Adapts, AroundBase):
     """Let a zero-shot model teach itself on a pile of unlabelled rows.
 
     Parameters
@@ -98,26 +99,18 @@ class SelfTraining(AroundBase):
         """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
         return self._fit_base(X, y, class_embeddings)
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def adapt(self, X, *, classes=None):
-        """Teach the base on a pile of unlabelled rows.
+    def _check_pile(self, X):
+        return X  # the base checks it
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``JEDM.decision_function``.
+    def _compete(self, classes):
+        return classes  # the base knows
 
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
+    def _adapt(self, pile, classes) -> PileAnswer:
         rates = checked_rates(self.rates)
-        pupil = self.base_.pupil(X, classes, lam=self.lam, mu=self.mu)
+        pupil = self.base_.pupil(pile, classes, lam=self.lam, mu=self.mu)
         rounds = self_train(pupil, rates, how_many=ROUNDING[self.rounding])
         self.base_.take_over(pupil)
-        return record_answer(self, pupil, rounds)
+        return answer_of(pupil, rounds, None)
 
     def predict(self, X, *, classes=None):
         """Predict with the base, adapted if it was."""

@@ -21,14 +21,15 @@ from numbers import Integral
 import numpy as np
 from scipy import linalg
 
-from unseen._params import Interval, StrOptions, fit_context
+from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
-from unseen.models.bilinear import ViewPupil
+from unseen.models.adapting import PileAnswer
+from unseen.models.bilinear import ViewPupil, answer_of
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import right_factor
 from unseen.models.maps import POSITIVE
 from unseen.rows.sums import Sums
-from unseen.transduction.rounds import ROUNDING, record_answer, self_train
+from unseen.transduction.rounds import ROUNDING, self_train
 
 CG_STEPS = 50  # of the map, in a round of 'joint'
 
@@ -124,27 +125,13 @@ class SMS(ESZSL):
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None):
-        """Learn one map for the seen classes and a pile of unlabelled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
-        pile = self._check_pile(X)
-        pupil = PUPILS[self.reading](self, pile, self._compete(classes))
+    def _adapt(self, pile, competition) -> PileAnswer:
+        pupil = PUPILS[self.reading](self, pile, competition)
         rounds = self_train(
             pupil, np.ones(self.n_rounds), how_many=ROUNDING["nearest"], tol=0.0
         )
         self.take_over(pupil)
-        return record_answer(self, pupil, rounds)
+        return answer_of(pupil, rounds, self._adapted)
 
 
 class StackedPupil(ViewPupil):

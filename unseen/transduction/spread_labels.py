@@ -41,8 +41,6 @@ class SpreadLabels(Transducer):
         Neighbours in the graph, the row itself among them, as scikit-learn counts.
     alpha : float in (0, 1), default=0.5
         How much a row takes from its neighbours.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -79,14 +77,11 @@ class SpreadLabels(Transducer):
         "alpha": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(
-        self, base=None, *, rate=0.8, n_neighbors=7, alpha=0.5, prototypes=None
-    ):
+    def __init__(self, base=None, *, rate=0.8, n_neighbors=7, alpha=0.5):
         self.base = base
         self.rate = rate
         self.n_neighbors = n_neighbors
         self.alpha = alpha
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         n, n_classes = start.scores.shape

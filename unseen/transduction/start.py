@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_array
 
 from unseen._params import DTYPES, refuse_masked
 from unseen.class_table import Competition
-from unseen.models.base import LinearScorer
 from unseen.models.bilinear import BilinearClassifier, ViewPupil
 from unseen.models.maps import OffsetPupil, PrototypeClassifier
+from unseen.models.scoring import LinearScorer
 from unseen.rows.labelling import rank_within
 from unseen.rows.pile import Pile
 from unseen.rows.sums import inverse_lengths
@@ -113,7 +113,7 @@ def start_from(base: Any, X: Any, classes: Any = None) -> Start:
     ((533, ...), (3, ...), (533, 3))
     """
     if isinstance(base, AnchoredSelfTraining):
-        from_texts = base.prototypes is not None
+        from_texts = base.starts_from_prototypes
         return (_from_texts if from_texts else _from_anchored)(base, X, classes)
     if isinstance(base, BilinearClassifier):
         return _from_bilinear(base, X, classes)
@@ -122,8 +122,6 @@ def start_from(base: Any, X: Any, classes: Any = None) -> Start:
 
 def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
     """Take unit rows and unit prototypes in one space, and their cosines."""
-    if not base.__sklearn_is_fitted__():
-        base._store_prototypes(X.X if isinstance(X, Pile) else X)
     pile = base._check_pile(X)
     competition = base._compete(classes)
     rows = pile.X * pile.scales(True)[:, None]
@@ -200,7 +198,7 @@ def _from_scores(base, X, classes) -> Start:
     refuse_masked(X, "X")
     X = check_array(X, dtype=DTYPES)
     competition = competing(base, classes)
-    scores = ask(base, X, competition, classes)
+    scores = ask(base, X, competition)
     pile = Pile(X)
     mean = pile.mean(True)
     rows = X * pile.scales(True)[:, None] - mean
@@ -219,17 +217,19 @@ def _from_scores(base, X, classes) -> Start:
 
 def competing(base, classes) -> Competition:
     """Return who competes, also for a model that is not of this package."""
+    if isinstance(classes, Competition):
+        return classes
     if hasattr(base, "_table"):
         return base._compete(classes)
     names = base.competing_classes_ if classes is None else np.asarray(classes)
     return Competition(names, np.zeros((len(names), 1)))
 
 
-def ask(base, X, competition: Competition, classes) -> np.ndarray:
+def ask(base, X, competition: Competition) -> np.ndarray:
     """Return a model's scores of rows, one column per distinct class."""
     if hasattr(base, "_scores"):
         return base._scores(X, competition)
-    scores = base.decision_function(X, classes=classes)
+    scores = base.decision_function(X, classes=competition.columns.tolist())
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores])
     return scores

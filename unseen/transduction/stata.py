@@ -46,8 +46,6 @@ class StatA(Transducer):
         k; neighbours count 1/2k each way.
     n_rounds : int, default=10
         A fixed number, as in the authors' program.
-    prototypes : array, DataFrame or None, default=None
-        One per class in the space of the rows, in place of a base.
 
     Attributes
     ----------
@@ -97,14 +95,12 @@ class StatA(Transducer):
         likelihood_weight=0.02,
         n_neighbors=3,
         n_rounds=10,
-        prototypes=None,
     ):
         self.base = base
         self.anchor = anchor
         self.likelihood_weight = likelihood_weight
         self.n_neighbors = n_neighbors
         self.n_rounds = n_rounds
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         texts = log_softmax(start.logits.astype(np.float64), axis=1)

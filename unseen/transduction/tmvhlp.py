@@ -71,8 +71,6 @@ class TMVHLP(Transducer):
         How often labels flow.
     regularisation : float, default=1e-4
         Added to the variances in CCA, whose columns have unit variance.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -125,7 +123,6 @@ class TMVHLP(Transducer):
         alpha=0.35,
         steps=1,
         regularisation=1e-4,
-        prototypes=None,
     ):
         self.base = base
         self.n_similar = n_similar
@@ -133,7 +130,6 @@ class TMVHLP(Transducer):
         self.alpha = alpha
         self.steps = steps
         self.regularisation = regularisation
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         n, n_classes = start.scores.shape

@@ -11,17 +11,16 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import HasMethods, check_rows, fit_context
+from unseen._params import HasMethods, fit_context
 from unseen.class_table import Competition
-from unseen.models.base import (
-    LinearScorer,
-    best_names,
-    decisions,
-    linear_scores,
-)
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.answers import Answers
+from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.labelling import rank_share
+from unseen.rows.source import is_stream, whole_needed
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import Round
@@ -29,7 +28,6 @@ from unseen.transduction.start import Start, ask, competing, start_from
 
 START: dict = {
     "base": [HasMethods(["fit", "predict"]), None],
-    "prototypes": ["array-like", None],
 }
 
 
@@ -46,16 +44,15 @@ class Outcome(NamedTuple):
     scorer: LinearScorer | None = None
 
 
-class Transducer(AroundBase):
+class Transducer(Answers, Adapts, AroundBase):
     """Base of the methods that relabel a pile, starting from a model's answer.
 
-    Parameters of every subclass: ``base``, a zero-shot model (by default
-    ``AnchoredSelfTraining``, of which only the inductive part is used), and
-    ``prototypes``, for a start without any seen class.
+    Every subclass has the parameter ``base``, a zero-shot model; by default
+    ``AnchoredSelfTraining``, of which only the inductive part is used. After ``adapt``
+    its classes do not compete with others: their scores have another scale.
     """
 
     _adapt_parameters: frozenset[str] = frozenset()
-    _adapted: tuple[Competition, LinearScorer, bool] | None
 
     @abstractmethod
     def _transduce(self, start: Start) -> Outcome:
@@ -63,17 +60,17 @@ class Transducer(AroundBase):
 
     @classmethod
     def from_prototypes(cls, prototypes, **parameters):
-        """Return a method that starts from prototypes instead of seen classes.
+        """Return ``cls(**parameters).fit_prototypes(prototypes)``.
 
         Parameters
         ----------
         prototypes : array of shape (n_classes, n_features) or DataFrame
             One prototype per class, in the space of the rows (text embeddings of a
-            model like CLIP); a frame names them. Then ``adapt`` needs no ``fit``.
+            model like CLIP); a frame names them.
         **parameters
             Of the constructor.
         """
-        return cls(prototypes=prototypes, **parameters)
+        return cls(**parameters).fit_prototypes(prototypes)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, *, class_embeddings=None):
@@ -81,91 +78,102 @@ class Transducer(AroundBase):
         return self._fit_base(X, y, class_embeddings)
 
     @fit_context(prefer_skip_nested_validation=False)
-    def adapt(self, X, *, classes=None):
-        """Relabel a pile of unlabelled rows.
+    def fit_prototypes(self, prototypes):
+        """Start from prototypes instead of seen classes.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``JEDM.decision_function``.
+        prototypes : array of shape (n_classes, n_features) or DataFrame
+            One prototype per class, in the space of the rows; a frame names them.
 
         Returns
         -------
         self
         """
-        if self.prototypes is not None and not self.__sklearn_is_fitted__():
-            self._store(self._base())
-        check_is_fitted(self)
-        start = start_from(self.base_, X, classes)
+        base = self._base()
+        if not hasattr(base, "fit_prototypes"):
+            raise ValueError(
+                f"base={base} learns from seen classes and cannot start from "
+                "prototypes. Leave base at None, or call fit(X, y)."
+            )
+        return self._store(clone(base).fit_prototypes(prototypes))
+
+    def _check_pile(self, X):
+        if is_stream(X) and not isinstance(X, np.memmap):
+            raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
+        return np.asarray(X) if isinstance(X, np.memmap) else X
+
+    def _compete(self, classes) -> Competition:
+        return competing(self.base_, classes)
+
+    def _adapt(self, pile, competition) -> PileAnswer:
+        start = start_from(self.base_, pile, competition)
         self._store(self.base_)  # what an earlier pile left is gone
         outcome = self._transduce(start)
         scorer = outcome.scorer or nearest_mean(start, outcome.scores)
-        self._adapted = start.competition, start.for_features(scorer), start.unit_rows
-        names = start.competition.names
-        self.labels_ = names[outcome.scores.argmax(axis=1)]
-        self.reliability_ = rank_share(outcome.scores)
-        self.rounds_ = outcome.rounds
-        return self
-
-    def decision_function(self, X, *, classes=None):
-        """Score rows by what ``adapt`` learned, or else by the base.
-
-        ``classes`` is explained at ``JEDM.decision_function``. After ``adapt``, its
-        classes do not compete with others: their scores have another scale.
-        """
-        return decisions(*self._scores(X, classes))
-
-    def predict(self, X, *, classes=None):
-        """Return the best-scoring class for every row; see ``decision_function``."""
-        return best_names(*self._scores(X, classes))
+        rule = LinearRule(competition, start.for_features(scorer), start.unit_rows)
+        codes, reliability = outcome.scores.argmax(axis=1), rank_share(outcome.scores)
+        return PileAnswer(competition, codes, reliability, outcome.rounds, rule)
 
     @property
     def competing_classes_(self):
         """Who competes by default."""
         check_is_fitted(self)
-        adapted = getattr(self, "_adapted", None)
-        return adapted[0].columns if adapted else self.base_.competing_classes_
+        if self._adapted is not None:
+            return self._adapted.competition.columns
+        return self.base_.competing_classes_
 
     def _base(self):
-        if self.prototypes is not None:
-            return AnchoredSelfTraining(prototypes=self.prototypes)
         return AnchoredSelfTraining() if self.base is None else self.base
 
     def _store(self, base):
         self._adapted = None
         return super()._store(base)
 
-    def _scores(self, X, classes) -> tuple[Competition, np.ndarray]:
-        """Return who competes and the scores, one column per distinct class."""
-        if self.prototypes is not None and not self.__sklearn_is_fitted__():
-            self._store(self._base())
-        check_is_fitted(self)
+    def _competition(self, classes) -> Competition:
+        if classes is None and self._adapted is not None:
+            return self._adapted.competition
+        return competing(self.base_, classes)
+
+    def _rule(self, competition: Competition) -> LinearRule:
+        """Score as ``adapt`` learned, or else as the base does."""
+        columns = self._adapted_columns(competition)
+        if columns is None:
+            return self.base_.linear_rule(competition)
+        _, (coef, intercept), unit_rows = self._adapted  # type: ignore[misc]
+        scorer = LinearScorer(coef[columns], intercept[columns])
+        return LinearRule(competition, scorer, unit_rows)
+
+    def _is_linear(self) -> bool:
+        adapted = getattr(self, "_adapted", None) is not None
+        return adapted or hasattr(getattr(self, "base_", self._base()), "linear_rule")
+
+    def _scores(self, X, competition: Competition) -> np.ndarray:
+        if self._adapted_columns(competition) is None:
+            return ask(self.base_, X, competition)
+        return super()._scores(X, competition)
+
+    def _finished(self, X, competition, finish):
+        if self._adapted_columns(competition) is None:
+            return finish(competition, self._scores(X, competition))
+        return super()._finished(X, competition, finish)
+
+    def _adapted_columns(self, competition: Competition) -> np.ndarray | None:
+        """Return where classes stand among the adapted ones; None if nowhere."""
         if self._adapted is None:
-            return self._ask_base(X, classes)
-        theirs, scorer, unit_rows = self._adapted
-        wanted = theirs if classes is None else competing(self.base_, classes)
-        columns = theirs.find(wanted.names, wanted.embeddings)
+            return None
+        theirs = self._adapted.competition
+        columns = theirs.find(competition.names, competition.embeddings)
         if (columns < 0).all():
-            return self._ask_base(X, classes)
-        self._refuse_strangers(wanted.names[columns < 0])
-        rows = check_rows(self, X, reset=False, ensure_all_finite=False)
-        return wanted, linear_scores(rows, scorer, unit_rows)[:, columns]
-
-    def _refuse_strangers(self, names: np.ndarray) -> None:
-        if len(names):
-            stranger, n_own = names.tolist()[0], len(self.competing_classes_)
+            return None
+        if (columns < 0).any():
+            stranger = competition.names[columns < 0].tolist()[0]
             raise ValueError(
-                f"{type(self).__name__} was adapted to {n_own} classes, and "
-                f"{stranger!r} is not one of them. Ask for either kind alone, or adapt "
-                "with all that shall compete: adapt(X, classes='all')."
+                f"{type(self).__name__} was adapted to {len(theirs.columns)} classes, "
+                f"and {stranger!r} is not one of them. Ask for either kind alone, or "
+                "adapt with all that shall compete: adapt(X, classes='all')."
             )
-
-    def _ask_base(self, X, classes) -> tuple[Competition, np.ndarray]:
-        if self.prototypes is not None and not self.base_.__sklearn_is_fitted__():
-            self.base_._store_prototypes(X)
-        competition = competing(self.base_, classes)
-        return competition, ask(self.base_, X, competition, classes)
+        return columns
 
 
 def nearest_mean(start: Start, scores: np.ndarray) -> LinearScorer:

@@ -11,13 +11,14 @@ The refit is JEDM's (models/jedm.py), the rounds are everyone's (rounds.py).
 
 from __future__ import annotations
 
-from unseen._params import StrOptions, fit_context
+from unseen._params import StrOptions
+from unseen.models.adapting import PileAnswer
+from unseen.models.bilinear import answer_of
 from unseen.models.jedm import COUNT, JEDM, POSITIVE, READINGS
 from unseen.transduction.rounds import (
     PAPER_RATES,
     ROUNDING,
     checked_rates,
-    record_answer,
     self_train,
 )
 
@@ -148,26 +149,11 @@ class TSTD(JEDM):
         self.inner_steps = inner_steps
         self.rounding = rounding
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None):
-        """Teach the model on a pile of unlabelled rows.
-
-        Starts from what ``fit`` learned, whatever was adapted to before.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
+    def _adapt(self, pile, competition) -> PileAnswer:
         rates = checked_rates(self.rates)
         pupil = self.pupil(
-            X,
-            classes,
+            pile,
+            competition,
             lam=self._value("lam"),
             mu=self._value("mu"),
             inner_steps=self._value("inner_steps"),
@@ -175,4 +161,4 @@ class TSTD(JEDM):
         )
         rounds = self_train(pupil, rates, how_many=ROUNDING[self._value("rounding")])
         self.take_over(pupil)
-        return record_answer(self, pupil, rounds)
+        return answer_of(pupil, rounds, self._adapted)

@@ -22,7 +22,8 @@ from scipy import linalg
 from scipy.special import softmax
 
 from unseen._linalg import solve_ridge
-from unseen._params import Interval, fit_context
+from unseen._params import Interval
+from unseen.models.adapting import PileAnswer
 from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE, PrototypePupil
 from unseen.models.ridge import RidgeToVisual
@@ -133,22 +134,10 @@ class KodirovUDA(RidgeToVisual):
         self.sparsity = sparsity
         self.n_rounds = n_rounds
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None):
-        """Learn a dictionary of a pile of unlabelled rows.
+    def _streams_piles(self) -> bool:
+        return False
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-
-        Returns
-        -------
-        self
-        """
-        pile = self._check_pile(X)
-        competition = self._compete(classes)
+    def _adapt(self, pile, competition) -> PileAnswer:
         start = PrototypePupil(self, pile, competition, 1.0, 1.0)
         dims = start.A.shape[1]
         check_memory(
@@ -156,7 +145,7 @@ class KodirovUDA(RidgeToVisual):
             8 * len(pile) * (3 * dims + 3 * len(self.coef_)),
             f"codes of {len(pile):,} rows",
         )
-        scores, names = np.asarray(start.scores()), competition.names
+        scores = np.asarray(start.scores())
         problem = DictionaryProblem(
             np.asarray(start.B),
             softmax(sharpened(scores), axis=1) @ start.A,
@@ -174,10 +163,9 @@ class KodirovUDA(RidgeToVisual):
             rounds.append(as_round(before, scores, competition, objective=value))
         start.W = problem.D.T
         self.take_over(start)
-        self.labels_ = names[scores.argmax(axis=1)]
-        self.reliability_ = rank_share(scores)
-        self.rounds_ = rounds
-        return self
+        codes = scores.argmax(axis=1)
+        reliability = rank_share(scores)
+        return PileAnswer(competition, codes, reliability, rounds, self._adapted)
 
 
 class DictionaryProblem:

@@ -54,8 +54,6 @@ class ZLaP(Transducer):
         Power of the cosines to classes: larger trusts the nearest more.
     alpha : float in [0, 1), default=0.3
         How far labels flow.
-    prototypes : array, DataFrame or None, default=None
-        A start without seen classes; see ``from_prototypes``.
 
     Attributes
     ----------
@@ -95,22 +93,12 @@ class ZLaP(Transducer):
         "alpha": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(
-        self,
-        base=None,
-        *,
-        n_neighbors=4,
-        n_classes=5,
-        gamma=5.0,
-        alpha=0.3,
-        prototypes=None,
-    ):
+    def __init__(self, base=None, *, n_neighbors=4, n_classes=5, gamma=5.0, alpha=0.3):
         self.base = base
         self.n_neighbors = n_neighbors
         self.n_classes = n_classes
         self.gamma = gamma
         self.alpha = alpha
-        self.prototypes = prototypes
 
     def _transduce(self, start: Start) -> Outcome:
         n, n_classes = start.scores.shape

@@ -1,0 +1,196 @@
+"""One rule answers for rows to come: labels, scores, chunks, Dask, files and ONNX."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from tests.test_common import ESTIMATORS
+from unseen import (
+    CSLS,
+    ESZSL,
+    IAP,
+    PST,
+    AnchoredSelfTraining,
+    BiDiLEL,
+    ClasswiseSearchCV,
+    ConSE,
+    KodirovUDA,
+    LatEm,
+    SelfTraining,
+    TransCLIP,
+    load,
+)
+from unseen.transduction.transducer import Transducer
+
+MODELS = [
+    *[model for model in ESTIMATORS if hasattr(model, "predict")],
+    ClasswiseSearchCV(ESZSL(), {"gamma": [0.1, 1.0]}, n_folds=3),
+    CSLS(ConSE()),
+]
+TRANSDUCERS = [model for model in MODELS if isinstance(model, Transducer)]
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Twelve classes far apart, four of them unseen."""
+    rng = np.random.default_rng(5)
+    A = pd.DataFrame(rng.normal(size=(12, 8)), index=[f"class {i}" for i in range(12)])
+    y = np.repeat(A.index.to_numpy(str), 20)
+    means = A.to_numpy() @ rng.normal(size=(8, 24))
+    X = np.repeat(means, 20, axis=0) + 0.3 * rng.normal(size=(240, 24))
+    seen = np.isin(y, A.index[:8])
+    return X[seen].astype(np.float32), y[seen], A, X[~seen].astype(np.float32)
+
+
+def learned(model, apart, *, adapted=True):
+    X, y, A, pile = apart
+    model = clone(model).fit(X, y, class_embeddings=A)
+    return model.adapt(pile) if adapted and hasattr(model, "adapt") else model
+
+
+@pytest.mark.filterwarnings("ignore::unseen.WeakStartWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("adapted", [True, False], ids=["adapted", "fitted"])
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_onnx_says_what_predict_says(model, adapted, apart, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pile = apart[-1]
+    model = learned(model, apart, adapted=adapted)
+    if not hasattr(model, "to_onnx"):
+        assert not hasattr(model, "linear_rule")
+        return
+    for classes in (None, ["class 9", "class 11", "class 8"]):
+        path = model.to_onnx(tmp_path / "model.onnx", classes=classes)
+        session = onnxruntime.InferenceSession(path)
+        scores, labels = session.run(None, {"features": pile})
+        expected = model.decision_function(pile, classes=classes)
+        size = np.abs(expected).max()
+        assert_allclose(scores, expected, atol=2e-4 * size)
+        assert_array_equal(labels, model.predict(pile, classes=classes))
+
+
+def test_only_models_with_linear_scores_offer_onnx(apart):
+    for model in (ConSE(), IAP(), LatEm(2), SelfTraining(LatEm(1)), CSLS(ConSE())):
+        has = isinstance(model, SelfTraining)
+        assert hasattr(model, "to_onnx") == has, model
+        assert hasattr(learned(model, apart, adapted=False), "to_onnx") == has, model
+    assert hasattr(learned(CSLS(ConSE()), apart), "to_onnx")  # class means since
+
+
+@pytest.mark.filterwarnings("ignore::unseen.WeakStartWarning")
+@pytest.mark.parametrize("model", TRANSDUCERS, ids=str)
+def test_chunks_are_predicted_and_refused_as_a_pile(model, apart, tmp_path):
+    pile = apart[-1]
+    chunks = [pile[:7], pile[7:8], pile[8:]]
+    for adapted in (False, True):
+        model = learned(model, apart, adapted=adapted)
+        assert_array_equal(model.predict(chunks), model.predict(pile))
+        assert_allclose(
+            model.decision_function(chunks), model.decision_function(pile), rtol=1e-4
+        )
+    with pytest.raises(TypeError, match=r"chunk by chunk \(list\), but this method"):
+        model.adapt(chunks)
+    np.save(tmp_path / "pile.npy", pile)
+    mapped = np.load(tmp_path / "pile.npy", mmap_mode="r")
+    assert_array_equal(model.adapt(mapped).labels_, model.adapt(pile).labels_)
+
+
+@pytest.mark.parametrize("model", [BiDiLEL(), KodirovUDA()], ids=str)
+def test_others_that_need_the_whole_pile_say_so(model, apart):
+    model = learned(model, apart)
+    with pytest.raises(TypeError, match="needs all rows at once"):
+        model.adapt([apart[-1][:7], apart[-1][7:]])
+
+
+def test_dask_and_files_give_the_same_rule(apart, tmp_path):
+    da = pytest.importorskip("dask.array")
+    pile = apart[-1]
+    model = learned(PST(), apart)
+    again = load(model.save(tmp_path / "pst.unseen"))
+    labels = model.predict(da.from_array(pile, chunks=(30, -1)))
+    assert_array_equal(labels.compute(), model.predict(pile))
+    assert_array_equal(again.predict(pile), model.predict(pile))
+    first, second = model.linear_rule(), again.linear_rule()
+    assert_array_equal(first.scorer.coef, second.scorer.coef)
+    assert first.unit_rows == second.unit_rows
+
+
+# ---- prototypes are data ---------------------------------------------------------
+
+
+@pytest.fixture
+def texts():
+    rng = np.random.default_rng(0)
+    T = pd.DataFrame(rng.normal(size=(4, 24)), index=list("abcd"))
+    X = np.repeat(T.to_numpy(), 25, axis=0) + 0.8 * rng.normal(size=(100, 24))
+    return T, X
+
+
+STARTERS = [AnchoredSelfTraining, *{type(model) for model in TRANSDUCERS}]
+
+
+@pytest.mark.parametrize("method", STARTERS, ids=lambda m: m.__name__)
+def test_prototypes_are_fitted_state_and_no_parameter(method, texts):
+    T, X = texts
+    model = method().fit_prototypes(T)
+    assert "prototypes" not in model.get_params()
+    assert_array_equal(model.classes_, T.index)
+    state = dict(vars(model))
+    before = model.predict(X)
+    assert vars(model) == state  # asking changes nothing
+    labels = model.adapt(X).labels_
+    assert_array_equal(model.classes_, T.index)
+    assert_array_equal(method.from_prototypes(T).adapt(X).labels_, labels)
+    assert set(before) <= set(T.index)
+    # Other prototypes take the place of these, also after adapting.
+    swapped = T.iloc[[1, 0, 3, 2]].set_axis(T.index)
+    other = method.from_prototypes(swapped).adapt(X)
+    assert_array_equal(model.fit_prototypes(swapped).adapt(X).labels_, other.labels_)
+    assert (other.labels_ != labels).mean() > 0.5
+
+
+@pytest.mark.parametrize("method", STARTERS, ids=lambda m: m.__name__)
+def test_a_fit_on_seen_classes_forgets_prototypes(method, texts, apart):
+    X, y, A, pile = apart
+    model = method().fit_prototypes(texts[0])
+    model.fit(X, y, class_embeddings=A)
+    fresh = method().fit(X, y, class_embeddings=A)
+    assert_array_equal(model.predict(pile), fresh.predict(pile))
+    assert_array_equal(model.competing_classes_, A.index[8:])
+
+
+def test_a_base_that_knows_no_prototypes_is_refused(texts):
+    with pytest.raises(ValueError, match=r"base=ESZSL\(\) learns from seen classes"):
+        CSLS.from_prototypes(texts[0], base=ESZSL())
+    base = AnchoredSelfTraining(kappa=3.0)
+    model = TransCLIP.from_prototypes(texts[0], base=base)
+    assert model.base_.kappa == 3.0
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("whiten", False),
+        ("shrinkage", 0.5),
+        ("kernels", ("rbf",)),
+        ("equal_prototypes", False),
+        ("by_direction", False),
+    ],
+)
+def test_parameters_about_seen_classes_are_refused_without_any(name, value, texts):
+    T, X = texts
+    with pytest.raises(ValueError, match=f"{name}=.* is about seen classes"):
+        AnchoredSelfTraining.from_prototypes(T, **{name: value})
+    model = AnchoredSelfTraining.from_prototypes(T).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"{name}=.* is about seen classes"):
+        model.adapt(X)
+
+
+@pytest.mark.parametrize("name, value", [("pile_share", 0.9), ("pile_shrinkage", 50.0)])
+def test_parameters_of_the_pile_work(name, value, texts):
+    T, X = texts
+    usual = AnchoredSelfTraining.from_prototypes(T).adapt(X)
+    other = AnchoredSelfTraining.from_prototypes(T, **{name: value}).adapt(X)
+    assert not np.allclose(usual.axes_, other.axes_)

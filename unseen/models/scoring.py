@@ -1,0 +1,88 @@
+"""Scores of rows that are linear: made in blocks, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen.class_table import Competition
+from unseen.rows.pile import not_finite
+from unseen.rows.sums import inverse_lengths
+
+SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
+ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
+
+
+class LinearScorer(NamedTuple):
+    """One linear score per class: ``x @ coef.T + intercept``.
+
+    ``coef`` has shape (n_classes, n_features), ``intercept`` (n_classes,).
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+
+class LinearRule(NamedTuple):
+    """Who competes, and how rows are scored: all that answers for new rows.
+
+    A model that was adapted holds one; prediction, Dask, model files and ONNX take it.
+    """
+
+    competition: Competition
+    scorer: LinearScorer
+    unit_rows: bool
+
+
+def decisions(competition: Competition, scores: np.ndarray) -> np.ndarray:
+    """Return the scores, or one number per row where two classes compete."""
+    scores = competition.spread(scores)
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def best_names(competition: Competition, scores: np.ndarray) -> np.ndarray:
+    """Return the name of the best-scoring class of every row."""
+    return competition.names[scores.argmax(axis=1)]
+
+
+def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
+    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
+    scores = np.empty((len(X), len(scorer.intercept)), dtype=X.dtype)
+    for here, block in score_blocks(X, scorer, unit_rows):
+        scores[here] = block
+    return scores
+
+
+def best_codes(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
+    """Return the number of the best-scoring class of every row; scores are not kept."""
+    codes = np.empty(len(X), dtype=np.intp)
+    for here, block in score_blocks(X, scorer, unit_rows):
+        block.argmax(axis=1, out=codes[here])
+    return codes
+
+
+def score_blocks(
+    X: np.ndarray, scorer: LinearScorer, unit_rows: bool
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the scores of a block of rows, and which; the next takes their place.
+
+    Blocks small enough for the cache, so that neither the lengths of the rows nor what
+    is made of the scores costs a second journey through memory, and X is not copied.
+    """
+    coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
+    intercept = scorer.intercept.astype(X.dtype)
+    step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
+    room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
+    for start in range(0, len(X), step):
+        here = slice(start, start + step)
+        rows = X[here]
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            block = np.matmul(rows, coef, out=room[: len(rows)])
+            if unit_rows:
+                block *= inverse_lengths(rows)[:, None]
+            block += intercept
+        if not np.isfinite(block).all():
+            raise not_finite(X)
+        yield here, block

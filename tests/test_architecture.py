@@ -35,7 +35,6 @@ KNOWN_UPWARD = {
     ("naming", "loading"): "encoders share the messages of loading/parts.py",
     ("labels", "loading"): "a table of labels names the set it belongs to, on demand",
     ("_onnxruntime", "loading"): "its message for a missing extra is in parts.py",
-    ("models", "transduction"): "bilinear.py knows the rounds it takes part in",
     ("experiments", "report"): "tables are escaped as pages are",
     ("photos", "report"): "labelling photos ends with a page, on demand",
 }
@@ -48,7 +47,17 @@ KNOWN_LONG: dict[str, str] = {
 }
 # Files of models/ and transduction/ that hold no method, or share what methods need.
 SHARED = {
-    "models": {"base", "bilinear", "maps", "posterior", "kernel_ridge", "dictionary"},
+    "models": {
+        "adapting",
+        "answers",
+        "base",
+        "bilinear",
+        "dictionary",
+        "kernel_ridge",
+        "maps",
+        "posterior",
+        "scoring",
+    },
     "transduction": {
         "anchored_pupil",
         "around",

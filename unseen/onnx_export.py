@@ -13,7 +13,6 @@ import numpy as np
 
 from unseen._files import replace_file
 from unseen.loading.parts import needs_extra
-from unseen.models.scoring import LinearRule
 
 __all__ = ["export_onnx"]
 
@@ -84,7 +83,7 @@ def export_onnx(
     return path
 
 
-def _graph(onnx: Any, rule: LinearRule, title: str) -> Any:
+def _graph(onnx: Any, rule: Any, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
     competition, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}

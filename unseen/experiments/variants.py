@@ -43,6 +43,11 @@ STUDY: dict[str, dict[str, list]] = {
     "latem": {"learning_rate": [*RATES[1:], 30.0, 100.0], "n_maps": [1, 2, 4]},
     "sync-one": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": [0.1, *SHARP]},
     "sync": {"lam": [1e-5, 1e-4, 1e-3], "smoothing": [0.03, 0.1, 0.3]},
+    "ast": {
+        "kappa": [1.0, 2.0, 4.0, 6.0, 8.0, 16.0],
+        "n_axes": [300, 500, 1000],
+        "shrinkage": [0.03, 0.1, 0.3],
+    },
     "jlse-lite": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "softness": [0.01, 0.1, 1.0]},
 }
 for _name, _grids in STUDY.items():
@@ -54,7 +59,8 @@ for _name, _grids in STUDY.items():
             METHODS[_name].estimator,
             parameters=_fixed,
             grid={_parameter: _values},
-            **ROWS,
+            adapts=METHODS[_name].adapts,
+            **(ROWS if METHODS[_name].from_rows else {"cost": 30}),
         )
 
 # What has to be beaten: from AST's start in its whitened space, or from names alone.

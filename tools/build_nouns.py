@@ -2,12 +2,22 @@
 
     python tools/build_nouns.py --wordnet DICT --synsets imagenet_synsets.txt
 
-DICT is the folder of WordNet 3.0 with ``data.noun`` and ``index.noun`` (Debian's
-package ``wordnet-base`` has it); the synset list is in the wheel of ``timm``, under
-``timm/data/_info``. The file has two parts, split by an empty line:
+DICT is the folder of WordNet 3.0 with ``data.noun``, ``index.noun``, ``index.adj``,
+``noun.exc`` and ``cntlist.rev`` (Debian's package ``wordnet-base`` has it); the synset
+list is in the wheel of ``timm``, under ``timm/data/_info``. The file has four parts,
+split by empty lines:
 
-    node    wnid, its words, the numbers of its parents     ImageNet's 1,000 first
-    noun    the numbers of the lowest nodes that its first physical sense is a kind of
+    node        wnid, its words, the numbers of its parents    ImageNet's 1,000 first
+    noun        its senses, the most frequent first, between bars
+    plural      irregular, and its singular
+    adjective   those that were met in the texts WordNet counted
+
+Nouns are written in small letters and digits, with spaces for all other signs. A sense
+is the numbers of the lowest nodes it is a kind of, with ``=`` before them if it is the
+node itself, and ``*`` and a count behind them if the counted texts have it. Senses that
+are one single thing (Paris, Einstein) are left out, but ``@`` stands first if such a
+one is the most frequent. Senses that are no physical thing are left out if the noun has
+one that is.
 """
 
 import argparse
@@ -18,34 +28,52 @@ PHYSICAL = "n00001930"
 OUT = Path(__file__).parents[1] / "unseen" / "naming" / "data" / "nouns.tsv.gz"
 
 
+def lines_of(path):
+    """Return the lines of a file of WordNet without its licence."""
+    lines = path.read_text(encoding="latin-1").splitlines()
+    return [line for line in lines if not line.startswith(" ")]
+
+
 def read_synsets(path):
-    """Return wnid → (words, wnids of what it is a kind of)."""
+    """Return wnid → (words, wnids of what it is a kind of, is it one single thing)."""
     synsets = {}
-    for line in path.read_text(encoding="latin-1").splitlines():
-        if line.startswith(" "):
-            continue  # the licence
+    for line in lines_of(path):
         parts = line.split("|")[0].split()
         n_words = int(parts[3], 16)
         words = [word.replace("_", " ") for word in parts[4 : 4 + 2 * n_words : 2]]
         pointers = parts[5 + 2 * n_words :]
-        up = [
-            "n" + pointers[i + 1]
-            for i in range(0, len(pointers) - 3, 4)
-            if pointers[i] in ("@", "@i")
-        ]
-        synsets[f"n{parts[0]}"] = words, up
+        kinds = range(0, len(pointers) - 3, 4)
+        up = ["n" + pointers[i + 1] for i in kinds if pointers[i] == "@"]
+        single = any(pointers[i] == "@i" for i in kinds)
+        synsets[f"n{parts[0]}"] = words, up, single
     return synsets
 
 
 def read_senses(path):
     """Return noun → its wnids, the most frequent sense first."""
     senses = {}
-    for line in path.read_text(encoding="latin-1").splitlines():
-        if not line.startswith(" "):
-            parts = line.split()
-            wnids = parts[-int(parts[2]) :]
-            senses[parts[0].replace("_", " ")] = [f"n{wnid}" for wnid in wnids]
+    for line in lines_of(path):
+        parts = line.split()
+        wnids = parts[-int(parts[2]) :]
+        senses[parts[0].replace("_", " ")] = [f"n{wnid}" for wnid in wnids]
     return senses
+
+
+def read_counts(path):
+    """Return (word, part of speech) → how often each sense was met, by its number."""
+    counts = {}
+    for line in lines_of(path):
+        key, number, count = line.split()
+        word, code = key.split("%")
+        # adjectives are coded 3, or 5 as satellites of others
+        entry = counts.setdefault((word.replace("_", " "), code[0]), {})
+        entry[int(number)] = int(count)
+    return counts
+
+
+def plain(noun):
+    """Return a noun with spaces for hyphens, apostrophes and dots."""
+    return " ".join("".join(c if c.isalnum() else " " for c in noun).split())
 
 
 def lineage(wnid, synsets):
@@ -71,6 +99,21 @@ def lowest(wnid, synsets, nodes):
     return sorted(found)
 
 
+def sense_texts(wnids, counts, synsets, nodes):
+    """Return the senses of a noun as they are written; equal places are one sense."""
+    senses = {}
+    kept = [(n, w) for n, w in enumerate(wnids, start=1) if not synsets[w][2]]
+    physical = [
+        (n, w) for n, w in kept if w in nodes or PHYSICAL in lineage(w, synsets)
+    ]
+    for number, wnid in physical or kept:
+        place = ",".join(map(str, lowest(wnid, synsets, nodes)))
+        key = f"={place}" if wnid in nodes else place
+        senses[key] = senses.get(key, 0) + counts.get(number, 0)
+    found = [f"{key}*{count}" if count else key for key, count in senses.items()]
+    return (["@"] if synsets[wnids[0]][2] else []) + found
+
+
 def main():
     """Read WordNet, write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -79,23 +122,30 @@ def main():
     options = parser.parse_args()
     synsets = read_synsets(options.wordnet / "data.noun")
     senses = read_senses(options.wordnet / "index.noun")
+    counts = read_counts(options.wordnet / "cntlist.rev")
     leaves = options.synsets.read_text().split()
     inner = set().union(*(lineage(leaf, synsets) for leaf in leaves)) - set(leaves)
     nodes = {wnid: i for i, wnid in enumerate([*leaves, *sorted(inner)])}
-    lines = [
-        f"{wnid}\t{', '.join(synsets[wnid][0])}\t"
-        + ",".join(str(nodes[up]) for up in synsets[wnid][1])
-        for wnid in nodes
-    ]
-    lines.append("")
+    parts = {"nodes": [], "nouns": [], "plurals": [], "adjectives": []}
+    for wnid in nodes:
+        words, up, _single = synsets[wnid]
+        above = ",".join(str(nodes[one]) for one in up)
+        parts["nodes"].append(f"{wnid}\t{', '.join(words)}\t{above}")
+    found = {}
     for noun, wnids in sorted(senses.items()):
-        physical = (w for w in wnids if PHYSICAL in lineage(w, synsets))
-        first = next(physical, None)
-        if first is not None:
-            lines.append(f"{noun}\t{','.join(map(str, lowest(first, synsets, nodes)))}")
-    text = "\n".join(lines) + "\n"
+        own = sense_texts(wnids, counts.get((noun, "1"), {}), synsets, nodes)
+        found.setdefault(plain(noun), {}).update(dict.fromkeys(own))
+    parts["nouns"] = [f"{noun}\t{'|'.join(own)}" for noun, own in found.items() if own]
+    for line in lines_of(options.wordnet / "noun.exc"):
+        plural, singular = (word.replace("_", " ") for word in line.split()[:2])
+        if plural != singular and singular in senses:
+            parts["plurals"].append(f"{plain(plural)}\t{plain(singular)}")
+    met = {word for word, code in counts if code in "35" and " " not in word}
+    parts["adjectives"] = sorted(word for word in met if word.isalpha())
+    text = "\n\n".join("\n".join(lines) for lines in parts.values()) + "\n"
     OUT.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-    print(f"{OUT}: {len(nodes)} nodes, {len(lines) - len(nodes) - 1} nouns")
+    found = ", ".join(f"{len(lines)} {name}" for name, lines in parts.items())
+    print(f"{OUT}: {found}")
 
 
 if __name__ == "__main__":

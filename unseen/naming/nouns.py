@@ -1,41 +1,59 @@
-"""Where an English noun sits in the tree of ImageNet's classes, after WordNet 3.0.
+"""English nouns and the tree of ImageNet's classes, after WordNet 3.0.
 
 ImageNet's 1,000 classes are leaves of WordNet: a tabby is a cat, a feline, a mammal, an
-animal. The tree above them has 860 more nodes, each with a name of its own. A noun is
-placed at the lowest nodes it is a kind of (*deer*, which ImageNet lacks, at
-*ruminant*), and described by all nodes above:
+animal. The tree above them has 860 more nodes, each with a name of its own. Every sense
+of a noun has a place in it: the lowest nodes it is a kind of (*deer*, which ImageNet
+lacks, at *ruminant*). A place is described by all nodes above:
 
     a_j = sqrt(-log(share of the 1,000 classes below node j))     if it is below j
 
-so that two classes are alike if they share rare ancestors. The table is made by
-``tools/build_nouns.py``; WordNet's licence is in ``data/NOTICE.md``.
+so that two classes are alike if they share rare ancestors. Which sense is meant is
+decided in :mod:`unseen.naming.reading`. The table is made by ``tools/build_nouns.py``;
+WordNet's licence is in ``data/NOTICE.md``.
 """
 
 from __future__ import annotations
 
 import gzip
-import re
+from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Nouns", "nouns"]
+__all__ = ["Nouns", "Sense", "nouns"]
 
 N_CLASSES = 1000
 # A node above more of the classes than this says too little to have a look of its own.
 WIDEST = 300
 PLURALS = (
-    ("ies", "y"), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"),
-    ("shes", "sh"), ("men", "man"), ("s", ""),
+    ("ies", "y"), ("ves", "f"), ("ves", "fe"), ("ses", "s"), ("xes", "x"),
+    ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("oes", "o"), ("men", "man"),
+    ("s", ""),
+)  # fmt: skip
+# British endings and their American ones, for words WordNet has only so.
+BRITISH = (
+    ("our", "or"), ("ours", "ors"), ("tre", "ter"), ("ised", "ized"), ("yse", "yze"),
+    ("grey", "gray"), ("lled", "led"), ("lling", "ling"), ("tyre", "tire"),
+    ("aeo", "eo"), ("mould", "mold"), ("plough", "plow"), ("ae", "e"), ("oe", "e"),
 )  # fmt: skip
 
-# What a thing is comes before: "horse | with stripes", "cup | of tea".
-HEAD_ENDS = re.compile(r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from)\b")
+
+class Sense(NamedTuple):
+    """One meaning of a noun.
+
+    ``place`` holds the lowest nodes it is a kind of, ``exact`` says whether it is that
+    node itself, ``count`` how often it was met in the texts that WordNet counted.
+    """
+
+    place: tuple[int, ...]
+    exact: bool
+    count: int
 
 
 class Nouns:
-    """Nouns, placed in the tree of ImageNet's classes.
+    """Nouns, and the tree of ImageNet's classes in which their senses have a place.
 
     Parameters
     ----------
@@ -48,42 +66,63 @@ class Nouns:
         Of every node; the 1,000 classes of ImageNet come first, in its order.
     parents : list of list of int
         Of every node.
+    adjectives : set of str
 
     Examples
     --------
     >>> from unseen.naming.nouns import nouns
-    >>> [nouns().words[node] for node in nouns().place("deer")]
-    ['ruminant']
-    >>> [nouns().words[node] for node in nouns().place("old fire trucks")]
-    ['fire engine, fire truck']
-    >>> nouns().place("qwertz")
+    >>> [[nouns().words[node] for node in sense.place] for sense in nouns().senses("okapi")]
+    [['ruminant']]
+    >>> len(nouns().senses("cranes"))
+    2
+    >>> nouns().senses("qwertz")
     []
     """
 
     def __init__(self, text: str):
-        nodes, entries = text.split("\n\n")
+        nodes, entries, plurals, adjectives = text.split("\n\n")
         rows = [line.split("\t") for line in nodes.split("\n")]
         self.wnids, self.words = [row[0] for row in rows], [row[1] for row in rows]
         self.parents = [_numbers(row[2]) for row in rows]
-        self._places = dict(line.split("\t") for line in entries.splitlines())
+        self._senses = dict(line.split("\t") for line in entries.splitlines())
+        self._singular = dict(line.split("\t") for line in plurals.splitlines())
+        self.adjectives = set(adjectives.split())
 
-    def place(self, name: str) -> list[int]:
-        """Return the lowest nodes that a noun is a kind of, or nothing.
+    def senses(self, noun: str) -> list[Sense]:
+        """Return what a noun can mean, the most frequent first; [] if it is none.
 
-        Plurals are known by their singular, and a name of several words by its last
-        ones, as many as make a known noun.
+        Plurals are known by their singular, British spellings by their American one.
         """
-        words = "".join(c if c.isalnum() else " " for c in name.lower()).split()
-        for start in range(len(words)):
-            ending = " ".join(words[start:])
-            for form in (ending, *_singulars(ending)):
-                if form in self._places:
-                    return _numbers(self._places[form])
-        return []
+        texts = self._find(noun)
+        return [_sense(text) for text in texts if text != "@"]
 
-    def place_class(self, name: str, description: str = "") -> list[int]:
-        """Return the place of a class name, else that of what it is described as."""
-        return self.place(name) or self.place(HEAD_ENDS.split(description, 1)[0])
+    def is_proper(self, noun: str) -> bool:
+        """Tell whether a noun is first of all one single thing, such as Paris."""
+        return "@" in self._find(noun)
+
+    def _find(self, noun: str) -> list[str]:
+        found = (form for form in self._forms(noun) if form in self._senses)
+        form = next(found, None)
+        return self._senses[form].split("|") if form is not None else []
+
+    def _forms(self, noun: str) -> list[str]:
+        forms = [noun]
+        if noun in self._singular:
+            forms.append(self._singular[noun])
+        forms += [
+            noun.removesuffix(end) + new for end, new in PLURALS if noun.endswith(end)
+        ]
+        foreign = [
+            form.replace(british, american)
+            for british, american in BRITISH
+            for form in forms
+            if british in form
+        ]
+        return forms + foreign
+
+    def is_below(self, node: int, other: int) -> bool:
+        """Tell whether a node is another, or a kind of it."""
+        return other in self.lineages[node]
 
     @cached_property
     def lineages(self) -> list[list[int]]:
@@ -105,14 +144,18 @@ class Nouns:
         nodes = range(N_CLASSES, len(self.words))
         return [node for node in nodes if len(self.members[node]) <= WIDEST]
 
-    def vectors(self, places: list[list[int]]) -> np.ndarray:
-        """Return one row per place: the weights of all nodes above it, else 0."""
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """What every node says about a thing below it: more if fewer classes are."""
         shares = np.array([len(below) for below in self.members]) / N_CLASSES
-        weights = np.sqrt(-np.log(shares))
-        table = np.zeros((len(places), len(weights)))
+        return np.sqrt(-np.log(shares))
+
+    def vectors(self, places: Sequence[Sequence[int]]) -> np.ndarray:
+        """Return one row per place: the weights of all nodes above it, else 0."""
+        table = np.zeros((len(places), len(self.words)))
         for row, place in zip(table, places, strict=True):
-            above = sorted(self._above(place))
-            row[above] = weights[above]
+            above = sorted(self._above(list(place)))
+            row[above] = self.weights[above]
         return table
 
     def _above(self, place: list[int]) -> set[int]:
@@ -144,5 +187,6 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def _singulars(name: str) -> list[str]:
-    return [name.removesuffix(end) + new for end, new in PLURALS if name.endswith(end)]
+def _sense(text: str) -> Sense:
+    place, _, count = text.removeprefix("=").partition("*")
+    return Sense(tuple(_numbers(place)), text.startswith("="), int(count or 0))

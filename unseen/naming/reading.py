@@ -1,0 +1,319 @@
+"""How a class name is read: which sense of which noun, and how far to trust it.
+
+    name → words → the longest ending that is a noun → its senses → one of them
+
+A name is folded first: case, underscores, hyphens, plurals, British spellings, numbers
+in front. Of its senses the one with the most points is meant:
+
+    exact    it is a class of ImageNet or a node above them, by this very name
+    kind     what people photograph: animals before their meat, fruit before its tree,
+             things before persons that are called so
+    narrow   it says what the thing looks like, not that it is some object
+    count    how frequent the sense is
+    list     how near it is to the other names: a mouse among cats, or among keyboards
+
+A description decides alone: a sense that agrees with it, else the description's own
+noun. A single thing (Paris, Einstein) is no class, and has no sense at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen.naming.nouns import N_CLASSES, Nouns, Sense, nouns
+
+__all__ = ["Reading", "read_name", "read_names"]
+
+EXACT_CLASS, EXACT_NODE = 4.0, 1.5
+COUNT, LIST = 0.7, 8.0
+WIDE, VAGUE = 0.1, 1.5
+# How much rather a noun means a thing of this kind; by the words of a node. A thing of
+# several kinds has the points of the first.
+KINDS = {
+    "person": -1.0,
+    "animal": 0.8,
+    "produce": 0.6,
+    "food": 0.3,
+    "plant": -0.3,
+    "substance": -0.3,
+}
+AGREES = 0.25  # likeness of a sense and a description that mean one thing
+CLOSE, BROAD = 30, 300  # classes of ImageNet below a place
+# What a thing is comes before: "horse | with stripes", "cup | of tea".
+HEAD_ENDS = re.compile(r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b")
+DEFINES = re.compile(r"\s*(?:an?|the|my|our|some|any|(?:kind|type|sort)s? of)\s")
+NUMBER = re.compile(r"^(?:class|category|label)?[\s_]*#?\d+[\s_.):-]*(?=\D)", re.I)
+ONLY_NUMBER = re.compile(r"^(?:class|category|label)[\s_]*#?\d+$", re.I)
+
+
+class Reading(NamedTuple):
+    """How a name was read.
+
+    Attributes
+    ----------
+    name : str
+    place : tuple of int
+        The lowest nodes of the tree it is a kind of; () if it has none.
+    how : str
+        What decided, in a few words.
+    trust : {'exact', 'close', 'broad', 'vague', 'unknown'}
+        It is a class of ImageNet; its place has few of them below it, or many, or
+        most; or it has no place.
+    """
+
+    name: str
+    place: tuple[int, ...]
+    how: str
+    trust: str
+
+
+def read_names(
+    names: Sequence[str], descriptions: Mapping[str, str] | None = None
+) -> list[Reading]:
+    """Read a list of class names, each in the light of the others.
+
+    Parameters
+    ----------
+    names : sequence of str
+    descriptions : mapping of str to str, optional
+        What some of them mean.
+
+    Returns
+    -------
+    list of Reading
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import read_names
+    >>> for names in (["mouse", "cat"], ["mouse", "keyboard"]):
+    ...     read_names(names)[0]
+    Reading(name='mouse', place=(1238,), how='a kind of rodent', trust='close')
+    Reading(name='mouse', place=(673,), how='a class of ImageNet', trust='exact')
+    """
+    descriptions = descriptions or {}
+    tree = nouns()
+    found = [_candidates(name, descriptions.get(name, ""), tree) for name in names]
+    found = [(_without_nicknames(senses), how) for senses, how in found]
+    first = [_best(senses, None) for senses, _how in found]
+    total = np.zeros(len(tree.words))
+    for sense in first:
+        if sense is not None:
+            above, values = _unit(sense.place)
+            total[above] += values
+    readings = []
+    for name, own, (senses, how) in zip(names, first, found, strict=True):
+        if len(senses) > 1 and own is not None and len(names) > 1:
+            others = total.copy()
+            above, values = _unit(own.place)
+            others[above] -= values
+            own = _best(senses, others / (len(names) - 1))
+        readings.append(_reading(name, own, how, tree))
+    return readings
+
+
+def read_name(name: str, description: str = "") -> Reading:
+    """Read one class name by itself.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import read_name
+    >>> read_name("old fire trucks").how
+    "a class of ImageNet, by 'fire trucks'"
+    >>> read_name("mouse", "a small animal").place == read_name("rodent").place
+    True
+    """
+    return read_names([name], {name: description})[0]
+
+
+def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], str]:
+    """Return the senses a name may have in the light of its description, and why."""
+    if description and ONLY_NUMBER.match(name.strip()):
+        name = ""
+    senses, how = _senses(name, tree)
+    head = words_of(HEAD_ENDS.split(description, maxsplit=1)[0])
+    told, noun = _of_ending(head, tree)
+    if not told:
+        return senses, how
+    if not senses:
+        return told, f"by {noun!r} in its description"
+    likeness = [max(_likeness(sense, other) for other in told) for sense in senses]
+    best = max(likeness)
+    if best >= AGREES:
+        kept = [s for s, one in zip(senses, likeness, strict=True) if one == best]
+        return kept, "as described"
+    if DEFINES.match(description.lower()):
+        return told, f"by {noun!r} in its description"
+    return senses, how
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in small letters, without a number in front.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import words_of
+    >>> words_of("012.Black_footed-Albatross")
+    ['black', 'footed', 'albatross']
+    """
+    name = NUMBER.sub("", name.strip()).lower()
+    return "".join(c if c.isalnum() else " " for c in name).split()
+
+
+def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
+    """Return the senses of a name, and which part of it they are of ("" for all)."""
+    words = words_of(name)
+    whole = " ".join(words)
+    senses = tree.senses(whole)
+    if name[:1].isupper() and tree.is_proper(whole):
+        senses = [sense for sense in senses if sense.exact]
+        if not senses:
+            return [], ""
+    if senses:
+        return senses, ""
+    apart = words_of(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))  # FireTruck
+    for these in (words, apart) if apart != words else (words,):
+        senses, ending = _of_ending(these, tree)
+        if senses:
+            before = these[: len(these) - len(ending.split())]
+            narrower = _narrowed(before, senses, tree)
+            return narrower or (senses, f"by {ending!r}" if before else "")
+    if len(words) == 1:
+        return _split(words[0], tree)
+    return _of_beginning(words, tree)
+
+
+def _of_ending(words: list[str], tree: Nouns) -> tuple[list[Sense], str]:
+    """Return the senses of the longest ending that is a noun, and that noun."""
+    endings = (" ".join(words[start:]) for start in range(len(words)))
+    found = ((tree.senses(ending), ending) for ending in endings)
+    return next(((senses, ending) for senses, ending in found if senses), ([], ""))
+
+
+def _of_beginning(words: list[str], tree: Nouns) -> tuple[list[Sense], str]:
+    """Return the senses of the last known word before unknown ones: beef carpaccio."""
+    known = [word for word in words if tree.senses(word)]
+    return (tree.senses(known[-1]), f"only by {known[-1]!r}") if known else ([], "")
+
+
+def _narrowed(
+    before: list[str], heads: list[Sense], tree: Nouns
+) -> tuple[list[Sense], str] | None:
+    """Return the senses of a modifier that is a kind of its head: *patas* monkey."""
+    tops = {node for head in heads if head.exact for node in head.place}
+    for start in range(len(before)):
+        modifier = " ".join(before[start:])
+        kinds = [
+            sense
+            for sense in tree.senses(modifier)
+            if any(tree.is_below(node, top) for node in sense.place for top in tops)
+        ]
+        if kinds:
+            return kinds, f"by {modifier!r}"
+    return None
+
+
+def _split(word: str, tree: Nouns) -> tuple[list[Sense], str]:
+    """Read two words written as one: livingroom, tallbuilding."""
+    for place in range(3, len(word) - 3):
+        front, back = word[:place], word[place:]
+        senses = tree.senses(f"{front} {back}")
+        if not senses and front in tree.adjectives:
+            senses = tree.senses(back)
+        if senses:
+            return senses, f"by '{front} {back}'"
+    return [], ""
+
+
+def _without_nicknames(senses: list[Sense]) -> list[Sense]:
+    """Leave out persons that are called after a class of ImageNet: a tiger, a skunk."""
+    if not any(_is_class(sense) for sense in senses):
+        return senses
+    return [s for s in senses if "person" not in _above(s.place) or _is_class(s)]
+
+
+def _is_class(sense: Sense) -> bool:
+    return sense.exact and sense.place[0] < N_CLASSES
+
+
+def _best(senses: list[Sense], others: np.ndarray | None) -> Sense | None:
+    """Return the sense with the most points; the more frequent one of equals."""
+    if not senses:
+        return None
+    points = [_points(sense, others) for sense in senses]
+    return senses[points.index(max(points))]
+
+
+def _points(sense: Sense, others: np.ndarray | None) -> float:
+    points = COUNT * math.log1p(sense.count) + _worth(sense.place)
+    if sense.exact:
+        points += EXACT_CLASS if _is_class(sense) else EXACT_NODE
+    if others is not None:
+        above, values = _unit(sense.place)
+        points += LIST * float(others[above] @ values)
+    return points
+
+
+@cache
+def _above(place: tuple[int, ...]) -> set[str]:
+    """Return the first words of all nodes above a place."""
+    tree = nouns()
+    return {tree.words[up].split(", ")[0] for one in place for up in tree.lineages[one]}
+
+
+@cache
+def _worth(place: tuple[int, ...]) -> float:
+    """Return how much rather a noun means such a thing than another."""
+    above = _above(place)
+    kind = next((points for word, points in KINDS.items() if word in above), 0.0)
+    if "physical entity" not in above or _below(place) > BROAD:
+        kind -= VAGUE
+    return kind - WIDE * math.log(_below(place))
+
+
+@cache
+def _below(place: tuple[int, ...]) -> int:
+    """Return how many classes of ImageNet are below a place, or at it."""
+    return len({leaf for node in place for leaf in nouns().members[node]})
+
+
+@cache
+def _unit(place: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nodes above a place, and their weights at unit length."""
+    tree = nouns()
+    above = np.array(sorted({up for node in place for up in tree.lineages[node]}))
+    weights = tree.weights[above]
+    return above, weights / max(float(np.linalg.norm(weights)), 1e-300)
+
+
+def _likeness(one: Sense, other: Sense) -> float:
+    """Return the cosine of two places; 1 if one is a kind of the other."""
+    tree = nouns()
+    pairs = [(a, b) for a in one.place for b in other.place]
+    if any(tree.is_below(a, b) or tree.is_below(b, a) for a, b in pairs):
+        narrow = min(len(tree.members[b]) for _, b in pairs)
+        return 1.0 if narrow <= BROAD else 0.5  # to be an animal says less
+    above, values = _unit(one.place)
+    row = np.zeros(len(tree.words))
+    row[above] = values
+    above, values = _unit(other.place)
+    return float(row[above] @ values)
+
+
+def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
+    if sense is None:
+        return Reading(name, (), "no English noun for a kind of thing", "unknown")
+    below, leaf = _below(sense.place), sense.exact and sense.place[0] < N_CLASSES
+    said = f"a kind of {tree.words[sense.place[0]].split(', ')[0]}"
+    if sense.exact:
+        said = "a class of ImageNet" if leaf else f"{below} classes of ImageNet"
+    trust = "close" if below <= CLOSE else "broad" if below <= BROAD else "vague"
+    if how.startswith("only") or _worth(sense.place) < -VAGUE:
+        trust = "vague"
+    said = f"{said}, {how}" if how else said
+    return Reading(name, sense.place, said, "exact" if leaf else trust)

@@ -20,7 +20,7 @@ from PIL import Image
 from unseen._files import replace_file
 from unseen.naming import text_encoder
 from unseen.photos import image_encoder
-from unseen.photos.named import named_prototypes
+from unseen.photos.prototypes import named_prototypes
 
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 OUT = Path(__file__).parents[1] / "unseen" / "photos" / "data" / "photos.npz"

@@ -11,7 +11,15 @@ import unseen
 from unseen.naming.nouns import N_CLASSES, Nouns, nouns
 from unseen.photos import NamedPhotos
 from unseen.photos.bundled import load_photos
-from unseen.photos.named import cosine_answer, named_prototypes, second_best
+from unseen.photos.named import second_best
+from unseen.photos.prototypes import (
+    Learned,
+    cosines,
+    measure_scale,
+    named_prototypes,
+    pack,
+    unpack,
+)
 
 QUICK = ["linear"]  # one kernel to try instead of two
 
@@ -67,35 +75,8 @@ def test_the_tree_is_whole():
         assert all(set(tree.members[node]) <= set(tree.members[p]) for p in up)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("dog", "dog, domestic dog, Canis familiaris"),
-        ("Dogs", "dog, domestic dog, Canis familiaris"),
-        ("a very old dog", "dog, domestic dog, Canis familiaris"),
-        ("tabby", "tabby, tabby cat"),
-        ("okapi", "ruminant"),  # a kind of ruminant that ImageNet lacks
-        ("pet-fishes", "fish"),
-    ],
-)
-def test_nouns_have_a_place(name, words):
-    assert words in [nouns().words[node] for node in nouns().place(name)]
-
-
-@pytest.mark.parametrize("name", ["", "   ", "qwxz", "斑馬", "🦓", "12"])
-def test_what_is_no_noun_has_none(name):
-    assert nouns().place(name) == []
-
-
-def test_a_description_places_a_name_that_is_no_noun():
-    place = nouns().place
-    assert nouns().place_class("🦓", "zebra") == place("zebra")
-    assert nouns().place_class("X1", "small horse with stripes") == place("horse")
-    assert nouns().place_class("cat", "a truck") == place("cat")
-
-
 def test_vectors_hold_the_rare_ancestors_dearest():
-    text = "a\troot\t\nb\tx\t0\n\nx\t1\n"
+    text = "a\troot\t\nb\tx\t0\n\nx\t1\n\n\n\n"
     tree = Nouns(gzip.decompress(gzip.compress(text.encode())).decode())
     tree.members = [[0, 1, 2, 3], [1]]  # shares of the thousand: .004 and .001
     row = tree.vectors([[1]])[0]
@@ -170,7 +151,8 @@ def test_text_vectors_of_the_same_space_are_the_prototypes():
         (["cat", "dog", "cat"], None, "'cat' is named twice"),
         ("cat", None, "one text"),
         (["cat"], {"dog": "barks"}, "'dog' is described"),
-        (["cat", "斑馬"], None, "Nothing is known of '斑馬'"),
+        (["cat", "斑馬"], None, "'斑馬' is no English noun .* Describe it"),
+        (["cat", "a\nb"], None, "several lines"),
     ],
 )
 def test_wrong_names_are_refused_in_one_sentence(names, told, message):
@@ -252,7 +234,83 @@ def test_the_start_is_the_nearest_by_centred_cosine():
         max(range(6), key=lambda c: row @ texts[c] / np.linalg.norm(texts[c]))
         for row in rows
     ]
-    assert_array_equal(cosine_answer(X, Z), best)
+    assert_array_equal(cosines(X, Z).argmax(axis=1), best)
+
+
+def test_a_name_nobody_knows_is_taken_if_asked_for(small):
+    model = NamedPhotos(Eyes(), Letters(), kernels=QUICK)
+    model.fit(["dog", "xqzzt"], allow_unknown=True)
+    assert model.trust_.tolist() == ["broad", "unknown"]
+    with pytest.raises(ValueError, match="Nothing is known of '斑馬'"):
+        model.fit(["dog", "斑馬"], allow_unknown=True)
+
+
+# ---- what is kept -----------------------------------------------------------------
+
+
+def test_what_was_learned_is_kept_and_checked(tmp_path, monkeypatch, small):
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
+    names = ["dog", "cat", "truck"]
+    for _ in range(2):
+        model = NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(names)
+        assert_array_equal(model.prototypes_, small.prototypes_)
+        monkeypatch.setattr(
+            "unseen.photos.prototypes.fit_ridge",
+            lambda *_: pytest.fail("learned a second time"),
+        )
+    monkeypatch.undo()
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
+    (kept,) = (tmp_path / "maps").iterdir()
+    content = bytearray(kept.read_bytes())
+    content[-9] ^= 16
+    kept.write_bytes(content)
+    with pytest.warns(UserWarning, match="set aside .* learned again"):
+        model = NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(names)
+    assert_array_equal(model.prototypes_, small.prototypes_)
+
+
+def test_packing_keeps_every_bit():
+    alpha = np.random.default_rng(0).normal(size=(3, 2))
+    learned = Learned(alpha, "rbf", 0.1, 1 / 3, 7.1)
+    again = unpack(pack(learned))
+    assert_array_equal(again.alpha, learned.alpha)
+    assert again[1:] == learned[1:]
+
+
+# ---- how sure it is ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [8.0, 25.0])
+def test_the_scale_is_the_one_the_answers_were_drawn_with(scale):
+    """Classes that follow softmax(scale cos) have that scale, within its error."""
+    rng = np.random.default_rng(0)
+    n, p = 1000, 400
+    C = rng.normal(size=(n, p))
+    noise = {8.0: 2.9, 25.0: 1.5}[scale]
+    Z = C + noise * rng.normal(size=(n, p))
+    found = measure_scale(C, Z)
+    rows = [rng.choice(n, 10, replace=False) for _ in range(200)]
+    scores = [cosines(C[r], Z[r]) for r in rows]
+
+    def trust(s):
+        chances = np.stack([np.exp(s * one) for one in scores])
+        return (chances / chances.sum(axis=2, keepdims=True)).max(axis=2).mean()
+
+    right = np.mean([one.argmax(axis=1) == np.arange(10) for one in scores])
+    assert abs(trust(found) - right) < 0.05
+    assert trust(100.0) > right - 0.05  # CLIP's scale is no less sure
+
+
+def test_an_answer_that_was_not_adapted_is_read_on_its_own_scale(small):
+    X = np.random.default_rng(1).normal(size=(4, 12))
+    model = NamedPhotos(Eyes(), Letters(), kernels=QUICK).fit(["dog", "cat", "truck"])
+    model.adapt(X)
+    assert not model.adapted_
+    chances = np.exp(model.cosine_scale_ * cosines(X, model.prototypes_))
+    chances /= chances.sum(axis=1, keepdims=True)
+    assert_allclose(model.reliability_, chances.max(axis=1), rtol=1e-6)
+    assert_allclose(model.predict_proba(X), chances, rtol=1e-4)
+    assert_array_equal(model.labels_, model.projected_)
 
 
 def test_the_second_best_is_second_in_a_sorted_row():

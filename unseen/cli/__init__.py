@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from unseen import __version__
-from unseen.cli import data, demo, encode, fit, label, predict, report, reproduce, score
+from unseen.cli import (
+    classes,
+    data,
+    demo,
+    encode,
+    fit,
+    label,
+    predict,
+    report,
+    reproduce,
+    score,
+)
 
 __all__ = ["app", "main"]
 
@@ -20,6 +31,7 @@ app = typer.Typer(
 )
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=label.EXAMPLES)(label.label)
+app.command(epilog=classes.EXAMPLES)(classes.classes)
 app.command(epilog=encode.EXAMPLES)(encode.encode)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
 app.command(epilog=predict.EXAMPLES)(predict.predict)

@@ -7,11 +7,15 @@ from unseen.naming.encoders import (
     text_encoder,
     text_encoders,
 )
+from unseen.naming.reading import Reading, read_name, read_names
 
 __all__ = [
     "ClassNames",
+    "Reading",
     "TextEncoder",
     "read_classes",
+    "read_name",
+    "read_names",
     "register_text_encoder",
     "text_encoder",
     "text_encoders",

@@ -71,8 +71,9 @@ class Nouns:
     Examples
     --------
     >>> from unseen.naming.nouns import nouns
-    >>> [[nouns().words[node] for node in sense.place] for sense in nouns().senses("okapi")]
-    [['ruminant']]
+    >>> (sense,) = nouns().senses("okapi")
+    >>> [nouns().words[node] for node in sense.place]
+    ['ruminant']
     >>> len(nouns().senses("cranes"))
     2
     >>> nouns().senses("qwertz")
@@ -93,17 +94,17 @@ class Nouns:
 
         Plurals are known by their singular, British spellings by their American one.
         """
-        texts = self._find(noun)
-        return [_sense(text) for text in texts if text != "@"]
+        found = [senses for form in self._forms(noun) if (senses := self._own(form))]
+        # "crabs" is an illness, too: a form yields to one that is better known.
+        return max(found, key=_how_known, default=[])
 
     def is_proper(self, noun: str) -> bool:
         """Tell whether a noun is first of all one single thing, such as Paris."""
-        return "@" in self._find(noun)
+        return self._senses.get(noun, "").startswith("@")
 
-    def _find(self, noun: str) -> list[str]:
-        found = (form for form in self._forms(noun) if form in self._senses)
-        form = next(found, None)
-        return self._senses[form].split("|") if form is not None else []
+    def _own(self, form: str) -> list[Sense]:
+        texts = self._senses.get(form, "@").split("|")
+        return [_sense(text) for text in texts if text != "@"]
 
     def _forms(self, noun: str) -> list[str]:
         forms = [noun]
@@ -185,6 +186,13 @@ def nouns() -> Nouns:
 
 def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
+
+
+def _how_known(senses: list[Sense]) -> int:
+    """Return 2 for a noun that names a node, 1 for one that was met, else 0."""
+    if any(sense.exact for sense in senses):
+        return 2
+    return int(any(sense.count for sense in senses))
 
 
 def _sense(text: str) -> Sense:

@@ -28,7 +28,7 @@ import numpy as np
 
 from unseen.naming.nouns import N_CLASSES, Nouns, Sense, nouns
 
-__all__ = ["Reading", "read_name", "read_names"]
+__all__ = ["Reading", "nearest_classes", "plain_text", "read_name", "read_names"]
 
 EXACT_CLASS, EXACT_NODE = 4.0, 1.5
 COUNT, LIST = 0.7, 8.0
@@ -48,7 +48,7 @@ CLOSE, BROAD = 30, 300  # classes of ImageNet below a place
 # What a thing is comes before: "horse | with stripes", "cup | of tea".
 HEAD_ENDS = re.compile(r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b")
 DEFINES = re.compile(r"\s*(?:an?|the|my|our|some|any|(?:kind|type|sort)s? of)\s")
-NUMBER = re.compile(r"^(?:class|category|label)?[\s_]*#?\d+[\s_.):-]*(?=\D)", re.I)
+NUMBER = re.compile(r"^(?:class|category|label)?[\s_]*#?\d+[\s_.):-]+(?=\D)", re.I)
 ONLY_NUMBER = re.compile(r"^(?:class|category|label)[\s_]*#?\d+$", re.I)
 
 
@@ -131,6 +131,24 @@ def read_name(name: str, description: str = "") -> Reading:
     return read_names([name], {name: description})[0]
 
 
+def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
+    """Return the names of the classes of ImageNet nearest to a reading in the tree.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import nearest_classes, read_name
+    >>> nearest_classes(read_name("zebra")), len(nearest_classes(read_name("deer")))
+    (['zebra'], 3)
+    """
+    if not reading.place or reading.trust == "exact":
+        return [nouns().words[node].split(", ")[0] for node in reading.place]
+    tree, own = nouns(), Sense(reading.place, False, 0)
+    inside = {leaf for node in reading.place for leaf in tree.members[node]}
+    likeness = [_likeness(Sense((leaf,), True, 0), own) for leaf in range(N_CLASSES)]
+    order = sorted(inside or range(N_CLASSES), key=lambda leaf: -likeness[leaf])
+    return [tree.words[leaf].split(", ")[0] for leaf in order[:most]]
+
+
 def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], str]:
     """Return the senses a name may have in the light of its description, and why."""
     if description and ONLY_NUMBER.match(name.strip()):
@@ -163,6 +181,21 @@ def words_of(name: str) -> list[str]:
     """
     name = NUMBER.sub("", name.strip()).lower()
     return "".join(c if c.isalnum() else " " for c in name).split()
+
+
+def plain_text(name: str, description: str = "") -> str:
+    """Return a name and its description as a text encoder is to read them.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import plain_text
+    >>> plain_text("class 12", "zebra"), plain_text("fire_truck", "red")
+    ('zebra', 'fire truck, red')
+    """
+    if description and ONLY_NUMBER.match(name.strip()):
+        return description
+    name = NUMBER.sub("", name.strip()).replace("_", " ")
+    return f"{name}, {description}" if description else name
 
 
 def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
@@ -250,9 +283,11 @@ def _best(senses: list[Sense], others: np.ndarray | None) -> Sense | None:
 
 
 def _points(sense: Sense, others: np.ndarray | None) -> float:
-    points = COUNT * math.log1p(sense.count) + _worth(sense.place)
-    if sense.exact:
-        points += EXACT_CLASS if _is_class(sense) else EXACT_NODE
+    points = COUNT * math.log1p(sense.count)
+    if _is_class(sense):
+        points += EXACT_CLASS
+    else:
+        points += EXACT_NODE * sense.exact + _worth(sense.place)
     if others is not None:
         above, values = _unit(sense.place)
         points += LIST * float(others[above] @ values)
@@ -313,7 +348,7 @@ def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
     if sense.exact:
         said = "a class of ImageNet" if leaf else f"{below} classes of ImageNet"
     trust = "close" if below <= CLOSE else "broad" if below <= BROAD else "vague"
-    if how.startswith("only") or _worth(sense.place) < -VAGUE:
+    if how.startswith("only") or "physical entity" not in _above(sense.place):
         trust = "vague"
     said = f"{said}, {how}" if how else said
     return Reading(name, sense.place, said, "exact" if leaf else trust)

@@ -45,6 +45,7 @@ def label_folder(
     model: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     save: str | os.PathLike[str] | None = None,
+    allow_unknown: bool = False,
 ) -> pd.DataFrame:
     """Label every photo below a folder with one of some class names.
 
@@ -77,6 +78,8 @@ def label_folder(
     save : path, optional
         Save the adapted model there; ``unseen.load`` reads it, and its ``predict``
         labels features of new photos.
+    allow_unknown : bool, default=False
+        Take names that are no English noun, too, by their letters alone.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def label_folder(
             raise ValueError("Neither classes nor a model are given. Name the classes.")
         named = read_classes(classes)
         photos = see_folder(folder, encoder, **options)
-        fitted = fit_names(named, photos.encoder, text)
+        fitted = fit_names(named, photos.encoder, text, allow_unknown)
         frame = label_photos(fitted, photos)
     else:
         if classes is not None:
@@ -160,7 +163,9 @@ def _why_none(photos: Any) -> str:
     )
 
 
-def fit_names(named: ClassNames, encoder: Any, text: Any) -> Any:
+def fit_names(
+    named: ClassNames, encoder: Any, text: Any, allow_unknown: bool = False
+) -> Any:
     """Turn class names into prototypes for the features of an image encoder."""
     from unseen.photos.named import NamedPhotos
 
@@ -177,7 +182,9 @@ def fit_names(named: ClassNames, encoder: Any, text: Any) -> Any:
         text = text_encoder(text)
     _warn_of_scripts(named, text.name)
     model = NamedPhotos(image_encoder=encoder, text_encoder=text)
-    return model.fit(named.names, descriptions=descriptions)
+    return model.fit(
+        named.names, descriptions=descriptions, allow_unknown=allow_unknown
+    )
 
 
 def _warn_of_scripts(named: ClassNames, reader: str) -> None:

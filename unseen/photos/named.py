@@ -1,18 +1,9 @@
-"""Class names become prototypes through the named classes that a classifier knows.
+"""Label photos by class names alone.
 
-    W  (M, p)   rows of an image classifier's head, one per class it was taught
-    S  (M, q)   texts of their names, as vectors      T  (N, q)  texts of our names
-    k           a kernel on texts; two tables: word vectors, and ImageNet's tree
+    names → readings → prototypes (prototypes.py) → :class:`AnchoredSelfTraining`
 
-The rows, centred and of unit length, are prototypes of M classes with a name. Nodes of
-the tree above them ("dog", "truck") are classes too, with the mean row of their
-members. A kernel ridge learns the way from name to prototype,
-
-    Z = k(T, S) (k(S, S) + λI)⁻¹ C
-
-where kernel and λ are chosen by leaving out each of the M classes (without the nodes
-above, which would give it away). Z starts :class:`AnchoredSelfTraining`, whose rounds
-adapt it to unlabelled photos. No photo with a label is needed anywhere.
+whose rounds adapt the prototypes to unlabelled photos. No photo with a label is needed
+anywhere.
 """
 
 from __future__ import annotations
@@ -23,25 +14,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import linalg
+from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.models.kernel_ridge import (
-    EmbeddingScale,
-    explained_share,
-    fit_ridge,
-    kernel,
-    unit,
-)
+from unseen.models.kernel_ridge import unit
 from unseen.naming.encoders import text_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
-from unseen.naming.nouns import N_CLASSES, nouns
+from unseen.naming.reading import Reading, plain_text, read_names
 from unseen.photos.encoders import image_encoder
+from unseen.photos.prototypes import NameMap, centred
 from unseen.storage import Storable
 from unseen.transduction.anchored import AnchoredSelfTraining
 
 __all__ = ["NamedPhotos", "PhotoRounds"]
+
+CLIP_SCALE = 100.0  # what CLIP was trained with
 
 
 # More of the pile stands in for labelled rows and its covariance is shrunk further:
@@ -105,6 +93,11 @@ class NamedPhotos(Storable, BaseEstimator):
         left out; NaN where nothing had to be learned.
     kernel_, ridge_ : str, float
         What leaving classes out chose.
+    cosine_scale_ : float
+        Scale on which cosines become probabilities, by leaving classes out.
+    read_as_, trust_ : ndarray of str
+        How each name was read, and how far to trust that; see
+        :class:`unseen.naming.Reading`.
     labels_, second_ : ndarray of str
         Label of every photo of the pile, and the next best ('' if there is none).
     reliability_ : ndarray of float
@@ -146,7 +139,12 @@ class NamedPhotos(Storable, BaseEstimator):
         self.kernels = kernels
 
     def fit(
-        self, names: Sequence[str], y=None, *, descriptions: Mapping | None = None
+        self,
+        names: Sequence[str],
+        y=None,
+        *,
+        descriptions: Mapping | None = None,
+        allow_unknown: bool = False,
     ) -> NamedPhotos:
         """Turn names into prototypes.
 
@@ -158,6 +156,8 @@ class NamedPhotos(Storable, BaseEstimator):
             Ignored; here for scikit-learn's sake.
         descriptions : mapping of str to str, optional
             What some of the names mean, in a few words.
+        allow_unknown : bool, default=False
+            Take names that are no English noun, too, by their letters alone.
 
         Returns
         -------
@@ -170,9 +170,18 @@ class NamedPhotos(Storable, BaseEstimator):
             texts = [joined(name, descriptions) for name in names]
             self.prototypes_ = np.asarray(text.encode(texts), dtype=np.float64)
             self.explained_, self.kernel_, self.ridge_ = np.nan, "", 0.0
+            self.cosine_scale_ = CLIP_SCALE
+            self.read_as_ = np.full(len(names), "by the text encoder")
+            self.trust_ = np.full(len(names), "")
         else:
-            self._learn(names, descriptions, image, text)
+            readings = read_names(names, descriptions)
+            if self.tree and not allow_unknown:
+                refuse_unknown(readings)
+            self.read_as_ = np.array([reading.how for reading in readings])
+            self.trust_ = np.array([reading.trust for reading in readings])
+            self._learn(readings, descriptions, image, text)
         self.classes_ = np.array(names)
+        self.pile_mean_ = np.zeros(self.prototypes_.shape[1])
         frame = pd.DataFrame(self.prototypes_, index=names)
         self.model_ = PhotoRounds.from_prototypes(frame, **FOR_PHOTOS)
         return self
@@ -194,14 +203,16 @@ class NamedPhotos(Storable, BaseEstimator):
         X = X if X.dtype == np.float64 else X.astype(np.float32)
         frame = pd.DataFrame(self.prototypes_, index=self.classes_)
         model = PhotoRounds.from_prototypes(frame, **FOR_PHOTOS).adapt(X)
-        scores = model.predict_proba(X, classes=self.classes_.tolist())
         self.model_, self.labels_, self.rounds_ = model, model.labels_, model.rounds_
-        self.second_ = second_best(scores, self.classes_)
-        self.reliability_ = model.reliability_
-        self.first_trusted_ = model.first_trusted_
-        self.projected_ = self.classes_[cosine_answer(X, self.prototypes_)]
         self.adapted_ = model.adapted_
         self.stopped_because_ = model.stopped_because_
+        self.pile_mean_ = unit(X).mean(axis=0) if len(X) > 1 else self.pile_mean_
+        self.projected_ = self.classes_[self._cosines(X).argmax(axis=1)]
+        chances = self.predict_proba(X)
+        own = model.reliability_ if self.adapted_ else chances.max(axis=1)
+        self.reliability_ = own
+        self.second_ = second_best(chances, self.classes_)
+        self.first_trusted_ = model.first_trusted_
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -213,7 +224,14 @@ class NamedPhotos(Storable, BaseEstimator):
         """Return the probability of every class, in the order of ``classes_``."""
         check_is_fitted(self)
         rows = np.asarray(X, dtype=np.float32)
+        # Models of an older state have no scale of their own.
+        if not getattr(self, "adapted_", False) and hasattr(self, "cosine_scale_"):
+            return softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
         return self.model_.predict_proba(rows, classes=self.classes_.tolist())
+
+    def _cosines(self, X) -> np.ndarray:
+        """Return cosines with the prototypes, both less their means."""
+        return unit(unit(X) - self.pile_mean_) @ centred(self.prototypes_).T
 
     def save(self, path):
         """Save this model as one file, which ``unseen.load`` reads.
@@ -257,106 +275,34 @@ class NamedPhotos(Storable, BaseEstimator):
         image = image_encoder(image) if isinstance(image, str) else image
         return image, text_encoder(text) if isinstance(text, str) else text
 
-    def _learn(
-        self, names: list[str], descriptions: dict[str, str], image, text
-    ) -> None:
+    def _learn(self, readings: list[Reading], descriptions, image, text) -> None:
         if not hasattr(image, "head"):
             raise ValueError(
                 f"Image encoder {image.name!r} has no classifier head, and text "
                 f"encoder {text.name!r} does not share its space. Use 'lite0' or "
                 "'lite2', or a text encoder made for these features."
             )
-        C, texts, places = named_prototypes(image.head()[0])
-        leaves = np.arange(len(C)) < N_CLASSES
-        seen, widths = self._tables(text.encode(texts), places)
-        scale = EmbeddingScale.of(seen[leaves], widths)
-        S = scale(seen)
-        chosen = fit_ridge([s[leaves] for s in S], C[leaves], self.kernels)
-        K = kernel(chosen.kernel, S, S) + chosen.ridge * np.eye(len(C))
-        alpha = linalg.solve(K, C, assume_a="pos")
-        own, _ = self._tables(
-            text.encode([joined(name, descriptions) for name in names]),
-            [nouns().place_class(name, descriptions.get(name, "")) for name in names],
+        names = [reading.name for reading in readings]
+        to_prototypes = NameMap(image.head()[0], text, self.tree, self.kernels)
+        self.prototypes_ = to_prototypes(
+            [plain_text(name, descriptions.get(name, "")) for name in names],
+            [reading.place for reading in readings],
+            names,
         )
-        T = without_the_unknown(scale(own), own, widths, names)
-        self.prototypes_ = kernel(chosen.kernel, T, S) @ alpha
-        self.explained_ = explained_share(chosen.variance, C[leaves])
-        self.kernel_, self.ridge_ = chosen.kernel, chosen.ridge
-
-    def _tables(self, vectors, places) -> tuple[np.ndarray, tuple[int, ...]]:
-        """Return word vectors, and the tree's beside them, with their widths."""
-        vectors = np.asarray(vectors, dtype=np.float64)
-        if not self.tree:
-            return vectors, (vectors.shape[1],)
-        rows = nouns().vectors(places)
-        return np.hstack([vectors, rows]), (vectors.shape[1], rows.shape[1])
+        learned = to_prototypes.learned
+        self.explained_, self.cosine_scale_ = learned.explained, learned.cosine_scale
+        self.kernel_, self.ridge_ = learned.kernel, learned.ridge
 
 
-def named_prototypes(head: np.ndarray) -> tuple[np.ndarray, list[str], list[list[int]]]:
-    """Return prototypes, texts and places of ImageNet's classes and nodes above.
-
-    Parameters
-    ----------
-    head : array of shape (1000, n_features)
-        Rows of the classifier's last layer.
-
-    Returns
-    -------
-    prototypes : ndarray
-        Rows less their mean at unit length; for nodes, the mean of their members'.
-    texts : list of str
-        All words of every class.
-    places : list of list of int
-        Where each is in the tree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.photos.named import named_prototypes
-    >>> C, texts, places = named_prototypes(np.eye(1000, 3))
-    >>> len(C), texts[207], places[207]
-    (1849, 'golden retriever', [207])
-    """
-    head = np.asarray(head, dtype=np.float64)
-    if len(head) != N_CLASSES:
+def refuse_unknown(readings: list[Reading]) -> None:
+    """Raise if a name has no place among English nouns."""
+    lost = [reading.name for reading in readings if reading.trust == "unknown"]
+    if lost:
         raise ValueError(
-            f"The head has {len(head)} rows. Give an encoder that was taught the "
-            f"{N_CLASSES} classes of ImageNet."
+            f"{', '.join(map(repr, lost[:3]))} is no English noun for a kind of thing. "
+            f"Describe it: '{lost[0]}: a ...', or allow unknown names "
+            "(--allow-unknown), which are then read by their letters alone."
         )
-    tree = nouns()
-    C = unit(head - head.mean(axis=0))
-    means = [C[tree.members[node]].mean(axis=0) for node in tree.inner]
-    kept = [*range(N_CLASSES), *tree.inner]
-    return np.vstack([C, *means]), [tree.words[k] for k in kept], [[k] for k in kept]
-
-
-def without_the_unknown(
-    tables: list[np.ndarray], own: np.ndarray, widths: tuple[int, ...], names: list[str]
-) -> list[np.ndarray]:
-    """Put a name where the average is, in each table that does not know it.
-
-    One that no table knows is an error: its prototype would be made of nothing.
-    """
-    known = [
-        np.any(part != 0, axis=1)
-        for part in np.split(own, np.cumsum(widths)[:-1], axis=1)
-    ]
-    nowhere = ~np.any(known, axis=0)
-    if nowhere.any():
-        lost = ", ".join(repr(names[i]) for i in np.flatnonzero(nowhere)[:3])
-        raise ValueError(
-            f"Nothing is known of {lost}. Describe such a class in plain English words."
-        )
-    return [np.where(k[:, None], t, 0.0) for k, t in zip(known, tables, strict=True)]
-
-
-def cosine_answer(X: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
-    """Return the class nearest by cosine, photos and prototypes less their means."""
-    rows = unit(X)
-    rows = rows - rows.mean(axis=0) if len(rows) > 1 else rows
-    Z = unit(prototypes)
-    Z = Z - Z.mean(axis=0) if len(Z) > 1 else Z
-    return (rows @ unit(Z).T).argmax(axis=1)
 
 
 def second_best(scores: np.ndarray, names: np.ndarray) -> np.ndarray:

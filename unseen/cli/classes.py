@@ -1,0 +1,77 @@
+"""``unseen classes``: how class names are read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.data import AsJson, file_errors
+
+if TYPE_CHECKING:
+    from unseen.naming import Reading
+
+EXAMPLES = """
+Examples:
+
+  unseen classes "crane, mouse: a computer device, okapi"
+
+  unseen classes classes.txt
+"""
+TRUST = {
+    "exact": "ImageNet has photos of it by this name",
+    "close": "few classes of ImageNet are of its kind",
+    "broad": "many classes of ImageNet are of its kind",
+    "vague": "the name says little about how it looks; describe it",
+    "unknown": "no English noun; describe it",
+}
+
+
+def classes(
+    names: Annotated[
+        str, typer.Argument(help="Names between commas, or a .txt or .csv file.")
+    ],
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Names no one knows are no error.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how NAMES are read: as what, beside which classes of ImageNet, how surely.
+
+    A description behind a colon decides. Exit code 1 if a name is unknown.
+    """
+    with file_errors():
+        from unseen.naming import read_classes, read_names
+        from unseen.naming.reading import nearest_classes
+
+        named = read_classes(names)
+        readings = read_names(named.names, named.descriptions)
+        near = [nearest_classes(reading) for reading in readings]
+    if as_json:
+        answer = [
+            {
+                "name": reading.name,
+                "read_as": reading.how,
+                "nearest": nearest,
+                "trust": reading.trust,
+            }
+            for reading, nearest in zip(readings, near, strict=True)
+        ]
+        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(as_text(readings, near))
+        for trust in dict.fromkeys(reading.trust for reading in readings):
+            typer.echo(f"{trust}: {TRUST[trust]}", err=True)
+    if not allow_unknown and any(r.trust == "unknown" for r in readings):
+        raise typer.Exit(1)
+
+
+def as_text(readings: list[Reading], near: list[list[str]]) -> str:
+    """Write readings as lines: name, trust, reading, nearest classes."""
+    width = max(len(reading.name) for reading in readings)
+    lines = []
+    for reading, nearest in zip(readings, near, strict=True):
+        like = f"; like {', '.join(nearest)}" if nearest else ""
+        lines.append(f"{reading.name:<{width}}  {reading.trust:<8}{reading.how}{like}")
+    return "\n".join(lines)

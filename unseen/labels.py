@@ -37,7 +37,14 @@ __all__ = [
 ]
 
 COLUMNS = ("id", "label", "reliability", "second", "first_trusted")
-KNOWN = {*COLUMNS, "novelty", "given", "changed", "text"}  # others are a set's features
+KNOWN = {
+    *COLUMNS,
+    "novelty",
+    "given",
+    "changed",
+    "text",
+    "answer",
+}  # others are a set's features
 SEPARATORS = ",;\t"
 
 

@@ -51,7 +51,8 @@ def truth(frame):
 
 def test_every_photo_gets_a_label(folder):
     frame = label(folder, "palace, flower")
-    assert tuple(frame.columns) == COLUMNS and len(frame) == 20
+    assert tuple(frame.columns) == (*COLUMNS, "answer") and len(frame) == 20
+    assert set(frame["answer"]) == {"adapted"}
     assert frame["id"].is_monotonic_increasing
     assert frame["label"].tolist() == truth(frame)
     other = {"palace": "flower", "flower": "palace"}
@@ -194,9 +195,11 @@ def test_label_from_the_shell(folder, tmp_path):
     options = ["--classes", str(names), "--out", str(out), "--workers", "0"]
     ended = runner.invoke(app, ["label", str(folder), *options])
     assert ended.exit_code == 0, ended.output
-    first, *rows, last = ended.stdout.splitlines()
+    first, *rows, message, last = ended.stdout.splitlines()
     assert first.split() == ["label", "photos", "reliability"]
     assert {row.split()[0] for row in rows} == {"palace", "flower"}
+    assert message.startswith("Adapted to 20 photos. ")
+    assert "palace  exact" in ended.stderr
     assert last == f"Labels are in {out}"
     assert "20 of 20 files" in ended.stderr
     with open(out, encoding="utf-8") as file:
@@ -277,7 +280,10 @@ def test_encode_from_the_shell(folder, tmp_path):
         (["empty"], "Name the classes"),
         (["empty", "--model", "nowhere.unseen"], "nowhere.unseen"),
         (["empty", "--model", "file"], "file: "),
-        (["empty", "--model", "rows.unseen"], "is a ESZSL, which labels rows of"),
+        (
+            ["empty", "--model", "rows.unseen"],
+            "is a ESZSL, which labels rows, not photos",
+        ),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(tmp_path, monkeypatch, options, said):
@@ -294,7 +300,7 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path, monkeypatch, options, s
 
 def test_a_warning_of_the_shell_is_one_line(folder, tmp_path):
     out = str(tmp_path / "l.csv")
-    options = ["--classes", "дворец,flower", "--out", out]
+    options = ["--classes", "дворец,flower", "--out", out, "--allow-unknown"]
     ended = runner.invoke(app, ["label", str(folder), *options])
     assert ended.exit_code == 0
     (line,) = [x for x in ended.stderr.splitlines() if x.startswith("warning: ")]

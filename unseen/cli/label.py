@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -58,6 +58,9 @@ def label(
     model: Annotated[
         Path | None, typer.Option(help="A saved model, instead of --classes.")
     ] = None,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Take names no one knows, too.")
+    ] = False,
     cache: Cache = None,
     workers: Workers = None,
     force: Force = False,
@@ -94,6 +97,7 @@ def label(
                 model=model,
                 report=page if report else None,
                 save=save,
+                allow_unknown=allow_unknown,
             )
         write_labels(frame, out)
     skipped = frame.attrs["skipped"]
@@ -101,6 +105,13 @@ def label(
         answer = {
             "photos": len(frame),
             "labels": frame["label"].value_counts().to_dict(),
+            "adapted": frame.attrs.get("adapted", False),
+            "message": frame.attrs["message"],
+            "weak_names": frame.attrs.get("weak_names", ""),
+            "classes": [
+                {"name": str(name), "trust": str(trust), "read_as": str(how)}
+                for name, trust, how in frame.attrs.get("readings", [])
+            ],
             "out": str(out),
             "report": str(page) if report else None,
             "model": str(save) if save else None,
@@ -109,12 +120,25 @@ def label(
         typer.echo(json.dumps(answer, indent=2))
         return
     list_skipped(skipped)
+    list_readings(frame.attrs.get("readings", []))
     typer.echo(summarise(frame))
+    typer.echo(frame.attrs["message"])
     typer.echo(f"Labels are in {out}")
     if save:
         typer.echo(f"The model is in {save}")
     if report:
         typer.echo(f"Open {page}")
+
+
+def list_readings(readings: Any, most: int = 20) -> None:
+    """Say on stderr how names were read, those that say least first."""
+    order = ["unknown", "vague", "broad", "close", "exact", ""]
+    shown = sorted(readings, key=lambda entry: order.index(entry[1]))[:most]
+    width = max((len(name) for name, _, _ in shown), default=0)
+    for name, trust, how in shown:
+        typer.echo(f"{name:<{width}}  {trust:<8}{how}", err=True)
+    if len(readings) > most:
+        typer.echo(f"{len(readings) - most} more names; --json lists all", err=True)
 
 
 def show_warning(message, category, filename, lineno, file=None, line=None) -> None:

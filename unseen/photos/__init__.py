@@ -1,5 +1,6 @@
 """Photos: image encoders, features, and labels by class names alone."""
 
+from unseen.photos.doubt import WeakNamesWarning
 from unseen.photos.encode import EncodedFolder, encode_folder, write_features
 from unseen.photos.encoders import (
     ImageEncoder,
@@ -14,6 +15,7 @@ __all__ = [
     "EncodedFolder",
     "ImageEncoder",
     "NamedPhotos",
+    "WeakNamesWarning",
     "encode_folder",
     "image_encoder",
     "image_encoders",

@@ -86,8 +86,11 @@ def label_folder(
     DataFrame
         ``id`` (path below the folder, in order), ``label``, ``reliability`` (0 to 1),
         ``second`` (choice, "" if there is none), ``first_trusted`` (round, 0 for
-        never); :func:`unseen.labels.write_labels` writes it as CSV.
-        ``frame.attrs["skipped"]`` lists ``(path, reason)`` of all other files.
+        never), ``answer`` ("adapted", "names only" or "saved model");
+        :func:`unseen.labels.write_labels` writes it as CSV. Of ``frame.attrs``,
+        ``skipped`` lists ``(path, reason)`` of all other files, ``message`` says
+        whether the answer was adapted and if not why, ``weak_names`` why it is not to
+        be trusted, ``readings`` how each name was read.
 
     Examples
     --------
@@ -135,7 +138,12 @@ def label_folder(
         from unseen.report.gallery import write_gallery
 
         title = f"{photos.folder.resolve().name}: {len(fitted.classes_)} classes"
-        write_gallery(frame, report, thumbnails=photos.thumbnail, title=title)
+        about = " ".join(
+            filter(None, [frame.attrs["message"], frame.attrs.get("weak_names", "")])
+        )
+        write_gallery(
+            frame, report, thumbnails=photos.thumbnail, title=title, about=about
+        )
     return frame
 
 
@@ -207,13 +215,24 @@ def _warn_of_scripts(named: ClassNames, reader: str) -> None:
 def label_photos(model: Any, photos: Any) -> pd.DataFrame:
     """Adapt a model to photos and return its answer as a table."""
     model.adapt(photos.features())
-    return _as_table(
+    table = _as_table(
         photos,
         model.labels_,
         reliability=model.reliability_,
         second=model.second_,
         first_trusted=model.first_trusted_,
+        answer="adapted" if model.adapted_ else "names only",
     )
+    readings = zip(model.classes_, model.trust_, model.read_as_, strict=True)
+    table.attrs |= {
+        "adapted": bool(model.adapted_),
+        "message": model.message_,
+        "weak_names": model.weak_names_,
+        "readings": list(
+            zip(model.classes_, model.trust_, model.read_as_, strict=True)
+        ),
+    }
+    return table
 
 
 def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
@@ -222,7 +241,15 @@ def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
     order = np.argsort(-chances, axis=1, kind="stable")
     second = model.classes_[order[:, 1]] if chances.shape[1] > 1 else None
     labels = model.classes_[order[:, 0]]
-    return _as_table(photos, labels, reliability=chances.max(axis=1), second=second)
+    table = _as_table(
+        photos,
+        labels,
+        reliability=chances.max(axis=1),
+        second=second,
+        answer="saved model",
+    )
+    table.attrs["message"] = "Labelled by the saved model as it is, not adapted."
+    return table
 
 
 def _as_table(photos: Any, labels: np.ndarray, **columns: Any) -> pd.DataFrame:

@@ -9,6 +9,7 @@ anywhere.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from unseen.models.kernel_ridge import unit
 from unseen.naming.encoders import text_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names
+from unseen.photos.doubt import WeakNamesWarning, weak_names
 from unseen.photos.encoders import image_encoder
 from unseen.photos.prototypes import NameMap, centred
 from unseen.storage import Storable
@@ -111,6 +113,8 @@ class NamedPhotos(Storable, BaseEstimator):
         Whether ``labels_`` are the adapted answer; a pile too small is not learned
         from.
     stopped_because_ : str
+    weak_names_ : str
+        Why the names say too little about these photos; "" if they do not.
 
     Examples
     --------
@@ -173,10 +177,12 @@ class NamedPhotos(Storable, BaseEstimator):
             self.cosine_scale_ = CLIP_SCALE
             self.read_as_ = np.full(len(names), "by the text encoder")
             self.trust_ = np.full(len(names), "")
+            self._places = [()] * len(names)
         else:
             readings = read_names(names, descriptions)
             if self.tree and not allow_unknown:
                 refuse_unknown(readings)
+            self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])
             self.trust_ = np.array([reading.trust for reading in readings])
             self._learn(readings, descriptions, image, text)
@@ -213,6 +219,11 @@ class NamedPhotos(Storable, BaseEstimator):
         self.reliability_ = own
         self.second_ = second_best(chances, self.classes_)
         self.first_trusted_ = model.first_trusted_
+        self.weak_names_ = weak_names(
+            X, self.projected_, self.classes_.tolist(), self._places, self.trust_
+        )
+        if self.weak_names_:
+            warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=2)
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -233,6 +244,14 @@ class NamedPhotos(Storable, BaseEstimator):
         """Return cosines with the prototypes, both less their means."""
         return unit(unit(X) - self.pile_mean_) @ centred(self.prototypes_).T
 
+    @property
+    def message_(self) -> str:
+        """Whether the answer was adapted to the photos, and if not why, in a line."""
+        check_is_fitted(self, "adapted_")
+        if self.adapted_:
+            return f"Adapted to {len(self.labels_):,} photos. {self.stopped_because_}"
+        return f"Not adapted, by the names alone. {self.stopped_because_}"
+
     def save(self, path):
         """Save this model as one file, which ``unseen.load`` reads.
 
@@ -248,6 +267,7 @@ class NamedPhotos(Storable, BaseEstimator):
             The file written.
         """
         stored = copy.copy(self)
+        vars(stored).pop("_places", None)
         for one in ("image_encoder", "text_encoder"):
             encoder = getattr(self, one)
             setattr(stored, one, getattr(encoder, "name", encoder))

@@ -241,6 +241,7 @@ STATE: dict[str, dict[str, str]] = {
         "pile_mean_": "float[p] | absent",
         "read_as_": "names[c] | absent",
         "trust_": "names[c] | absent",
+        "weak_names_": "str | absent",
         "model_": "PhotoRounds",
         "second_": "names[n] | absent",
         "first_trusted_": "int[n] | absent",

@@ -1,0 +1,93 @@
+"""When names say little about these photos: a warning, and why.
+
+Photos have clusters of their own, whatever they are called. Names that fit them cut the
+pile much as k-means does; names that say nothing cut across. On real sets of photos the
+agreement (adjusted mutual information) of the labels by names alone is far apart for
+those that work and those that do not, so one bound serves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_mutual_info_score
+
+from unseen.models.kernel_ridge import unit
+
+__all__ = ["WeakNamesWarning", "agreement", "weak_names"]
+
+LEAST = 0.35  # agreement with the photos' own clusters
+FEWEST = 5  # photos per class, below which clusters say nothing
+SAMPLE, AXES = 2000, 50
+
+
+class WeakNamesWarning(UserWarning):
+    """The class names say little about how these photos look."""
+
+
+def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
+    """Return how far labels follow the clusters of photos: 0 by chance, 1 exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.photos.doubt import agreement
+    >>> truth = np.repeat([0, 1, 2], 30)
+    >>> X = np.eye(3)[truth] + 0.1 * np.random.default_rng(0).normal(size=(90, 3))
+    >>> round(agreement(X, truth, 3), 2), abs(agreement(X, np.arange(90) % 3, 3)) < 0.1
+    (1.0, True)
+    """
+    rows = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
+    Z = unit(np.asarray(X[rows], dtype=np.float64))
+    Z = PCA(min(AXES, *Z.shape), random_state=0).fit_transform(Z)
+    clusters = KMeans(n_classes, n_init=3, random_state=0).fit_predict(Z)
+    return float(adjusted_mutual_info_score(np.asarray(labels)[rows], clusters))
+
+
+def weak_names(
+    X: np.ndarray,
+    labels: np.ndarray,
+    names: Sequence[str],
+    places: Sequence[tuple[int, ...]],
+    trust: Sequence[str],
+) -> str:
+    """Return why names say too little about these photos, "" if they do not.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_photos, n_features)
+    labels : ndarray of str
+        By the names alone.
+    names, places, trust : sequences
+        Of every class: its name, its place in the tree, how far to trust that.
+    """
+    if len(names) < 2 or len(X) < FEWEST * len(names):
+        return ""
+    found = agreement(X, labels, len(names))
+    if found >= LEAST:
+        return ""
+    counts = Counter(place for place in places if place)
+    same = [n for n, place in zip(names, places, strict=True) if counts[place] > 1]
+    vague = [
+        name for name, how in zip(names, trust, strict=True)
+        if how in ("vague", "unknown") and name not in same
+    ]  # fmt: skip
+    why = [
+        f"{_few(same)} are read as one kind of thing" if same else "",
+        f"{_few(vague)} says little about looks" if vague else "",
+    ]
+    reasons = "; ".join(filter(None, why))
+    return (
+        f"The names say little about these photos: labels by name and the photos' own "
+        f"groups agree by {found:.2f} of 1{f' ({reasons})' if reasons else ''}. Do not "
+        "trust these labels; describe the classes, or label a few photos."
+    )
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -282,7 +282,7 @@ def test_encode_from_the_shell(folder, tmp_path):
         (["empty", "--model", "file"], "file: "),
         (
             ["empty", "--model", "rows.unseen"],
-            "is a ESZSL, which labels rows, not photos",
+            "is a ESZSL, which labels rows, ",
         ),
     ],
 )

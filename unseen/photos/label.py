@@ -221,16 +221,14 @@ def label_photos(model: Any, photos: Any) -> pd.DataFrame:
         reliability=model.reliability_,
         second=model.second_,
         first_trusted=model.first_trusted_,
-        answer="adapted" if model.adapted_ else "names only",
+        answer=["adapted" if model.adapted_ else "names only"] * len(photos),
     )
     readings = zip(model.classes_, model.trust_, model.read_as_, strict=True)
     table.attrs |= {
         "adapted": bool(model.adapted_),
         "message": model.message_,
         "weak_names": model.weak_names_,
-        "readings": list(
-            zip(model.classes_, model.trust_, model.read_as_, strict=True)
-        ),
+        "readings": list(readings),
     }
     return table
 
@@ -246,7 +244,7 @@ def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
         labels,
         reliability=chances.max(axis=1),
         second=second,
-        answer="saved model",
+        answer=["saved model"] * len(photos),
     )
     table.attrs["message"] = "Labelled by the saved model as it is, not adapted."
     return table

@@ -44,12 +44,12 @@ class Sense(NamedTuple):
     """One meaning of a noun.
 
     ``place`` holds the lowest nodes it is a kind of, ``exact`` says whether it is that
-    node itself, ``count`` how often it was met in the texts that WordNet counted.
+    node itself, ``met`` how often it was met in the texts that WordNet counted.
     """
 
     place: tuple[int, ...]
     exact: bool
-    count: int
+    met: int
 
 
 class Nouns:
@@ -192,7 +192,7 @@ def _how_known(senses: list[Sense]) -> int:
     """Return 2 for a noun that names a node, 1 for one that was met, else 0."""
     if any(sense.exact for sense in senses):
         return 2
-    return int(any(sense.count for sense in senses))
+    return int(any(sense.met for sense in senses))
 
 
 def _sense(text: str) -> Sense:

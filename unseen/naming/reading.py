@@ -283,7 +283,7 @@ def _best(senses: list[Sense], others: np.ndarray | None) -> Sense | None:
 
 
 def _points(sense: Sense, others: np.ndarray | None) -> float:
-    points = COUNT * math.log1p(sense.count)
+    points = COUNT * math.log1p(sense.met)
     if _is_class(sense):
         points += EXACT_CLASS
     else:

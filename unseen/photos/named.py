@@ -177,7 +177,7 @@ class NamedPhotos(Storable, BaseEstimator):
             self.cosine_scale_ = CLIP_SCALE
             self.read_as_ = np.full(len(names), "by the text encoder")
             self.trust_ = np.full(len(names), "")
-            self._places = [()] * len(names)
+            self._places: list[tuple[int, ...]] = [()] * len(names)
         else:
             readings = read_names(names, descriptions)
             if self.tree and not allow_unknown:
@@ -220,7 +220,11 @@ class NamedPhotos(Storable, BaseEstimator):
         self.second_ = second_best(chances, self.classes_)
         self.first_trusted_ = model.first_trusted_
         self.weak_names_ = weak_names(
-            X, self.projected_, self.classes_.tolist(), self._places, self.trust_
+            X,
+            self.projected_,
+            self.classes_.tolist(),
+            getattr(self, "_places", [()] * len(self.classes_)),  # not in a file
+            getattr(self, "trust_", self.classes_).tolist(),
         )
         if self.weak_names_:
             warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=2)
@@ -267,7 +271,7 @@ class NamedPhotos(Storable, BaseEstimator):
             The file written.
         """
         stored = copy.copy(self)
-        vars(stored).pop("_places", None)
+        stored.__dict__.pop("_places", None)
         for one in ("image_encoder", "text_encoder"):
             encoder = getattr(self, one)
             setattr(stored, one, getattr(encoder, "name", encoder))

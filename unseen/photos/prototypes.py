@@ -179,7 +179,7 @@ def _digest(tables: list[np.ndarray], text: str) -> str:
     digest = hashlib.sha256(text.encode())
     for table in tables:
         digest.update(f"{table.shape} {table.dtype}".encode())
-        digest.update(np.ascontiguousarray(table))
+        digest.update(np.ascontiguousarray(table).data)
     return digest.hexdigest()
 
 

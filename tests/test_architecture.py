@@ -48,6 +48,7 @@ KNOWN_LONG: dict[str, str] = {
 # Files of models/ and transduction/ that hold no method, or share what methods need.
 SHARED = {
     "models": {
+        "__init__",
         "adapting",
         "answers",
         "base",
@@ -59,6 +60,7 @@ SHARED = {
         "scoring",
     },
     "transduction": {
+        "__init__",
         "anchored_pupil",
         "around",
         "graph",

@@ -100,3 +100,24 @@ def test_whitening_in_front_of_self_training_runs():
     pipe.fit(X[y < 4], y[y < 4], tstd__class_embeddings=A)
     labels = pipe[-1].adapt(pipe[:-1].transform(X[y >= 4])).labels_
     assert set(labels) <= {4, 5}
+
+
+def test_principal_axes_are_those_of_scikit_learn_and_can_be_undone():
+    from sklearn.decomposition import PCA
+
+    X = np.random.default_rng(0).normal(size=(40, 5)) * [5, 4, 3, 2, 1]
+    ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
+    signs = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))
+    assert_allclose(ours.components_, theirs.components_ * signs[:, None], atol=1e-9)
+    back = ours.inverse_transform(ours.transform(X))
+    assert_allclose(back, theirs.inverse_transform(theirs.transform(X)), atol=1e-9)
+    with pytest.raises(ValueError, match="4 columns, but there are 3 axes"):
+        ours.inverse_transform(X[:, :4])
+
+
+def test_rooms_offer_their_public_names():
+    import unseen
+    from unseen import models, transduction
+
+    assert models.ESZSL is unseen.ESZSL
+    assert transduction.TSTD is unseen.TSTD

@@ -20,14 +20,16 @@ from sklearn.base import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from unseen._params import (
     COUNT,
+    DTYPES,
     POSITIVE,
     check_rows,
     check_rows_and_labels,
     fit_context,
+    refuse_masked,
 )
 from unseen.rows.pile import check_range
 from unseen.rows.sums import Sums, sum_rows
@@ -126,6 +128,8 @@ class SumsPCA(_FromSums):
     ----------
     axes_ : ndarray of shape (n_features, n_components)
         Principal axes, leading first; the largest entry of each is positive.
+    components_ : ndarray of shape (n_components, n_features)
+        The same as rows.
     mean_ : ndarray of shape (n_features,)
     explained_variance_ : ndarray of shape (n_components,)
 
@@ -159,6 +163,23 @@ class SumsPCA(_FromSums):
         X = check_rows(self, X, reset=first)
         self._add(X, np.zeros(len(X), dtype=int), 1, first=first)
         return self
+
+    @property
+    def components_(self) -> np.ndarray:
+        """The axes as rows, as scikit-learn's PCA has them."""
+        return self.axes_.T
+
+    def inverse_transform(self, X):
+        """Return rows on the axes to the space of the features."""
+        check_is_fitted(self)
+        refuse_masked(X, "X")
+        X = check_array(X, dtype=DTYPES)
+        if X.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but there are {self._n_features_out} "
+                "axes. Give what transform returned."
+            )
+        return X @ self.components_.astype(X.dtype) + self.mean_.astype(X.dtype)
 
     def _solve(self, sums: Sums) -> None:
         p = sums.gram.shape[0]

@@ -1,1 +1,31 @@
 """FIT: one method, one file, each with its objective at the head."""
+
+from unseen.models.cca import CCA
+from unseen.models.conse import ConSE
+from unseen.models.dap import DAP, IAP
+from unseen.models.eszsl import ESZSL
+from unseen.models.jedm import JEDM
+from unseen.models.jlse_lite import JLSELite
+from unseen.models.latem import LatEm
+from unseen.models.ranking import ALE, SJE, DeViSE
+from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
+from unseen.models.sae import SAE
+from unseen.models.sync import SynC
+
+__all__ = [
+    "ALE",
+    "CCA",
+    "DAP",
+    "ESZSL",
+    "IAP",
+    "JEDM",
+    "SAE",
+    "SJE",
+    "ConSE",
+    "DeViSE",
+    "JLSELite",
+    "LatEm",
+    "RidgeToSemantic",
+    "RidgeToVisual",
+    "SynC",
+]

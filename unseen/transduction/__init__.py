@@ -1,1 +1,48 @@
 """ADAPT: what models do with a pile of unlabelled rows."""
+
+from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
+from unseen.transduction.bidilel import BiDiLEL
+from unseen.transduction.em_dirichlet import EMDirichlet
+from unseen.transduction.gaussian_alignment import GaussianAlignment
+from unseen.transduction.hubness import (
+    CSLS,
+    GlobalCorrection,
+    InvertedSoftmax,
+    NormalisedScores,
+)
+from unseen.transduction.otter import OTTER
+from unseen.transduction.prototype_averaging import PrototypeAveraging
+from unseen.transduction.pst import PST
+from unseen.transduction.self_training import SelfTraining
+from unseen.transduction.sms import SMS
+from unseen.transduction.spread_labels import SpreadLabels
+from unseen.transduction.stata import StatA
+from unseen.transduction.tmvhlp import TMVHLP
+from unseen.transduction.transclip import TransCLIP
+from unseen.transduction.tstd import TSTD
+from unseen.transduction.uda import KodirovUDA
+from unseen.transduction.zlap import ZLaP
+
+__all__ = [
+    "CSLS",
+    "OTTER",
+    "PST",
+    "SMS",
+    "TMVHLP",
+    "TSTD",
+    "AnchoredSelfTraining",
+    "BiDiLEL",
+    "EMDirichlet",
+    "GaussianAlignment",
+    "GlobalCorrection",
+    "InvertedSoftmax",
+    "KodirovUDA",
+    "NormalisedScores",
+    "PrototypeAveraging",
+    "SelfTraining",
+    "SpreadLabels",
+    "StatA",
+    "TransCLIP",
+    "WeakStartWarning",
+    "ZLaP",
+]

@@ -18,6 +18,7 @@ from unseen.cli import (
     predict,
     report,
     reproduce,
+    run,
     score,
 )
 
@@ -33,6 +34,7 @@ app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=label.EXAMPLES)(label.label)
 app.command(epilog=classes.EXAMPLES)(classes.classes)
 app.command(epilog=encode.EXAMPLES)(encode.encode)
+app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
 app.command(epilog=predict.EXAMPLES)(predict.predict)
 app.command(epilog=score.EXAMPLES)(score.score)

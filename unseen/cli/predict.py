@@ -60,7 +60,9 @@ def predict(
         from unseen.storage import load
 
         fitted = load(model)
-        rows, X = read_features(features, fitted, classes=classes, unseen=unseen)
+        rows, X, scored = read_features(
+            features, fitted, classes=classes, unseen=unseen
+        )
         reliability = None
         told: list[str] = []
         if adapt:
@@ -90,26 +92,36 @@ def predict(
     for number, line in enumerate(told, start=1):
         typer.echo(f"Round {number}: {line}", err=True)
     typer.echo(f"{len(labels):,} rows got {len(counts)} names; wrote {path}")
-    if not features.endswith(".npy"):
+    if scored:
         command = shlex.join(["unseen", "score", str(path), features])
         typer.echo(f"How good they are:  {command}")
 
 
 def read_features(
     source: str, model: Any, *, classes: list[str] | None, unseen: str | None
-) -> tuple[np.ndarray, Any]:
-    """Return row numbers and rows: all of an array, of a set the unseen classes'."""
+) -> tuple[np.ndarray, Any, bool]:
+    """Return row numbers, rows, and whether the source knows their true classes.
+
+    All rows of an array; of a set those that have no label of a seen class.
+    """
     import numpy as np
 
-    from unseen.loading import load_data, open_npy
+    from unseen.loading import open_npy, read_parts
     from unseen.loading.npy import is_npy
+    from unseen.loading.parts import as_float
 
     if is_npy(Path(source)):
         X = open_npy(source)
         if X.ndim != 2:
             raise ValueError(f"{source}: has shape {X.shape}. Give one row per item.")
-        return np.arange(len(X)), X
-    data = load_data(source, chosen(classes), unseen=unseen)
+        return np.arange(len(X)), X, False
+    parts = read_parts(source)
+    if not classes and unseen is None and not parts.tables:
+        y = parts.named("y", parts.y)  # rows alone: those that have no seen class
+        rows = np.flatnonzero(~np.isin(y, seen_classes(model)))
+        X = as_float(parts.X, f"{source}: the features")[rows]
+        return rows, X, bool(np.isin(y[rows], model.unseen_classes_).all())
+    data = parts.build(chosen(classes), unseen)
     theirs = getattr(model, "unseen_classes_", data.unseen)
     apart = sorted(set(theirs.tolist()) ^ set(data.unseen.tolist()))
     if apart:
@@ -117,7 +129,15 @@ def read_features(
             f"Model and {data.name} do not agree on who is unseen: {apart[0]!r} is for "
             "one of them only. Give --unseen as it was given to unseen fit."
         )
-    return np.flatnonzero(np.isin(data.y, data.unseen)), data.X_unseen
+    return data.pile, data.X[data.pile], bool((data.y[data.pile] != "").all())
+
+
+def seen_classes(model: Any) -> np.ndarray:
+    """Return the names of the classes that a model has seen rows of."""
+    import numpy as np
+
+    theirs = np.asarray(getattr(model, "classes_", []))
+    return theirs[~np.isin(theirs, getattr(model, "unseen_classes_", theirs))]
 
 
 def count(labels: np.ndarray) -> dict[str, int]:

@@ -42,7 +42,7 @@ KNOWN_LONG: dict[str, str] = {
     "class_table.py": "who competes belongs in a file of its own",
     "data.py": "two lines too many",
     "model_selection.py": "folds and search are two subjects",
-    "models/jedm.py": "two readings of the paper, and the pupil",
+    "models/jedm.py": "two readings of the paper, and the learner",
     "transduction/anchored.py": "adapting from prototypes belongs apart",
 }
 # Files of models/ and transduction/ that hold no method, or share what methods need.
@@ -61,7 +61,7 @@ SHARED = {
     },
     "transduction": {
         "__init__",
-        "anchored_pupil",
+        "anchored_learner",
         "around",
         "graph",
         "memory",
@@ -72,7 +72,7 @@ SHARED = {
 }
 
 
-PUPIL, BASE = "takes its pupil", "takes its base class: a file of its own is due"
+LEARNER, BASE = "takes its learner", "takes its base class: a file of its own is due"
 HELPER = "takes a helper that belongs in _linalg.py or base.py"
 KNOWN_METHODS: dict[str, dict[tuple[str, str], str]] = {
     "models": {
@@ -81,9 +81,9 @@ KNOWN_METHODS: dict[str, dict[tuple[str, str], str]] = {
         ("eszsl", "jedm"): HELPER,
         ("jlse_lite", "placed"): BASE,
         ("latem", "ranking"): BASE,
-        ("placed", "eszsl"): PUPIL,
+        ("placed", "eszsl"): LEARNER,
         ("ranking", "cca"): HELPER,
-        ("ranking", "eszsl"): PUPIL,
+        ("ranking", "eszsl"): LEARNER,
         ("ridge", "cca"): HELPER,
         ("ridge", "jedm"): HELPER,
         ("sae", "cca"): HELPER,

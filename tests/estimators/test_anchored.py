@@ -18,8 +18,8 @@ from unseen.class_table import Competition, EqualDescriptionsWarning
 from unseen.models.kernel_ridge import fit_ridge, kernel
 from unseen.rows.holders import MemoryRows
 from unseen.transduction.anchored import WeakStartWarning
-from unseen.transduction.anchored_pupil import (
-    AnchoredPupil,
+from unseen.transduction.anchored_learner import (
+    AnchoredLearner,
     Means,
     balanced,
     gaussian_scores,
@@ -36,7 +36,7 @@ def fitted(data, **parameters):
     )
 
 
-def pupil(B, Z, variances, **changes):
+def learner(B, Z, variances, **changes):
     options = {
         "own_rows": np.zeros(len(Z)),
         "kappa": 3.0,
@@ -48,11 +48,13 @@ def pupil(B, Z, variances, **changes):
     }
     names = np.arange(len(Z))
     B = MemoryRows(B)
-    return AnchoredPupil(B, Competition(names, names[:, None]), Z, variances, **options)
+    return AnchoredLearner(
+        B, Competition(names, names[:, None]), Z, variances, **options
+    )
 
 
-def everything(pupil):
-    return pupil.labelling().selection(1.0, np.floor)
+def everything(learner):
+    return learner.labelling().selection(1.0, np.floor)
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ def test_unrelated_embeddings_explain_nothing_even_for_few_classes():
 
 def test_anchored_means_are_the_maximum_of_their_objective(rows):
     B, Z, variances = rows
-    model = pupil(B, Z, variances, prior_rows=None)
+    model = learner(B, Z, variances, prior_rows=None)
     R = np.exp(gaussian_scores(B, Z))
     R /= R.sum(axis=1, keepdims=True)
 
@@ -116,7 +118,7 @@ def test_anchored_means_are_the_maximum_of_their_objective(rows):
 
 def test_means_held_within_the_radius_are_the_constrained_maximum(rows):
     B, Z, variances = rows
-    model = pupil(B, Z, variances, prior_rows=None, radius=0.05)
+    model = learner(B, Z, variances, prior_rows=None, radius=0.05)
     R = np.exp(gaussian_scores(B, Z))
     R /= R.sum(axis=1, keepdims=True)
     model.refit(everything(model))
@@ -147,8 +149,8 @@ def test_means_held_within_the_radius_are_the_constrained_maximum(rows):
 @pytest.mark.parametrize("kappa", [0, 3, 3.0])
 def test_held_means_lie_on_the_radius(rows, radius, kappa):
     B, Z, variances = rows
-    model = pupil(B, Z, variances, prior_rows=None, radius=radius, kappa=kappa)
-    far = pupil(B, Z, variances, prior_rows=None, radius=None, kappa=kappa)
+    model = learner(B, Z, variances, prior_rows=None, radius=radius, kappa=kappa)
+    far = learner(B, Z, variances, prior_rows=None, radius=None, kappa=kappa)
     for one in (model, far):
         one.refit(everything(one))
     reach = np.mean((model.m - Z) ** 2 / variances, axis=1)
@@ -161,7 +163,7 @@ def test_held_means_lie_on_the_radius(rows, radius, kappa):
 @pytest.mark.parametrize("prior_rows", [None, 10.0])
 def test_what_the_rounds_maximise_never_falls(rows, radius, prior_rows):
     B, Z, variances = rows
-    model = pupil(B, Z, variances, radius=radius, prior_rows=prior_rows)
+    model = learner(B, Z, variances, radius=radius, prior_rows=prior_rows)
     values = [model.refit(everything(model)) for _ in range(30)]
     assert np.diff(values).max() <= 1e-9
     assert values[-1] < values[0]
@@ -403,12 +405,12 @@ def test_an_answer_turned_over_is_told(monkeypatch):
     firm = {"kappa": 1e6, "min_weight": 0.0}
     assert not told(data, **firm)
 
-    def begin_wrong(pupil, *arguments, **options):
-        begin(pupil, *arguments, **options)
-        pupil._look(Means(np.roll(pupil.Z, 1, axis=0)))
+    def begin_wrong(learner, *arguments, **options):
+        begin(learner, *arguments, **options)
+        learner._look(Means(np.roll(learner.Z, 1, axis=0)))
 
-    begin = AnchoredPupil.__init__
-    monkeypatch.setattr(AnchoredPupil, "__init__", begin_wrong)
+    begin = AnchoredLearner.__init__
+    monkeypatch.setattr(AnchoredLearner, "__init__", begin_wrong)
     (message,) = told(data, **firm)
     assert message.startswith("Self-training changed 100%")
 

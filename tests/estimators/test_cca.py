@@ -79,14 +79,14 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     data = make_data()
     model = CCA()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
-    before, rows = pupil.P, np.arange(0, 42, 2)
+    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
+    before, rows = learner.P, np.arange(0, 42, 2)
     labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
     stacked = np.vstack(
-        [lam**0.5 * np.asarray(pupil.B)[rows], mu**0.5 * np.eye(len(before))]
+        [lam**0.5 * np.asarray(learner.B)[rows], mu**0.5 * np.eye(len(before))]
     )
-    target = np.vstack([lam**0.5 * pupil.Z[labels], mu**0.5 * before])
+    target = np.vstack([lam**0.5 * learner.Z[labels], mu**0.5 * before])
     P, *_ = np.linalg.lstsq(stacked, target, rcond=None)
-    assert_allclose(pupil.P, P, atol=1e-9)
+    assert_allclose(learner.P, P, atol=1e-9)
     assert_allclose(value, np.sum((stacked @ P - target) ** 2), rtol=1e-9)

@@ -89,21 +89,21 @@ def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
     model = DAP()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     before = model.decision_function(data.X_unseen)
-    pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
-    assert_allclose(pupil.scores(), before, atol=1e-9)
+    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
+    assert_allclose(learner.scores(), before, atol=1e-9)
     rows, labels = np.arange(30), np.arange(30) % 3
-    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
     T, seen = attributes(data)
-    stacked = np.vstack([lam**0.5 * np.asarray(pupil.B)[rows], mu**0.5 * np.eye(16)])
+    stacked = np.vstack([lam**0.5 * np.asarray(learner.B)[rows], mu**0.5 * np.eye(16)])
     signs = 2 * T[~seen][labels] - 1
     target = np.vstack([lam**0.5 * signs, mu**0.5 * model.coef_])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
-    assert_allclose(pupil.P, W, atol=1e-9)
+    assert_allclose(learner.P, W, atol=1e-9)
     assert_allclose(value, np.sum((stacked @ W - target) ** 2))
-    model.take_over(pupil)
+    model.take_over(learner)
     after = model.decision_function(data.X_unseen)
-    assert_allclose(after, pupil.scores(), atol=1e-9)
-    expected = (np.asarray(pupil.B) @ W - model.midpoints_) @ (
+    assert_allclose(after, learner.scores(), atol=1e-9)
+    expected = (np.asarray(learner.B) @ W - model.midpoints_) @ (
         T[~seen] * model.slopes_
     ).T
     assert_allclose(after, expected, atol=1e-9)

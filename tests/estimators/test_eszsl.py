@@ -99,11 +99,11 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     data = make_data()
     model = ESZSL()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
-    before, rows = pupil.W, np.arange(0, 42, 2)
+    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
+    before, rows = learner.W, np.arange(0, 42, 2)
     labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
-    B, T, Y = np.asarray(pupil.B)[rows], pupil.A, np.eye(3)[labels]
+    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    B, T, Y = np.asarray(learner.B)[rows], learner.A, np.eye(3)[labels]
     p, q = before.shape
     terms = [
         np.kron(B, T),
@@ -114,5 +114,5 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
         [Y.ravel(), lam**0.5 * (Y @ T).ravel(), mu**0.5 * before.ravel()]
     )
     W, rest, *_ = np.linalg.lstsq(np.vstack(terms), target, rcond=None)
-    assert_allclose(pupil.W, W.reshape(p, q), atol=1e-8)
+    assert_allclose(learner.W, W.reshape(p, q), atol=1e-8)
     assert_allclose(value, rest[0], rtol=1e-8)

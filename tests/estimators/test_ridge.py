@@ -78,15 +78,15 @@ def test_a_large_ridge_leaves_the_direction_of_the_class_means():
 def test_the_refit_is_the_minimum_of_its_objective(model, lam, mu):
     data = make_data()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    pupil = model.pupil(data.X_unseen, lam=lam, mu=mu)
+    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
     before, rows = model.coef_, np.arange(0, 42, 2)
     labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = pupil.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
-    B, Z = np.asarray(pupil.B)[rows], pupil.A[labels]
+    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    B, Z = np.asarray(learner.B)[rows], learner.A[labels]
     if isinstance(model, RidgeToVisual):
-        inputs, outputs, anchor, found = Z, B, before.T, pupil.W.T
+        inputs, outputs, anchor, found = Z, B, before.T, learner.W.T
     else:
-        inputs, outputs, anchor, found = B, Z, before, pupil.P
+        inputs, outputs, anchor, found = B, Z, before, learner.P
     stacked = np.vstack([lam**0.5 * inputs, mu**0.5 * np.eye(inputs.shape[1])])
     target = np.vstack([lam**0.5 * outputs, mu**0.5 * anchor])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
@@ -94,12 +94,14 @@ def test_the_refit_is_the_minimum_of_its_objective(model, lam, mu):
     assert_allclose(value, np.sum((stacked @ W - target) ** 2), rtol=1e-9)
 
 
-def test_the_adapted_scorer_scores_the_pile_as_the_pupil_did():
+def test_the_adapted_scorer_scores_the_pile_as_the_learner_did():
     data = make_data()
     model = RidgeToVisual()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    pupil = model.pupil(data.X_unseen)
+    learner = model.learner(data.X_unseen)
     rows = np.arange(30)
-    pupil.refit(Selection.of(rows, rows % 3, len(data.X_unseen), 3))
-    model.take_over(pupil)
-    assert_allclose(model.decision_function(data.X_unseen), pupil.scores(), atol=1e-10)
+    learner.refit(Selection.of(rows, rows % 3, len(data.X_unseen), 3))
+    model.take_over(learner)
+    assert_allclose(
+        model.decision_function(data.X_unseen), learner.scores(), atol=1e-10
+    )

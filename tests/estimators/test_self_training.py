@@ -101,18 +101,18 @@ class NearestMean(ClassifierMixin, BaseEstimator):
 
     def predict(self, X, *, classes=None):
         if self.adapted_ is None:
-            self.adapted_ = NearestMeanPupil(self, X, classes, 1.0, 1.0)
+            self.adapted_ = NearestMeanLearner(self, X, classes, 1.0, 1.0)
         scores = self.adapted_.score(X)
         return self.adapted_.competition.names[scores.argmax(axis=1)]
 
-    def pupil(self, X, classes=None, *, lam, mu):
-        return NearestMeanPupil(self, X, classes, lam, mu)
+    def learner(self, X, classes=None, *, lam, mu):
+        return NearestMeanLearner(self, X, classes, lam, mu)
 
-    def take_over(self, pupil):
-        self.adapted_ = pupil
+    def take_over(self, learner):
+        self.adapted_ = learner
 
 
-class NearestMeanPupil:
+class NearestMeanLearner:
     def __init__(self, model, X, classes, lam, mu):
         self.X, self.mu = X, mu
         self.competition: Competition = model._table.competition(classes)

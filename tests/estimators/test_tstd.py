@@ -112,10 +112,10 @@ def test_the_papers_round_is_one_code_and_one_dictionary_step(problem):
     model, pile = fitted(problem, variant="paper", n_components=5, tol=1e-2)
     seen_dictionary = model.components_
     model.set_params(rates=[1.0]).adapt(pile)
-    pupil = model.pupil(pile, None)
-    labels = (np.asarray(pupil.B) @ (pupil.Z @ pupil.D).T).argmax(axis=1)
-    chosen = sum_rows(np.asarray(pupil.B), labels, 3)
-    codes = update_pile_codes(chosen, seen_dictionary, pupil.Z, 100.0)
+    learner = model.learner(pile, None)
+    labels = (np.asarray(learner.B) @ (learner.Z @ learner.D).T).argmax(axis=1)
+    chosen = sum_rows(np.asarray(learner.B), labels, 3)
+    codes = update_pile_codes(chosen, seen_dictionary, learner.Z, 100.0)
     assert_allclose(
         model.components_, update_pile_dictionary(codes, seen_dictionary, 100.0)
     )
@@ -156,7 +156,7 @@ def test_rounds_tell_what_happened(problem):
     assert rounds[-1].n_selected == len(pile)
     assert rounds[0].n_selected <= 0.4 * len(pile)
     assert np.isfinite([r.objective for r in rounds]).all()
-    before = np.asarray(model.pupil(pile, None).scores()).argmax(axis=1) + 6
+    before = np.asarray(model.learner(pile, None).scores()).argmax(axis=1) + 6
     for r in rounds:
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels

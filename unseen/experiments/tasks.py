@@ -236,13 +236,13 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
     method = METHODS[key.method]
     model = bench.fitted(method, part, key.seed)
-    pupil = model.pupil(bench.pile)
+    learner = model.learner(bench.pile)
     rng = np.random.default_rng(key.seed)
-    chosen = np.sort(rng.permutation(len(pupil.B))[:TSNE_ROWS])
-    both = unit(np.vstack([np.asarray(pupil.B)[chosen] @ pupil.D.T, pupil.Z]))
+    chosen = np.sort(rng.permutation(len(learner.B))[:TSNE_ROWS])
+    both = unit(np.vstack([np.asarray(learner.B)[chosen] @ learner.D.T, learner.Z]))
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)
     places = tsne.fit_transform(both)
-    names = [*bench.data(part).y_unseen[chosen], *pupil.competition.names]
+    names = [*bench.data(part).y_unseen[chosen], *learner.competition.names]
     for number, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
         what = "row" if number < len(chosen) else "prototype"
         # A decimal is more than a drawing shows.

@@ -47,7 +47,7 @@ class View(NamedTuple):
 class BilinearClassifier(ZeroShotClassifier, Adapts):
     """Base of the models that score by one matrix between rows and embeddings.
 
-    A model file provides ``_fit_sums``, ``_coef_on_axes`` and ``pupil``; its
+    A model file provides ``_fit_sums``, ``_coef_on_axes`` and ``learner``; its
     parameters include ``n_axes``, ``whitening``, ``unit_rows`` and
     ``per_domain_centering``.
     """
@@ -57,19 +57,19 @@ class BilinearClassifier(ZeroShotClassifier, Adapts):
         """Return one scorer per class on the axes, from centred embeddings."""
 
     @abstractmethod
-    def pupil(self, X, classes=None, *, lam: float, mu: float) -> Any:
+    def learner(self, X, classes=None, *, lam: float, mu: float) -> Any:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
 
     def _adapt(self, pile, competition) -> PileAnswer:
         """Take the means of the pile; no self-training."""
-        pupil = self.pupil(pile, competition, lam=1.0, mu=1.0)
-        self.take_over(pupil)
-        return answer_of(pupil, [], self._adapted)
+        learner = self.learner(pile, competition, lam=1.0, mu=1.0)
+        self.take_over(learner)
+        return answer_of(learner, [], self._adapted)
 
-    def take_over(self, pupil) -> None:
-        """Predict from now on as the pupil would; see ``SelfTraining``."""
-        competition = pupil.competition
-        self._adapted = LinearRule(competition, pupil.scorer(), self._unit_rows())
+    def take_over(self, learner) -> None:
+        """Predict from now on as the learner would; see ``SelfTraining``."""
+        competition = learner.competition
+        self._adapted = LinearRule(competition, learner.scorer(), self._unit_rows())
         self._set_competition(competition)
 
     def _unit_rows(self) -> bool:
@@ -142,16 +142,16 @@ def unit_on_average(reduced: Reduced) -> Reduced:
     return Reduced(reduced.mean, reduced.axes * scale, scaled)
 
 
-def answer_of(pupil, rounds: list, rule: LinearRule | None) -> PileAnswer:
-    """Return what a pupil says of its pile."""
-    labelling = pupil.labelling(best_score)
+def answer_of(learner, rounds: list, rule: LinearRule | None) -> PileAnswer:
+    """Return what a learner says of its pile."""
+    labelling = learner.labelling(best_score)
     codes = labelling.codes
     reliability = share_by_rank(codes, labelling.strength)
-    return PileAnswer(pupil.competition, codes, reliability, rounds, rule)
+    return PileAnswer(learner.competition, codes, reliability, rounds, rule)
 
 
-class ViewPupil:
-    """The part of a pupil that bilinear models share: scores on the view."""
+class ViewLearner:
+    """The part of a learner that bilinear models share: scores on the view."""
 
     def __init__(self, model: BilinearClassifier, pile: Pile, competition):
         self.competition = competition

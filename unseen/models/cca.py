@@ -30,7 +30,7 @@ from unseen._linalg import solve_ridge
 from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, ViewPupil
+from unseen.models.bilinear import BilinearClassifier, ViewLearner
 from unseen.rows.sums import Sums
 
 
@@ -127,10 +127,10 @@ class CCA(FromSums, BilinearClassifier):
         P, R = self._weighted()
         return unit_prototypes(A @ R) @ P.T
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> CCAPupil:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> CCALearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return CCAPupil(self, pile, self._compete(classes), lam, mu)
+        return CCALearner(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_cca(
@@ -179,7 +179,7 @@ def unit_prototypes(Z: np.ndarray) -> np.ndarray:
     return Z / np.where(lengths > 0, lengths, 1)
 
 
-class CCAPupil(ViewPupil):
+class CCALearner(ViewLearner):
     """CCA in the middle of learning from a pile: P moves, prototypes stay.
 
         B  (n_rows, p)   self-labelled rows of the pile on the axes

@@ -47,8 +47,8 @@ from unseen.models.bilinear import Seen
 from unseen.models.maps import (
     ON_AXES,
     POSITIVE,
-    OffsetPupil,
-    RowMapPupil,
+    OffsetLearner,
+    RowMapLearner,
     SumsClassifier,
 )
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
@@ -168,13 +168,13 @@ class DAP(SumsClassifier):
         T = binary(competition.embeddings, self.thresholds_)
         return super()._view(pile, competition)._replace(A=2 * T - 1)
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPPupil:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return DAPPupil(self, pile, self._compete(classes), lam, mu)
+        return DAPLearner(self, pile, self._compete(classes), lam, mu)
 
 
-class DAPPupil(OffsetPupil, RowMapPupil):
+class DAPLearner(OffsetLearner, RowMapLearner):
     """DAP in the middle of learning from a pile: predictors move, calibration stays.
 
     min_W  lam |B W - Y U|² + mu |W - W*|²

@@ -26,7 +26,7 @@ from unseen._linalg import solve_ridge
 from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, ViewPupil
+from unseen.models.bilinear import BilinearClassifier, ViewLearner
 from unseen.models.jedm import one_hot_products, right_factor, signed_products
 from unseen.rows.sums import Sums
 
@@ -121,10 +121,10 @@ class ESZSL(FromSums, BilinearClassifier):
     def _coef_on_axes(self, A):
         return A @ self.coef_.T
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return ESZSLPupil(self, pile, self._compete(classes), lam, mu)
+        return ESZSLLearner(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_eszsl(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
@@ -135,7 +135,7 @@ def solve_eszsl(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
     return solve_ridge(products.XtX, gamma, right)
 
 
-class ESZSLPupil(ViewPupil):
+class ESZSLLearner(ViewLearner):
     """ESZSL in the middle of learning from a pile.
 
         B  (n_rows, p)   self-labelled rows of the pile on the axes

@@ -278,18 +278,18 @@ class JEDM(FromSums, BilinearClassifier):
         self._store_seen(X, table, seen)
         return self
 
-    def pupil(self, X, classes=None, **refit) -> JEDMPupil:
+    def learner(self, X, classes=None, **refit) -> JEDMLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``.
 
         Takes ``lam``, ``mu``, ``inner_steps`` and ``moving_anchor`` of the refit.
         """
         pile = self._check_pile(X)
-        return JEDMPupil(self, pile, self._compete(classes), **refit)
+        return JEDMLearner(self, pile, self._compete(classes), **refit)
 
-    def take_over(self, pupil: JEDMPupil) -> None:
-        """Predict from now on as the pupil would; see ``SelfTraining``."""
-        self.components_ = pupil.D
-        super().take_over(pupil)
+    def take_over(self, learner: JEDMLearner) -> None:
+        """Predict from now on as the learner would; see ``SelfTraining``."""
+        self.components_ = learner.D
+        super().take_over(learner)
 
     def _value(self, name: str) -> Any:
         """Return a parameter, or what the reading says if it was left alone."""
@@ -473,7 +473,7 @@ def solve_jedm(
 # ---- learning from a pile: (10) to (14), on sums only ----------------------------
 
 
-class JEDMPupil:
+class JEDMLearner:
     """JEDM in the middle of learning from a pile: D moves, V stays.
 
         B  (n_rows, p)   rows of the pile on the axes, centred

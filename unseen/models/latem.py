@@ -121,7 +121,7 @@ class LatEm(RankingClassifier):
         self.n_maps = n_maps
 
     adapt = available_if(_one_map)(RankingClassifier.adapt)
-    pupil = available_if(_one_map)(RankingClassifier.pupil)
+    learner = available_if(_one_map)(RankingClassifier.learner)
     take_over = available_if(_one_map)(RankingClassifier.take_over)
 
     def _start(self, p, basis, random):

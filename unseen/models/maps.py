@@ -22,8 +22,8 @@ from unseen._linalg import solve_ridge
 from unseen._params import Interval, StrOptions, fit_context
 from unseen.class_table import ClassTable, Competition, unit_blocks
 from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewPupil
-from unseen.models.cca import CCAPupil
+from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewLearner
+from unseen.models.cca import CCALearner
 from unseen.models.scoring import LinearScorer
 from unseen.rows.holders import Scores
 from unseen.rows.labelled import sum_stream
@@ -115,7 +115,7 @@ class SumsClassifier(FromSums, MapClassifier):
         raise TypeError(f"{type(self).__name__} does not learn from sums.")
 
 
-class RowMapPupil(CCAPupil):
+class RowMapLearner(CCALearner):
     """A map of rows in the middle of learning from a pile: W moves, codes stay.
 
         min_W  lam |B W - Y Z|² + mu |W - W*|²
@@ -125,13 +125,13 @@ class RowMapPupil(CCAPupil):
     """
 
     def __init__(self, model: MapClassifier, pile, competition, lam, mu):
-        ViewPupil.__init__(self, model, pile, competition)
+        ViewLearner.__init__(self, model, pile, competition)
         self.lam, self.mu = lam, mu
         self.P, self.Z = model.coef_, self.A
 
 
-class OffsetPupil(ViewPupil):
-    """The part of a pupil whose classes add something of their own to the score."""
+class OffsetLearner(ViewLearner):
+    """The part of a learner whose classes add something of their own to the score."""
 
     @abstractmethod
     def offset(self) -> np.ndarray:
@@ -147,7 +147,7 @@ class OffsetPupil(ViewPupil):
         return LinearScorer(coef, intercept + self.offset())
 
 
-class PrototypePupil(OffsetPupil):
+class PrototypeLearner(OffsetLearner):
     """A map of classes in the middle of learning from a pile: prototypes move.
 
         min_W  lam |B - Y Z Wᵀ|² + mu |W - W*|²
@@ -200,7 +200,7 @@ class PrototypeClassifier(SumsClassifier):
         A = unit_blocks(competition.embeddings, self._table.widths)
         return LinearScorer(*self._finish(self._coef_on_axes(A - self.embedding_mean_)))
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0):
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0):
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return PrototypePupil(self, pile, self._compete(classes), lam, mu)
+        return PrototypeLearner(self, pile, self._compete(classes), lam, mu)

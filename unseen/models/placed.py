@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from unseen._params import Interval
 from unseen.class_table import Competition, unit_blocks
 from unseen.models.bilinear import BilinearClassifier, View
-from unseen.models.eszsl import ESZSLPupil
+from unseen.models.eszsl import ESZSLLearner
 from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
 from unseen.rows.pile import Pile
 
@@ -62,10 +62,10 @@ class PlacedClassifier(MapClassifier):
             codes = codes - codes.mean(axis=0)
         return View(B, mean, codes)
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return ESZSLPupil(self, pile, self._compete(classes), lam, mu)
+        return ESZSLLearner(self, pile, self._compete(classes), lam, mu)
 
 
 def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:

@@ -39,7 +39,7 @@ from unseen._params import Interval
 from unseen.metrics import per_class_accuracy
 from unseen.models.bilinear import Seen
 from unseen.models.cca import row_space
-from unseen.models.eszsl import ESZSLPupil
+from unseen.models.eszsl import ESZSLLearner
 from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
 
 EPOCHS: dict = {
@@ -167,10 +167,10 @@ class RankingClassifier(MapClassifier):
     def _learn_rows(self, seen: Seen, B, codes) -> None:
         self.coef_ = self._learn_maps(seen, B, codes)[0]
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLPupil:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return ESZSLPupil(self, pile, self._compete(classes), lam, mu)
+        return ESZSLLearner(self, pile, self._compete(classes), lam, mu)
 
 
 class DeViSE(RankingClassifier):

@@ -31,7 +31,7 @@ from unseen.models.maps import (
     ON_AXES,
     POSITIVE,
     PrototypeClassifier,
-    RowMapPupil,
+    RowMapLearner,
     SumsClassifier,
 )
 from unseen.rows.sums import Sums
@@ -158,10 +158,10 @@ class RidgeToSemantic(SumsClassifier):
     def _embed(self, A):
         return unit_prototypes(A)
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapPupil:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return RowMapPupil(self, pile, self._compete(classes), lam, mu)
+        return RowMapLearner(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:

@@ -28,7 +28,7 @@ from scipy import linalg
 from unseen._params import StrOptions
 from unseen.models.bilinear import Seen
 from unseen.models.cca import unit_prototypes
-from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier, RowMapPupil
+from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier, RowMapLearner
 from unseen.rows.sums import Sums
 
 
@@ -111,12 +111,12 @@ class SAE(PrototypeClassifier):
             return Z, np.zeros(len(Z))
         return super()._finish(Z)
 
-    def pupil(self, X, classes=None, *, lam=1.0, mu=1.0):
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0):
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         if self.direction == "to_visual":
-            return super().pupil(X, classes, lam=lam, mu=mu)
+            return super().learner(X, classes, lam=lam, mu=mu)
         pile = self._check_pile(X)
-        return RowMapPupil(self, pile, self._compete(classes), lam, mu)
+        return RowMapLearner(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_sae(sums: Sums, A: np.ndarray, lam: float, *, diagonal: bool) -> np.ndarray:

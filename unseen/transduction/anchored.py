@@ -21,7 +21,7 @@ is worth in rows, and self-training can be anchored to it with the right strengt
 
 κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
 `radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, a round in
-anchored_pupil.py, the loop over rounds, shared with TSTD, in rounds.py.
+anchored_learner.py, the loop over rounds, shared with TSTD, in rounds.py.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from unseen.rows.holders import Holder, MemoryRows
 from unseen.rows.labelling import Labelling, margin
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Reduced, Sums, inverse_lengths, sum_rows
-from unseen.transduction.anchored_pupil import (
-    AnchoredPupil,
+from unseen.transduction.anchored_learner import (
+    AnchoredLearner,
     checked_prior,
     gaussian_scores,
     sample_step,
@@ -467,17 +467,17 @@ class AnchoredSelfTraining(FromSums, Adapts):
             )
         B = pile.hold(self.axes_, self.unit_rows).centred(self.mean_ @ self.axes_)
         Z, rows = self._prototypes(competition)
-        pupil = self._pupil(B, competition, Z, rows, self._metric())
-        before = pupil.mean_confidence(np.array([self._temperature]))[0]
-        self._teach(pupil, rates)
-        self._temperature_after(before, pupil)
-        return self._answer(pupil)
+        learner = self._learner(B, competition, Z, rows, self._metric())
+        before = learner.mean_confidence(np.array([self._temperature]))[0]
+        self._teach(learner, rates)
+        self._temperature_after(before, learner)
+        return self._answer(learner)
 
     def _watch(self, number: int, selection) -> None:
         """Note which rows a round learns from; for those who want to tell."""
 
-    def _pupil(self, B: Holder, competition, Z, rows, q=1.0) -> AnchoredPupil:
-        return AnchoredPupil(
+    def _learner(self, B: Holder, competition, Z, rows, q=1.0) -> AnchoredLearner:
+        return AnchoredLearner(
             B,
             competition,
             Z,
@@ -491,29 +491,29 @@ class AnchoredSelfTraining(FromSums, Adapts):
             q=q,
         )
 
-    def _teach(self, pupil: AnchoredPupil, rates: np.ndarray) -> None:
+    def _teach(self, learner: AnchoredLearner, rates: np.ndarray) -> None:
         """Run the rounds, or keep the start; tell why."""
-        start, n_rows = pupil.labelling(), pupil.n_rows
-        per_class = n_rows / len(pupil.Z)
+        start, n_rows = learner.labelling(), learner.n_rows
+        per_class = n_rows / len(learner.Z)
         worth = self.kappa / max(self.variance_, 1e-9)
         self.weight_ = per_class / (per_class + worth)
-        self.adapted_ = self.weight_ >= self.min_weight and len(pupil.Z) > 1
+        self.adapted_ = self.weight_ >= self.min_weight and len(learner.Z) > 1
         if not self.adapted_:
             self.stopped_because_ = "Kept the inductive answer: one class competes."
-            if len(pupil.Z) > 1:
+            if len(learner.Z) > 1:
                 self.stopped_because_ = (
                     f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
                     f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
                     f"self-labelled rows, less than min_weight={self.min_weight:g}."
                 )
-            none = np.zeros(len(pupil.competition.columns), dtype=int)
-            labels = start.named(pupil.competition.names)
+            none = np.zeros(len(learner.competition.columns), dtype=int)
+            labels = start.named(learner.competition.names)
             told = self.stopped_because_
-            self.rounds_ = [Round(0.0, none, 0, -pupil.J(), labels, told, n_rows)]
+            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, told, n_rows)]
             return
         shares = np.append(rates, np.ones(self.max_rounds))[: self.max_rounds]
         self.rounds_ = self_train(
-            pupil,
+            learner,
             shares,
             how_many=ROUNDING["at_least_one"],
             ranking=margin,
@@ -526,7 +526,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
         self.stopped_because_ = (
             "The labels settled." if settled else f"{self.max_rounds} rounds were made."
         )
-        moved = pupil.labelling().n_other(start) / n_rows
+        moved = learner.labelling().n_other(start) / n_rows
         if moved > 0.5:
             warnings.warn(
                 f"Self-training changed {moved:.0%} of the labels: the start was weak. "
@@ -535,7 +535,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
                 stacklevel=4,
             )
 
-    def _temperature_after(self, before: float, pupil: AnchoredPupil) -> None:
+    def _temperature_after(self, before: float, learner: AnchoredLearner) -> None:
         """Adapted scores are surer of themselves: no surer than the start is right.
 
         ``before`` is the mean posterior of the labels at the start.
@@ -543,19 +543,19 @@ class AnchoredSelfTraining(FromSums, Adapts):
         self._pile_temperature = T = self._temperature
         if not self.adapted_:
             return
-        after = pupil.mean_confidence(TEMPERATURES)
+        after = learner.mean_confidence(TEMPERATURES)
         nearest = TEMPERATURES[np.abs(after - before).argmin()]
         self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
 
-    def _answer(self, pupil: AnchoredPupil) -> PileAnswer:
+    def _answer(self, learner: AnchoredLearner) -> PileAnswer:
         if self.adapted_:
-            scorer = self._linear(pupil.m)
+            scorer = self._linear(learner.m)
         else:
-            scorer = self._linear(pupil.Z, self._metric())
-        scorer = LinearScorer(scorer.coef, scorer.intercept + pupil.known_prior())
-        rule = LinearRule(pupil.competition, scorer, self.unit_rows)
-        codes, reliability = pupil.final(self._pile_temperature)
-        return PileAnswer(pupil.competition, codes, reliability, self.rounds_, rule)
+            scorer = self._linear(learner.Z, self._metric())
+        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.known_prior())
+        rule = LinearRule(learner.competition, scorer, self.unit_rows)
+        codes, reliability = learner.final(self._pile_temperature)
+        return PileAnswer(learner.competition, codes, reliability, self.rounds_, rule)
 
     # ---- without any seen class --------------------------------------------------
 
@@ -567,7 +567,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
         """
         scorer = self._centred_cosine(pile, competition)
         L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
-        start, pupil = L, None
+        start, learner = L, None
         for _ in range(2):
             space = self._self_labelled_space(pile, L)
             if space is None:
@@ -583,12 +583,12 @@ class AnchoredSelfTraining(FromSums, Adapts):
             self.variances_ = np.full(len(texts.T), self.variance_)
             B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
             none = np.zeros(len(texts))
-            pupil = self._pupil(MemoryRows(B), competition, scale * texts, none)
-            self._teach(pupil, rates)
+            learner = self._learner(MemoryRows(B), competition, scale * texts, none)
+            self._teach(learner, rates)
             if not self.adapted_:
                 break
-            L = gaussian_scores(B, *pupil.means)
-        return self._answer_from_prototypes(pupil, start, scorer, competition)
+            L = gaussian_scores(B, *learner.means)
+        return self._answer_from_prototypes(learner, start, scorer, competition)
 
     def _centred(self, texts: np.ndarray) -> np.ndarray:
         texts = texts * inverse_lengths(texts)[:, None]
@@ -616,14 +616,14 @@ class AnchoredSelfTraining(FromSums, Adapts):
             return None
         return sums.whitened(self.n_axes or 300, self.pile_shrinkage)
 
-    def _answer_from_prototypes(self, pupil, start, scorer, competition):
-        if pupil is not None and self.adapted_:
+    def _answer_from_prototypes(self, learner, start, scorer, competition):
+        if learner is not None and self.adapted_:
             self._temperature = 1.0
             some = start[:: sample_step(len(start))]
             before = softmax(100 * some, axis=1).max(axis=1).mean()
-            self._temperature_after(before, pupil)
-            return self._answer(pupil)
-        if pupil is None:
+            self._temperature_after(before, learner)
+            return self._answer(learner)
+        if learner is None:
             self.adapted_, self.weight_ = False, 0.0
             self.stopped_because_ = (
                 f"Kept the cosine answer: {len(start)} rows are too few, or too alike, "

@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unseen._params import Interval, StrOptions
 from unseen.models.scoring import LinearScorer
-from unseen.transduction.anchored_pupil import checked_prior
+from unseen.transduction.anchored_learner import checked_prior
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 

@@ -1,6 +1,6 @@
 """Self-training, the loop: label, rank, keep a growing share, refit.
 
-Any model takes part through a *pupil*, the model in the middle of learning
+Any model takes part through a *learner*, the model in the middle of learning
 from one pile:
 
     competition           who competes: the names of the classes, by number
@@ -40,7 +40,7 @@ ROUNDING: dict[str, Rounding] = {
 PAPER_RATES = (0.4, 0.6, 0.8, 1.0)
 
 
-class Pupil(Protocol):
+class Learner(Protocol):
     """A model learning from a pile; see the head of this file."""
 
     competition: Any  # its ``names`` are the classes, by number
@@ -97,7 +97,7 @@ class Round:
 
 
 def self_train(
-    pupil: Pupil,
+    learner: Learner,
     rates: Sequence[float] | np.ndarray,
     *,
     how_many: Rounding,
@@ -109,7 +109,7 @@ def self_train(
 
     Parameters
     ----------
-    pupil : Pupil
+    learner : Learner
     rates : sequence of float
     how_many : callable
         Turns ``rate * n_predicted`` of the classes into numbers of rows.
@@ -120,9 +120,9 @@ def self_train(
     watch : callable, default=None
         Called with the number of every round, from 1, and the rows it learns from.
     """
-    competition = pupil.competition
+    competition = learner.competition
     rounds: list[Round] = []
-    labelling = pupil.labelling(ranking)
+    labelling = learner.labelling(ranking)
     n_rows = len(labelling)
     shown = not labelling.small and stderr.isatty()
     # The refits are small: more threads would only wait for each other.
@@ -134,8 +134,8 @@ def self_train(
             selection = labelling.selection(rate, how_many)
             if watch is not None:
                 watch(len(rounds) + 1, selection)
-            objective = pupil.refit(selection)
-            before, labelling = labelling, pupil.labelling(ranking)
+            objective = learner.refit(selection)
+            before, labelling = labelling, learner.labelling(ranking)
             n_changed = labelling.n_other(before)
             rounds.append(
                 Round(
@@ -144,7 +144,7 @@ def self_train(
                     n_changed=n_changed,
                     objective=objective,
                     labels=labelling.named(competition.names),
-                    note=pupil.note() if hasattr(pupil, "note") else "",
+                    note=learner.note() if hasattr(learner, "note") else "",
                     n_rows=n_rows,
                 )
             )

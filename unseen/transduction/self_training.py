@@ -56,15 +56,15 @@ class SelfTraining(Adapts, AroundBase):
     -----
     The protocol of a base, in full:
 
-    ``pupil(X, classes=None, *, lam, mu)``
+    ``learner(X, classes=None, *, lam, mu)``
         returns the model in the middle of learning from the rows ``X``: an object
         with ``competition.names`` (who competes), ``labelling(ranking)`` (a
         ``unseen.rows.Labelling``, mostly ``Labelling.of(scores, ranking)``) and
         ``refit(selection)`` (learn from the row numbers ``selection.rows`` under the
         class numbers ``selection.labels``, anchored to what it was; returns the
         objective).
-    ``take_over(pupil)``
-        makes the model predict as the pupil would.
+    ``take_over(learner)``
+        makes the model predict as the learner would.
 
     The user guide shows a base from outside the package.
 
@@ -80,7 +80,7 @@ class SelfTraining(Adapts, AroundBase):
 
     _adapt_parameters = frozenset({"lam", "mu", "rates", "rounding"})
     _parameter_constraints: dict = {
-        "base": [HasMethods(["fit", "predict", "pupil", "take_over"])],
+        "base": [HasMethods(["fit", "predict", "learner", "take_over"])],
         "lam": [Interval(Real, 0, None, closed="neither")],
         "mu": [Interval(Real, 0, None, closed="neither")],
         "rates": ["array-like"],
@@ -107,10 +107,10 @@ class SelfTraining(Adapts, AroundBase):
 
     def _adapt(self, pile, classes) -> PileAnswer:
         rates = checked_rates(self.rates)
-        pupil = self.base_.pupil(pile, classes, lam=self.lam, mu=self.mu)
-        rounds = self_train(pupil, rates, how_many=ROUNDING[self.rounding])
-        self.base_.take_over(pupil)
-        return answer_of(pupil, rounds, None)
+        learner = self.base_.learner(pile, classes, lam=self.lam, mu=self.mu)
+        rounds = self_train(learner, rates, how_many=ROUNDING[self.rounding])
+        self.base_.take_over(learner)
+        return answer_of(learner, rounds, None)
 
     def predict(self, X, *, classes=None):
         """Predict with the base, adapted if it was."""

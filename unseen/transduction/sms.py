@@ -24,7 +24,7 @@ from scipy import linalg
 from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.adapting import PileAnswer
-from unseen.models.bilinear import ViewPupil, answer_of
+from unseen.models.bilinear import ViewLearner, answer_of
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import right_factor
 from unseen.models.maps import POSITIVE
@@ -126,15 +126,15 @@ class SMS(ESZSL):
         return self
 
     def _adapt(self, pile, competition) -> PileAnswer:
-        pupil = PUPILS[self.reading](self, pile, competition)
+        learner = LEARNERS[self.reading](self, pile, competition)
         rounds = self_train(
-            pupil, np.ones(self.n_rounds), how_many=ROUNDING["nearest"], tol=0.0
+            learner, np.ones(self.n_rounds), how_many=ROUNDING["nearest"], tol=0.0
         )
-        self.take_over(pupil)
-        return answer_of(pupil, rounds, self._adapted)
+        self.take_over(learner)
+        return answer_of(learner, rounds, self._adapted)
 
 
-class StackedPupil(ViewPupil):
+class StackedLearner(ViewLearner):
     """ESZSL's closed form over seen rows and pile, with the labels so far."""
 
     def __init__(self, model: SMS, pile, competition):
@@ -174,7 +174,7 @@ class StackedPupil(ViewPupil):
         )
 
 
-class JointPupil(StackedPupil):
+class JointLearner(StackedLearner):
     """Seen rows meet seen classes, the pile its own; one map, by conjugate gradients.
 
     weight = 0 would be the seen rows alone.
@@ -215,4 +215,4 @@ def conjugate_gradients(apply, target, W, n_steps: int, tol: float = 1e-8):
     return W
 
 
-PUPILS = {"stacked": StackedPupil, "joint": JointPupil}
+LEARNERS = {"stacked": StackedLearner, "joint": JointLearner}

@@ -21,14 +21,14 @@ from sklearn.utils.validation import check_array
 
 from unseen._params import DTYPES, refuse_masked
 from unseen.class_table import Competition
-from unseen.models.bilinear import BilinearClassifier, ViewPupil
-from unseen.models.maps import OffsetPupil, PrototypeClassifier
+from unseen.models.bilinear import BilinearClassifier, ViewLearner
+from unseen.models.maps import OffsetLearner, PrototypeClassifier
 from unseen.models.scoring import LinearScorer
 from unseen.rows.labelling import rank_within
 from unseen.rows.pile import Pile
 from unseen.rows.sums import inverse_lengths
 from unseen.transduction.anchored import AnchoredSelfTraining
-from unseen.transduction.anchored_pupil import gaussian_scores
+from unseen.transduction.anchored_learner import gaussian_scores
 
 CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
@@ -163,32 +163,32 @@ def _from_anchored(base: AnchoredSelfTraining, X, classes) -> Start:
 
 def _from_bilinear(base: BilinearClassifier, X, classes) -> Start:
     """Rows on the model's axes, centred as the model says."""
-    pupil: Any = base.pupil(X, classes, lam=1.0, mu=1.0)
-    scores, rows = np.asarray(pupil.scores()), np.asarray(pupil.B)
+    learner: Any = base.learner(X, classes, lam=1.0, mu=1.0)
+    scores, rows = np.asarray(learner.scores()), np.asarray(learner.B)
     if isinstance(base, PrototypeClassifier):
-        prototypes = pupil.A @ base.coef_.T
+        prototypes = learner.A @ base.coef_.T
     else:
         prototypes = best_row_means(rows, scores)
     return Start(
-        pupil.competition,
+        learner.competition,
         rows,
         prototypes,
         scores,
         sharpened(scores),
-        _linear(pupil),
+        _linear(learner),
         base.axes_,
-        pupil.mean,
+        learner.mean,
         base._unit_rows(),
     )
 
 
-def _linear(pupil) -> LinearScorer | None:
+def _linear(learner) -> LinearScorer | None:
     """Return what makes scores of rows; JEDM's answer is more than its scores."""
-    if not isinstance(pupil, ViewPupil):
+    if not isinstance(learner, ViewLearner):
         return None
-    none = np.zeros(len(pupil.competition))
-    offset = pupil.offset() if isinstance(pupil, OffsetPupil) else none
-    return LinearScorer(pupil.coef(), offset)
+    none = np.zeros(len(learner.competition))
+    offset = learner.offset() if isinstance(learner, OffsetLearner) else none
+    return LinearScorer(learner.coef(), offset)
 
 
 def _from_scores(base, X, classes) -> Start:

@@ -151,7 +151,7 @@ class TSTD(JEDM):
 
     def _adapt(self, pile, competition) -> PileAnswer:
         rates = checked_rates(self.rates)
-        pupil = self.pupil(
+        learner = self.learner(
             pile,
             competition,
             lam=self._value("lam"),
@@ -159,6 +159,6 @@ class TSTD(JEDM):
             inner_steps=self._value("inner_steps"),
             moving_anchor=self.variant == "reference",
         )
-        rounds = self_train(pupil, rates, how_many=ROUNDING[self._value("rounding")])
-        self.take_over(pupil)
-        return answer_of(pupil, rounds, self._adapted)
+        rounds = self_train(learner, rates, how_many=ROUNDING[self._value("rounding")])
+        self.take_over(learner)
+        return answer_of(learner, rounds, self._adapted)

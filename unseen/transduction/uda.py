@@ -25,7 +25,7 @@ from unseen._linalg import solve_ridge
 from unseen._params import Interval
 from unseen.models.adapting import PileAnswer
 from unseen.models.cca import unit_prototypes
-from unseen.models.maps import POSITIVE, PrototypePupil
+from unseen.models.maps import POSITIVE, PrototypeLearner
 from unseen.models.ridge import RidgeToVisual
 from unseen.rows.labelling import rank_share
 from unseen.transduction.memory import check_memory
@@ -138,7 +138,7 @@ class KodirovUDA(RidgeToVisual):
         return False
 
     def _adapt(self, pile, competition) -> PileAnswer:
-        start = PrototypePupil(self, pile, competition, 1.0, 1.0)
+        start = PrototypeLearner(self, pile, competition, 1.0, 1.0)
         dims = start.A.shape[1]
         check_memory(
             "KodirovUDA",

@@ -71,7 +71,7 @@ class Totals(NamedTuple):
     sums: Any  # Σ R b, likewise
 
 
-class AnchoredPupil:
+class AnchoredLearner:
     """The model in the middle of learning from a pile: class means move."""
 
     def __init__(

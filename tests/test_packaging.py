@@ -1,5 +1,6 @@
 """What is installed works alone, and importing it is quick and light."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -7,9 +8,12 @@ import sys
 import tarfile
 import venv
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import unseen
 
 ROOT = Path(__file__).parents[1]
 HEAVY = (
@@ -33,7 +37,7 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_importing_loads_core_dependencies_only():
     # pandas itself loads pyarrow where it finds it.
-    assert loaded_by("import unseen") <= loaded_by(BASELINE)
+    assert loaded_by("from unseen import *") <= loaded_by(BASELINE)
 
 
 def cpu_seconds(statement: str) -> float:
@@ -49,10 +53,37 @@ def cpu_seconds(statement: str) -> float:
 def test_importing_costs_little_more_than_scikit_learn_and_pandas():
     ours, theirs = [], []
     for _ in range(7):  # in turns, so that both meet the same machine
-        ours.append(cpu_seconds("import unseen"))
+        ours.append(cpu_seconds("from unseen import *"))
         theirs.append(cpu_seconds(BASELINE))
     ratio = min(ours) / min(theirs)
     assert ratio <= 1.2, f"{min(ours):.2f} s against {min(theirs):.2f} s"
+
+
+def test_help_and_version_wait_for_nothing_heavy():
+    names = "numpy scipy pandas sklearn".split()
+    tell = f"import unseen.cli, sys; print(*[m for m in {names} if m in sys.modules])"
+    assert run(sys.executable, "-c", tell).split() == []
+
+
+def test_the_stub_names_what_the_package_gives():
+    tree = ast.parse((ROOT / "unseen" / "__init__.pyi").read_text("utf-8"))
+    pairs = [
+        (node.module, alias.asname)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    given = [
+        (f"unseen.{room}", name)
+        for room, names in unseen.HOMES.items()
+        for name in names.split()
+    ]
+    assert pairs == given
+    assert sorted(unseen.__all__) == sorted(name for _, name in pairs)
+    for module, name in pairs:
+        assert getattr(unseen, name) is getattr(import_module(module), name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = unseen.nothing
 
 
 @pytest.fixture(scope="module")

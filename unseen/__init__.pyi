@@ -1,0 +1,60 @@
+"""The public names, for type checkers and editors; see ``__init__.py``."""
+
+from unseen.class_table import EqualDescriptionsWarning as EqualDescriptionsWarning
+from unseen.data import ZeroShotData as ZeroShotData
+from unseen.loading import load_data as load_data
+from unseen.loading import save_data as save_data
+from unseen.metrics import ausuc as ausuc
+from unseen.metrics import confusion as confusion
+from unseen.metrics import harmonic_mean as harmonic_mean
+from unseen.metrics import per_class_accuracy as per_class_accuracy
+from unseen.metrics import top_k_accuracy as top_k_accuracy
+from unseen.model_selection import ClasswiseFolds as ClasswiseFolds
+from unseen.model_selection import ClasswiseSearchCV as ClasswiseSearchCV
+from unseen.models.cca import CCA as CCA
+from unseen.models.conse import ConSE as ConSE
+from unseen.models.dap import DAP as DAP
+from unseen.models.dap import IAP as IAP
+from unseen.models.eszsl import ESZSL as ESZSL
+from unseen.models.jedm import JEDM as JEDM
+from unseen.models.jlse_lite import JLSELite as JLSELite
+from unseen.models.latem import LatEm as LatEm
+from unseen.models.ranking import ALE as ALE
+from unseen.models.ranking import SJE as SJE
+from unseen.models.ranking import DeViSE as DeViSE
+from unseen.models.ridge import RidgeToSemantic as RidgeToSemantic
+from unseen.models.ridge import RidgeToVisual as RidgeToVisual
+from unseen.models.sae import SAE as SAE
+from unseen.models.sync import SynC as SynC
+from unseen.preprocessing import PerDomainCenterer as PerDomainCenterer
+from unseen.preprocessing import SumsPCA as SumsPCA
+from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
+from unseen.storage import load as load
+from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
+from unseen.transduction.anchored import WeakStartWarning as WeakStartWarning
+from unseen.transduction.bidilel import BiDiLEL as BiDiLEL
+from unseen.transduction.em_dirichlet import EMDirichlet as EMDirichlet
+from unseen.transduction.gaussian_alignment import (
+    GaussianAlignment as GaussianAlignment,
+)
+from unseen.transduction.hubness import CSLS as CSLS
+from unseen.transduction.hubness import GlobalCorrection as GlobalCorrection
+from unseen.transduction.hubness import InvertedSoftmax as InvertedSoftmax
+from unseen.transduction.hubness import NormalisedScores as NormalisedScores
+from unseen.transduction.otter import OTTER as OTTER
+from unseen.transduction.prototype_averaging import (
+    PrototypeAveraging as PrototypeAveraging,
+)
+from unseen.transduction.pst import PST as PST
+from unseen.transduction.self_training import SelfTraining as SelfTraining
+from unseen.transduction.sms import SMS as SMS
+from unseen.transduction.spread_labels import SpreadLabels as SpreadLabels
+from unseen.transduction.stata import StatA as StatA
+from unseen.transduction.tmvhlp import TMVHLP as TMVHLP
+from unseen.transduction.transclip import TransCLIP as TransCLIP
+from unseen.transduction.tstd import TSTD as TSTD
+from unseen.transduction.uda import KodirovUDA as KodirovUDA
+from unseen.transduction.zlap import ZLaP as ZLaP
+
+__version__: str
+__all__: list[str]

@@ -391,7 +391,8 @@ class AnchoredSelfTraining(FromSums, Adapts):
         if not self.equal_prototypes:
             return Z
         lengths = linalg.norm(Z, axis=1, keepdims=True)
-        return Z * np.where(lengths > 0, self._length / np.maximum(lengths, 1e-300), 0)
+        known = lengths > 1e-150  # what is shorter has no direction
+        return Z * np.where(known, self._length / np.where(known, lengths, 1), 0)
 
     def _prototypes(self, competition: Competition) -> tuple[np.ndarray, np.ndarray]:
         """Return prototypes and, for classes that were seen, the rows they rest on."""

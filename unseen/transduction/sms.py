@@ -21,6 +21,7 @@ from numbers import Integral
 import numpy as np
 from scipy import linalg
 
+from unseen._linalg import inverse_factor
 from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.adapting import PileAnswer
@@ -148,7 +149,7 @@ class StackedLearner(ViewLearner):
     def prepare(self) -> None:
         """Factor what no label changes."""
         left = self.seen.gram + self.gram + self.gamma * np.eye(len(self.gram))
-        self.left = linalg.cho_factor(left)
+        self.root = inverse_factor(left)
         self.both = np.vstack([self.S, self.A])
         self.right = right_factor(self.both, self.lam)
 
@@ -160,7 +161,7 @@ class StackedLearner(ViewLearner):
         """Solve for the map under these labels; return ESZSL's objective."""
         sums = self.B.sums(selection).class_sums
         sums = np.vstack([self.seen.class_sums, sums])
-        self.W = W = linalg.cho_solve(self.left, sums.T @ self.right)
+        self.W = W = self.root.T @ (self.root @ (sums.T @ self.right))
         gram = self.seen.gram + self.gram
         fit = W @ self.both.T
         return float(

@@ -25,7 +25,7 @@ from unseen.models.bilinear import BilinearClassifier, ViewLearner
 from unseen.models.maps import OffsetLearner, PrototypeClassifier
 from unseen.models.scoring import LinearScorer
 from unseen.rows.labelling import rank_within
-from unseen.rows.pile import Pile
+from unseen.rows.pile import Pile, not_finite
 from unseen.rows.sums import inverse_lengths
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.anchored_learner import gaussian_scores
@@ -127,7 +127,10 @@ def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
     rows = pile.X * pile.scales(True)[:, None]
     units = competition.embeddings
     units = (units * inverse_lengths(units)[:, None]).astype(rows.dtype)
-    scores = rows @ units.T
+    with np.errstate(all="ignore"):  # what is not finite is told below
+        scores = rows @ units.T
+    if not np.isfinite(scores).all():
+        raise not_finite(pile.X)
     return Start(
         competition,
         rows,

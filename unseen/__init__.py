@@ -33,6 +33,7 @@ HOMES = {
     "transduction.bidilel": "BiDiLEL",
     "transduction.em_dirichlet": "EMDirichlet",
     "transduction.gaussian_alignment": "GaussianAlignment",
+    "transduction.guided_mixture": "GuidedMixture",
     "transduction.hubness": "CSLS GlobalCorrection InvertedSoftmax NormalisedScores",
     "transduction.otter": "OTTER",
     "transduction.prototype_averaging": "PrototypeAveraging",

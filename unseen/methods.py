@@ -344,3 +344,4 @@ register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
 # ---- ours ---------------------------------------------------------------------------
 
 register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True, detail=True)
+register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)

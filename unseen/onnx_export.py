@@ -1,6 +1,8 @@
 """A linear classifier as an ONNX graph: features in, scores and labels out.
 
 x → x / |x| (if the model does) → x coefᵀ + intercept = scores → labels
+
+A model that turns rows first has, after x / |x|: x - mean → x / |x turn|.
 """
 
 from __future__ import annotations
@@ -63,12 +65,16 @@ def export_onnx(
         from unseen import __version__
     except ImportError:
         raise needs_extra("onnx", "onnx", str(path)) from None
-    if not hasattr(model, "linear_rule"):
+    if hasattr(model, "turned_rule"):
+        rule, turning = model.turned_rule(classes)
+    elif hasattr(model, "linear_rule"):
+        rule, turning = model.linear_rule(classes), None
+    else:
         raise TypeError(
             f"{type(model).__name__} has no linear scores. Export a model whose scores "
             "are linear, or the last step of a pipeline."
         )
-    graph = _graph(onnx, model.linear_rule(classes), type(model).__name__)
+    graph = _graph(onnx, rule, turning, type(model).__name__)
     made = onnx.helper.make_model(
         graph,
         producer_name="unseen",
@@ -83,20 +89,26 @@ def export_onnx(
     return path
 
 
-def _graph(onnx: Any, rule: Any, title: str) -> Any:
+def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
     competition, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}
-    nodes = [node("MatMul", ["features", "coef"], ["raw"])]
-    raw = "raw"
-    if unit_rows:  # a row of zeros has length 1, as in the model
+    nodes, rows, raw = [], "features", "raw"
+    by_length_of = "features" if unit_rows else None
+    if turning is not None:
+        mean, turn = turning
+        constants |= {"mean": mean}
+        nodes += _divided(node, rows, rows, "unit")
+        nodes += [node("Sub", ["unit", "mean"], ["centred"])]
+        rows = by_length_of = "centred"
+        if turn is not None:
+            constants |= {"turn": turn}
+            nodes += [node("MatMul", ["centred", "turn"], ["turned"])]
+            by_length_of = "turned"
+    nodes += [node("MatMul", [rows, "coef"], ["raw"])]
+    if by_length_of:
         constants |= {"zero": np.zeros(()), "one": np.ones(())}
-        nodes += [
-            node("ReduceL2", ["features"], ["length"], axes=[1], keepdims=1),
-            node("Greater", ["length", "zero"], ["has_length"]),
-            node("Where", ["has_length", "length", "one"], ["divisor"]),
-            node("Div", ["raw", "divisor"], ["scaled"]),
-        ]
+        nodes += _divided(node, "raw", by_length_of, "scaled")
         raw = "scaled"
     # Classes with equal descriptions are scored once, and shown in every column.
     columns = competition.spread(np.arange(len(competition)))
@@ -126,3 +138,14 @@ def _graph(onnx: Any, rule: Any, title: str) -> Any:
         ],
         weights,
     )
+
+
+def _divided(node: Any, what: str, by_length_of: str, result: str) -> list[Any]:
+    """Divide by the length of rows; a row of zeros has length 1, as in the model."""
+    length, has, divisor = (f"{result}_{part}" for part in ("length", "has", "by"))
+    return [
+        node("ReduceL2", [by_length_of], [length], axes=[1], keepdims=1),
+        node("Greater", [length, "zero"], [has]),
+        node("Where", [has, length, "one"], [divisor]),
+        node("Div", [what, divisor], [result]),
+    ]

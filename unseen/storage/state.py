@@ -181,6 +181,20 @@ STATE: dict[str, dict[str, str]] = {
     | MAP,
     "DeViSE": {},
     "ESZSL": MAP,
+    "GuidedMixture": {
+        "_ridge": "none | tuple[EmbeddingScale, list[float[s, _]], float[s, p], "
+        "float[s, p], float[p], names[s]]",
+        "adapted_": "bool | absent",
+        "stopped_because_": "str | absent",
+        "mean_": "float[p] | absent",
+        "turn_": "none | float[p, k] | absent",
+        "_names_mean": "float[p] | absent",
+        "_pull": "tuple[float, float] | absent",
+        "names_share_": "float | absent",
+        "tightness_": "float | absent",
+        "evenness_": "float | absent",
+        "prototype_worth_": "float | absent",
+    },
     "IAP": {},
     "JEDM": {
         "components_": "float[e, k]",

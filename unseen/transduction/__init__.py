@@ -4,6 +4,7 @@ from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet
 from unseen.transduction.gaussian_alignment import GaussianAlignment
+from unseen.transduction.guided_mixture import GuidedMixture
 from unseen.transduction.hubness import (
     CSLS,
     GlobalCorrection,
@@ -35,6 +36,7 @@ __all__ = [
     "EMDirichlet",
     "GaussianAlignment",
     "GlobalCorrection",
+    "GuidedMixture",
     "InvertedSoftmax",
     "KodirovUDA",
     "NormalisedScores",

@@ -1,0 +1,379 @@
+"""GuidedMixture: against loops over rows and classes written from its head."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import sqrtm
+
+from unseen import GuidedMixture, load
+from unseen.transduction.guided_rounds import evenness, principal_axes, tightness
+
+
+def make_pile(seed=0, n_classes=4, per_class=15, d=12, noise=1.0, shift=2.0):
+    """Return prototypes that are off, rows around the true ones, and the truth."""
+    rng = np.random.default_rng(seed)
+    true = rng.normal(size=(n_classes, d))
+    y = np.repeat(np.arange(n_classes), per_class)
+    X = true[y] + noise * rng.normal(size=(len(y), d)) + shift
+    order = rng.permutation(len(y))
+    return true + 0.8 * rng.normal(size=true.shape), X[order], y[order]
+
+
+# ---- the oracle: loops, no sums ------------------------------------------------------
+
+
+def norm(v):
+    length = np.sqrt(sum(x * x for x in v))
+    return v / length if length > 0 else v
+
+
+def spread_of(S):
+    """Root mean square of scores less the mean of their row."""
+    return np.sqrt(np.mean([(row - row.mean()) ** 2 for row in S]))
+
+
+def nearest_graph(B, k):
+    n = len(B)
+    W = np.zeros((n, n))
+    for i in range(n):
+        others = sorted((j for j in range(n) if j != i), key=lambda j: -(B[i] @ B[j]))
+        for j in others[:k]:
+            W[i, j] += max(B[i] @ B[j], 0)
+            W[j, i] += max(B[i] @ B[j], 0)
+    return np.array([row / row.sum() if row.sum() > 0 else row for row in W])
+
+
+def tight_by_pairs(R, B):
+    n, K = R.shape
+    total = 0.0
+    for c in range(K):
+        above = below = 0.0
+        for i in range(n):
+            for j in range(n):
+                if i != j:
+                    above += R[i, c] * R[j, c] * (B[i] @ B[j])
+                    below += R[i, c] * R[j, c]
+        total += R[:, c].sum() / n * max(above, 0) / below
+    return np.sqrt(total)
+
+
+def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.75, given=None, rounds=10):
+    """Follow the head of guided_mixture.py; return the last L, u, and W R."""
+    X = np.array([norm(x) for x in X])
+    P = np.array([norm(p) for p in P])
+    n, K = len(X), len(P)
+    mean, middle = sum(X) / n, sum(P) / K
+    lengths = [np.sqrt(sum((x - mean) ** 2)) for x in X]
+    A = np.array([norm(x - mean) for x in X])
+    around = P - middle
+    root = np.sqrt(sum(sum(p * p) for p in around) / K)
+    o = np.array([p @ mean for p in around]) / (root * np.mean(lengths))
+    o = o - o.mean()
+    kappa *= min(1, n / (10 * K))
+    state = {"u": np.zeros(K), "R": None}
+
+    def step(S, W):
+        L = S + (kappa * W @ state["R"] if state["R"] is not None and k else 0)
+        state["L"], state["used"] = L, state["u"]
+        R = np.array([np.exp(row - row.max()) for row in L + state["u"]])
+        R /= R.sum(axis=1, keepdims=True)
+        labels = [row.argmax() for row in L + state["u"]]
+        for i, c in (given or {}).items():
+            R[i], labels[i] = np.eye(K)[c], c
+        state["R"] = R
+        free = [row.argmax() for row in L]
+        p = np.array([free.count(c) / n for c in range(K) if free.count(c)])
+        even = np.exp(-sum(p * np.log(p)) + (len(p) - 1) / (2 * n)) / K
+        strength = rho * min(max((even - 0.7) / 0.25, 0), 1)
+        for c in range(K):
+            size = max(R[:, c].sum(), 1e-3) * K / n
+            pull = -strength * np.log(size)
+            state.setdefault("new", np.zeros(K))[c] = state["u"][c] + (
+                pull - state["u"][c]
+            ) / (1 + strength)
+        state["u"] = state["new"] - state["new"].mean()
+        return labels
+
+    B, Z = A, np.array([norm(p) for p in around])
+    first = spread_of(A @ Z.T)
+    W = nearest_graph(B, k) if k else None
+    names = B @ Z.T + plain * o
+    for _ in range(5):
+        labels = step(3 * names / spread_of(names), W)
+    for half, T in enumerate((10, 40)):
+        if half:
+            R = state["R"]
+            means = [sum(R[i, c] * A[i] for i in range(n)) for c in range(K)]
+            S = sum(np.outer(a, a) for a in A)
+            for c in range(K):
+                S = S - np.outer(means[c], means[c]) / R[:, c].sum()
+            S = S / n
+            shrunk = S + 3 * np.trace(S) / len(S) * np.eye(len(S))
+            Q = np.linalg.inv(np.real(sqrtm(shrunk)))
+            B = np.array([norm(a @ Q) for a in A])
+            Z = np.array([norm(p @ Q) for p in around])
+            W = nearest_graph(B, k) if k else None
+        for _ in range(rounds):
+            R = state["R"]
+            t = tight_by_pairs(R, B)
+            if not half:
+                lam = min(max(0.35 + (0.6 - t) / 0.2 * 0.6, 0.35), 0.95)
+            M = np.array([sum(R[i, c] * B[i] for i in range(n)) for c in range(K)])
+            own = np.array([norm(m) for m in M])
+            shares = [(R[:, c].sum() + 5) / (n + 5 * K) for c in range(K)]
+            r = sum(shares[c] * (own[c] @ Z[c]) for c in range(K))
+            r = min(max(r, 0), 0.95)
+            a = (1 - t**2) / max(t**2 * (1 - r**2), 1e-3)
+            centres = np.array([norm(M[c] + a * r * t * Z[c]) for c in range(K)])
+            names = B @ Z.T + plain * spread_of(B @ Z.T) / first * o
+            names = names / spread_of(names) * spread_of(B @ own.T)
+            before = labels
+            labels = step(T * (lam * names + (1 - lam) * (B @ centres.T)), W)
+            if sum(x != y for x, y in zip(labels, before, strict=True)) <= 0.001 * n:
+                break
+    return np.array(labels), state["L"] + state["used"]
+
+
+@pytest.mark.parametrize("k", [0, 3])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_labels_and_reliability_are_those_of_the_loops(k, seed):
+    P, X, _ = make_pile(seed)
+    model = GuidedMixture.from_prototypes(P, n_neighbors=k).adapt(X)
+    labels, L = brute_force(X, P, k)
+    assert_array_equal(model.labels_, labels)
+    posterior = np.exp(L / 5 - np.log(np.exp(L / 5).sum(axis=1, keepdims=True)))
+    assert_allclose(model.reliability_, posterior.max(axis=1), rtol=1e-6)
+
+
+def test_given_rows_are_certain_and_count_fully_as_in_the_loops():
+    P, X, y = make_pile(2, noise=2.0)
+    given = {i: int(y[i]) for i in range(0, len(y), 7)}
+    model = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X, given=given)
+    labels, _ = brute_force(X, P, 3, given=given)
+    assert_array_equal(model.labels_, labels)
+    rows = list(given)
+    assert_array_equal(model.labels_[rows], y[rows])
+    assert_array_equal(model.reliability_[rows], 1)
+
+
+def test_scores_of_new_rows_are_those_of_the_pile_without_neighbours():
+    P, X, _ = make_pile()
+    model = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X)
+    _, L = brute_force(X, P, 0)
+    assert_allclose(model.decision_function(X), L, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.predict_proba(X).max(axis=1), model.reliability_)
+    assert_array_equal(model.predict(X[:1]), model.labels_[:1])
+
+
+# ---- invariances ---------------------------------------------------------------------
+
+
+def test_order_of_classes_and_rows_and_scales_are_free():
+    P, X, _ = make_pile(3)
+    rng = np.random.default_rng(0)
+    plain = GuidedMixture.from_prototypes(P).adapt(X)
+    classes, rows = rng.permutation(len(P)), rng.permutation(len(X))
+    scale = rng.uniform(0.1, 10, size=(len(X), 1))
+    other = GuidedMixture.from_prototypes(3 * P[classes]).adapt((scale * X)[rows])
+    assert_array_equal(classes[other.labels_], plain.labels_[rows])
+    assert_allclose(other.reliability_, plain.reliability_[rows], rtol=1e-6)
+
+
+def test_float32_rows_get_the_answer_of_float64_rows():
+    P, X, _ = make_pile(4)
+    X = X.astype(np.float32)
+    one = GuidedMixture.from_prototypes(P).adapt(X)
+    other = GuidedMixture.from_prototypes(P).adapt(X.astype(np.float64))
+    assert_array_equal(one.labels_, other.labels_)
+    assert_allclose(one.reliability_, other.reliability_, rtol=1e-3)
+
+
+def test_more_features_than_rows_are_rotated_without_loss(monkeypatch):
+    P, X, _ = make_pile(5, d=60)
+    expected = GuidedMixture.from_prototypes(P).adapt(X)
+    wide = GuidedMixture.from_prototypes(P)
+    monkeypatch.setattr("unseen.transduction.guided_rounds.MOST_AXES", 59)
+    wide.adapt(X)
+    # rows less their mean span 59 axes, and all names but what lies outside
+    assert (wide.labels_ == expected.labels_).mean() > 0.95
+    assert wide.turn_.shape[0] == 60 and wide.turn_.shape[1] <= 59
+
+
+def test_principal_axes_are_the_same_from_rows_and_from_their_gram(monkeypatch):
+    from unseen.rows.holders import MemoryRows
+
+    monkeypatch.setattr("unseen.transduction.guided_rounds.MOST_AXES", 5)
+    rng = np.random.default_rng(0)
+    rows, P = rng.normal(size=(12, 20)), rng.normal(size=(3, 20))
+    few = principal_axes(MemoryRows(rows), P)
+    twice = principal_axes(MemoryRows(np.vstack([rows, rows])), P)  # 27 > 20: by Gram
+    assert_allclose(few.T @ few, np.eye(5), atol=1e-10)
+    assert_allclose(few @ few.T, twice @ twice.T, atol=1e-8)
+
+
+# ---- streams -------------------------------------------------------------------------
+
+
+def test_chunks_and_dask_give_the_model_of_memory():
+    da = pytest.importorskip("dask.array")
+    P, X, y = make_pile(6, per_class=40)
+    given = {0: int(y[0]), 100: int(y[100])}
+    memory = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X, given=given)
+    chunks = [X[:50], X[50:51], X[51:]]
+    for pile in (iter(chunks), da.from_array(X, chunks=(37, -1))):
+        model = GuidedMixture.from_prototypes(P, n_neighbors=0)
+        model.adapt(pile, given=given)
+        assert_array_equal(model.labels_, memory.labels_)
+        assert_allclose(model.reliability_, memory.reliability_, rtol=1e-8)
+        assert_allclose(
+            model._adapted.scorer.coef, memory._adapted.scorer.coef, rtol=1e-7
+        )
+
+
+def test_neighbours_of_a_stream_are_refused():
+    P, X, _ = make_pile()
+    with pytest.raises(TypeError, match="n_neighbors=5 needs all rows at once"):
+        GuidedMixture.from_prototypes(P).adapt(iter([X]))
+
+
+# ---- limits and guards ---------------------------------------------------------------
+
+
+def test_right_names_and_tight_classes_leave_no_mistake():
+    P, X, y = make_pile(7, noise=0.3, shift=0)
+    true = np.array([X[y == c].mean(axis=0) for c in range(len(P))])
+    assert_array_equal(GuidedMixture.from_prototypes(true).adapt(X).labels_, y)
+
+
+def test_absent_classes_are_not_filled_up():
+    P, X, y = make_pile(8, n_classes=8, per_class=30, noise=0.5, shift=0)
+    true = np.array([X[y == c].mean(axis=0) for c in range(8)])
+    here = y < 3
+    model = GuidedMixture.from_prototypes(true).adapt(X[here])
+    assert model.evenness_ < 0.7
+    assert_array_equal(model.labels_, y[here])
+    forced = GuidedMixture.from_prototypes(P, balance=100.0).adapt(X)
+    assert forced.evenness_ > 0.7  # only where classes are in use is anything evened
+    assert np.bincount(forced.labels_).min() > 20
+
+
+def test_names_that_say_nothing_are_not_worth_many_rows():
+    _, X, _ = make_pile(9)
+    rng = np.random.default_rng(0)
+    model = GuidedMixture.from_prototypes(rng.normal(size=(4, 12))).adapt(X)
+    assert model.prototype_worth_ <= 1000  # never millions, however random labels are
+    assert model.names_share_ == 0.95  # and rows go to the names, not to clusters
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_fewer_rows_than_classes_keep_the_answer_of_the_prototypes(n):
+    P, X, _ = make_pile()
+    model = GuidedMixture.from_prototypes(P)
+    before = model.predict(X[:n])
+    model.adapt(X[:n])
+    assert not model.adapted_
+    assert_array_equal(model.labels_, before)
+    assert_array_equal(model.predict(X[:n]), before)
+    assert f"{n} rows for 4 classes" in model.stopped_because_
+
+
+def test_one_class_takes_all_rows():
+    P, X, _ = make_pile()
+    model = GuidedMixture.from_prototypes(P[:1]).adapt(X)
+    assert_array_equal(model.labels_, 0)
+    assert_array_equal(model.reliability_, 1)
+
+
+def test_classes_the_pile_was_not_asked_about_compete_as_classes_without_rows():
+    P, X, _ = make_pile(10)
+    model = GuidedMixture.from_prototypes(P).adapt(X, classes=[0, 1, 2])
+    scores = model.decision_function(X, classes=[0, 1, 2, 3])
+    assert_allclose(scores[:, :3], model.decision_function(X, classes=[0, 1, 2]))
+    assert np.isfinite(scores).all() and np.ptp(scores[:, 3]) > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({99: 0}, "a label for row 99, but X has 60 rows"),
+        ({0: 7}, "the class 7, which does not compete"),
+        ([0, 1], r"shape \(2,\), but X has 60 rows"),
+    ],
+)
+def test_given_labels_that_cannot_be_are_refused(given, message):
+    P, X, _ = make_pile()
+    with pytest.raises(ValueError, match=message):
+        GuidedMixture.from_prototypes(P).adapt(X, given=given)
+
+
+def test_given_labels_may_come_as_an_array_with_gaps():
+    P, X, y = make_pile()
+    names = np.array(list("wxyz"))
+    frame = pd.DataFrame(P, index=names)
+    listed = [names[c] if i % 9 == 0 else None for i, c in enumerate(y)]
+    mapped = {i: name for i, name in enumerate(listed) if name}
+    one = GuidedMixture.from_prototypes(frame).adapt(X, given=listed)
+    other = GuidedMixture.from_prototypes(frame).adapt(X, given=mapped)
+    assert_array_equal(one.labels_, other.labels_)
+    assert_allclose(one.reliability_, other.reliability_)
+
+
+def test_seen_classes_make_the_prototypes_by_a_ridge():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(12, 5))
+    y = np.repeat(np.arange(12), 30)
+    X = (A @ rng.normal(size=(5, 15)))[y] + 0.5 * rng.normal(size=(360, 15))
+    seen = y < 9
+    model = GuidedMixture().fit(X[seen], y[seen], class_embeddings=A)
+    assert (model.adapt(X[~seen]).labels_ == y[~seen]).mean() > 0.95
+
+
+def test_a_frame_names_the_features_of_prototypes_without():
+    P, X, _ = make_pile()
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    model = GuidedMixture.from_prototypes(P).adapt(frame)
+    assert_array_equal(model.predict(frame).shape, model.labels_.shape)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+
+
+# ---- files ---------------------------------------------------------------------------
+
+
+def test_a_saved_model_answers_as_before(tmp_path):
+    P, X, _ = make_pile()
+    model = GuidedMixture.from_prototypes(P).adapt(X)
+    again = load(model.save(tmp_path / "model.unseen"))
+    assert_allclose(again.decision_function(X), model.decision_function(X))
+    assert_array_equal(again.labels_, model.labels_)
+
+
+@pytest.mark.parametrize("adapted", [False, True])
+def test_onnx_has_the_scores_of_the_model(tmp_path, adapted):
+    runtime = pytest.importorskip("onnxruntime")
+    P, X, _ = make_pile()
+    model = GuidedMixture.from_prototypes(P)
+    if adapted:
+        model.adapt(X)
+    path = model.to_onnx(tmp_path / "model.onnx")
+    session = runtime.InferenceSession(path)
+    scores, labels = session.run(None, {"features": X.astype(np.float32)})
+    assert_allclose(scores, model.decision_function(X), rtol=1e-3, atol=1e-3)
+    assert_array_equal(labels, model.predict(X))
+
+
+# ---- measures ------------------------------------------------------------------------
+
+
+def test_tightness_is_that_of_pairs_of_different_rows():
+    rng = np.random.default_rng(0)
+    R = rng.dirichlet(np.ones(3), size=20)
+    B = rng.normal(size=(20, 4)) + 1
+    B /= np.linalg.norm(B, axis=1, keepdims=True)
+    sums = R.sum(axis=0), (R * R).sum(axis=0), R.T @ B
+    assert_allclose(tightness(*sums, 20), tight_by_pairs(R, B))
+
+
+def test_evenness_counts_the_classes_in_use():
+    assert_allclose(evenness(np.array([10**6] * 3 + [0])), 0.75, rtol=1e-5)

@@ -1,0 +1,394 @@
+"""Guided mixture: labels from prototypes alone, by names, clusters and neighbours.
+
+For names (or texts of a model like CLIP) and rows; seen classes may make prototypes.
+
+    b_i  (r,)   row i, of unit length, less the mean row, whitened, of unit length
+    Z_c  (r,)   prototype c, likewise, centred by the mean prototype
+    o_c         what the mean row says of class c; plain cosines have it, centred not
+    R_ic        soft labels          W  (n, n)  k nearest neighbours, rows sum to 1
+
+    name_ic    = b_i·Z_c + plain o_c                    at the spread of the next
+    cluster_ic = b_i·unit(Σ_j R_jc b_j + a Z_c)         the name counts as a rows
+    L_ic = T (λ name_ic + (1 - λ) cluster_ic) + κ Σ_j W_ij R_jc + u_c
+    R    = softmax(L)
+
+What has to be known of the pile is measured on it, without labels: λ falls from .95 to
+.35 as rows of a class come closer together (loose clusters are not classes: stay with
+the names); a from how far rows lie from class means, and these from names; u_c evens
+out sizes by unbalanced transport, the more so the more evenly classes are in use, and
+not at all where many are absent. First without whitening at T = 10, then whitened by
+the scatter within soft classes at T = 40. One round is one pass over the rows
+(guided_rounds.py); without neighbours it needs sums only, and streams.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+import pandas as pd
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen._params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
+from unseen.class_table import ClassTable, Competition, read_table, with_own_rows
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.base import FromSums
+from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
+from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
+from unseen.rows.source import is_stream
+from unseen.rows.sums import Sums
+from unseen.transduction.given import given_codes, in_chunks
+from unseen.transduction.graph import unit_rows
+from unseen.transduction.guided_rounds import (
+    SHARPNESS,
+    Mixture,
+    as_scorer,
+    as_told,
+    turned_scores,
+    widened,
+)
+from unseen.transduction.rounds import Round
+
+TEMPERATURE = 5.0  # of posteriors: fixed on development piles, see the docs
+UNADAPTED_SPREAD = 2.0  # of a row's scores before anything was learned
+
+
+class GuidedMixture(FromSums, Adapts):
+    """Guided mixture: the method for names alone.
+
+    Class prototypes guide a mixture of directions on the unlabelled rows; how far they
+    lead, and how far the clusters and the neighbours, is measured on the rows.
+
+    Parameters
+    ----------
+    plain : float in [0, 1], default=0.75
+        How much of a name's plain cosine to the mean row is kept: 0 compares centred
+        rows with centred names, 1 is nearer to plain cosines, which do better where
+        classes are absent.
+    balance : float, default=3.0
+        How strongly sizes of classes are evened out where they are even already; 0
+        leaves them free.
+    n_neighbors : int, default=5
+        Neighbours that have a say in a row's label; 0 for none, which streams.
+    neighbor_weight : float, default=4.0
+        What they count, against cosines times 10 and 40.
+    shrinkage : float, default=3.0
+        How much of the mean variance is added in every direction before whitening.
+    max_rounds : int, default=10
+        In either half.
+    tol : float, default=0.001
+        A half ends when at most this share of labels changes.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    reliability_ : ndarray of shape (n_samples,)
+        Probability of the label.
+    rounds_ : list of Round
+    stopped_because_ : str
+    adapted_ : bool
+        Whether rounds were made; too few rows keep the prototypes' answer.
+    names_share_ : float
+        λ, the share of names in the answer.
+    tightness_ : float
+        Cosine of a row with its class, free of the bias of small classes.
+    evenness_ : float
+        exp(entropy of class sizes) over the number of classes.
+    prototype_worth_ : float
+        a, the rows that a prototype counts as.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import GuidedMixture
+    >>> rng = np.random.default_rng(0)
+    >>> texts, truth = rng.normal(size=(3, 20)), np.repeat([0, 1, 2], 40)
+    >>> X = texts[truth] + rng.normal(size=(120, 20)) + 3
+    >>> named = texts + 0.7 * rng.normal(size=texts.shape)  # what names say
+    >>> model = GuidedMixture.from_prototypes(named).adapt(X)
+    >>> bool((model.labels_ == truth).mean() > 0.9)
+    True
+    """
+
+    _ridge: (
+        tuple | None
+    )  # from embeddings to class means; None if prototypes were given
+    _parameter_constraints: dict = {  # all of them are about adapting
+        "plain": [Interval(Real, 0, 1, closed="both")],
+        "balance": AT_LEAST_0,
+        "n_neighbors": [Interval(Integral, 0, None, closed="left")],
+        "neighbor_weight": AT_LEAST_0,
+        "shrinkage": POSITIVE,
+        "max_rounds": COUNT,
+        "tol": AT_LEAST_0,
+    }
+    _adapt_parameters = frozenset(_parameter_constraints)
+
+    def __init__(
+        self,
+        *,
+        plain=0.75,
+        balance=3.0,
+        n_neighbors=5,
+        neighbor_weight=4.0,
+        shrinkage=3.0,
+        max_rounds=10,
+        tol=0.001,
+    ):
+        self.plain = plain
+        self.balance = balance
+        self.n_neighbors = n_neighbors
+        self.neighbor_weight = neighbor_weight
+        self.shrinkage = shrinkage
+        self.max_rounds = max_rounds
+        self.tol = tol
+
+    # ---- where prototypes come from --------------------------------------------------
+
+    @classmethod
+    def from_prototypes(cls, prototypes, **parameters) -> GuidedMixture:
+        """Return a model with these prototypes: ``cls(**p).fit_prototypes(...)``.
+
+        Parameters
+        ----------
+        prototypes : array of shape (n_classes, n_features) or DataFrame
+            One prototype per class, in the space of the rows; a frame names them.
+        **parameters
+            Of the constructor.
+        """
+        return cls(**parameters).fit_prototypes(prototypes)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_prototypes(self, prototypes) -> GuidedMixture:
+        """Take prototypes as they are: no seen class is needed.
+
+        Parameters
+        ----------
+        prototypes : array of shape (n_classes, n_features) or DataFrame
+            One per class, in the space of the rows; a frame names them.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("_running", None)
+        names, table, widths = read_table(prototypes, what="prototypes")
+        names = np.arange(len(table)) if names is None else names
+        unseen = np.zeros(len(names), dtype=bool)
+        self._ridge = None
+        one = np.zeros((1, table.shape[1]))
+        self._store_table(one, ClassTable(names, table, unseen, widths))
+        return self
+
+    def _meet(self, X) -> None:
+        """Note the names of features: prototypes have none, a first frame may."""
+        named = hasattr(X, "columns") and not hasattr(self, "feature_names_in_")
+        alone = getattr(self, "_ridge", ()) is None
+        if alone and named and len(X.columns) == self.n_features_in_:
+            validate_data(self, X, skip_check_array=True)
+
+    def _in_blocks(self, X, classes, finish):
+        self._meet(X)
+        return super()._in_blocks(X, classes, finish)
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> GuidedMixture:
+        """Learn a kernel ridge from class embeddings to class means."""
+        seen = sums.for_classes(table.seen)
+        means = seen.class_means
+        scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
+        S = scale(table.embeddings[table.seen])
+        middle = means.mean(axis=0)
+        found = fit_ridge(S, means - middle, ("linear",))
+        names = table.names[table.seen]
+        self._ridge = scale, S, found.weights, means, middle, names
+        self._store_table(X, table)
+        return self
+
+    def _prototypes(self, competition: Competition) -> np.ndarray:
+        if self._ridge is None:
+            return competition.embeddings
+        scale, S, weights, means, middle, names = self._ridge
+        P = kernel("linear", scale(competition.embeddings), S) @ weights + middle
+        place = pd.Index(names).get_indexer(pd.Index(competition.names))
+        P[place >= 0] = means[place[place >= 0]]  # a seen class has rows of its own
+        return P
+
+    def _seen_as(self, names, embeddings):
+        seen_as = super()._seen_as(names, embeddings)
+        if self._ridge is None:
+            return seen_as
+        return with_own_rows(seen_as, names, self._ridge[-1])
+
+    # ---- scores ------------------------------------------------------------------
+
+    def _unit_rows(self) -> bool:
+        return True
+
+    def _scorer(self, competition: Competition) -> LinearScorer:
+        P = self._prototypes(competition)
+        if not self._is_linear():
+            return self._unlearned(unit_rows(P))
+        if self._ridge is None:
+            return LinearScorer(unit_rows(P), np.zeros(len(P)))
+        return LinearScorer(P, -np.sum(P * P, axis=1) / 2)
+
+    def _unlearned(self, units: np.ndarray) -> LinearScorer:
+        """Score classes that the pile was not asked about, as classes without rows."""
+        around = units - self._names_mean
+        Z = unit_rows(around if self.turn_ is None else around @ self.turn_)
+        direction, offset = self._pull
+        V = widened(direction * Z, offset * (around @ self.mean_))
+        return as_scorer(V, np.zeros(len(V)), self.turn_)
+
+    def _scores(self, X, competition: Competition) -> np.ndarray:
+        if self._is_linear():
+            return super()._scores(X, competition)
+        scorer = self._rule(competition).scorer
+        return turned_scores(self._check_rows(X), scorer, self.mean_, self.turn_)
+
+    def _is_linear(self) -> bool:
+        return getattr(self, "_adapted", None) is None or not self.adapted_
+
+    def turned_rule(self, classes=None) -> tuple[LinearRule, tuple | None]:
+        """Return how new rows are scored, and how they are turned before.
+
+        With ``(mean, turn)``, unit rows less ``mean`` are divided by their length after
+        the product with ``turn`` (None for none), and then meet the rule.
+        """
+        check_is_fitted(self)
+        rule = self._rule(self._competition(classes))
+        return rule, None if self._is_linear() else (self.mean_, self.turn_)
+
+    def to_onnx(self, path, *, classes=None):
+        """Write the (adapted) classifier as an ONNX file; see ``export_onnx``."""
+        from unseen.onnx_export import export_onnx
+
+        return export_onnx(self, path, classes=classes)
+
+    def predict_proba(self, X, *, classes=None):
+        """Return the probability of every competing class for every row.
+
+        ``classes`` is explained at ``decision_function``. Classes with equal
+        descriptions share one probability, which each of them shows.
+        """
+        return self._in_blocks(X, classes, self._probabilities)
+
+    def _probabilities(self, competition: Competition, scores) -> np.ndarray:
+        if self._is_linear():
+            return competition.spread(by_spread(scores))
+        return competition.spread(softmax(scores / TEMPERATURE, axis=1))
+
+    # ---- adapting ----------------------------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def adapt(self, X, *, classes=None, given=None):
+        """Label a pile of rows, and learn from it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a stream
+            Files, chunks and Dask collections need ``n_neighbors=0``.
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``decision_function``.
+        given : mapping of row numbers to classes, or array-like, default=None
+            Labels of some rows, which are certain; in an array, None or NaN stand for
+            rows without.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._meet(X)
+        if self.n_neighbors and is_stream(X) and not isinstance(X, np.memmap):
+            raise TypeError(
+                f"X is met chunk by chunk, but n_neighbors={self.n_neighbors} needs "
+                "all rows at once. Give an array, or set n_neighbors=0."
+            )
+        pile = self._check_pile(X)
+        return self._record(self._adapt(pile, self._compete(classes), given))
+
+    def _streams_piles(self) -> bool:
+        return self.n_neighbors == 0
+
+    def _adapt(self, pile, competition: Competition, given=None) -> PileAnswer:
+        rows = pile.hold(np.eye(self.n_features_in_), True)
+        mean = pile.mean(True)
+        codes = given_codes(given, len(rows), competition)
+        if len(competition) < 2 or len(rows) < len(competition):
+            return self._keep(rows, competition, codes)
+        P = unit_rows(self._prototypes(competition))
+        centre = P.mean(axis=0)
+        mixture = Mixture(
+            rows.centred(mean),
+            P - centre,
+            (P - centre) @ mean,
+            self.plain,
+            self.balance,
+            self.shrinkage,
+            int(self.n_neighbors),
+            self.neighbor_weight,
+            in_chunks(codes, rows),
+        )
+        rounds = self._run(mixture, competition)
+        self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
+        self._names_mean, self._pull = centre, mixture.pull()
+        self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
+        self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
+        scorer = as_scorer(mixture.asked.V, mixture.asked.u, mixture.turn)
+        labelling = mixture.labelling
+        return PileAnswer(
+            competition,
+            labelling.codes,
+            np.asarray(labelling.strength, dtype=np.float64),
+            rounds,
+            LinearRule(competition, scorer, True),
+        )
+
+    def _run(self, mixture: Mixture, competition: Competition) -> list[Round]:
+        """Make the rounds of both halves."""
+        mixture.start()
+        rounds, settled = [], False
+        for half, sharpness in enumerate(SHARPNESS):
+            if half:
+                mixture.whiten()
+            for _ in range(self.max_rounds):
+                before = mixture.labelling
+                V = mixture.learn(sharpness, weigh=not half)
+                mixture.label(V, TEMPERATURE)
+                n_changed = mixture.labelling.n_other(before)
+                rounds.append(as_told(mixture, competition, n_changed))
+                settled = n_changed <= self.tol * mixture.n
+                if settled:
+                    break
+        self.stopped_because_ = (
+            "The labels settled." if settled else f"{self.max_rounds} rounds were made."
+        )
+        return rounds
+
+    def _keep(self, rows, competition: Competition, codes) -> PileAnswer:
+        """Answer by the prototypes as they are: there is nothing to learn from."""
+        self._adapted, self.adapted_ = None, False
+        scorer = self._scorer(competition)
+        scores = linear_scores(rows.sample(1), scorer, True)
+        labels, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
+        if codes is not None:
+            labels = np.where(codes >= 0, codes, labels)
+            posterior = np.where(codes >= 0, 1.0, posterior)
+        n, K = scores.shape
+        why = "one class competes" if K < 2 else f"{n} rows for {K} classes"
+        self.stopped_because_ = f"Kept the prototypes' answer: {why}."
+        none = np.zeros(len(competition.columns), dtype=int)
+        told = Round(
+            0.0, none, 0, 0.0, competition.names[labels], self.stopped_because_, n
+        )
+        rule = LinearRule(competition, scorer, True)
+        return PileAnswer(competition, labels, posterior, [told], rule)
+
+
+def by_spread(scores: np.ndarray) -> np.ndarray:
+    """Return posteriors of scores on an unknown scale: that of each row's spread."""
+    around = scores - scores.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.mean(around**2, axis=1, keepdims=True))
+    return softmax(UNADAPTED_SPREAD * around / np.where(spread > 0, spread, 1), axis=1)

@@ -35,9 +35,9 @@ from unseen.transduction.anchored import WeakStartWarning as WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL as BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet as EMDirichlet
 from unseen.transduction.gaussian_alignment import (
-from unseen.transduction.guided_mixture import (
     GaussianAlignment as GaussianAlignment,
 )
+from unseen.transduction.guided_mixture import GuidedMixture as GuidedMixture
 from unseen.transduction.hubness import CSLS as CSLS
 from unseen.transduction.hubness import GlobalCorrection as GlobalCorrection
 from unseen.transduction.hubness import InvertedSoftmax as InvertedSoftmax

@@ -12,9 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.decomposition import PCA
-from sklearn.metrics import adjusted_mutual_info_score
 
 from unseen.models.kernel_ridge import unit
 
@@ -41,6 +38,10 @@ def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
     >>> round(agreement(X, truth, 3), 2), abs(agreement(X, np.arange(90) % 3, 3)) < 0.1
     (1.0, True)
     """
+    from sklearn.cluster import KMeans  # half a second, for large enough piles only
+    from sklearn.decomposition import PCA
+    from sklearn.metrics import adjusted_mutual_info_score
+
     rows = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
     Z = unit(np.asarray(X[rows], dtype=np.float64))
     Z = PCA(min(AXES, *Z.shape), random_state=0).fit_transform(Z)

@@ -271,7 +271,7 @@ def step_costs(n: int, p: int) -> dict[str, float]:
     return {
         "sum": cpu_seconds(lambda: sum_rows(X, y, N_SEEN + N_UNSEEN, unit_rows=True)),
         "project": cpu_seconds(lambda: project(X, axes, row_scales(X, True))),
-        "pass": cpu_seconds(lambda: rows.run(look, Means(m), zeros, zeros, True, True)),
+        "pass": cpu_seconds(lambda: rows.run(look, Means(m), 1.0, zeros, zeros)),
         "solve": cpu_seconds(solve),
         "bytes": sum(part.nbytes for part in (sums.gram, sums.class_sums, sums.counts)),
     }

@@ -103,10 +103,11 @@ def minimise(f, start, **options):
     return found.x.reshape(start.shape)
 
 
-def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, rates, n_rounds):
+def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, n_rounds, pull=0.0):
     """Anchored self-training on samples, line by line, for one linear kernel.
 
-    X, pile: rows of unit length. Returns labels of the start and after every round.
+    X, pile: rows of unit length; ``pull`` holds classes to like sizes. Returns a dict
+    of what was measured, and labels and class means of the start and every round.
     """
     mean = X.mean(axis=0)
     classes = np.unique(y)
@@ -147,22 +148,29 @@ def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, rates, n_roun
     B = (pile - mean) @ W @ basis
     q = 1 / (1 + v_j)
     L = B @ (q * Z).T - (q * Z**2).sum(axis=1) / 2
-    labels, log_prior = [L.argmax(axis=1)], np.zeros(len(Z))
-    for rate in [*rates, *[1.0] * n_rounds][:n_rounds]:
-        scores = L + log_prior
+    n, N = L.shape
+
+    def soft(scores):
         R = np.exp(scores - scores.max(axis=1, keepdims=True))
-        R /= R.sum(axis=1, keepdims=True)
-        sizes = R.sum(axis=0) + prior_rows
-        log_prior = np.log(sizes / sizes.mean())
-        top = scores.argmax(axis=1)
-        ordered = np.sort(scores, axis=1)
-        lead = ordered[:, -1] - ordered[:, -2]
-        for c in range(len(Z)):
-            mine = np.flatnonzero(top == c)
-            order = np.argsort(-lead[mine], kind="stable")
-            R[mine[order][max(1, int(rate * len(mine))) :]] = 0
+        return R / R.sum(axis=1, keepdims=True)
+
+    def pulled(scores, u, n_steps):
+        for _ in range(n_steps):
+            sizes = soft(scores + u).sum(axis=0)
+            u = u + (-pull * np.log(sizes * N / n) - u) / (1 + pull)
+        return u - u.mean()
+
+    labels, means, u = [L.argmax(axis=1)], [Z], np.zeros(N)
+    heat = [2.0, 1.6, 1.3, *[1.0] * n_rounds]
+    for number in range(n_rounds):
+        if pull:
+            u = pulled(L / heat[number], u, 10 if number == 0 else 3)
+        R = soft(L / heat[number] + u)
+        if not pull:
+            sizes = R.sum(axis=0) + prior_rows
+            u = np.log(sizes / sizes.mean())
         m = np.empty_like(Z)
-        for c in range(len(Z)):
+        for c in range(N):
 
             def mean_of(k, c=c, R=R):
                 anchor = k / v_j
@@ -170,8 +178,13 @@ def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, rates, n_roun
 
             k = kappa
             while np.mean((mean_of(k) - Z[c]) ** 2 / v_j) > radius:
-                k *= 1.001
+                k *= 1.0001
             m[c] = mean_of(k)
         L = B @ m.T - (m**2).sum(axis=1) / 2
-        labels.append(L.argmax(axis=1))
-    return labels
+        answer = L
+        if pull:
+            answer = L + pulled(L / heat[number + 1], u, 3)
+        labels.append(answer.argmax(axis=1))
+        means.append(m)
+    measured = {"variances": v_j, "variance": v, "length": length, "basis": basis}
+    return measured, labels, means

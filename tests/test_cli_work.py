@@ -218,9 +218,7 @@ def test_the_shell_is_completed():
     args = [sys.executable, "-c", code]
     ended = subprocess.run(args, env=env, capture_output=True, text=True)
     assert {"table2", "table5"} <= set(ended.stdout.split()), ended.stderr
-    assert "ast" in complete_method("a") and "ast: hard labels" not in complete_method(
-        ""
-    )
+    assert "ast" in complete_method("a") and "ast: no radius" not in complete_method("")
 
 
 def test_the_time_left_is_that_of_the_work_left(monkeypatch):

@@ -60,7 +60,7 @@ MODELS = [
     SelfTraining(SJE()),
     LatEm(),
     SelfTraining(JLSELite()),
-    AnchoredSelfTraining(min_weight=0.0),
+    AnchoredSelfTraining(),
     TransCLIP(),
     EMDirichlet(),
     OTTER(),

@@ -32,7 +32,7 @@ head = "digits"
 data = "digits"
 classes = "attributes"
 """
-METHODS = ["eszsl", "cca", "dap", "ast", "ast: hard labels", "ast: no anchor", "csls"]
+METHODS = ["eszsl", "cca", "dap", "ast", "ast: no radius", "ast: no anchor", "csls"]
 
 
 @pytest.fixture(scope="module")

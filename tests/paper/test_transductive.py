@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 # On AwA, att_continuous, with defaults: before adapting, after, and the band.
 FIGURES = [
-    (AnchoredSelfTraining(), 44.5, 56.1, 0.5),
+    (AnchoredSelfTraining(), 44.6, 57.5, 0.5),
     (OTTER(), 44.5, 44.2, 0.5),
     (OTTER(class_prior="estimated"), 44.5, 44.4, 0.5),
     (EMDirichlet(), 44.5, 39.4, 1.0),

@@ -56,17 +56,16 @@ class PhotoRounds(AnchoredSelfTraining):
     59
     """
 
-    def _adapt(self, pile, competition):
-        """Teach the model on photos; ``first_trusted_`` is each row's first round."""
-        self.first_trusted_ = np.zeros(len(pile), dtype=int)
-        return super()._adapt(pile, competition)
+    def _record(self, answer):
+        """Store the answer, and in ``first_trusted_`` since which round rows have it.
 
-    def _watch(self, number, selection):
-        if number == 1:  # the last rounds are told
-            self.first_trusted_[:] = 0
-        rows = selection.rows
-        fresh = rows[self.first_trusted_[rows] == 0]
-        self.first_trusted_[fresh] = number
+        0 is for labels that the names alone gave.
+        """
+        super()._record(answer)
+        self.first_trusted_ = np.zeros(len(self.labels_), dtype=int)
+        for number, told in enumerate(self.rounds_[:-1], start=1):
+            self.first_trusted_[told.labels != self.labels_] = number + 1
+        return self
 
 
 class NamedPhotos(Storable, BaseEstimator):

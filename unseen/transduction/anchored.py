@@ -5,23 +5,23 @@ Rows are samples. All happens where classes are round and of unit variance:
     X  (n, p), y        seen rows, unit length            S  (M, q)  their embeddings
     b = (x - mean) axes (r,)     a row, whitened by the seen within-class covariance
     C  (M, r)           class means of the seen
-    k                   a kernel on embeddings, linear or RBF; several tables: averaged
+    k                   a kernel on embeddings; several tables: averaged
 
     α = (k(S, S) + λI)⁻¹ C          kernel ridge from embedding to class mean
     Z = k(T, S) α                   prototypes of the unseen classes
     e_c = α_c / [(k + λI)⁻¹]_cc     what the ridge misses when class c is left out
 
-The left-out errors choose kernel and λ (PRESS) and *measure* how far a class mean
-lies from its prototype: v on average, v_j in direction j. So 1/v is what a prototype
-is worth in rows, and self-training can be anchored to it with the right strength:
+A linear and an RBF kernel are averaged. The left-out errors choose λ (PRESS) and
+*measure* how far a class mean lies from its prototype: v on average, v_j in direction
+j. So 1/v is what a prototype is worth in rows, and self-training can be anchored to it
+with the right strength:
 
-    L_ic = b_i·m_c - |m_c|²/2 + log π_c,   R = softmax(L)          label, softly
-    keep the share `rate` of each predicted class with the largest margins
+    S_ic = b_i·m_c - |m_c|²/2,   R = softmax(S / T + log sizes)     label, softly
     m_c = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)       refit, anchored
 
 κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
-`radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, a round in
-anchored_learner.py, the loop over rounds, shared with TSTD, in rounds.py.
+`radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, the rounds, and
+what becomes of T and the sizes, are in anchored_learner.py.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.base import FromSums
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
-    RidgeFit,
+    RidgeAverage,
+    average_prototypes,
+    average_ridges,
     explained_share,
-    fit_ridge,
-    kernel,
 )
 from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
 from unseen.rows.holders import Holder, MemoryRows
@@ -54,13 +54,13 @@ from unseen.transduction.anchored_learner import (
     AnchoredLearner,
     checked_prior,
     gaussian_scores,
-    sample_step,
 )
-from unseen.transduction.rounds import ROUNDING, Round, checked_rates, self_train
+from unseen.transduction.rounds import ROUNDING, Round
 
 SEEN_ONLY = ("whiten", "shrinkage", "kernels", "equal_prototypes", "by_direction")
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 NUMBER = [Interval(Real, 0, None, closed="left")]
+MIN_WEIGHT = 0.2  # of rows against prototypes that nothing vouches for, to adapt at all
 
 
 class WeakStartWarning(UserWarning):
@@ -82,32 +82,29 @@ class AnchoredSelfTraining(FromSums, Adapts):
     shrinkage : float, default=0.1
         How much of the mean variance is added in every direction before whitening.
     kernels : sequence of {'linear', 'rbf'}, default=('linear', 'rbf')
-        Kernels on class embeddings to choose from, by leaving classes out.
+        Kernels on class embeddings; their prototypes are averaged.
     equal_prototypes : bool, default=True
         Give all prototypes one length, that of the left-out ones on average.
     by_direction : bool, default=True
         Measure v per direction, and trust directions in the inductive answer by
         ``1 / (1 + v_j)``. Otherwise one v for all.
-    kappa : float, default=6.0
+    kappa : float, default=3.0
         How many self-labelled rows count as one; 0 takes the anchor away.
-    radius : float or None, default=0.2
+    radius : float or None, default=0.5
         Class means stay within this mean squared distance of their prototype, in
         units of v; ``None`` for no limit.
-    soft : bool, default=True
-        Rows count for classes by their posterior; otherwise for their label only.
     prior_rows : float or None, default=10.0
         Rows added to every class when class sizes are estimated in the rounds;
         ``None`` takes classes to be of one size there.
+    even_sizes : bool, default=True
+        If the rounds leave labels clear and classes of like size, run them once more
+        from the prototypes with sizes held nearly even.
     class_prior : None, 'uniform' or array of shape (n_competing,), default=None
         Class sizes you *know*. Imposed on the answer, so wrong ones ruin it.
-    rates : sequence of float in (0, 1], default=(0.2, 0.4, 0.6, 0.8)
-        Shares of the first rounds; all rounds after keep everything.
     max_rounds : int, default=10
+        Rounds of a run; a second run follows if labels come out clear and even.
     tol : float, default=0.001
         Stop when at most this share of labels changes.
-    min_weight : float, default=0.2
-        Keep the inductive answer if the rows of an average class would weigh less
-        than this against its prototype; 0 always adapts.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
     pile_share : float in (0, 1], default=0.5
@@ -131,8 +128,8 @@ class AnchoredSelfTraining(FromSums, Adapts):
     weight_ : float
         What the rows of an average class weigh against its prototype, in [0, 1).
     stopped_because_ : str
-    kernel_, ridge_ : str, float
-        What leaving classes out chose.
+    ridges_ : dict of str to float
+        λ of every kernel, as leaving classes out chose it.
     variance_ : float
         v, the variance of a class mean around its prototype.
     variances_ : ndarray of shape (n_axes,)
@@ -157,20 +154,18 @@ class AnchoredSelfTraining(FromSums, Adapts):
     >>> model.adapt(X[~seen]).labels_.shape
     (90,)
     >>> print(model.rounds_[0])
-    Kept 17 of 90 rows (rate 0.2); ...
+    Kept 90 of 90 rows (rate 1); ...
     """
 
     _adapt_parameters = frozenset(
         {
             "kappa",
             "radius",
-            "soft",
             "prior_rows",
+            "even_sizes",
             "class_prior",
-            "rates",
             "max_rounds",
             "tol",
-            "min_weight",
             "pile_share",
             "pile_shrinkage",
         }
@@ -184,13 +179,11 @@ class AnchoredSelfTraining(FromSums, Adapts):
         "by_direction": ["boolean"],
         "kappa": NUMBER,
         "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "soft": ["boolean"],
         "prior_rows": [*NUMBER, None],
+        "even_sizes": ["boolean"],
         "class_prior": [StrOptions({"uniform"}), "array-like", None],
-        "rates": ["array-like"],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "tol": NUMBER,
-        "min_weight": [Interval(Real, 0, 1, closed="left")],
         "unit_rows": ["boolean"],
         "pile_share": [Interval(Real, 0, 1, closed="right")],
         "pile_shrinkage": [Interval(Real, 0, None, closed="neither")],
@@ -205,15 +198,13 @@ class AnchoredSelfTraining(FromSums, Adapts):
         kernels=("linear", "rbf"),
         equal_prototypes=True,
         by_direction=True,
-        kappa=6.0,
-        radius=0.2,
-        soft=True,
+        kappa=3.0,
+        radius=0.5,
         prior_rows=10.0,
+        even_sizes=True,
         class_prior=None,
-        rates=(0.2, 0.4, 0.6, 0.8),
         max_rounds=10,
         tol=0.001,
-        min_weight=0.2,
         unit_rows=True,
         pile_share=0.5,
         pile_shrinkage=0.3,
@@ -226,13 +217,11 @@ class AnchoredSelfTraining(FromSums, Adapts):
         self.by_direction = by_direction
         self.kappa = kappa
         self.radius = radius
-        self.soft = soft
         self.prior_rows = prior_rows
+        self.even_sizes = even_sizes
         self.class_prior = class_prior
-        self.rates = rates
         self.max_rounds = max_rounds
         self.tol = tol
-        self.min_weight = min_weight
         self.unit_rows = unit_rows
         self.pile_share = pile_share
         self.pile_shrinkage = pile_shrinkage
@@ -313,13 +302,14 @@ class AnchoredSelfTraining(FromSums, Adapts):
         seen = space.sums.for_classes(table.seen)
         C = seen.class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
-        ridge = fit_ridge(scale(table.embeddings[table.seen]), C, self.kernels)
+        ridge = average_ridges(scale(table.embeddings[table.seen]), C, self.kernels)
         basis, variances = self._directions(ridge)
         self.axes_, self.mean_ = space.axes @ basis, space.mean
         self.variances_, self.variance_ = variances, ridge.variance
-        self.kernel_, self.ridge_ = ridge.kernel, ridge.ridge
+        self.ridges_ = ridge.ridges
         self.explained_ = explained_share(ridge.variance, C)
-        self._scale, self._weights = scale, ridge.weights @ basis
+        self._scale = scale
+        self._weights = {name: W @ basis for name, W in ridge.weights.items()}
         self._seen_embeddings = scale(table.embeddings[table.seen])
         self._seen_means, self._seen_counts = C @ basis, seen.counts
         self._seen_names = table.names[table.seen]
@@ -342,7 +332,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
         scaled = Sums(s.gram * scale**2, s.class_sums * scale, s.counts)
         return Reduced(reduced.mean, reduced.axes * scale, scaled)
 
-    def _directions(self, ridge: RidgeFit) -> tuple[np.ndarray, np.ndarray]:
+    def _directions(self, ridge: RidgeAverage) -> tuple[np.ndarray, np.ndarray]:
         """Return the eigenbasis of the left-out errors, and v_j in it.
 
         The covariance is shrunk half-way to v I: there are fewer classes than axes.
@@ -397,8 +387,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
     def _prototypes(self, competition: Competition) -> tuple[np.ndarray, np.ndarray]:
         """Return prototypes and, for classes that were seen, the rows they rest on."""
         T = self._scale(competition.embeddings)
-        Z = kernel(self.kernel_, T, self._seen_embeddings) @ self._weights
-        Z = self._lengthen(Z)
+        Z = self._lengthen(average_prototypes(self._weights, T, self._seen_embeddings))
         rows = np.zeros(len(Z))
         place = pd.Index(self._seen_names).get_indexer(pd.Index(competition.names))
         known = place >= 0
@@ -454,10 +443,9 @@ class AnchoredSelfTraining(FromSums, Adapts):
         return not self.starts_from_prototypes
 
     def _adapt(self, pile: Pile, competition: Competition) -> PileAnswer:
-        rates = checked_rates(self.rates)
         if self.starts_from_prototypes:
             self._refuse_seen_only()
-            return self._adapt_from_prototypes(pile, competition, rates)
+            return self._adapt_from_prototypes(pile, competition)
         if self.explained_ < 0.1:
             warnings.warn(
                 f"Class embeddings explain {max(self.explained_, 0):.0%} of how "
@@ -470,12 +458,9 @@ class AnchoredSelfTraining(FromSums, Adapts):
         Z, rows = self._prototypes(competition)
         learner = self._learner(B, competition, Z, rows, self._metric())
         before = learner.mean_confidence(np.array([self._temperature]))[0]
-        self._teach(learner, rates)
+        self._teach(learner)
         self._temperature_after(before, learner)
         return self._answer(learner)
-
-    def _watch(self, number: int, selection) -> None:
-        """Note which rows a round learns from; for those who want to tell."""
 
     def _learner(self, B: Holder, competition, Z, rows, q=1.0) -> AnchoredLearner:
         return AnchoredLearner(
@@ -486,48 +471,38 @@ class AnchoredSelfTraining(FromSums, Adapts):
             own_rows=rows,
             kappa=self.kappa,
             radius=self.radius,
-            soft=self.soft,
             prior_rows=self.prior_rows,
             class_prior=checked_prior(self.class_prior, competition),
             q=q,
         )
 
-    def _teach(self, learner: AnchoredLearner, rates: np.ndarray) -> None:
-        """Run the rounds, or keep the start; tell why."""
-        start, n_rows = learner.labelling(), learner.n_rows
+    def _teach(self, learner: AnchoredLearner, min_weight: float = 0.0) -> None:
+        """Run the rounds, or keep the start; say why."""
+        start, n_rows = learner.labelling, learner.n_rows
         per_class = n_rows / len(learner.Z)
         worth = self.kappa / max(self.variance_, 1e-9)
         self.weight_ = per_class / (per_class + worth)
-        self.adapted_ = self.weight_ >= self.min_weight and len(learner.Z) > 1
+        self.adapted_ = self.weight_ >= min_weight and len(learner.Z) > 1
         if not self.adapted_:
             self.stopped_because_ = "Kept the inductive answer: one class competes."
             if len(learner.Z) > 1:
                 self.stopped_because_ = (
                     f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
                     f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
-                    f"self-labelled rows, less than min_weight={self.min_weight:g}."
+                    f"self-labelled rows, less than {min_weight:g}."
                 )
             none = np.zeros(len(learner.competition.columns), dtype=int)
             labels = start.named(learner.competition.names)
-            told = self.stopped_because_
-            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, told, n_rows)]
+            message = self.stopped_because_
+            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, message, n_rows)]
             return
-        shares = np.append(rates, np.ones(self.max_rounds))[: self.max_rounds]
-        self.rounds_ = self_train(
-            learner,
-            shares,
-            how_many=ROUNDING["at_least_one"],
-            ranking=margin,
-            tol=self.tol,
-            watch=self._watch,
-        )
-        settled = any(
-            r.rate == 1 and r.n_changed <= self.tol * n_rows for r in self.rounds_[-1:]
-        )
+        self.rounds_ = learner.learn(self.max_rounds, self.tol, self.even_sizes)
         self.stopped_because_ = (
-            "The labels settled." if settled else f"{self.max_rounds} rounds were made."
+            "The labels settled."
+            if learner.settled
+            else f"{len(self.rounds_)} rounds were made."
         )
-        moved = learner.labelling().n_other(start) / n_rows
+        moved = learner.labelling.n_other(start) / n_rows
         if moved > 0.5:
             warnings.warn(
                 f"Self-training changed {moved:.0%} of the labels: the start was weak. "
@@ -553,14 +528,14 @@ class AnchoredSelfTraining(FromSums, Adapts):
             scorer = self._linear(learner.m)
         else:
             scorer = self._linear(learner.Z, self._metric())
-        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.known_prior())
+        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.known_sizes())
         rule = LinearRule(learner.competition, scorer, self.unit_rows)
         codes, reliability = learner.final(self._pile_temperature)
         return PileAnswer(learner.competition, codes, reliability, self.rounds_, rule)
 
     # ---- without any seen class --------------------------------------------------
 
-    def _adapt_from_prototypes(self, pile, competition, rates) -> PileAnswer:
+    def _adapt_from_prototypes(self, pile, competition) -> PileAnswer:
         """Estimate whitening, scale and worth of the prototypes on the pile itself.
 
         The rows with the clearest cosine labels stand in for labelled rows; after the
@@ -585,7 +560,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
             B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
             none = np.zeros(len(texts))
             learner = self._learner(MemoryRows(B), competition, scale * texts, none)
-            self._teach(learner, rates)
+            self._teach(learner, MIN_WEIGHT)
             if not self.adapted_:
                 break
             L = gaussian_scores(B, *learner.means)
@@ -620,7 +595,7 @@ class AnchoredSelfTraining(FromSums, Adapts):
     def _answer_from_prototypes(self, learner, start, scorer, competition):
         if learner is not None and self.adapted_:
             self._temperature = 1.0
-            some = start[:: sample_step(len(start))]
+            some = start[:: -(-len(start) // 2000)]
             before = softmax(100 * some, axis=1).max(axis=1).mean()
             self._temperature_after(before, learner)
             return self._answer(learner)

@@ -2,35 +2,47 @@
 
     B  (n, r)   rows of the pile, whitened        Z  (N, r)  prototypes
     m  (N, r)   class means, at first Z           v  (r,)    their prior variances
+    u  (N,)     logarithms of class sizes         T          temperature
 
-    L_ic = b_i·m_c - |m_c|²/2 + log π_c,   R = softmax(L)
-    m_c = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)
+    S_ic = b_i·m_c - |m_c|²/2            scores; reported is their largest
+    R_i  = softmax(S_i / T + u)          soft labels
+    m_c  = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)
 
-κ_c is κ, or as much more as keeps m_c within the radius. At rate 1 this is EM; what
-it maximises,
+T falls from 2 to 1, so that the first rounds do not believe their own labels too much.
+κ_c is κ, or as much more as keeps m_c within the radius. At T = 1 this is EM; what it
+maximises,
 
-    J = Σ_i log Σ_c exp L_ic + prior_rows Σ_c log π_c - κ/2 Σ_cj (m - Z)²_cj / v_j
+    J = Σ_i log Σ_c exp(S_ic + u_c) + prior_rows Σ_c u_c - κ/2 Σ_cj (m - Z)²_cj / v_j
 
-never falls. Scores L and posteriors R, rows by classes, belong to a pass over the rows
-(rows/holders.py): memory keeps them, others hold labels and margins only, and
+never falls. Sizes are free in the first run: u = log(Σ_i R_i + prior_rows). If labels
+come out clear and even, the classes are most likely all there and of like size; then a
+second run starts at the prototypes again, and sizes are held even by transport:
 
-    Σ_i R_i   Σ_i R_ic b_i   Σ_i log Σ_c exp(L_ic + log π_c)
+    u_c ← u_c + (ρ log(share_c n / Σ_i R_ic) - u_c) / (1 + ρ),     share_c = 1/N
 
-One pass ends a round and begins the next. A round that keeps a share only sums the kept
-rows in a second one.
+ρ = 0 leaves sizes free, ρ = ∞ imposes them, as sizes that are known are. It keeps a
+class from being emptied by its neighbours in the first rounds, after which it could not
+come back. A sample of the rows tells u, so that a round is one pass over the rows
+(rows/holders.py), wherever they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
+from unseen._threads import one_thread
 from unseen.class_table import Competition
 from unseen.rows.holders import Holder
-from unseen.rows.labelling import Labelling, Selection, look_at, margin
+from unseen.rows.labelling import Labelling, best_score, look_at
+from unseen.transduction.rounds import Round
+
+TEMPERATURES = (2.0, 1.6, 1.3, 1.0)  # of the first rounds; the last one stays
+SAMPLE = 8192  # rows that tell class sizes and confidence
+# Labels this clear, and classes this even, speak for a second run; see even_pull.
+CLEAR, EVEN, QUITE_EVEN, PULL = 0.95, 0.94, 0.99, 20.0
 
 
 def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
@@ -64,15 +76,31 @@ class Means(NamedTuple):
 class Totals(NamedTuple):
     """What a look adds up over all rows."""
 
-    sizes: np.ndarray  # Σ R
+    counts: np.ndarray  # Σ R
+    sums: np.ndarray  # Σ R b
     labels: np.ndarray  # rows of each label
     log_likelihood: float
-    counts: Any  # Σ R, or of labels if they are hard; 0 if R is kept
-    sums: Any  # Σ R b, likewise
 
 
 class AnchoredLearner:
-    """The model in the middle of learning from a pile: class means move."""
+    """The model in the middle of learning from a pile: class means move.
+
+    Parameters
+    ----------
+    B : Holder
+        Rows of the pile.
+    competition : Competition
+    Z : ndarray of shape (n_classes, n_axes)
+    variances : ndarray of shape (n_axes,)
+    own_rows : ndarray of shape (n_classes,)
+        Labelled rows that a prototype rests on already.
+    kappa, radius, prior_rows :
+        See :class:`~unseen.transduction.anchored.AnchoredSelfTraining`.
+    class_prior : ndarray of shape (n_classes,) or None
+        Class sizes that are known, as shares.
+    q : ndarray of shape (n_axes,) or float, default=1.0
+        How far a direction is trusted at the start.
+    """
 
     def __init__(
         self,
@@ -84,75 +112,92 @@ class AnchoredLearner:
         own_rows: np.ndarray,
         kappa: float,
         radius: float | None,
-        soft: bool,
         prior_rows: float | None,
         class_prior: np.ndarray | None,
         q: np.ndarray | float = 1.0,
     ):
         self.B, self.competition, self.Z = B, competition, Z
         self.variances, self.own_rows = variances, own_rows
-        self.kappa, self.radius, self.soft = kappa, radius, soft
-        self.prior_rows, self.class_prior = prior_rows, class_prior
-        self.log_prior = np.zeros(len(Z))
-        self.movement, self.n_held = 0.0, 0
-        self.n_rows = len(B)
-        self._sample = B.sample(sample_step(self.n_rows))
-        self._look(Means(Z, q))
+        self.kappa, self.radius, self.prior_rows = kappa, radius, prior_rows
+        self.class_prior, self.q = class_prior, q
+        self.n_rows, self.movement, self.n_held = len(B), 0.0, 0
+        self.settled = False
+        self._sample = B.sample(-(-self.n_rows // SAMPLE))
+        self._begin(0.0 if class_prior is None else np.inf, class_prior)
 
-    @property
-    def m(self) -> np.ndarray:
-        """Class means, as learned so far."""
-        return self.means.m
+    def _begin(self, pull: float, shares: np.ndarray | None = None) -> None:
+        """Go back to the prototypes; ``pull`` is ρ, towards ``shares`` or even ones."""
+        N = len(self.Z)
+        self.pull = pull
+        self.shares = np.full(N, 1 / N) if shares is None else shares
+        self.log_sizes = np.zeros(N)
+        self._look(Means(self.Z, self.q), TEMPERATURES[0], n_steps=10)
 
-    def labelling(self, ranking: Any = margin) -> Labelling:
-        """Return the labels under the present means; rows are ranked by margin.
+    # ---- rounds ----------------------------------------------------------------------
 
-        Estimated class sizes steer who is trusted, but do not judge what is reported.
-        Sizes that are known do judge.
-        """
-        return self._labelling
+    def learn(
+        self, max_rounds: int, tol: float, even_sizes: bool = True
+    ) -> list[Round]:
+        """Run the rounds, twice if the pile speaks for it; return what each did."""
+        # The refits are small: more threads would only wait for each other.
+        with one_thread():
+            rounds = self._rounds(max_rounds, tol)
+            again = even_sizes and self.pull == 0 and max_rounds > 0
+            pull = self.even_pull() if again else 0.0
+            if pull:
+                self._begin(pull)
+                rounds += self._rounds(max_rounds, tol)
+        return rounds
 
-    def known_prior(self) -> np.ndarray:
-        """Return the log prior that known class sizes impose, else zeros."""
-        if self.class_prior is None:
-            return np.zeros(len(self.Z))
-        return self.log_prior
-
-    def refit(self, selection: Selection) -> float:
-        """Take anchored means of the kept rows; return -J."""
-        counts, sums = self.totals.counts, self.totals.sums
-        if self.B.keeps or selection.kept is not None:
-            arguments = self.means, self.log_prior, self.soft
-            _, (counts, sums) = self.B.run(
-                sum_posteriors, *arguments, states=[selection.kept]
+    def _rounds(self, max_rounds: int, tol: float) -> list[Round]:
+        rounds: list[Round] = []
+        for number in range(1, max_rounds + 1):
+            before = self.labelling
+            self.refit(TEMPERATURES[min(number, len(TEMPERATURES) - 1)])
+            n_changed = self.labelling.n_other(before)
+            rounds.append(self._told(n_changed))
+            self.settled = (
+                number >= len(TEMPERATURES) and n_changed <= tol * self.n_rows
             )
-        self._update_prior(self.totals.sizes)
-        means = Means(self._anchored_means(sums, counts))
-        if self.class_prior is not None:
-            self.log_prior = balanced(self._log_sizes(means), self.class_prior)
-        self._look(means)
+            if self.settled:
+                break
+        return rounds
+
+    def refit(self, temperature: float = 1.0) -> float:
+        """Take anchored means of the rows, label anew; return -J."""
+        totals = self.totals
+        if self.pull == 0 and self.prior_rows is not None:
+            sizes = totals.counts + self.prior_rows
+            self.log_sizes = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
+        means = Means(self._anchored_means(totals.sums, totals.counts))
+        self._look(means, temperature)
         return -self.J()
 
-    def _look(self, means: Means) -> None:
-        """Label all rows by these means."""
+    def _look(self, means: Means, temperature: float, n_steps: int = 3) -> None:
+        """Label all rows by these means, and sum them under their soft labels."""
         self.means = means
-        priors = self.log_prior, self.known_prior()
-        # Memory keeps the posteriors, and sums them when it is known of which rows.
-        state, totals = self.B.run(look, means, *priors, self.soft, not self.B.keeps)
+        if self.pull > 0:
+            S = gaussian_scores(self._sample, *means) / temperature
+            self.log_sizes = transported(
+                S, self.log_sizes, self.shares, self.pull, n_steps
+            )
+        state, totals = self.B.run(
+            look, means, temperature, self.log_sizes, self.known_sizes()
+        )
         self.totals = Totals(*totals)
-        self._labelling = self.B.labelling(state, self.totals.labels)
+        self.labelling: Labelling = self.B.labelling(state, self.totals.labels)
 
-    def _log_sizes(self, means: Means) -> Callable[[np.ndarray], np.ndarray]:
-        def sizes(log_prior: np.ndarray) -> np.ndarray:
-            _, (total,) = self.B.run(log_sizes, means, log_prior)
-            return total.log - np.log(self.n_rows)
+    def known_sizes(self) -> np.ndarray:
+        """Return the log sizes that judge: estimated ones steer the rounds only."""
+        return self.log_sizes if self.pull > 0 else np.zeros(len(self.Z))
 
-        return sizes
-
-    def _update_prior(self, sizes: np.ndarray) -> None:
-        if self.class_prior is None and self.prior_rows is not None:
-            sizes = sizes + self.prior_rows
-            self.log_prior = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
+    def even_pull(self) -> float:
+        """Return the ρ of a second run: none unless labels are clear and even."""
+        posterior = softmax(gaussian_scores(self._sample, *self.means), axis=1)
+        if len(self.Z) < 2 or posterior.max(axis=1).mean() < CLEAR:
+            return 0.0
+        even = evenness(posterior.mean(axis=0), len(posterior))
+        return PULL * float(np.clip((even - EVEN) / (QUITE_EVEN - EVEN), 0, 1))
 
     def _anchored_means(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return the MAP means; raise κ per class until they stay within the radius.
@@ -197,23 +242,41 @@ class AnchoredLearner:
                 break
         return kappa
 
+    # ---- what is told ----------------------------------------------------------------
+
+    @property
+    def m(self) -> np.ndarray:
+        """Class means, as learned so far."""
+        return self.means.m
+
     def J(self) -> float:  # noqa: N802, the name in the objective
         """Return what the rounds maximise, at the present means."""
-        log_shares = self.log_prior - np.log(len(self.Z))
+        log_shares = self.log_sizes - np.log(len(self.Z))
         steps = (self.m - self.Z) ** 2 * (
             self.kappa / self.variances + self.own_rows[:, None]
         )
-        # The look had the prior in it, but for its constant.
+        # The look had the sizes in it, but for their constant.
         fit = self.totals.log_likelihood - self.n_rows * np.log(len(self.Z))
         prior = 0.0
-        if self.class_prior is None and self.prior_rows is not None:
+        if self.pull == 0 and self.prior_rows is not None:
             prior = self.prior_rows * log_shares.sum()
         return float(fit + prior - steps.sum() / 2)
+
+    def _told(self, n_changed: int) -> Round:
+        return Round(
+            rate=1.0,
+            selected=self.competition.count(self.totals.labels),
+            n_changed=n_changed,
+            objective=-self.J(),
+            labels=self.labelling.named(self.competition.names),
+            note=self.note(),
+            n_rows=self.n_rows,
+        )
 
     def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean posterior of labels at each temperature.
 
-        Of likelihoods alone, over a sample: two thousand rows tell.
+        Of likelihoods alone, over the sample.
         """
         L = gaussian_scores(self._sample, *self.means)
         behind = L - L.max(axis=1, keepdims=True)
@@ -223,18 +286,76 @@ class AnchoredLearner:
 
     def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""
-        arguments = self.means, self.known_prior(), temperature
-        state, (sizes,) = self.B.run(temper, *arguments)
+        state, (sizes,) = self.B.run(
+            temper, self.means, self.known_sizes(), temperature
+        )
         labelling = self.B.labelling(state, sizes)
         return labelling.codes, labelling.strength
 
     def note(self) -> str:
         """Say how far class means have moved."""
         held = f", {self.n_held} held back" if self.n_held else ""
+        even = " Classes were held to like sizes." if 0 < self.pull < np.inf else ""
         return (
             f"Class means moved {np.sqrt(self.movement):.2f} of their prototypes' "
-            f"spread{held}."
+            f"spread{held}.{even}"
         )
+
+
+def evenness(shares: np.ndarray, n_rows: int) -> float:
+    """Return the number of classes that would be as uneven if even, as a share.
+
+    The exponential of the entropy of the shares, corrected for few rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.transduction.anchored_learner import evenness
+    >>> round(evenness(np.array([0.5, 0.5, 0.0, 0.0]), 10**9), 6)
+    0.5
+    """
+    there = shares[shares > 1e-12]
+    entropy = -np.sum(there * np.log(there)) + (len(there) - 1) / (2 * n_rows)
+    return min(1.0, float(np.exp(entropy)) / len(shares))
+
+
+def transported(
+    S: np.ndarray, log_sizes: np.ndarray, shares: np.ndarray, pull: float, n_steps: int
+) -> np.ndarray:
+    """Return log sizes under which soft labels have nearly the given shares.
+
+    Unbalanced transport: ``pull`` is ρ. Sizes that are known (ρ = ∞) are met exactly.
+    """
+    u, steps = log_sizes, n_steps if np.isfinite(pull) else 50
+    weight = pull / (1 + pull) if np.isfinite(pull) else 1.0
+    for _ in range(steps):
+        found = softmax(S + u, axis=1).mean(axis=0)
+        lack = np.log(shares) - np.log(np.maximum(found, 1e-300))
+        step = weight * lack - (1 - weight) * u
+        u = u + step
+        if np.abs(step).max() < 1e-6:
+            break
+    return u - u.mean()
+
+
+# ---- what is done to a block ---------------------------------------------------------
+
+
+def scores_of(block: np.ndarray, kept: dict, means: Means) -> np.ndarray:
+    """Return the scores of a block, which are kept until the means move."""
+    if kept.get("means") is not means:
+        kept.clear()
+        kept["means"], kept["S"] = means, gaussian_scores(block, *means)
+    return kept["S"]
+
+
+def look(block, kept, means, temperature, log_sizes, known):
+    """Label a block; return its state and its part of the totals."""
+    S = scores_of(block, kept, means)
+    R, evidence = posteriors(S / temperature + log_sizes)
+    state = look_at(S + known, best_score)
+    labels = np.bincount(state.codes, minlength=len(log_sizes))
+    return state, (R.sum(axis=0), R.T @ block, labels, evidence.sum())
 
 
 def posteriors(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -246,86 +367,9 @@ def posteriors(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return R, (best + np.log(total))[:, 0]
 
 
-def sample_step(n_rows: int) -> int:
-    """Return how many rows apart those of a sample of two thousand are."""
-    return -(-n_rows // 2000)
-
-
-def balanced(
-    log_shares: Callable[[np.ndarray], np.ndarray], shares: np.ndarray, n_iter: int = 50
-) -> np.ndarray:
-    """Return the log prior under which soft labels have the given class shares.
-
-    ``log_shares`` returns the logarithm of what they have under a log prior.
-    """
-    log_prior = np.zeros(len(shares))
-    for _ in range(n_iter):
-        step = np.log(shares) - log_shares(log_prior)
-        log_prior += step
-        if np.abs(step).max() < 1e-6:
-            break
-    return log_prior - log_prior.mean()
-
-
-# ---- what is done to a block ---------------------------------------------------------
-
-
-def scores_of(block: np.ndarray, kept: dict, means: Means) -> np.ndarray:
-    """Return the scores of a block, which are kept until the means move."""
-    if kept.get("means") is not means:
-        kept.clear()
-        kept["means"], kept["L"] = means, gaussian_scores(block, *means)
-    return kept["L"]
-
-
-def look(block, kept, means, log_prior, known, soft, summed):
-    """Label a block; return its state and its part of the totals."""
-    L, n_classes = scores_of(block, kept, means), len(log_prior)
-    S = L + log_prior
-    kept["R"], evidence = posteriors(S)
-    R, state = kept["R"], look_at(S, margin, L + known)
-    labels = np.bincount(state.codes, minlength=n_classes)
-    counts, sums = weighted(R, block, soft) if summed else (0.0, 0.0)
-    return state, (R.sum(axis=0), labels, evidence.sum(), counts, sums)
-
-
-def sum_posteriors(block, kept, means, log_prior, soft, chosen):
-    """Return the sums of the chosen rows of a block, by their posterior."""
-    R = kept.get("R")
-    if R is None:
-        block, chosen = (block, None) if chosen is None else (block[chosen], None)
-        R = softmax(gaussian_scores(block, *means) + log_prior, axis=1)
-    if chosen is not None:
-        R = np.where(chosen[:, None], R, 0)
-    return None, weighted(R, block, soft)
-
-
-def weighted(R, block, soft) -> tuple[np.ndarray, np.ndarray]:
-    """Return Σ R and Σ R b, or of labels alone."""
-    if not soft:
-        R = np.eye(R.shape[1])[R.argmax(axis=1)] * (R.max(axis=1) > 0)[:, None]
-    return R.sum(axis=0), R.T @ block
-
-
-def temper(block, kept, means, prior, temperature):
+def temper(block, kept, means, known, temperature) -> tuple[Any, tuple]:
     """Return label and tempered posterior of each row of a block."""
-    L = scores_of(block, kept, means) + prior
-    best = softmax(L / temperature, axis=1).max(axis=1)
-    state = look_at(L, lambda scores: best)
-    return state, (np.bincount(state.codes, minlength=L.shape[1]),)
-
-
-class LogSum(NamedTuple):
-    """The logarithm of numbers that add up; sizes of rare classes would be zero."""
-
-    log: np.ndarray
-
-    def __add__(self, other: LogSum) -> LogSum:  # type: ignore[override]
-        """Return the logarithm of both together."""
-        return LogSum(np.logaddexp(self.log, other.log))
-
-
-def log_sizes(block, kept, means, log_prior):
-    """Return the logarithm of the soft class sizes of a block."""
-    S = scores_of(block, kept, means) + log_prior
-    return None, (LogSum(logsumexp(S - logsumexp(S, axis=1, keepdims=True), axis=0)),)
+    S = scores_of(block, kept, means) + known
+    best = softmax(S / temperature, axis=1).max(axis=1)
+    state = look_at(S, lambda scores: best)
+    return state, (np.bincount(state.codes, minlength=S.shape[1]),)

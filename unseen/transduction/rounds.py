@@ -14,7 +14,7 @@ Where the rows are, in memory, in a file or on a cluster, is no matter here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import stderr
 from typing import Any, Protocol
@@ -103,7 +103,6 @@ def self_train(
     how_many: Rounding,
     ranking: Ranking = best_score,
     tol: float | None = None,
-    watch: Callable[[int, Any], None] | None = None,
 ) -> list[Round]:
     """Run one round per rate and return what each did.
 
@@ -117,8 +116,6 @@ def self_train(
         Turns scores into the reliability of each row's label.
     tol : float, default=None
         Once every row is kept, stop when at most this share of labels changes.
-    watch : callable, default=None
-        Called with the number of every round, from 1, and the rows it learns from.
     """
     competition = learner.competition
     rounds: list[Round] = []
@@ -132,8 +129,6 @@ def self_train(
     ):
         for rate in rates:
             selection = labelling.selection(rate, how_many)
-            if watch is not None:
-                watch(len(rounds) + 1, selection)
             objective = learner.refit(selection)
             before, labelling = labelling, learner.labelling(ranking)
             n_changed = labelling.n_other(before)

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import sqrtm
 
 from unseen import GuidedMixture, load
+from unseen.transduction.graph import near_neighbours, neighbours
 from unseen.transduction.guided_rounds import evenness, principal_axes, tightness
 
 
@@ -377,3 +378,16 @@ def test_tightness_is_that_of_pairs_of_different_rows():
 
 def test_evenness_counts_the_classes_in_use():
     assert_allclose(evenness(np.array([10**6] * 3 + [0])), 0.75, rtol=1e-5)
+
+
+def test_neighbours_by_cells_are_exact_with_all_cells_and_mostly_right_with_few():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 8))[rng.integers(0, 40, 1000)]
+    rows = rows + 0.5 * rng.normal(size=rows.shape)
+    expected, numbers = neighbours(rows, 4)
+    distances, exact = near_neighbours(rows, 4, cell_size=100, n_near=10)
+    assert_allclose(distances, expected, rtol=1e-3)
+    assert_array_equal(np.sort(exact), np.sort(numbers))
+    few = near_neighbours(rows, 4, cell_size=50, n_near=4)[1]
+    found = [len({*a} & {*b}) / 4 for a, b in zip(few, numbers, strict=True)]
+    assert np.mean(found) > 0.8

@@ -46,6 +46,42 @@ def neighbours(
     return distances.astype(np.float64), numbers
 
 
+def near_neighbours(
+    rows: np.ndarray, k: int, *, cell_size: int = 200, n_near: int = 8
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what :func:`neighbours` would, nearly: for piles too large for all pairs.
+
+    Some rows are centres of cells; a row looks for its neighbours in the cells nearest
+    to the centre of its own. With as many near cells as there are cells it is exact.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.graph import near_neighbours
+    >>> near_neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
+    array([[1], [0], [1]])
+    """
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    n, squares = len(rows), np.einsum("ij,ij->i", rows, rows)
+    centres = rows[::cell_size]
+    near = neighbours(centres, n_near, centres)[1]  # each with itself
+    home = neighbours(rows, 1, centres)[1][:, 0]
+    members = [np.flatnonzero(home == cell) for cell in range(len(centres))]
+    distances, numbers = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.intp)
+    for cell, own in enumerate(members):
+        others = np.concatenate([members[other] for other in near[cell]])
+        far = squares[others] - 2 * rows[own] @ rows[others].T
+        far[own[:, None] == others] = np.inf
+        width = min(k, len(others) - 1)
+        best = np.argpartition(far, width - 1, axis=1)[:, :width]
+        found = np.take_along_axis(far, best, axis=1) + squares[own][:, None]
+        distances[own, :width] = np.sqrt(np.maximum(found, 0))
+        numbers[own, :width] = others[best]
+    order = np.argsort(distances, axis=1, kind="stable")
+    return (
+        np.take_along_axis(distances, order, axis=1),
+        np.take_along_axis(numbers, order, axis=1),
+    )
+
+
 def gaussian(distances: np.ndarray) -> np.ndarray:
     """Return exp(-d² / median d²), the weight of a neighbour at distance d.
 

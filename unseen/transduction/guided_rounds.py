@@ -29,7 +29,12 @@ from unseen.models.scoring import LinearScorer
 from unseen.rows.holders import Holder
 from unseen.rows.labelling import RowState
 from unseen.rows.sums import inverse_lengths
-from unseen.transduction.graph import graph, neighbours, unit_rows
+from unseen.transduction.graph import (
+    graph,
+    near_neighbours,
+    neighbours,
+    unit_rows,
+)
 from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
@@ -41,6 +46,7 @@ UNEVEN, EVEN = 0.7, 0.95  # share of classes in use: sizes are free, sizes are e
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 10.0  # per class, for neighbours to have their full say
 MOST_AXES = 1024
+MOST_PAIRED = 20_000  # rows whose neighbours are looked for among all others
 SMALL = 1e-9
 
 
@@ -314,7 +320,8 @@ def mutual_neighbours(rows: np.ndarray, k: int) -> sparse.csr_array:
 
     Weights are cosines, none below 0; they sum to 1 for every row with any.
     """
-    distances, numbers = neighbours(rows, k)
+    search = neighbours if len(rows) <= MOST_PAIRED else near_neighbours
+    distances, numbers = search(rows, k)
     W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
     W = sparse.csr_array(W + W.T)
     sums = np.asarray(W.sum(axis=1)).ravel()

@@ -128,7 +128,7 @@ def texts():
     return T, X
 
 
-STARTERS = [AnchoredSelfTraining, *{type(model) for model in TRANSDUCERS}]
+STARTERS = [AnchoredSelfTraining, *dict.fromkeys(map(type, TRANSDUCERS))]
 
 
 @pytest.mark.parametrize("method", STARTERS, ids=lambda m: m.__name__)

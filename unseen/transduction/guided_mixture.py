@@ -102,7 +102,7 @@ class GuidedMixture(FromSums, Adapts):
     --------
     >>> import numpy as np
     >>> from unseen import GuidedMixture
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(1)
     >>> texts, truth = rng.normal(size=(3, 20)), np.repeat([0, 1, 2], 40)
     >>> X = texts[truth] + rng.normal(size=(120, 20)) + 3
     >>> named = texts + 0.7 * rng.normal(size=texts.shape)  # what names say

@@ -175,7 +175,7 @@ def test_plain_em_takes_the_steps_of_a_mixture_with_one_variance(cell, monkeypat
         R = softmax(scores, axis=1)
     monkeypatch.setattr("unseen.experiments.baselines.MAX_ROUNDS", 3)
     model = PlainEM.from_prototypes(cell.prototypes)
-    found = model._transduce(start_from(model._base(), cell.X)).scores
+    found = model._transduce(start_from(model.base_, cell.X)).scores
     assert_allclose(softmax(found, axis=1), R, atol=1e-9)
 
 

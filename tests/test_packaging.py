@@ -51,12 +51,14 @@ def cpu_seconds(statement: str) -> float:
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the child's own clock")
 def test_importing_costs_little_more_than_scikit_learn_and_pandas():
-    ours, theirs = [], []
-    for _ in range(7):  # in turns, so that both meet the same machine
-        ours.append(cpu_seconds("from unseen import *"))
+    one, all_of_it, theirs = [], [], []
+    for _ in range(5):  # in turns, so that all meet the same machine
+        one.append(cpu_seconds("from unseen import AnchoredSelfTraining, load_data"))
+        all_of_it.append(cpu_seconds("from unseen import *"))
         theirs.append(cpu_seconds(BASELINE))
-    ratio = min(ours) / min(theirs)
-    assert ratio <= 1.2, f"{min(ours):.2f} s against {min(theirs):.2f} s"
+    for ours, most in ((one, 1.2), (all_of_it, 1.4)):
+        ratio = min(ours) / min(theirs)
+        assert ratio <= most, f"{min(ours):.2f} s against {min(theirs):.2f} s"
 
 
 def test_help_and_version_wait_for_nothing_heavy():

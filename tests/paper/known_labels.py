@@ -159,7 +159,7 @@ def entries() -> Iterator[str]:
             yield f"{estimator} adapt {name}"
     for estimator in ("JEDM", "TSTD", FLAGSHIP):
         yield f"{estimator} generalized awa"
-    for estimator in (*RELABELLING, FLAGSHIP):
+    for estimator in (*RELABELLING, FLAGSHIP, "GuidedMixture"):
         yield f"{estimator} names texts"
 
 

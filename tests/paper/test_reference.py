@@ -64,13 +64,17 @@ def by_samples(name, path):
 def test_sums_give_the_authors_answer(data, shared_data, dtype):
     product, labels = by_samples(data.name, shared_data / f"{data.name}.npz")
     D0, V0 = starts(data.class_embeddings.shape[1])
-    model = TSTD(components_init=D0, compatibility_init=V0)
-    model.fit(
-        data.X_seen.astype(dtype), data.y_seen, class_embeddings=data.class_embeddings
+    model, base = (
+        kind(components_init=D0, compatibility_init=V0).fit(
+            data.X_seen.astype(dtype),
+            data.y_seen,
+            class_embeddings=data.class_embeddings,
+        )
+        for kind in (TSTD, JEDM)
     )
     ours = model.components_.T @ model.compatibility_
     pile = data.X_unseen.astype(dtype)
-    jedm = JEDM.adapt(model, pile).labels_
+    jedm = base.adapt(pile).labels_
     answers = [jedm, *(r.labels for r in model.adapt(pile).rounds_)]
     if dtype == np.float64:
         assert_allclose(ours, product, rtol=0, atol=1e-6 * np.abs(product).max())
@@ -87,10 +91,14 @@ BANDS = {
 
 
 def test_accuracies_lie_in_the_known_bands(data):
-    model = TSTD(random_state=3)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    model, base = (
+        kind(random_state=3).fit(
+            data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+        )
+        for kind in (TSTD, JEDM)
+    )
     raw = model.predict(data.X_unseen)
-    jedm = JEDM.adapt(model, data.X_unseen).labels_
+    jedm = base.adapt(data.X_unseen).labels_
     tstd = model.adapt(data.X_unseen).labels_
     for (low, high), answer in zip(BANDS[data.name], (raw, jedm, tstd), strict=True):
         assert low <= per_class_accuracy(data.y_unseen, answer) <= high

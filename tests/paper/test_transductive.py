@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings(
 # On AwA, att_continuous, with defaults: before adapting, after, and the band.
 FIGURES = [
     (AnchoredSelfTraining(), 44.6, 57.5, 0.5),
-    (OTTER(), 44.5, 44.2, 0.5),
+    (OTTER(), 44.6, 44.7, 0.5),
     (OTTER(class_prior="estimated"), 44.5, 44.4, 0.5),
     (EMDirichlet(), 44.5, 39.4, 1.0),
     (EMDirichlet(labels="hard"), 44.5, 39.9, 1.0),

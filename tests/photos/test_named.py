@@ -192,10 +192,12 @@ def test_the_answer_is_consistent(demo, photos):
     assert_array_equal(demo.classes_[shares.argmax(axis=1)], demo.labels_)
     assert (demo.second_ != demo.labels_).all()
     assert ((demo.reliability_ > 0) & (demo.reliability_ <= 1)).all()
-    # The first round learns from the clearest fifth of each predicted class.
-    first = demo.first_trusted_ == 1
-    assert first.sum() == demo.rounds_[0].n_selected
     assert demo.first_trusted_.max() <= len(demo.rounds_)
+    for number, told in enumerate(demo.rounds_, start=1):  # since then, and not before
+        settled = demo.first_trusted_ <= number
+        assert (told.labels[settled] == demo.labels_[settled]).all()
+        just = demo.first_trusted_ == number + 1
+        assert (told.labels[just] != demo.labels_[just]).all()
 
 
 def test_the_order_of_photos_is_free(demo, photos):

@@ -3,6 +3,7 @@
 source.py            rows from files, datasets and chunks, in blocks
 sums.py, labelled.py what solvers see of labelled rows
 pile.py, holders.py  unlabelled rows, and who holds them on the axes of a model
+scores.py            their scores, to rank and to report
 labelling.py         their labels, and which of them to trust
 distributed*.py      the same on Dask workers
 """

@@ -21,12 +21,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from unseen.rows.distributed import checked_part, take_apart, tree_sum
-from unseen.rows.holders import (
-    BLOCK_NUMBERS,
-    Holder,
-    add_up,
-    meet_chunk,
-)
+from unseen.rows.holders import BLOCK_NUMBERS, Holder, add_up, meet_chunk
 from unseen.rows.labelling import (
     Labelling,
     RowState,

@@ -17,7 +17,10 @@ from unseen.class_table import ClassTable, encode, read_table
 from unseen.data import ZeroShotData
 from unseen.loading.blocks import iter_blocks
 from unseen.rows.source import open_stream, root_module
+from unseen.rows.span import is_wide
 from unseen.rows.sums import Sums, sum_blocks, sum_rows
+
+WIDE_CHUNKS = 8192  # features: from here on rows are kept until they are too many
 
 
 def sum_stream(
@@ -68,9 +71,10 @@ def sum_stream(
         )
     if y is None:
         running = RunningSums(class_embeddings, unit_rows=unit_rows)
+        kept = Kept(running, stream.n_features)
         for X, labels in stream.blocks("summing"):
-            running.add(X, np.asarray(labels))
-        return *running.finish(), stream.head
+            kept.add(X, np.asarray(labels))
+        return *kept.finish(), stream.head
     table, codes = encode(np.asarray(y), class_embeddings)
     if stream.n_rows not in (None, len(codes)):
         raise ValueError(
@@ -91,10 +95,48 @@ def sum_stream(
 
     p = stream.n_features
     return (
-        sum_blocks(labelled(), p, len(table), unit_rows=unit_rows),
+        sum_labelled(labelled(), len(codes), p, len(table), unit_rows=unit_rows),
         table,
         stream.head,
     )
+
+
+def sum_labelled(blocks, n_rows: int, p: int, n_classes: int, *, unit_rows) -> Sums:
+    """Sum blocks; few and wide rows are gathered, for they are less than their Gram."""
+    if not is_wide(n_rows, p):
+        return sum_blocks(blocks, p, n_classes, unit_rows=unit_rows)
+    kept = [(np.array(X), codes) for X, codes in blocks]
+    rows, codes = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    return sum_rows(rows, codes, n_classes, unit_rows=unit_rows, span=True)
+
+
+class Kept:
+    """Chunks of wide rows, kept as long as they are few; then summed as they come."""
+
+    def __init__(self, running: RunningSums, n_features: int):
+        self.running, self.n_features = running, n_features
+        self.chunks: list | None = [] if n_features >= WIDE_CHUNKS else None
+
+    def add(self, X: np.ndarray, y: np.ndarray) -> None:
+        """Keep a chunk, or sum it, with all that were kept if they became too many."""
+        if self.chunks is None:
+            self.running.add(X, y)
+            return
+        self.chunks.append((np.array(X), y))  # a source may use its memory again
+        if not is_wide(sum(len(rows) for rows, _ in self.chunks), self.n_features):
+            chunks, self.chunks = self.chunks, None
+            for rows, labels in chunks:
+                self.running.add(rows, labels)
+
+    def finish(self) -> tuple[Sums, ClassTable]:
+        """Return the sums and the class table."""
+        if not self.chunks:
+            return self.running.finish()
+        X = np.concatenate([rows for rows, _ in self.chunks])
+        y = np.concatenate([labels for _, labels in self.chunks])
+        table, codes = encode(y, self.running.class_embeddings)
+        unit_rows = self.running.unit_rows
+        return sum_rows(X, codes, len(table), unit_rows=unit_rows, span=True), table
 
 
 class RunningSums:
@@ -233,7 +275,8 @@ def sum_seen(
             yield (block if kept.all() else block[kept]), codes[here][kept]
             start += len(block)
 
-    return sum_blocks(labelled(), data.X.shape[1], data.n_classes, unit_rows=unit_rows)
+    n_rows, p = int(chosen.sum()), data.X.shape[1]
+    return sum_labelled(labelled(), n_rows, p, data.n_classes, unit_rows=unit_rows)
 
 
 def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen.rows.source import whole_needed
+
 Ranking = Callable[[np.ndarray], np.ndarray]
 Rounding = Callable[[np.ndarray], np.ndarray]
 
@@ -44,6 +46,23 @@ def look_at(scores: np.ndarray, ranking: Ranking, answer: Any = None) -> RowStat
     return RowState(codes, reliability, reported.astype(small), strength)
 
 
+def held(state: RowState, given: np.ndarray) -> RowState:
+    """Return the state with the labels of some rows given, -1 for all others.
+
+    >>> import numpy as np
+    >>> from unseen.rows.labelling import best_score, held, look_at
+    >>> state = look_at(np.array([[0.9, 0.1], [0.6, 0.4]]), best_score)
+    >>> held(state, np.array([-1, 1])).codes
+    array([0, 1], dtype=uint8)
+    """
+    known = given >= 0
+    codes, reported = state.codes.copy(), state.reported.copy()
+    codes[known] = reported[known] = given[known]
+    sure, strong = state.reliability.copy(), state.strength.copy()
+    sure[known] = strong[known] = np.inf
+    return RowState(codes, sure, reported, strong)
+
+
 class Labelling:
     """The labels of all rows of a pile after one look.
 
@@ -66,6 +85,8 @@ class Labelling:
     >>> labelling.selection(0.5, np.floor).rows
     array([0])
     """
+
+    least: np.ndarray | None = None  # rows of each class that are always kept
 
     def __init__(self, state: Any, sizes: np.ndarray, *, small: bool = True):
         self.state, self.sizes, self.small = state, sizes, small
@@ -110,9 +131,24 @@ class Labelling:
         ``how_many`` turns ``rate`` times the sizes of classes into numbers of rows.
         """
         quota = np.minimum(how_many(rate * self.sizes), self.sizes).astype(np.intp)
+        if self.least is not None:
+            quota = np.maximum(quota, self.least)
         everything = (quota == self.sizes).all()
         kept = None if everything else self._most_reliable(quota)
         return Selection(self.state, kept, quota)
+
+    def holding(self, given: np.ndarray) -> Labelling:
+        """Return this with the labels of some rows given, -1 for all others.
+
+        They are surer than any other, and every selection has them.
+        """
+        if not isinstance(self.state, RowState):
+            raise whole_needed("X is a Dask collection, and rows are ranked with given")
+        state = held(self.state, given)
+        sizes = np.bincount(state.codes, minlength=len(self.sizes))
+        labelling = Labelling(state, sizes, small=self.small)
+        labelling.least = np.bincount(given[given >= 0], minlength=len(sizes))
+        return labelling
 
     def _most_reliable(self, quota: np.ndarray) -> Any:
         """Return the mask of as many rows of each class as the quota says."""

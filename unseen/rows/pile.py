@@ -14,9 +14,10 @@ import tempfile
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from unseen._linalg import inverse_lengths
 from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space
 from unseen.rows.source import RowStream, whole_needed
-from unseen.rows.sums import Sums, inverse_lengths, rows_per_block
+from unseen.rows.sums import Sums, rows_per_block
 
 LARGEST_SQUARE = 1e150  # of a feature, summed: solvers multiply two such numbers
 
@@ -75,7 +76,10 @@ class Pile:
         return self._scales
 
     def on_axes(self, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
-        """Return the rows times ``axes``, in float64, not centred."""
+        """Return the rows times ``axes``, not centred, in their own precision.
+
+        Less a centre in float64 they are float64: no copy for that alone.
+        """
         key = (id(axes), unit_rows)
         if key not in self._on_axes:
             with np.errstate(all="ignore"):  # what is not finite is told below
@@ -83,7 +87,7 @@ class Pile:
             if not np.isfinite(projected).all():
                 raise not_finite(self.X)
             # The axes are kept with the answer: their id stays theirs.
-            self._on_axes[key] = axes, projected.astype(np.float64, copy=False)
+            self._on_axes[key] = axes, projected
         return self._on_axes[key][1]
 
 
@@ -165,7 +169,9 @@ def scaled_sum(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return scaled rows on axes, in the precision of the rows."""
-    return X @ axes.astype(X.dtype, copy=False) * scales[:, None]
+    projected = X @ axes.astype(X.dtype, copy=False)
+    projected *= scales[:, None]
+    return projected
 
 
 def check_range(sums: Sums, X: np.ndarray) -> Sums:

@@ -24,7 +24,7 @@ from scipy import sparse
 from unseen._progress import progress_bar
 from unseen.loading.blocks import backing_files, read_blocks
 from unseen.loading.npy import is_npy, open_npy
-from unseen.loading.parquet import iter_parquet
+from unseen.loading.parquet import is_arrow_dataset, iter_parquet
 from unseen.loading.watch import Files, watched
 from unseen.rows.sums import rows_per_block
 
@@ -287,11 +287,6 @@ def split_pair_or_none(chunk: Any) -> Any:
 def root_module(X: Any) -> str:
     """Return the package that an object's type comes from."""
     return type(X).__module__.split(".")[0]
-
-
-def is_arrow_dataset(X: Any) -> bool:
-    """Tell a ``pyarrow.dataset.Dataset``."""
-    return type(X).__module__ == "pyarrow._dataset"
 
 
 def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:

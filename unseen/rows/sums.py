@@ -10,7 +10,8 @@
 One pass makes them; after it, the cost of a fit does not depend on the number
 of samples. Sums add, so blocks, chunks and workers give what memory gives, and
 held-out classes are taken away by subtraction. Products are made in the
-precision of the rows and accumulated in float64.
+precision of the rows and accumulated in float64. Rows that are few and wide are summed
+in the space they span, see span.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import linalg, sparse
 
-from unseen._linalg import DOUBLE, leading_eigenvectors
+from unseen._linalg import (
+    DOUBLE,
+    inverse_lengths,
+    leading_eigenvectors,
+    with_fixed_signs,
+)
+from unseen.rows.span import Span, is_wide, span_of
 
 BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own precision
 CACHED_ELEMENTS = 2**18  # numbers that stay in a processor's cache
@@ -64,6 +71,7 @@ class Sums:
     class_sums: np.ndarray
     counts: np.ndarray
     dtype: np.dtype = DOUBLE
+    span: Span | None = None  # where the numbers are, if not in the features
     _reduced: dict = field(default_factory=dict, init=False, repr=False)
 
     def __add__(self, other: Sums) -> Sums:
@@ -73,6 +81,7 @@ class Sums:
             self.class_sums + other.class_sums,
             self.counts + other.counts,
             coarser(self.dtype, other.dtype),
+            same_span([self, other]),
         )
 
     def __sub__(self, other: Sums) -> Sums:
@@ -92,7 +101,13 @@ class Sums:
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
         out = other.gram if in_its_place else None
         gram = np.subtract(self.gram, other.gram, out=out)
-        return Sums(gram, class_sums, counts, coarser(self.dtype, other.dtype))
+        dtype, span = coarser(self.dtype, other.dtype), same_span([self, other])
+        return Sums(gram, class_sums, counts, dtype, span)
+
+    @property
+    def n_features(self) -> int:
+        """How many features the rows have."""
+        return len(self.gram) if self.span is None else self.span.n_features
 
     @property
     def n_rows(self) -> float:
@@ -168,7 +183,8 @@ class Sums:
         if key not in self._reduced:
             reduced = self.reduced(n_axes)
             S_w = reduced.sums.within_class_scatter() / max(self.n_rows, 1)
-            root = inverse_root(S_w, shrinkage)
+            n_dims = min(n_axes or self.n_features, self.n_features)
+            root = inverse_root(S_w, shrinkage, n_dims)
             self._reduced[key] = Reduced(
                 reduced.mean, reduced.axes @ root, reduced.sums.projected(root)
             )
@@ -177,7 +193,7 @@ class Sums:
     def _reduce(self, n_axes: int | None) -> Reduced:
         mean = self.mean
         if n_axes is None:
-            return Reduced(mean, np.eye(len(mean)), self.shifted(mean))
+            return self._lifted(mean, np.eye(len(mean)), self.shifted(mean))
         p = len(mean)
         values, axes = leading_eigenvectors(
             self._centred_gram, p, min(n_axes, p), self.dtype
@@ -185,7 +201,22 @@ class Sums:
         # In this basis the Gram matrix is the eigenvalues: nothing to multiply out.
         class_sums = (self.class_sums - np.outer(self.counts, mean)) @ axes
         on_axes = replace(self, gram=np.diag(values), class_sums=class_sums)
-        return Reduced(mean, axes, on_axes)
+        return self._lifted(mean, axes, on_axes)
+
+    def _lifted(self, mean: np.ndarray, axes: np.ndarray, sums: Sums) -> Reduced:
+        """Return what was found in the span in the space of the features."""
+        if self.span is None:
+            return Reduced(mean, axes, sums)
+        lifted = self.span.lift(axes)
+        signs = with_fixed_signs(lifted, only=True)
+        sums = replace(
+            sums,
+            gram=sums.gram * np.outer(signs, signs),
+            class_sums=sums.class_sums * signs,
+            span=None,
+        )
+        lifted *= signs
+        return Reduced(self.span.lift(mean[:, None])[:, 0], lifted, sums)
 
     def _centred_gram(self, dtype: np.dtype) -> np.ndarray:
         """Return the Gram matrix of centred rows, made in float64, in ``dtype``.
@@ -220,6 +251,7 @@ def sum_rows(
     *,
     unit_rows: bool = False,
     block_rows: int | None = None,
+    span: bool = False,
 ) -> Sums:
     """Sum the rows of an array, block by block.
 
@@ -234,15 +266,34 @@ def sum_rows(
     block_rows : int, default=None
         Rows whose products are added up in the precision of X; by default 16,384,
         or eight million numbers.
+    span : bool, default=False
+        Sum rows that are few and wide in the space they span.
 
     Returns
     -------
     Sums
     """
+    if span and is_wide(*X.shape):
+        found, coordinates = span_of(X, unit_rows=unit_rows)
+        return sums_in_span(found, coordinates, codes, n_classes)
     step = block_rows or rows_per_block(X.shape[1])
     starts = range(0, len(X), step)
     blocks = ((X[i : i + step], codes[i : i + step]) for i in starts)
     return sum_blocks(blocks, X.shape[1], n_classes, unit_rows=unit_rows)
+
+
+def sums_in_span(span: Span, coordinates, codes, n_classes: int) -> Sums:
+    """Return the sums of rows given by their coordinates in a span."""
+    made = sum_rows(coordinates, codes, n_classes)
+    return replace(made, dtype=span.X.dtype, span=span)
+
+
+def same_span(parts: list[Sums]) -> Span | None:
+    """Return the span of sums that are to be added; they must share it."""
+    span = parts[0].span
+    if any(part.span is not span for part in parts):
+        raise ValueError("Sums in different spans cannot be added up.")
+    return span
 
 
 def sum_blocks(
@@ -272,14 +323,14 @@ def sum_blocks(
 
 def add_sums(parts: Iterable[Sums]) -> Sums:
     """Return the sums over all parts, with one large matrix made for it."""
-    first, *others = parts
+    first, *others = every = list(parts)
     gram, dtype = first.gram.copy(), first.dtype
     for part in others:
         gram += part.gram
         dtype = coarser(dtype, part.dtype)
     class_sums = sum((part.class_sums for part in others), start=first.class_sums)
     counts = sum((part.counts for part in others), start=first.counts)
-    return Sums(gram, class_sums, counts, dtype)
+    return Sums(gram, class_sums, counts, dtype, same_span(every))
 
 
 def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
@@ -330,31 +381,14 @@ def indicator(codes: np.ndarray, n_classes: int, dtype=np.float64) -> sparse.csr
     return sparse.csr_array((ones, codes, ends), shape=(n, n_classes))
 
 
-def inverse_lengths(X: np.ndarray) -> np.ndarray:
-    """Return ``1 / |x|`` for every row, 1 for a row of zeros.
+def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:
+    """Return (S_w + shrinkage · mean variance · I)^(-1/2).
 
-    Rows whose squares leave the range of their type are measured after scaling.
+    ``n_dims`` is of how many dimensions the mean is; S_w lacks those without variance.
     """
-    smallest = np.finfo(X.dtype).tiny
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        # One inner product per row: matmul hands them to BLAS, einsum would not.
-        squares = np.matmul(X[:, None, :], X[:, :, None])[:, 0, 0]
-    lengths = np.sqrt(squares, dtype=np.float64)
-    if not smallest < squares.min(initial=1) <= squares.max(initial=1) < np.inf:
-        odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
-        largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
-        scale = np.where(largest > 0, largest, 1)
-        with np.errstate(invalid="ignore", over="ignore"):  # infinite rows: seen later
-            lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
-        lengths = np.where(lengths <= smallest, 1, lengths)
-    return (1 / lengths).astype(X.dtype)
-
-
-def inverse_root(S_w: np.ndarray, shrinkage: float) -> np.ndarray:
-    """Return (S_w + shrinkage · mean variance · I)^(-1/2)."""
     values, vectors = linalg.eigh(S_w)
     values = np.maximum(values, 0)
-    mean = values.mean()
+    mean = values.sum() / n_dims
     if not mean:  # every class is a point: nothing to stretch
         return np.eye(len(S_w))
     return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T

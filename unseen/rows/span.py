@@ -1,0 +1,111 @@
+"""Wide rows: fewer rows than features, summed in the space the rows span.
+
+    X  (n, p)   rows, n far below p; as they come or scaled to unit length
+    K  (n, n)   X Xᵀ = U diag(s²) Uᵀ
+    Q  (p, r)   Xᵀ U / s, an orthonormal basis of the span; never formed
+    C  (n, r)   X Q = U s, the rows in it
+
+Whatever is learned from sums of rows lies in their span, so a solver that is given the
+sums of C answers as if it had those of X, with r numbers per row in place of p: n² p
+multiplications and n² numbers where XᵀX takes n p² and p². ``lift`` brings directions
+back: Q V = Xᵀ (U / s V).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from unseen._linalg import inverse_lengths
+
+__all__ = ["Span", "is_wide", "span_of"]
+
+SMALLEST_WIDE = 512  # features: below, XᵀX is cheap whatever the rows
+NOISE = {4: 1e-5, 8: 1e-13}  # of a row's square by bytes of a number: rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The space that rows span.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The rows as given, not copied.
+    weights : ndarray of shape (n_rows, n_dims)
+        Columns that mix the rows to the basis: ``Q = Xᵀ weights``.
+    """
+
+    X: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def n_features(self) -> int:
+        """Features of the rows."""
+        return self.X.shape[1]
+
+    def lift(self, V: np.ndarray) -> np.ndarray:
+        """Return vectors of the span, one a column, in the space of the features."""
+        mixed = (self.weights @ V).astype(self.X.dtype)
+        return (self.X.T @ mixed).astype(np.float64, copy=False)
+
+
+def is_wide(n_rows: int, n_features: int) -> bool:
+    """Tell whether rows are so few that their span is the cheaper place.
+
+    Examples
+    --------
+    >>> from unseen.rows.span import is_wide
+    >>> is_wide(30, 50_000), is_wide(7_000, 4_096)
+    (True, False)
+    """
+    return n_features >= SMALLEST_WIDE and 2 * n_rows <= n_features
+
+
+def products(X: np.ndarray) -> np.ndarray:
+    """Return X Xᵀ in float64, one half multiplied out and mirrored."""
+    rank_k_update = linalg.blas.get_blas_funcs("syrk", dtype=X.dtype)
+    upper = rank_k_update(1, np.ascontiguousarray(X).T, trans=1)
+    K = np.triu(upper).astype(np.float64)
+    return K + np.triu(K, 1).T
+
+
+def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray]:
+    """Return the span of rows, and the rows in it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    unit_rows : bool, default=False
+        Scale each row to unit length first.
+
+    Returns
+    -------
+    span : Span
+    coordinates : ndarray of shape (n_rows, n_dims)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.rows.span import span_of
+    >>> X = np.array([[3.0, 0, 4, 0], [6.0, 0, 8, 0]])  # two rows, one direction
+    >>> span, C = span_of(X)
+    >>> C.shape, np.allclose(C @ span.lift(np.eye(1)).T, X)
+    ((2, 1), True)
+    """
+    with np.errstate(all="ignore"):  # what is not finite shows in the squares
+        K = products(X)
+    scale = inverse_lengths(X).astype(np.float64) if unit_rows else np.ones(len(X))
+    K *= np.outer(scale, scale)
+    if not np.isfinite(K).all():
+        return Span(X, np.zeros((len(X), 1))), np.full((len(X), 1), np.nan)
+    values, U = linalg.eigh(K)
+    # Rounding of n x n numbers has eigenvalues of about the root of n times theirs.
+    square = np.trace(K) / len(X)
+    kept = values > NOISE[X.dtype.itemsize] * square * np.sqrt(len(X))
+    if not kept.any():  # all rows are zero: one direction, which no row has
+        return Span(X, np.zeros((len(X), 1))), np.zeros((len(X), 1))
+    roots, U = np.sqrt(values[kept]), U[:, kept]
+    return Span(X, scale[:, None] * U / roots), U * roots

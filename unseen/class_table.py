@@ -3,7 +3,7 @@
 ``encode`` turns the ``y`` and ``class_embeddings`` of a ``fit`` into a
 :class:`ClassTable` and row numbers; :meth:`ClassTable.competition` answers who
 competes in a prediction. Every estimator asks here, so all of them accept the
-same tables: an array (``y`` holds row numbers), a pandas or polars frame
+same tables: an array (``y`` holds row numbers), a frame
 (``y`` holds names), several tables to fuse, or none at all.
 """
 
@@ -11,155 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
+from unseen._frames import as_pandas
+from unseen._linalg import unit_vectors
 from unseen._params import refuse_masked, refuse_mixed
+from unseen._words import short_list
+from unseen.competition import Competition, compete
 
 GROUPS = ("all", "seen", "unseen")
-SAME = 1.2345e-11  # share of the largest number by which equal descriptions may differ
-
-
-class EqualDescriptionsWarning(UserWarning):
-    """Some competing classes have equal descriptions: the first of them takes all."""
-
-
-class Offered(NamedTuple):
-    """Every class that was asked for, and which distinct class answers for it."""
-
-    names: np.ndarray
-    embeddings: np.ndarray
-    column: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Competition:
-    """The classes that compete for a row.
-
-    Classes that a model cannot tell apart, because it sees equal descriptions, compete
-    as one, under the name that is first in table order. So their scores are equal to
-    the last bit, and none of them takes rows, or weight, from the others.
-
-    Attributes
-    ----------
-    names : ndarray of shape (n_distinct,)
-        The classes that models and rounds see.
-    embeddings : ndarray of shape (n_distinct, n_dims)
-    offered : Offered or None
-        All classes that were asked for, in the order of the score columns; None if
-        these are ``names``.
-    """
-
-    names: np.ndarray
-    embeddings: np.ndarray
-    offered: Offered | None = None
-
-    def __len__(self) -> int:
-        """Count the distinct classes."""
-        return len(self.names)
-
-    @property
-    def columns(self) -> np.ndarray:
-        """Names of all classes that were asked for: the columns of public scores."""
-        return self.names if self.offered is None else self.offered.names
-
-    def spread(self, scores: np.ndarray) -> np.ndarray:
-        """Return the scores of all classes that were asked for, from distinct ones."""
-        return scores if self.offered is None else scores[..., self.offered.column]
-
-    def count(self, counts: np.ndarray) -> np.ndarray:
-        """Return counts of all classes that were asked for: the first has them all."""
-        if self.offered is None:
-            return counts
-        return np.where(np.isin(self.columns, self.names), self.spread(counts), 0)
-
-    def merge(self, shares: np.ndarray) -> np.ndarray:
-        """Add up the shares of classes that compete as one."""
-        if self.offered is None:
-            return shares
-        return np.bincount(self.offered.column, weights=shares)
-
-    def find(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
-        """Return which distinct class each of these is, -1 for a stranger.
-
-        A new class may reuse a name: only the same embedding is the same class.
-        """
-        own = self.offered or Offered(self.names, self.embeddings, np.arange(len(self)))
-        place = pd.Index(own.names).get_indexer(pd.Index(names))
-        same = (own.embeddings[place] == embeddings).all(axis=1)
-        return np.where((place >= 0) & same, own.column[place], -1)
-
-    def message(self) -> str:
-        """Say which classes compete as one."""
-        own = self.offered
-        if own is None:
-            return ""
-        groups = [own.names[own.column == i] for i in range(len(self))]
-        twins = [f"{_short(group)}" for group in groups if len(group) > 1]
-        more = f", and {len(twins) - 3} groups more" if len(twins) > 3 else ""
-        return (
-            f"Classes have equal descriptions: {'; '.join(twins[:3])}{more}. Nothing "
-            "tells them apart, so the first of them in the table gets all rows. "
-            "Describe them differently, or leave all but one out."
-        )
-
-
-def compete(
-    names: np.ndarray, embeddings: np.ndarray, rank: np.ndarray, seen_as: np.ndarray
-) -> Competition:
-    """Return the competition of classes, those that are seen as equal made one.
-
-    Parameters
-    ----------
-    names, embeddings
-        Of all classes, in the order of the score columns.
-    rank : ndarray of shape (n_classes,)
-        Their places in the table: of equal ones the first gives its name.
-    seen_as : ndarray of shape (n_classes, any)
-        What the model sees of each class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.class_table import compete
-    >>> table = np.array([[1.0, 0], [0, 1], [1, 0]])
-    >>> made = compete(np.array(["a", "b", "c"]), table, np.arange(3), table)
-    >>> made.names, made.spread(np.array([[0.3, 0.7]]))
-    (array(['a', 'b'], dtype='<U1'), array([[0.3, 0.7, 0.3]]))
-    """
-    column = equal_rows(seen_as)
-    if column.max(initial=-1) + 1 == len(names):
-        return Competition(names, embeddings)
-    order = np.lexsort((rank, column))
-    first = order[np.unique(column[order], return_index=True)[1]]
-    offered = Offered(names, embeddings, column)
-    return Competition(names[first], embeddings[first], offered)
-
-
-def with_own_rows(seen_as: np.ndarray, names: Any, known: np.ndarray) -> np.ndarray:
-    """Return what is seen of classes, known ones apart: they have rows of their own."""
-    place = pd.Index(known).get_indexer(pd.Index(names))
-    return np.column_stack([seen_as, (place + 1) / len(known)])
-
-
-def equal_rows(rows: np.ndarray) -> np.ndarray:
-    """Return a number for every row, the same for rows equal but for rounding.
-
-    >>> import numpy as np
-    >>> from unseen.class_table import equal_rows
-    >>> equal_rows(np.array([[0.3], [2.0], [0.1 + 0.2]]))
-    array([0, 1, 0])
-    """
-    largest = np.abs(rows).max(initial=0) or 1.0
-    # On a grid, and each row as one number: sums of whole numbers have no rounding.
-    grid = np.rint(rows / largest / SAME).astype(np.int64)
-    random = np.random.default_rng(0)
-    keys = grid @ random.integers(1, 2**62, size=rows.shape[1])
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,12 +101,12 @@ class ClassTable:
         rows = pd.Index(self.names).get_indexer(pd.Index(wanted))
         if (rows < 0).any():
             raise ValueError(
-                f"classes names {_short(wanted[rows < 0])}, which the fitted table of "
-                f"{len(self)} classes does not hold. Give known names, or a table of "
-                "new classes with one embedding each."
+                f"classes names {short_list(wanted[rows < 0])}, which the fitted table "
+                f"of {len(self)} classes does not hold. Give known names, or a table "
+                "of new classes with one embedding each."
             )
         if len(np.unique(rows)) < len(rows):
-            raise ValueError(f"classes names a class twice: {_short(wanted)}.")
+            raise ValueError(f"classes names a class twice: {short_list(wanted)}.")
         return self.names[rows], self.embeddings[rows], rows
 
     def _newcomers(self, classes: Any):
@@ -257,7 +121,7 @@ class ClassTable:
         known = np.isin(names, self.names)
         if known.any():
             raise ValueError(
-                f"classes is a table of new classes, but {_short(names[known])} "
+                f"classes is a table of new classes, but {short_list(names[known])} "
                 "stands in the fitted table already. Name known classes in a list."
             )
         return names, embeddings, np.arange(len(names))
@@ -293,14 +157,14 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
             row = int(np.flatnonzero(codes < 0)[0])
             what = "rows, numbered from 0" if given is None else "classes"
             raise ValueError(
-                f"y holds {_short(y[[row]])} (row {row}), but class_embeddings has "
+                f"y holds {short_list(y[[row]])} (row {row}), but class_embeddings has "
                 f"{len(names)} {what}. Give one row per class that occurs in y."
             )
     seen = np.bincount(codes, minlength=len(names)) > 0
     if seen.sum() < 2:
         only = names[seen][0] if seen.any() else None
         raise ValueError(
-            f"y holds one class only ({_short([only])}). Give rows of two or more."
+            f"y holds one class only ({short_list([only])}). Give rows of two or more."
         )
     return ClassTable(names, embeddings, seen, widths), codes
 
@@ -313,8 +177,9 @@ def read_table(
         return _read_several(table, what)
     names: np.ndarray | None = None
     widths: tuple[int, ...] | None = None
-    if type(table).__module__.split(".")[0] == "polars":
-        table = _from_polars(table, what)
+    other = as_pandas(table)
+    if other is not table:
+        table = _named_by_a_column(other, what)
     if isinstance(table, pd.DataFrame):
         names = _as_names(table.index, what)
         if table.columns.nlevels > 1:
@@ -333,16 +198,7 @@ def unit_blocks(embeddings: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     inner products are averaged and a full row keeps unit length.
     """
     blocks = np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
-    return np.hstack([unit(block) for block in blocks]) / np.sqrt(len(blocks))
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length; a row of zeros stays."""
-    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-    odd = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))
-    rows = rows / np.where(odd, largest, 1)  # else squares would leave the range
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1)
+    return np.hstack([unit_vectors(block) for block in blocks]) / np.sqrt(len(blocks))
 
 
 def _read_several(tables: Mapping, what: str):
@@ -363,7 +219,7 @@ def _read_several(tables: Mapping, what: str):
             rows = pd.Index(other_names).get_indexer(pd.Index(names))
             if (rows < 0).any():
                 raise ValueError(
-                    f"{what}[{key!r}] lacks {_short(names[rows < 0])}, which "
+                    f"{what}[{key!r}] lacks {short_list(names[rows < 0])}, which "
                     f"{what}[{first_key!r}] holds. Fused tables list the same classes."
                 )
             embeddings = embeddings[rows]
@@ -371,15 +227,14 @@ def _read_several(tables: Mapping, what: str):
     return names, np.hstack(blocks), tuple(block.shape[1] for block in blocks)
 
 
-def _from_polars(frame: Any, what: str) -> pd.DataFrame:
-    texts = [name for name, kind in frame.schema.items() if str(kind) == "String"]
-    if not texts:
-        raise ValueError(
-            f"{what} is a polars frame without a text column. Give one with the names."
-        )
-    numbers = frame.drop(texts[0])
-    return pd.DataFrame(
-        numbers.to_numpy(), index=frame[texts[0]].to_list(), columns=numbers.columns
+def _named_by_a_column(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return a frame of a library without an index, named by its first text column."""
+    for column in frame:
+        if all(isinstance(value, str | None) for value in frame[column]):
+            return frame.set_index(column)
+    raise ValueError(
+        f"{what} is a frame without a text column. Give one with the names of the "
+        "classes."
     )
 
 
@@ -388,7 +243,7 @@ def _as_names(index: pd.Index, what: str) -> np.ndarray:
         raise ValueError(f"{what} has a row without a name. Name every class.")
     if not index.is_unique:
         twice = index[index.duplicated()].unique()
-        raise ValueError(f"{what} names {_short(twice)} more than once.")
+        raise ValueError(f"{what} names {short_list(twice)} more than once.")
     names = index.to_numpy()
     refuse_mixed(names, what)
     return names.astype(str) if all(isinstance(n, str) for n in names) else names
@@ -408,15 +263,10 @@ def _as_numbers(table: Any, names: np.ndarray | None, what: str) -> np.ndarray:
     bad = ~np.isfinite(embeddings).all(axis=1)
     if bad.any():
         where = (np.arange(len(embeddings)) if names is None else names)[bad]
-        raise ValueError(f"{what} holds NaN or infinity in the row of {_short(where)}.")
+        raise ValueError(
+            f"{what} holds NaN or infinity in the row of {short_list(where)}."
+        )
     return embeddings
-
-
-def _short(names: Any, most: int = 3) -> str:
-    """Name a few of many."""
-    texts = [repr(n.item() if hasattr(n, "item") else n) for n in list(names)]
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
 
 
 def _widths(widths: tuple[int, ...]) -> str:

@@ -5,6 +5,7 @@ from unseen.models.conse import ConSE
 from unseen.models.dap import DAP, IAP
 from unseen.models.eszsl import ESZSL
 from unseen.models.jedm import JEDM
+from unseen.models.jlse import JLSE
 from unseen.models.jlse_lite import JLSELite
 from unseen.models.latem import LatEm
 from unseen.models.ranking import ALE, SJE, DeViSE
@@ -19,6 +20,7 @@ __all__ = [
     "ESZSL",
     "IAP",
     "JEDM",
+    "JLSE",
     "SAE",
     "SJE",
     "ConSE",

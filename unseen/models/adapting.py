@@ -12,15 +12,30 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import fit_context
-from unseen.class_table import Competition
+from unseen.class_table import ClassTable
+from unseen.competition import Competition
+from unseen.models.given import (
+    NONE_OF_THESE,
+    Given,
+    GivenRows,
+    clamped,
+    count_rows,
+    include,
+    put_back,
+    read_given,
+    rows_of,
+    with_none,
+)
+from unseen.models.given_alone import prototypes_of
 from unseen.models.scoring import LinearRule
 
 
 class PileAnswer(NamedTuple):
     """What an estimator says of a pile.
 
-    ``codes`` number the class of every row among the distinct ones of the competition;
-    ``rule`` labels rows to come, None where another estimator keeps it.
+    ``codes`` number the class of every row among the distinct ones of the competition,
+    -1 where it was given that none fits; ``rule`` labels rows to come, None where
+    another estimator keeps it.
     """
 
     competition: Competition
@@ -34,10 +49,11 @@ class Adapts:
     """Gives an estimator ``adapt``."""
 
     _adapted: LinearRule | None
+    given_: Given
 
     @fit_context(prefer_skip_nested_validation=False)
-    def adapt(self, X, *, classes=None):
-        """Learn from a pile of unlabelled rows.
+    def adapt(self, X, *, classes=None, given=None):
+        """Learn from a pile of rows, none of which needs a label.
 
         Starts from what ``fit`` learned, whatever was adapted to before.
 
@@ -45,19 +61,107 @@ class Adapts:
         ----------
         X : array-like of shape (n_samples, n_features), or a stream
             Files, chunks and Dask collections where the method can go through a pile
-            block by block; others say so.
+            block by block; others say so. With ``given``, a stream is met twice.
         classes : None, str, list of names, or table, default=None
             Who competes; explained at ``decision_function``.
+        given : mapping or Series of row number to class, or array-like, default=None
+            Labels of some rows, from 0, which are certain; in an array, None, NaN and
+            "" stand for rows without. Any class of the table may be named, also one
+            that does not compete; where the method can, a name that no class has adds
+            a class whose prototype is its rows. ``unseen.NONE_OF_THESE`` says that no
+            class fits: the row has that label, -1 if classes are numbers, and nothing
+            is learned from it. A method that takes prototypes needs no other start:
+            ``GuidedMixture().adapt(X, given=...)``.
 
         Returns
         -------
         self
-            With ``labels_``, ``reliability_`` and ``rounds_``.
+            With ``labels_``, ``reliability_`` and ``rounds_``; and ``given_``, if
+            labels were given.
         """
+        if given is not None and self._begins_with_given():
+            return self._adapt_alone(X, given, classes)
         check_is_fitted(self)
         pile = self._check_pile(X)
         competition = self._compete(classes)
-        return self._record(self._adapt(pile, competition))
+        self.__dict__.pop("given_", None)
+        if given is None:
+            return self._record(self._adapt(pile, competition))
+        return self._adapt_given(pile, competition, given)
+
+    def _adapt_given(self, pile, competition: Competition, given: Any, alone=False):
+        """Take rows that no class fits out of the pile, adapt, and put them back."""
+        n = count_rows(pile)
+        rows, labels = read_given(given, n)
+        none = np.array([label == NONE_OF_THESE for label in labels], dtype=bool)
+        kept = np.ones(n, dtype=bool)
+        kept[rows[none]] = False
+        if none.any():
+            pile = rows_of(pile, np.flatnonzero(kept))
+        told = (kept.cumsum() - 1)[rows[~none]], labels[~none]
+        answer = self._adapt_told(pile, competition, int(kept.sum()), *told)
+        if none.any():
+            answer = put_back(answer, kept)
+        self._record(answer)
+        self.given_ = Given(rows, self.labels_[rows], alone)
+        return self
+
+    def _adapt_told(self, pile, competition, n: int, rows, labels) -> PileAnswer:
+        """Adapt to n rows with given labels of classes."""
+        if not len(rows):
+            return self._adapt(pile, competition)
+        competition, codes, new = include(
+            competition,
+            labels,
+            self._known_classes(),
+            lambda places: self._describe(pile, rows[places], labels[places][0]),
+        )
+        given = GivenRows(np.full(n, -1), new)
+        given.codes[rows] = codes
+        return clamped(self._adapt(pile, competition, given), given)
+
+    def suggest(self, X, n: int) -> np.ndarray:
+        """Return the rows of the pile to ask a person about; see ``unseen.suggest``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The pile that was adapted to.
+        n : int
+
+        Returns
+        -------
+        ndarray of int
+            Row numbers; none that has a given label.
+        """
+        from unseen.asking.suggest import suggest
+
+        check_is_fitted(self, "labels_")
+        told = self.given_.rows.tolist() if hasattr(self, "given_") else []
+        asked = dict.fromkeys(told, NONE_OF_THESE)  # whatever it was
+        return suggest(X, n, reliability=self.reliability_, given=asked)
+
+    # ---- nothing but given labels ------------------------------------------------
+
+    def _begins_with_given(self) -> bool:
+        """Tell whether given labels are all there is to start from."""
+        if not hasattr(self, "fit_prototypes"):
+            return False
+        fitted = self.__sklearn_is_fitted__()  # type: ignore[attr-defined]
+        return not fitted or (hasattr(self, "given_") and self.given_.alone)
+
+    def _adapt_alone(self, X, given: Any, classes: Any):
+        """Take the means of given rows as prototypes, and adapt."""
+        if classes is not None:
+            raise ValueError(
+                f"classes={classes!r}, but given labels are all there is: they say "
+                "which classes compete. Leave classes out, or start from prototypes."
+            )
+        self.fit_prototypes(prototypes_of(X, given))  # type: ignore[attr-defined]
+        pile, competition = self._check_pile(X), self._compete(None)
+        return self._adapt_given(pile, competition, given, alone=True)
+
+    # ---- for the estimators ------------------------------------------------------
 
     @abstractmethod
     def _check_pile(self, X) -> Any:
@@ -68,12 +172,30 @@ class Adapts:
         """Return who competes, by default as after ``fit``."""
 
     @abstractmethod
-    def _adapt(self, pile: Any, competition: Competition) -> PileAnswer:
-        """Learn from the pile."""
+    def _adapt(
+        self, pile: Any, competition: Competition, given: GivenRows | None = None
+    ) -> PileAnswer:
+        """Learn from the pile; given rows have their labels in the answer anyway."""
+
+    def _known_classes(self) -> ClassTable | None:
+        """Return the table of classes that a given label may name."""
+        return getattr(self, "_table", None)
+
+    def _describe(self, pile: Any, rows: np.ndarray, name: Any) -> np.ndarray:
+        """Return the embedding of a class of which only rows are known, or raise."""
+        raise ValueError(
+            f"given names the class {name!r}, which is not in the table, and "
+            f"{type(self).__name__} needs a description of every class. Add it to the "
+            "table, or use AnchoredSelfTraining or GuidedMixture."
+        )
 
     def _record(self, answer: PileAnswer):
         if answer.rule is not None:
             self._adapted = answer.rule
-        self.labels_ = answer.competition.names[answer.codes]
+        fits, names = answer.codes >= 0, answer.competition.names
+        if fits.all():
+            self.labels_ = names[answer.codes]
+        else:
+            self.labels_ = with_none(names[answer.codes[fits]], fits)
         self.reliability_, self.rounds_ = answer.reliability, answer.rounds
         return self

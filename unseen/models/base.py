@@ -15,18 +15,14 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen._documented import Documented
 from unseen._params import (
     check_rows,
     check_rows_and_labels,
     fit_context,
 )
-from unseen.class_table import (
-    ClassTable,
-    Competition,
-    EqualDescriptionsWarning,
-    encode,
-    unit_blocks,
-)
+from unseen.class_table import ClassTable, encode, unit_blocks
+from unseen.competition import Competition, EqualDescriptionsWarning
 from unseen.models.answers import Answers
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.labelled import RunningSums, sum_stream
@@ -40,7 +36,7 @@ from unseen.rows.sums import Sums, sum_rows
 from unseen.storage import Storable
 
 
-class ZeroShotClassifier(Answers, Storable, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(Answers, Storable, Documented, ClassifierMixin, BaseEstimator):
     """Base of the zero-shot models: classes compete by their embeddings."""
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -48,7 +44,7 @@ class ZeroShotClassifier(Answers, Storable, ClassifierMixin, BaseEstimator):
         return hasattr(self, "classes_")
 
     def __sklearn_tags__(self):
-        """Declare that float32 stays float32 and rows are dense."""
+        """Declare that rows are dense."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
@@ -67,11 +63,10 @@ class ZeroShotClassifier(Answers, Storable, ClassifierMixin, BaseEstimator):
         """Tell whether rows are scaled to unit length before they are scored."""
         return False
 
-    def _sums(self, X, codes, n_classes: int) -> Sums:
+    def _sums(self, X, codes, n_classes: int, *, span: bool = True) -> Sums:
         """Return the sums of rows, scaled as this model scales them."""
-        return check_range(
-            sum_rows(X, codes, n_classes, unit_rows=self._unit_rows()), X
-        )
+        unit = self._unit_rows()
+        return check_range(sum_rows(X, codes, n_classes, unit_rows=unit, span=span), X)
 
     def _check_training(self, X, y, class_embeddings, *, ensure_all_finite=True):
         """Return checked rows, the class table and class numbers; store nothing."""
@@ -98,7 +93,7 @@ class ZeroShotClassifier(Answers, Storable, ClassifierMixin, BaseEstimator):
         self._set_competition(self._compete(None))
         self._warn_of_twins(self._default)
         self._adapted: LinearRule | None = None
-        for stale in ("labels_", "reliability_", "rounds_"):
+        for stale in ("labels_", "reliability_", "rounds_", "given_"):
             self.__dict__.pop(stale, None)
 
     def _record(self, answer):

@@ -17,12 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.class_table import ClassTable, Competition, unit_blocks
+from unseen.class_table import ClassTable, unit_blocks
+from unseen.competition import Competition
 from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.base import ZeroShotClassifier
+from unseen.models.given import rows_of
 from unseen.models.scoring import LinearRule, LinearScorer
-from unseen.rows.holders import Holder, Scores
-from unseen.rows.labelling import Labelling, Ranking, best_score, share_by_rank
+from unseen.models.stated import stated
+from unseen.rows.holders import Holder
+from unseen.rows.labelling import best_score, share_by_rank
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Reduced, Sums
 
@@ -60,11 +63,33 @@ class BilinearClassifier(ZeroShotClassifier, Adapts):
     def learner(self, X, classes=None, *, lam: float, mu: float) -> Any:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
 
-    def _adapt(self, pile, competition) -> PileAnswer:
+    def _adapt(self, pile, competition, given=None) -> PileAnswer:
         """Take the means of the pile; no self-training."""
+        if given is not None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} learns nothing from {len(given.rows)} given labels: its adapt "
+                f"only centres the rows. Put rounds around it, SelfTraining({name}()), "
+                "or use AnchoredSelfTraining."
+            )
         learner = self.learner(pile, competition, lam=1.0, mu=1.0)
         self.take_over(learner)
         return answer_of(learner, [], self._adapted)
+
+    def _describe(self, pile, rows, name):
+        """Describe a new class by the embedding that would score its rows best.
+
+        Of the length of other embeddings, all of them centred.
+        """
+        some = rows_of(pile, rows)
+        b = some.on_axes(self.axes_, self.unit_rows).mean(axis=0, dtype=np.float64)
+        units = unit_blocks(self._table.embeddings, self._table.widths)
+        A = units - self.embedding_mean_
+        coef = self._coef_on_axes(np.eye(A.shape[1]))
+        a = coef @ (b - self.mean_ @ self.axes_)
+        length = np.sqrt(np.mean(np.sum(A * A, axis=1)))
+        size = np.linalg.norm(a)
+        return self.embedding_mean_ + a * (length / size if size > 0 else 0.0)
 
     def take_over(self, learner) -> None:
         """Predict from now on as the learner would; see ``SelfTraining``."""
@@ -146,31 +171,6 @@ def answer_of(learner, rounds: list, rule: LinearRule | None) -> PileAnswer:
     """Return what a learner says of its pile."""
     labelling = learner.labelling(best_score)
     codes = labelling.codes
-    reliability = share_by_rank(codes, labelling.strength)
+    ranks = share_by_rank(codes, labelling.strength)
+    reliability = stated(ranks, rounds, learner.competition.names[codes])
     return PileAnswer(learner.competition, codes, reliability, rounds, rule)
-
-
-class ViewLearner:
-    """The part of a learner that bilinear models share: scores on the view."""
-
-    def __init__(self, model: BilinearClassifier, pile: Pile, competition):
-        self.competition = competition
-        self.axes = model.axes_
-        self.B, self.mean, self.A = model._view(pile, competition)
-
-    @abstractmethod
-    def coef(self) -> np.ndarray:
-        """Return one scorer per class on the axes, as learned so far."""
-
-    def scores(self) -> Scores:
-        """Return the scores of the pile."""
-        return self.B.scores(self.coef())
-
-    def labelling(self, ranking: Ranking) -> Labelling:
-        """Label and rank the pile."""
-        return self.scores().labelling(ranking)
-
-    def scorer(self) -> LinearScorer:
-        """Return the adapted scorer for rows to come."""
-        coef = self.coef() @ self.axes.T
-        return LinearScorer(coef, -coef @ self.mean)

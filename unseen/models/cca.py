@@ -26,15 +26,15 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import solve_ridge
-from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable
-from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, ViewLearner
+from unseen._linalg import row_space, unit_vectors
+from unseen._params import Interval
+from unseen.models.bilinear import Seen
+from unseen.models.learners import RowMapLearner
+from unseen.models.maps import ON_AXES, POSITIVE, SumsClassifier
 from unseen.rows.sums import Sums
 
 
-class CCA(FromSums, BilinearClassifier):
+class CCA(SumsClassifier):
     """Canonical correlation analysis: rows and classes meet where they correlate.
 
     Choose it for embeddings with many related dimensions, such as word vectors.
@@ -82,13 +82,10 @@ class CCA(FromSums, BilinearClassifier):
 
     _adapt_parameters = frozenset({"per_domain_centering", "power"})
     _parameter_constraints: dict = {
-        "regularisation": [Interval(Real, 0, None, closed="neither")],
+        "regularisation": POSITIVE,
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "power": [Interval(Real, 0, None, closed="left")],
-        "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
-        "whitening": [Interval(Real, 0, None, closed="neither"), None],
-        "unit_rows": ["boolean"],
-        "per_domain_centering": ["boolean"],
+        **ON_AXES,
     }
 
     def __init__(
@@ -110,27 +107,25 @@ class CCA(FromSums, BilinearClassifier):
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> CCA:
-        seen = self._see(sums, table)
+    def _learn(self, seen: Seen) -> None:
         P, R, rho = solve_cca(seen.sums, seen.A, self.regularisation)
         k = min(self.n_components or len(rho), len(rho), len(seen.A) - 1)
         self.x_weights_, self.embedding_weights_ = P[:, :k], R[:, :k]
         self.correlations_ = rho[:k]
-        self._store_seen(X, table, seen)
-        return self
 
-    def _weighted(self) -> tuple[np.ndarray, np.ndarray]:
-        weights = self.correlations_**self.power
-        return self.x_weights_ * weights, self.embedding_weights_ * weights
+    @property
+    def coef_(self) -> np.ndarray:  # type: ignore[override]
+        """The map of rows: their projections, weighted by ``power``."""
+        return self.x_weights_ * self.correlations_**self.power
 
-    def _coef_on_axes(self, A):
-        P, R = self._weighted()
-        return unit_prototypes(A @ R) @ P.T
+    def _embed(self, A):
+        R = self.embedding_weights_ * self.correlations_**self.power
+        return unit_vectors(A @ R)
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> CCALearner:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return CCALearner(self, pile, self._compete(classes), lam, mu)
+        return RowMapLearner(self, pile, self._compete(classes), lam, mu)
 
 
 def solve_cca(
@@ -153,15 +148,6 @@ def solve_cca(
     return P, basis @ R, np.minimum(rho, 1)
 
 
-def row_space(A: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what the rows of A span, as columns; one at least.
-
-    Few classes span few of many dimensions, and what is learned lies there.
-    """
-    _, sizes, Vt = linalg.svd(A, full_matrices=False)
-    return Vt[: max(1, int(np.sum(sizes > 1e-9 * sizes[0])))].T
-
-
 def regular_root(C: np.ndarray, regularisation: float, n_dims: int) -> np.ndarray:
     """Return L with L Lᵀ = C + regularisation · mean variance · I.
 
@@ -171,45 +157,3 @@ def regular_root(C: np.ndarray, regularisation: float, n_dims: int) -> np.ndarra
     return linalg.cholesky(
         C + (regularisation * mean or 1.0) * np.eye(len(C)), lower=True
     )
-
-
-def unit_prototypes(Z: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length; a row of zeros stays."""
-    lengths = linalg.norm(Z, axis=1, keepdims=True)
-    return Z / np.where(lengths > 0, lengths, 1)
-
-
-class CCALearner(ViewLearner):
-    """CCA in the middle of learning from a pile: P moves, prototypes stay.
-
-        B  (n_rows, p)   self-labelled rows of the pile on the axes
-        Z  (N, k)        unit prototypes of the competing classes
-
-        min_P  lam |B P - Y Z|² + mu |P - P*|²
-
-    The paper's two baselines: rows sit near the prototype of their label, and the
-    projection stays near P*, the one before.
-    """
-
-    def __init__(self, model, pile, competition, lam, mu):
-        super().__init__(model, pile, competition)
-        self.lam, self.mu = lam, mu
-        self.P, R = model._weighted()
-        self.Z = unit_prototypes(self.A @ R)
-
-    def coef(self) -> np.ndarray:
-        """Return one scorer per class on the axes."""
-        return self.Z @ self.P.T
-
-    def refit(self, selection) -> float:
-        """Learn from self-labelled rows; return the objective."""
-        chosen = self.B.sums(selection)
-        before, target = self.P, chosen.class_sums.T @ self.Z
-        right = self.lam * target + self.mu * before
-        self.P = P = solve_ridge(self.lam * chosen.gram, self.mu, right)
-        near = (
-            np.vdot(chosen.gram @ P, P)
-            - 2 * np.vdot(target, P)
-            + chosen.counts @ np.einsum("ij,ij->i", self.Z, self.Z)
-        )
-        return float(self.lam * near + self.mu * linalg.norm(P - before) ** 2)

@@ -42,17 +42,12 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.class_table import ClassTable, Competition
+from unseen.class_table import ClassTable
+from unseen.competition import Competition
 from unseen.models.bilinear import Seen
-from unseen.models.maps import (
-    ON_AXES,
-    POSITIVE,
-    OffsetLearner,
-    RowMapLearner,
-    SumsClassifier,
-)
+from unseen.models.learners import OffsetLearner, RowMapLearner
+from unseen.models.maps import ON_AXES, POSITIVE, SumsClassifier, solve_on_axes
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
-from unseen.models.ridge import solve_ridge
 from unseen.models.scoring import LinearScorer, linear_scores
 from unseen.rows.sums import Sums
 
@@ -283,8 +278,8 @@ def solve_attributes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the predictors and each class's mean scores, by those of the others."""
     means, counts = sums.class_means, sums.counts[:, None]
-    W = solve_ridge(sums.gram, sums.class_sums.T @ U, lam, diagonal=diagonal)
-    half = solve_ridge(sums.gram, means.T, lam, diagonal=diagonal)
+    W = solve_on_axes(sums.gram, sums.class_sums.T @ U, lam, diagonal=diagonal)
+    half = solve_on_axes(sums.gram, means.T, lam, diagonal=diagonal)
     h = counts * np.einsum("ij,ji->i", means, half)[:, None]  # n_c h_c < 1
     scores = means @ W
     alone = np.minimum((U > 0).sum(axis=0), (U < 0).sum(axis=0)) < 2

@@ -11,27 +11,32 @@ Rows are samples; the paper writes columns.
 
     W = (XᵀX + gamma I)⁻¹ XᵀY A (AᵀA + lam I)⁻¹
 
+With ``penalty='l21'`` (Qiao et al., CVPR 2016) whole dimensions of the embeddings that
+do not help are silenced: in place of the two terms with lam stands a sum of lengths,
+
+    lam Σ_j c_j,   c_j² = |X w_j|² + gamma |w_j|²,   w_j the column of dimension j
+
+brought down by solving the problem above again and again, each dimension weighed by
+1 / (2 c_j):   W = (XᵀX + gamma I)⁻¹ XᵀY (A C Aᵀ + lam I)⁻¹ A C,   C = diag(2 c).
+
 On the principal axes XᵀX is diagonal, so the left inverse is a division: the one
 decomposition that made the axes serves every gamma and lam of a grid.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import solve_ridge
-from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable
-from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, ViewLearner
-from unseen.models.jedm import one_hot_products, right_factor, signed_products
-from unseen.rows.sums import Sums
+from unseen._linalg import right_factor
+from unseen._params import StrOptions
+from unseen.models.bilinear import Seen
+from unseen.models.learners import LabelFitLearner
+from unseen.models.maps import ON_AXES, POSITIVE, SumsClassifier, solve_on_axes
+from unseen.models.products import one_hot_products, signed_products
 
 
-class ESZSL(FromSums, BilinearClassifier):
+class ESZSL(SumsClassifier):
     """Embarrassingly Simple Zero-Shot Learning: a bilinear map in closed form.
 
     Choose it as the first thing to try: one matrix, no iteration, two ridges.
@@ -42,6 +47,9 @@ class ESZSL(FromSums, BilinearClassifier):
         Ridge on the side of the features.
     lam : float, default=1.0
         Ridge on the side of the embeddings.
+    penalty : {'l2', 'l21'}, default='l2'
+        Squares, or lengths of columns, which silence embedding dimensions that do not
+        help: for long, noisy embeddings such as those of texts.
     label_coding : {'one_hot', 'signed'}, default='one_hot'
         Y in 0/1, as in the authors' program, or ±1, as in their paper.
     n_axes : int or 'all', default=500
@@ -65,7 +73,9 @@ class ESZSL(FromSums, BilinearClassifier):
     References
     ----------
     B. Romera-Paredes, P. Torr, "An embarrassingly simple approach to zero-shot
-    learning", ICML 2015.
+    learning", ICML 2015. R. Qiao, L. Liu, C. Shen, A. van den Hengel, "Less is more:
+    zero-shot learning from online textual documents with noise suppression", CVPR
+    2016, for ``'l21'``; there the lengths are those of one of two factors of W.
 
     Examples
     --------
@@ -77,15 +87,12 @@ class ESZSL(FromSums, BilinearClassifier):
     True
     """
 
-    _adapt_parameters = frozenset({"per_domain_centering"})
     _parameter_constraints: dict = {
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "gamma": POSITIVE,
+        "lam": POSITIVE,
+        "penalty": [StrOptions({"l2", "l21"})],
         "label_coding": [StrOptions({"one_hot", "signed"})],
-        "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
-        "whitening": [Interval(Real, 0, None, closed="neither"), None],
-        "unit_rows": ["boolean"],
-        "per_domain_centering": ["boolean"],
+        **ON_AXES,
     }
 
     def __init__(
@@ -93,6 +100,7 @@ class ESZSL(FromSums, BilinearClassifier):
         gamma=1.0,
         lam=1.0,
         *,
+        penalty="l2",
         label_coding="one_hot",
         n_axes=500,
         whitening=None,
@@ -101,90 +109,51 @@ class ESZSL(FromSums, BilinearClassifier):
     ):
         self.gamma = gamma
         self.lam = lam
+        self.penalty = penalty
         self.label_coding = label_coding
         self.n_axes = n_axes
         self.whitening = whitening
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> ESZSL:
-        seen = self._see(sums, table)
+    def _learn(self, seen: Seen) -> None:
         coded = {"one_hot": one_hot_products, "signed": signed_products}
         products = coded[self.label_coding](seen.sums)
-        diagonal = self.n_axes != "all" and self.whitening is None
-        self.coef_ = solve_eszsl(
-            products, seen.A, self.gamma, self.lam, diagonal=diagonal
+        solve = {"l2": solve_eszsl, "l21": solve_silencing}[self.penalty]
+        self.coef_ = solve(
+            products, seen.A, self.gamma, self.lam, diagonal=self._diagonal()
         )
-        self._store_seen(X, table, seen)
-        return self
 
-    def _coef_on_axes(self, A):
-        return A @ self.coef_.T
-
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLLearner:
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> LabelFitLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return ESZSLLearner(self, pile, self._compete(classes), lam, mu)
+        return LabelFitLearner(self, pile, self._compete(classes), lam, mu)
+
+
+MAX_SILENCING = 50
 
 
 def solve_eszsl(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
     """W = (XᵀX + gamma I)⁻¹ XᵀY A (AᵀA + lam I)⁻¹."""
     right = products.XtY @ right_factor(A, lam)
-    if diagonal:
-        return right / (np.diag(products.XtX) + gamma)[:, None]
-    return solve_ridge(products.XtX, gamma, right)
+    return solve_on_axes(products.XtX, right, gamma, diagonal=diagonal)
 
 
-class ESZSLLearner(ViewLearner):
-    """ESZSL in the middle of learning from a pile.
+def solve_silencing(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
+    """Minimise with lengths of columns in place of squares; see the head."""
+    W = solve_eszsl(products, A, gamma, lam, diagonal=diagonal)
+    free = solve_on_axes(products.XtX, products.XtY, gamma, diagonal=diagonal)
+    for _ in range(MAX_SILENCING):
+        before, lengths = W, column_lengths(products.XtX, W, gamma)
+        AC = 2 * A * lengths
+        K = AC @ A.T + lam * np.eye(len(A))
+        W = free @ linalg.solve(K, AC, assume_a="pos")
+        if np.abs(W - before).max() <= 1e-6 * np.abs(W).max():
+            break
+    return W
 
-        B  (n_rows, p)   self-labelled rows of the pile on the axes
-        Y  (n_rows, N)   their labels in 0/1
-        T  (N, q)        embeddings of the competing classes
 
-        min_W  |B W Tᵀ - Y|² + lam |B W - Y T|² + mu |W - W*|²
-
-    The fit of the labels, plus the paper's two baselines: rows sit near the
-    embedding of their label, and the map stays near W*, the one before.
-
-        BᵀB W (TᵀT + lam I) + mu W = (1 + lam) BᵀY T + mu W*
-
-    which two eigendecompositions turn into a division.
-    """
-
-    def __init__(self, model, pile, competition, lam, mu):
-        super().__init__(model, pile, competition)
-        self.lam, self.mu, self.W = lam, mu, model.coef_
-        # TᵀT + lam I has at most N values other than lam: a thin SVD tells all.
-        _, sizes, self.Q = linalg.svd(self.A, full_matrices=False)
-        self.squares = sizes**2
-
-    def coef(self) -> np.ndarray:
-        """Return one scorer per class on the axes."""
-        return self.A @ self.W.T
-
-    def refit(self, selection) -> float:
-        """Learn from self-labelled rows; return the objective."""
-        chosen = self.B.sums(selection)
-        G, S, T, before = chosen.gram, chosen.class_sums.T, self.A, self.W
-        right = (1 + self.lam) * S @ T + self.mu * before
-        values, U = linalg.eigh(G)
-        values = np.maximum(values, 0)[:, None]
-        right = U.T @ right
-        inside = right @ self.Q.T  # in the span of the embeddings, and outside of it
-        solved = inside / (values * (self.squares + self.lam) + self.mu)
-        outside = (right - inside @ self.Q) / (values * self.lam + self.mu)
-        self.W = W = U @ (solved @ self.Q + outside)
-        fit, near = W @ T.T, W
-        return float(
-            np.vdot(G @ fit, fit)
-            - 2 * np.vdot(S, fit)
-            + chosen.n_rows
-            + self.lam
-            * (
-                np.vdot(G @ near, near)
-                - 2 * np.vdot(S @ T, near)
-                + chosen.counts @ np.einsum("ij,ij->i", T, T)
-            )
-            + self.mu * linalg.norm(W - before) ** 2
-        )
+def column_lengths(XtX: np.ndarray, W: np.ndarray, gamma: float) -> np.ndarray:
+    """c_j = sqrt(|X w_j|² + gamma |w_j|²)."""
+    squares = np.einsum("ij,ij->j", W, XtX @ W + gamma * W)
+    return np.sqrt(np.maximum(squares, 0))

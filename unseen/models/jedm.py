@@ -23,31 +23,23 @@ XᵀY and YᵀY, which one pass over the samples makes; the sweeps never see the
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen._linalg import (
-    inverse_positive,
-    plus_diagonal,
-    solve_positive,
-    solve_ridge,
-)
+from unseen._linalg import nonzero
 from unseen._params import Interval, StrOptions
 from unseen._threads import one_thread
-from unseen.class_table import ClassTable, Competition
+from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
 from unseen.models.bilinear import BilinearClassifier
 from unseen.models.dictionary import DICTIONARY_SOLVERS
-from unseen.models.scoring import LinearScorer
-from unseen.rows.holders import Scores
-from unseen.rows.labelling import Labelling, Ranking, Selection
-from unseen.rows.pile import Pile
+from unseen.models.jedm_learner import JEDMLearner
+from unseen.models.jedm_solver import solve_jedm
+from unseen.models.products import one_hot_products, signed_products
 from unseen.rows.sums import Sums
 
 POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
@@ -341,240 +333,3 @@ def checked_start(start: Any, shape: tuple[int, int], name: str) -> np.ndarray:
             "(n_components by axes, or by embedding dimensions)."
         )
     return start
-
-
-# ---- learning from the seen classes: (2) to (7), on sums only --------------------
-
-
-class Products(NamedTuple):
-    """XᵀX, XᵀY and YᵀY: all that the sweeps know of the samples.
-
-    ``dtype`` is the precision of the samples.
-    """
-
-    XtX: np.ndarray
-    XtY: np.ndarray
-    YtY: np.ndarray
-    dtype: np.dtype
-
-
-def one_hot_products(sums: Sums) -> Products:
-    """Return the products for Y in 0/1."""
-    return Products(sums.gram, sums.class_sums.T, np.diag(sums.counts), sums.dtype)
-
-
-def signed_products(sums: Sums) -> Products:
-    """Return the products for Y in ±1, which is 2 one_hot - 1."""
-    n, counts, total = sums.n_rows, sums.counts, sums.class_sums.sum(axis=0)
-    YtY = 4 * np.diag(counts) - 2 * (counts[:, None] + counts) + n
-    XtY = 2 * sums.class_sums.T - total[:, None]
-    return Products(sums.gram, XtY, YtY, sums.dtype)
-
-
-class Codes(NamedTuple):
-    """CᵀC, CᵀX and CᵀY of the present codes."""
-
-    CtC: np.ndarray
-    CtX: np.ndarray
-    CtY: np.ndarray
-
-
-def update_codes(s: Products, D, Z, alpha, ridge) -> Codes:
-    """Equation (4), as products: C = X P + Y Q."""
-    K = D @ D.T + alpha * (Z.T @ Z)
-    K_inverse = inverse_positive(plus_diagonal(K, ridge)) if ridge else linalg.pinvh(K)
-    P, Q = D.T @ K_inverse, alpha * Z @ K_inverse
-    CtX = P.T @ s.XtX + Q.T @ s.XtY.T
-    CtY = P.T @ s.XtY + Q.T @ s.YtY
-    CtC = CtX @ P + CtY @ Q
-    return Codes((CtC + CtC.T) / 2, CtX, CtY)
-
-
-def right_factor(A, ridge) -> np.ndarray:
-    """Return A (AᵀA + ridge I)⁻¹; for no ridge the pseudo-inverse, transposed."""
-    if not ridge:
-        return linalg.pinv(A).T
-    # = (AAᵀ + ridge I)⁻¹ A, and classes are fewer than dimensions
-    return solve_ridge(A @ A.T, ridge, A)
-
-
-def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:
-    """Equation (6): V = (CᵀC + gamma I)⁻¹ CᵀY right.
-
-    With ``right`` = A (AᵀA + ridge I)⁻¹. With that times Aᵀ, which has a column per
-    class and no longer one per dimension, it is the prototypes V Aᵀ that come out.
-    """
-    target = codes.CtY @ right
-    if gamma:
-        return solve_positive(plus_diagonal(codes.CtC.copy(), gamma), target)
-    return linalg.pinvh(codes.CtC) @ target
-
-
-def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> float:
-    """Equation (2)."""
-    reconstruction = (
-        np.trace(s.XtX) - 2 * np.vdot(codes.CtX, D) + np.vdot(codes.CtC, D @ D.T)
-    )
-    labels = np.trace(s.YtY) - 2 * np.vdot(codes.CtY, Z.T) + np.vdot(codes.CtC, Z.T @ Z)
-    return float(reconstruction + alpha * labels + beta * np.vdot(Z, Z))
-
-
-def solve_jedm(
-    s: Products,
-    A,
-    D,
-    V,
-    *,
-    alpha,
-    beta,
-    embedding_ridge,
-    code_ridge,
-    dictionary,
-    max_iter,
-    tol,
-    reference_order,
-):
-    """Alternate the three updates; return D, V and the objective after each sweep.
-
-    The paper sweeps C, V, D. The authors' program makes C once and sweeps V, D, C,
-    which is the same chain of updates, looked at one step later.
-    """
-    solve_dictionary = DICTIONARY_SOLVERS[dictionary]
-    right = right_factor(A, embedding_ridge)
-    to_classes = right @ A.T
-    Z = A @ V.T
-    codes = update_codes(s, D, Z, alpha, code_ridge)
-    history = [objective(s, codes, D, Z, alpha, beta)]
-    for sweep in range(max_iter):
-        if sweep and not reference_order:
-            codes = update_codes(s, D, Z, alpha, code_ridge)
-        learned_from = codes
-        Z = update_compatibility(codes, to_classes, beta / alpha).T
-        D = solve_dictionary(codes.CtC, codes.CtX, D, dtype=s.dtype)
-        if reference_order:
-            codes = update_codes(s, D, Z, alpha, code_ridge)
-        history.append(objective(s, codes, D, Z, alpha, beta))
-        drop = history[-2] - history[-1]
-        if tol and drop <= tol * abs(history[0]):
-            break
-    else:
-        if tol:
-            warnings.warn(
-                f"All max_iter={max_iter} sweeps used; the last still lowered the "
-                f"objective by {drop:.1e} to {history[-1]:.4g} (tol={tol:.1e}). "
-                "Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-    # The sweeps know V by its prototypes only: made whole once, at the end.
-    return D, update_compatibility(learned_from, right, beta / alpha), history
-
-
-# ---- learning from a pile: (10) to (14), on sums only ----------------------------
-
-
-class JEDMLearner:
-    """JEDM in the middle of learning from a pile: D moves, V stays.
-
-        B  (n_rows, p)   rows of the pile on the axes, centred
-        Z  (N, d)        prototypes of the competing classes
-
-        min_{D,C}  |B - C D|² + lam |Y Z - C|² + mu |D - D*|²             (10)
-
-    over the self-labelled rows, with D* the dictionary before.
-    """
-
-    def __init__(
-        self,
-        model: JEDM,
-        pile: Pile,
-        competition: Competition,
-        *,
-        lam: float = 100.0,
-        mu: float = 100.0,
-        inner_steps: int = 4,
-        moving_anchor: bool = True,
-    ):
-        self.competition = competition
-        self.lam, self.mu = lam, mu
-        self.inner_steps, self.moving_anchor = inner_steps, moving_anchor
-        self.scaled = model._value("score_scaling") == "class_length"
-        self.unit = model.unit_prototypes
-        self.axes, self.V = model.axes_, model.compatibility_
-        self.D = model._seen_components
-        self.B, self.mean, self.A = model._view(pile, competition)
-        self.Z = model._prototypes(self.A)
-        self._score()
-
-    def scores(self) -> Scores:
-        """Return the scores of the pile."""
-        return self._scores
-
-    def labelling(self, ranking: Ranking) -> Labelling:
-        """Rank by equation (8); report by scores scaled as ``score_scaling`` says."""
-        return self._scores.labelling(ranking)
-
-    def _score(self) -> None:
-        """Score the pile: to rank its rows, and to report their labels."""
-        reported = None if self.unit or not self.scaled else self._coef()
-        self._scores = self.B.scores(
-            self.Z @ self.D, reported=reported, unit_columns=self.scaled
-        )
-
-    def refit(self, selection: Selection) -> float:
-        """Alternate (12) and (14); return the objective (10)."""
-        chosen = self.B.sums(selection)
-        anchor = self.D
-        codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
-        for _ in range(self.inner_steps):
-            if self.moving_anchor:
-                anchor = self.D
-            self.D = update_pile_dictionary(codes, anchor, self.mu)
-            codes = update_pile_codes(chosen, self.D, self.Z, self.lam)
-        self._score()
-        return pile_objective(chosen, codes, self.D, self.Z, anchor, self.lam, self.mu)
-
-    def scorer(self) -> LinearScorer:
-        """Return the adapted scorer for rows to come."""
-        coef = self._coef() / self._scores.lengths[:, None] @ self.axes.T
-        return LinearScorer(coef, -coef @ self.mean)
-
-    def _coef(self) -> np.ndarray:
-        if not self.scaled or self.unit:
-            return self.Z @ self.D
-        W = self.V.T @ self.D  # (q, p): one row per embedding dimension
-        return self.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
-
-
-def nonzero(lengths: np.ndarray) -> np.ndarray:
-    """Return the lengths with 1 in place of 0."""
-    return np.where(lengths > 0, lengths, 1)
-
-
-def update_pile_codes(chosen: Sums, D, Z, lam) -> Codes:
-    """Equation (12): C = (B Dᵀ + lam Y Z) (D Dᵀ + lam I)⁻¹, as products."""
-    both = solve_positive(plus_diagonal(D @ D.T, lam), np.hstack([D, lam * Z.T]))
-    Pt, Qt = both[:, : D.shape[1]], both[:, D.shape[1] :]
-    CtX = Pt @ chosen.gram + Qt @ chosen.class_sums
-    CtY = Pt @ chosen.class_sums.T + Qt * chosen.counts
-    return Codes(CtX @ Pt.T + CtY @ Qt.T, CtX, CtY)
-
-
-def update_pile_dictionary(codes: Codes, anchor, mu) -> np.ndarray:
-    """Equation (14): D = (CᵀC + mu I)⁻¹ (CᵀB + mu D*)."""
-    left = plus_diagonal(codes.CtC.copy(), mu)
-    return solve_positive(left, codes.CtX + mu * anchor)
-
-
-def pile_objective(chosen: Sums, codes: Codes, D, Z, anchor, lam, mu) -> float:
-    """Equation (10)."""
-    reconstruction = (
-        np.trace(chosen.gram) - 2 * np.vdot(codes.CtX, D) + np.vdot(codes.CtC, D @ D.T)
-    )
-    near_prototypes = (
-        chosen.counts @ np.einsum("ij,ij->i", Z, Z)
-        - 2 * np.vdot(codes.CtY, Z.T)
-        + np.trace(codes.CtC)
-    )
-    moved = linalg.norm(D - anchor) ** 2
-    return float(reconstruction + lam * near_prototypes + mu * moved)

@@ -1,9 +1,8 @@
 """JLSELite: similarity codes of classes, matched to rows by one map.
 
-Rows are samples. Not JLSE itself (Zhang & Saligrama, CVPR 2016), of which no program
-and no full set of weights was to be had, but its simplest relative: the dictionary of
-the classes is the seen embeddings, that of the rows is the identity, neither is
-learned, and what remains is convex.
+Rows are samples. The simplest relative of JLSE (Zhang & Saligrama, CVPR 2016): the
+dictionary of the classes is the seen embeddings, that of the rows is the identity,
+neither is learned, and what remains is convex.
 
     X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
     A  (M, q)           seen class embeddings: unit length
@@ -17,20 +16,22 @@ learned, and what remains is convex.
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import linalg
-
 from unseen.models.bilinear import Seen
 from unseen.models.maps import POSITIVE
-from unseen.models.placed import BY_STEPS, PlacedClassifier, squared_hinge
+from unseen.models.relative_codes import (
+    BY_STEPS,
+    RelativeCodesClassifier,
+    squared_hinge,
+)
+from unseen.models.simplex import simplex_codes
 
 
-class JLSELite(PlacedClassifier):
-    """Joint latent similarity embedding, reduced to what is certain of it.
+class JLSELite(RelativeCodesClassifier):
+    """Joint latent similarity embedding without learned dictionaries.
 
     Choose it when an unseen class is well described as a mixture of a few seen
-    ones; its code shows which. Do not report it as JLSE: neither dictionary is
-    learned here. It needs the rows.
+    ones; its code shows which. Do not report it as ``JLSE``, which learns both
+    dictionaries and begins here. It needs the rows.
 
     Parameters
     ----------
@@ -109,33 +110,3 @@ class JLSELite(PlacedClassifier):
 
     def _embed(self, A):
         return simplex_codes(A, self._dictionary, self.softness)
-
-
-def simplex_codes(
-    A: np.ndarray, S: np.ndarray, softness: float, *, max_iter=10_000, tol=1e-12
-) -> np.ndarray:
-    """Return φ(a) for every row of A by accelerated projected gradient.
-
-    Centring A and S alike changes nothing, for codes sum to 1.
-    """
-    H = S @ S.T + softness * np.eye(len(S))
-    target = A @ S.T
-    values = linalg.eigvalsh(H)
-    largest, root = values[-1], np.sqrt(max(values[0], softness) / values[-1])
-    momentum = (1 - root) / (1 + root)  # right for a strongly convex problem
-    Z = ahead = np.full((len(A), len(S)), 1 / len(S))
-    for _ in range(max_iter):
-        before, Z = Z, onto_simplex(ahead - (ahead @ H - target) / largest)
-        ahead = Z + momentum * (Z - before)
-        if np.abs(Z - before).max() <= tol:
-            break
-    return Z
-
-
-def onto_simplex(V: np.ndarray) -> np.ndarray:
-    """Return the nearest point of the simplex to each row."""
-    falling = -np.sort(-V, axis=1)
-    excess = np.cumsum(falling, axis=1) - 1
-    kept = (falling * np.arange(1, V.shape[1] + 1) > excess).sum(axis=1)
-    level = np.take_along_axis(excess, kept[:, None] - 1, axis=1) / kept[:, None]
-    return np.maximum(V - level, 0)

@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import inverse_positive
-from unseen.rows.sums import inverse_lengths
+from unseen._linalg import inverse_positive, unit_rows
 
 RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
 KERNELS = ("linear", "rbf")
@@ -38,7 +37,7 @@ class EmbeddingScale(NamedTuple):
     @classmethod
     def of(cls, embeddings: np.ndarray, widths: tuple[int, ...]) -> EmbeddingScale:
         """Measure the seen embeddings."""
-        units = [unit(block) for block in cls._split(embeddings, widths)]
+        units = [unit_rows(block) for block in cls._split(embeddings, widths)]
         means = [block.mean(axis=0) for block in units]
         sizes = [
             float(np.sqrt(np.mean(np.sum((b - m) ** 2, axis=1)))) or 1.0
@@ -50,18 +49,13 @@ class EmbeddingScale(NamedTuple):
         """Return the scaled tables."""
         blocks = self._split(embeddings, self.widths)
         return [
-            (unit(b) - m) / s
+            (unit_rows(b) - m) / s
             for b, m, s in zip(blocks, self.means, self.sizes, strict=True)
         ]
 
     @staticmethod
     def _split(embeddings, widths):
         return np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
-
-
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length."""
-    return rows * inverse_lengths(rows)[:, None]
 
 
 def kernel(name: str, left: list[np.ndarray], right: list[np.ndarray]) -> np.ndarray:

@@ -9,7 +9,7 @@ Rows are samples.
     F(x, a) = max_k x W_k aᵀ
     min_W  Σ_x E_c max(0, margin + F(x, A_c) - F(x, A_y)),    c ≠ y drawn at random
 
-in mini-batches, as in ranking.py: with k the winner of the own class y and l that of
+in mini-batches, as in epochs.py: with k the winner of the own class y and l that of
 the drawn class c, W_l moves by -x (A_c)ᵀ and W_k by +x (A_y)ᵀ. One map is a bilinear
 model with one drawn class per row and step.
 """
@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 
 from unseen._params import Interval
 from unseen.class_table import unit_blocks
-from unseen.models.ranking import EPOCHS, RankingClassifier
+from unseen.models.epochs import EPOCHS, RankingClassifier
 from unseen.models.scoring import LinearScorer, linear_scores
 
 

@@ -12,7 +12,6 @@ A model file says what φ is and how W is learned: from the sums alone
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
@@ -20,12 +19,12 @@ from scipy import linalg
 
 from unseen._linalg import solve_ridge
 from unseen._params import Interval, StrOptions, fit_context
-from unseen.class_table import ClassTable, Competition, unit_blocks
+from unseen.class_table import ClassTable, unit_blocks
+from unseen.competition import Competition
 from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, Seen, View, ViewLearner
-from unseen.models.cca import CCALearner
+from unseen.models.bilinear import BilinearClassifier, Seen, View
+from unseen.models.learners import PrototypeLearner
 from unseen.models.scoring import LinearScorer
-from unseen.rows.holders import Scores
 from unseen.rows.labelled import sum_stream
 from unseen.rows.pile import Pile
 from unseen.rows.source import is_stream
@@ -115,71 +114,6 @@ class SumsClassifier(FromSums, MapClassifier):
         raise TypeError(f"{type(self).__name__} does not learn from sums.")
 
 
-class RowMapLearner(CCALearner):
-    """A map of rows in the middle of learning from a pile: W moves, codes stay.
-
-        min_W  lam |B W - Y Z|² + mu |W - W*|²
-
-    over the self-labelled rows B; Z are the codes of the competing classes, and W*
-    is the map before.
-    """
-
-    def __init__(self, model: MapClassifier, pile, competition, lam, mu):
-        ViewLearner.__init__(self, model, pile, competition)
-        self.lam, self.mu = lam, mu
-        self.P, self.Z = model.coef_, self.A
-
-
-class OffsetLearner(ViewLearner):
-    """The part of a learner whose classes add something of their own to the score."""
-
-    @abstractmethod
-    def offset(self) -> np.ndarray:
-        """Return what is added to the scores of each class."""
-
-    def scores(self) -> Scores:
-        """Return the scores of the pile."""
-        return self.B.scores(self.coef(), offset=self.offset())
-
-    def scorer(self) -> LinearScorer:
-        """Return the adapted scorer for rows to come."""
-        coef, intercept = super().scorer()
-        return LinearScorer(coef, intercept + self.offset())
-
-
-class PrototypeLearner(OffsetLearner):
-    """A map of classes in the middle of learning from a pile: prototypes move.
-
-        min_W  lam |B - Y Z Wᵀ|² + mu |W - W*|²
-
-    over the self-labelled rows B: each sits near the prototype of its label, and
-    the map stays near W*, the one before.
-    """
-
-    def __init__(self, model: MapClassifier, pile, competition, lam, mu):
-        super().__init__(model, pile, competition)
-        self.lam, self.mu, self.W = lam, mu, model.coef_
-        self.finish = model._finish
-
-    def coef(self) -> np.ndarray:
-        """Return one scorer per class on the axes."""
-        return self.finish(self.A @ self.W.T)[0]
-
-    def offset(self) -> np.ndarray:
-        """Return what is added to the scores of each class."""
-        return self.finish(self.A @ self.W.T)[1]
-
-    def refit(self, selection) -> float:
-        """Learn from self-labelled rows; return the objective."""
-        chosen = self.B.sums(selection)
-        T, C, before = self.A, chosen.class_sums, self.W
-        TtT = T.T @ (T * chosen.counts[:, None])
-        right = self.lam * T.T @ C + self.mu * before.T
-        self.W = W = solve_ridge(self.lam * TtT, self.mu, right).T
-        near = np.trace(chosen.gram) - 2 * np.vdot(C.T @ T, W) + np.vdot(W @ TtT, W)
-        return float(self.lam * near + self.mu * linalg.norm(W - before) ** 2)
-
-
 class PrototypeClassifier(SumsClassifier):
     """Base of those that carry classes to the rows and ask for the nearest."""
 
@@ -204,3 +138,12 @@ class PrototypeClassifier(SumsClassifier):
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
         return PrototypeLearner(self, pile, self._compete(classes), lam, mu)
+
+
+def solve_on_axes(
+    gram: np.ndarray, target: np.ndarray, lam: float, *, diagonal: bool
+) -> np.ndarray:
+    """Return (gram + lam I)⁻¹ target; on principal axes the inverse is a division."""
+    if diagonal:
+        return target / (np.diag(gram) + lam)[:, None]
+    return solve_ridge(gram, lam, target)

@@ -20,7 +20,8 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable, Competition
+from unseen.class_table import ClassTable
+from unseen.competition import Competition
 from unseen.models.base import FromSums
 from unseen.models.scoring import LinearScorer, linear_scores
 from unseen.rows.sums import Sums

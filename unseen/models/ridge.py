@@ -22,17 +22,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen import _linalg
+from unseen._linalg import right_factor, unit_vectors
 from unseen._params import StrOptions
 from unseen.models.bilinear import Seen
-from unseen.models.cca import unit_prototypes
-from unseen.models.jedm import right_factor
+from unseen.models.learners import RowMapLearner
 from unseen.models.maps import (
     ON_AXES,
     POSITIVE,
     PrototypeClassifier,
-    RowMapLearner,
     SumsClassifier,
+    solve_on_axes,
 )
 from unseen.rows.sums import Sums
 
@@ -151,12 +150,12 @@ class RidgeToSemantic(SumsClassifier):
 
     def _learn(self, seen: Seen) -> None:
         target = seen.sums.class_sums.T @ seen.A
-        self.coef_ = solve_ridge(
+        self.coef_ = solve_on_axes(
             seen.sums.gram, target, self.lam, diagonal=self._diagonal()
         )
 
     def _embed(self, A):
-        return unit_prototypes(A)
+        return unit_vectors(A)
 
     def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
@@ -168,12 +167,3 @@ def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:
     """W = XᵀY A (Aᵀ N A + lam I)⁻¹; no Gram matrix of the rows."""
     roots = np.sqrt(sums.counts)[:, None]
     return (sums.class_sums / roots).T @ right_factor(A * roots, lam)
-
-
-def solve_ridge(
-    gram: np.ndarray, target: np.ndarray, lam: float, *, diagonal: bool
-) -> np.ndarray:
-    """(gram + lam I)⁻¹ target."""
-    if diagonal:
-        return target / (np.diag(gram) + lam)[:, None]
-    return _linalg.solve_ridge(gram, lam, target)

@@ -25,10 +25,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from unseen._linalg import unit_vectors
 from unseen._params import StrOptions
 from unseen.models.bilinear import Seen
-from unseen.models.cca import unit_prototypes
-from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier, RowMapLearner
+from unseen.models.learners import RowMapLearner
+from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier
 from unseen.rows.sums import Sums
 
 
@@ -104,7 +105,7 @@ class SAE(PrototypeClassifier):
         self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=self._diagonal())
 
     def _embed(self, A):
-        return unit_prototypes(A) if self.direction == "to_semantic" else A
+        return unit_vectors(A) if self.direction == "to_semantic" else A
 
     def _finish(self, Z):
         if self.direction == "to_semantic":  # the class has unit length already

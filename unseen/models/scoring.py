@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.class_table import Competition
+from unseen._linalg import inverse_lengths
+from unseen.competition import Competition
 from unseen.rows.pile import not_finite
-from unseen.rows.sums import inverse_lengths
 
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often

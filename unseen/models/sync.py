@@ -32,14 +32,18 @@ from sklearn.utils.metaestimators import available_if
 from unseen._params import StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.bilinear import Seen
-from unseen.models.jedm import signed_products
-from unseen.models.maps import POSITIVE
-from unseen.models.placed import BY_STEPS, Loss, PlacedClassifier, squared_hinge
-from unseen.models.ridge import solve_ridge
+from unseen.models.maps import POSITIVE, solve_on_axes
+from unseen.models.products import signed_products
+from unseen.models.relative_codes import (
+    BY_STEPS,
+    Loss,
+    RelativeCodesClassifier,
+    squared_hinge,
+)
 from unseen.rows.sums import Sums
 
 
-class SynC(PlacedClassifier):
+class SynC(RelativeCodesClassifier):
     """Synthesized classifiers: those of the seen classes, combined by similarity.
 
     Choose it for many, finely graded classes, where the neighbours of a class say
@@ -147,7 +151,7 @@ class SynC(PlacedClassifier):
         ridge = self.lam * seen.sums.n_rows * len(seen.A) / 2
         made = signed_products(seen.sums)
         self._phantoms = seen.A
-        self.coef_ = solve_ridge(made.XtX, made.XtY, ridge, diagonal=self._diagonal())
+        self.coef_ = solve_on_axes(made.XtX, made.XtY, ridge, diagonal=self._diagonal())
         self.history_, self.n_iter_ = [], 1  # one solve
         self._store_seen(X, table, seen)
         return self

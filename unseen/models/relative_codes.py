@@ -19,9 +19,11 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen._params import Interval
-from unseen.class_table import Competition, unit_blocks
+from unseen.class_table import unit_blocks
+from unseen.competition import Competition
+from unseen.models.adapting import Adapts
 from unseen.models.bilinear import BilinearClassifier, View
-from unseen.models.eszsl import ESZSLLearner
+from unseen.models.learners import LabelFitLearner
 from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
 from unseen.rows.pile import Pile
 
@@ -36,7 +38,7 @@ BY_STEPS: dict = {
 }
 
 
-class PlacedClassifier(MapClassifier):
+class RelativeCodesClassifier(MapClassifier):
     """Base of those whose codes say where an embedding stands among the seen ones.
 
     Codes are made from embeddings centred by the seen mean, whatever the domain;
@@ -62,10 +64,14 @@ class PlacedClassifier(MapClassifier):
             codes = codes - codes.mean(axis=0)
         return View(B, mean, codes)
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> ESZSLLearner:
+    def _describe(self, pile, rows, name):
+        # Where an embedding stands among the seen ones cannot be told from rows.
+        return Adapts._describe(self, pile, rows, name)
+
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> LabelFitLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``."""
         pile = self._check_pile(X)
-        return ESZSLLearner(self, pile, self._compete(classes), lam, mu)
+        return LabelFitLearner(self, pile, self._compete(classes), lam, mu)
 
 
 def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:

@@ -1,0 +1,189 @@
+"""Maps learned by epochs, and stopped on held-out classes: what ranking models share.
+
+Letters as in ranking.py. The loss is lowered
+by steps against the gradient on mini-batches: with G (batch, M) the derivative of the
+loss by the scores, the step is W -= learning_rate · Xᵀ G A / batch. Rows and
+embeddings are scaled to unit mean square for it, so that one learning rate suits all
+data, and put in an order of their own, so that theirs does not matter. Steps stay in
+the span of the seen embeddings: they are made there, with M numbers per class at most
+in place of q, and in float32. What counts is the mean of W over the last epoch
+(``average=False``: the last W): single steps are noisy, above all those of SJE.
+
+When to stop is asked of classes that take no part: a share of the seen classes is
+held out, the epoch at which they are told apart best is remembered, and the map is
+then learned anew on all seen classes for that many epochs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from unseen._linalg import row_space
+from unseen._params import Interval
+from unseen.metrics import per_class_accuracy
+from unseen.models.bilinear import Seen
+from unseen.models.learners import LabelFitLearner
+from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
+
+EPOCHS: dict = {
+    "learning_rate": POSITIVE,
+    "margin": POSITIVE,
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "average": ["boolean"],
+    "random_state": ["random_state"],
+    **ON_AXES,
+}
+
+
+class RankingClassifier(MapClassifier):
+    """Base of the models that learn by epochs and stop on held-out classes."""
+
+    def __init__(
+        self,
+        learning_rate=1.0,
+        *,
+        margin=1.0,
+        max_iter=100,
+        batch_size=256,
+        validation_fraction=0.2,
+        n_iter_no_change=10,
+        average=True,
+        n_axes=500,
+        whitening=None,
+        unit_rows=True,
+        per_domain_centering=True,
+        random_state=0,
+    ):
+        self.learning_rate = learning_rate
+        self.margin = margin
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.average = average
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+        self.random_state = random_state
+
+    def _step(self, maps, X, y, A, random) -> tuple[float, np.ndarray]:
+        """Return the mean loss of a batch and its gradient by the maps."""
+        F = X @ maps[0] @ A.T
+        V = self.margin + F - F[np.arange(len(y)), y][:, None]
+        V[np.arange(len(y)), y] = 0
+        weights = self._weights(V)
+        G = weights.copy()
+        G[np.arange(len(y)), y] = -weights.sum(axis=1)
+        return float(np.vdot(weights, V)) / len(y), (X.T @ G @ A)[None] / len(y)
+
+    def _weights(self, V: np.ndarray) -> np.ndarray:
+        """Return how much each violation counts, 0 where there is none."""
+        raise TypeError(f"{type(self).__name__} provides no weights.")
+
+    def _start(self, p: int, basis: np.ndarray, random) -> np.ndarray:
+        """Return the maps to start from, in the span of the seen embeddings."""
+        return np.zeros((1, p, basis.shape[1]))
+
+    def _learn_maps(self, seen: Seen, B, codes) -> np.ndarray:
+        """Return the maps learned; sets ``n_iter_`` and ``history_``."""
+        x_scale, a_scale = root_mean_square(B), root_mean_square(seen.A)
+        X, y, A = canonical(B / x_scale, codes, seen.A / a_scale)
+        basis = row_space(A)
+        rows = X.astype(np.float32), y, (A @ basis).astype(np.float32), basis
+        self.n_iter_ = self._best_epoch(*rows)
+        self.history_ = []
+        for epoch in self._epochs(*rows, self.n_iter_):
+            maps, loss = epoch
+            self.history_.append(loss)
+        return maps.astype(np.float64) @ basis.T / (x_scale * a_scale)
+
+    def _epochs(self, X, y, A, basis, n_iter: int):
+        """Yield the maps an epoch ends with, and its mean loss."""
+        random = check_random_state(self.random_state)
+        maps = self._start(X.shape[1], basis, random).astype(X.dtype)
+        starts = range(0, len(X), self.batch_size)
+        for _ in range(n_iter):
+            total, passed = 0.0, np.zeros_like(maps)
+            order = random.permutation(len(X))
+            for start in starts:
+                rows = order[start : start + self.batch_size]
+                loss, slope = self._step(maps, X[rows], y[rows], A, random)
+                maps = maps - X.dtype.type(self.learning_rate) * slope
+                total += loss * len(rows)
+                passed += maps
+            yield passed / len(starts) if self.average else maps, total / len(X)
+
+    def _best_epoch(self, X, y, A, basis) -> int:
+        """Return the epochs after which held-out classes are told apart best."""
+        n_held_out = round(self.validation_fraction * len(A))
+        if n_held_out < 2 or len(A) - n_held_out < 2:
+            return self.max_iter
+        random = check_random_state(self.random_state)
+        held_out = np.zeros(len(A), dtype=bool)
+        held_out[random.permutation(len(A))[:n_held_out]] = True
+        own, number = held_out[y], np.cumsum(~held_out) - 1
+        pile, truth = X[own], (np.cumsum(held_out) - 1)[y[own]]
+        best, best_epoch = -1.0, 0
+        others = X[~own], number[y[~own]], A[~held_out], basis
+        epochs = self._epochs(*others, self.max_iter)
+        for epoch, (maps, _) in enumerate(epochs, start=1):
+            labels = best_of_maps(maps, pile, A[held_out]).argmax(axis=1)
+            score = per_class_accuracy(truth, labels)
+            if score > best:
+                best, best_epoch = score, epoch
+            elif epoch - best_epoch >= self.n_iter_no_change:
+                return best_epoch
+        if best_epoch == self.max_iter:
+            warnings.warn(
+                f"All max_iter={self.max_iter} epochs used, and held-out classes were "
+                f"told apart best ({best:.1%}) after the last. Raise max_iter or "
+                "learning_rate.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return best_epoch
+
+    def _learn_rows(self, seen: Seen, B, codes) -> None:
+        self.coef_ = self._learn_maps(seen, B, codes)[0]
+
+    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> LabelFitLearner:
+        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
+        pile = self._check_pile(X)
+        return LabelFitLearner(self, pile, self._compete(classes), lam, mu)
+
+
+def root_mean_square(X: np.ndarray) -> float:
+    """Return the root of the mean squared length of rows, 1 if all are zero."""
+    return float(np.sqrt(np.einsum("ij,ij->", X, X) / len(X))) or 1.0
+
+
+def canonical(X, y, A) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the same rows and classes, ordered by their own numbers.
+
+    Classes by their embeddings, rows by class and features: draws that follow meet
+    the same things whatever order they came in. Numbers are rounded first, for the
+    order of a sum shows in its last digits.
+    """
+    classes = np.lexsort(np.round(A, 9).T[::-1])
+    place = np.argsort(classes)
+    y = place[y]
+    keys = np.round(X[:, :3], 9).T[::-1]  # three features tell rows apart
+    rows = np.lexsort((*keys, y))
+    return X[rows], y[rows], A[classes]
+
+
+def best_of_maps(maps: np.ndarray, X: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return max_k x W_k aᵀ for every row and class."""
+    scores = X @ maps[0] @ A.T
+    for W in maps[1:]:
+        np.maximum(scores, X @ W @ A.T, out=scores)
+    return scores

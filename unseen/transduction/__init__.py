@@ -1,6 +1,7 @@
 """ADAPT: what models do with a pile of unlabelled rows."""
 
-from unseen.transduction.anchored import AnchoredSelfTraining, WeakStartWarning
+from unseen.transduction.anchored import AnchoredSelfTraining
+from unseen.transduction.anchored_rounds import WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet
 from unseen.transduction.gaussian_alignment import GaussianAlignment
@@ -14,6 +15,7 @@ from unseen.transduction.hubness import (
 from unseen.transduction.otter import OTTER
 from unseen.transduction.prototype_averaging import PrototypeAveraging
 from unseen.transduction.pst import PST
+from unseen.transduction.rounds import Round, self_train
 from unseen.transduction.self_training import SelfTraining
 from unseen.transduction.sms import SMS
 from unseen.transduction.spread_labels import SpreadLabels
@@ -22,6 +24,7 @@ from unseen.transduction.tmvhlp import TMVHLP
 from unseen.transduction.transclip import TransCLIP
 from unseen.transduction.tstd import TSTD
 from unseen.transduction.uda import KodirovUDA
+from unseen.transduction.views import join_views
 from unseen.transduction.zlap import ZLaP
 
 __all__ = [
@@ -41,10 +44,13 @@ __all__ = [
     "KodirovUDA",
     "NormalisedScores",
     "PrototypeAveraging",
+    "Round",
     "SelfTraining",
     "SpreadLabels",
     "StatA",
     "TransCLIP",
     "WeakStartWarning",
     "ZLaP",
+    "join_views",
+    "self_train",
 ]

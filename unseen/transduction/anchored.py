@@ -20,8 +20,9 @@ with the right strength:
     m_c = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)       refit, anchored
 
 κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
-`radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, the rounds, and
-what becomes of T and the sizes, are in anchored_learner.py.
+`radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, one round, and
+what becomes of T and the sizes, in anchored_learner.py, all rounds and the answer in
+anchored_rounds.py; anchored_prototypes.py is for piles without any seen class.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 from scipy import linalg
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
-from unseen._params import Interval, StrOptions, fit_context
-from unseen.class_table import ClassTable, Competition, read_table, with_own_rows
-from unseen.models.adapting import Adapts, PileAnswer
-from unseen.models.base import FromSums
+from unseen._linalg import inverse_lengths, with_fixed_signs
+from unseen._params import Interval, StrOptions
+from unseen.class_table import ClassTable
+from unseen.competition import Competition, with_own_rows
+from unseen.models.adapting import PileAnswer
+from unseen.models.given import GivenRows, described_by_rows
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
     RidgeAverage,
@@ -45,29 +48,17 @@ from unseen.models.kernel_ridge import (
     average_ridges,
     explained_share,
 )
-from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
-from unseen.rows.holders import Holder, MemoryRows
-from unseen.rows.labelling import Labelling, margin
+from unseen.models.scoring import LinearScorer
 from unseen.rows.pile import Pile
-from unseen.rows.sums import Reduced, Sums, inverse_lengths, sum_rows
-from unseen.transduction.anchored_learner import (
-    AnchoredLearner,
-    checked_prior,
-    gaussian_scores,
-)
-from unseen.transduction.rounds import ROUNDING, Round
+from unseen.rows.sums import Reduced, Sums
+from unseen.transduction.anchored_explain import Explains
+from unseen.transduction.anchored_rounds import WeakStartWarning, honest_temperature
 
-SEEN_ONLY = ("whiten", "shrinkage", "kernels", "equal_prototypes", "by_direction")
-TEMPERATURES = np.geomspace(0.5, 64, 29)
+NO_ERROR = 1e-10  # share of the largest left-out error that is rounding
 NUMBER = [Interval(Real, 0, None, closed="left")]
-MIN_WEIGHT = 0.2  # of rows against prototypes that nothing vouches for, to adapt at all
 
 
-class WeakStartWarning(UserWarning):
-    """The inductive answer was a poor teacher: look at some labels by hand."""
-
-
-class AnchoredSelfTraining(FromSums, Adapts):
+class AnchoredSelfTraining(Explains):
     """Anchored self-training: prototypes that the pile may correct, as far as is due.
 
     The default method of the package. Every ingredient can be switched off; the
@@ -77,10 +68,9 @@ class AnchoredSelfTraining(FromSums, Adapts):
     ----------
     n_axes : int or None, default=None
         Principal axes to keep; ``None`` keeps all up to 1,024 features, else 500.
-    whiten : bool, default=True
-        Make the scatter inside seen classes round; otherwise only scale it.
-    shrinkage : float, default=0.1
-        How much of the mean variance is added in every direction before whitening.
+    whitening : float or None, default=0.1
+        Make the scatter inside seen classes round, with this much of the mean variance
+        added in every direction first; ``None`` only scales it.
     kernels : sequence of {'linear', 'rbf'}, default=('linear', 'rbf')
         Kernels on class embeddings; their prototypes are averaged.
     equal_prototypes : bool, default=True
@@ -110,9 +100,18 @@ class AnchoredSelfTraining(FromSums, Adapts):
     pile_share : float in (0, 1], default=0.5
         After ``fit_prototypes``: share of the pile, the rows with the clearest labels,
         that stands in for labelled rows.
-    pile_shrinkage : float, default=0.3
-        After ``fit_prototypes``: how far their covariance is shrunk; labels that are
+    pile_whitening : float, default=0.3
+        After ``fit_prototypes``: as ``whitening``, for their scatter; labels that are
         partly wrong make it less certain than that of seen classes.
+    handicap : float, default=0.0
+        Taken off the scores of seen classes inside the rounds, and nowhere else, so
+        that they do not take all rows of a mixed pile. ``Calibrated`` measures it.
+    beside_seen : bool, default=False
+        Let seen classes take rows in the rounds though they are not on offer: for
+        piles with rows of seen classes that must not get an unseen label.
+    drop_absent : bool, default=False
+        The list is far too long: drop the classes that hardly any row goes to, and
+        start again. Ruins piles whose classes differ much in size.
 
     Attributes
     ----------
@@ -123,6 +122,8 @@ class AnchoredSelfTraining(FromSums, Adapts):
     rounds_ : list of Round
         What every round did; ``print`` one to read it. If the inductive answer was
         kept, the one entry says why.
+    present_classes_, class_shares_ : ndarray
+        The classes that seem to be in the pile, and which share of it each has.
     adapted_ : bool
         Whether the answer is the adapted one.
     weight_ : float
@@ -167,13 +168,15 @@ class AnchoredSelfTraining(FromSums, Adapts):
             "max_rounds",
             "tol",
             "pile_share",
-            "pile_shrinkage",
+            "pile_whitening",
+            "handicap",
+            "beside_seen",
+            "drop_absent",
         }
     )
     _parameter_constraints: dict = {
         "n_axes": [Interval(Integral, 1, None, closed="left"), None],
-        "whiten": ["boolean"],
-        "shrinkage": [Interval(Real, 0, None, closed="neither")],
+        "whitening": [Interval(Real, 0, None, closed="neither"), None],
         "kernels": [list, tuple],
         "equal_prototypes": ["boolean"],
         "by_direction": ["boolean"],
@@ -186,15 +189,17 @@ class AnchoredSelfTraining(FromSums, Adapts):
         "tol": NUMBER,
         "unit_rows": ["boolean"],
         "pile_share": [Interval(Real, 0, 1, closed="right")],
-        "pile_shrinkage": [Interval(Real, 0, None, closed="neither")],
+        "pile_whitening": [Interval(Real, 0, None, closed="neither")],
+        "handicap": NUMBER,
+        "beside_seen": ["boolean"],
+        "drop_absent": ["boolean"],
     }
 
     def __init__(
         self,
         *,
         n_axes=None,
-        whiten=True,
-        shrinkage=0.1,
+        whitening=0.1,
         kernels=("linear", "rbf"),
         equal_prototypes=True,
         by_direction=True,
@@ -207,11 +212,13 @@ class AnchoredSelfTraining(FromSums, Adapts):
         tol=0.001,
         unit_rows=True,
         pile_share=0.5,
-        pile_shrinkage=0.3,
+        pile_whitening=0.3,
+        handicap=0.0,
+        beside_seen=False,
+        drop_absent=False,
     ):
         self.n_axes = n_axes
-        self.whiten = whiten
-        self.shrinkage = shrinkage
+        self.whitening = whitening
         self.kernels = kernels
         self.equal_prototypes = equal_prototypes
         self.by_direction = by_direction
@@ -224,75 +231,10 @@ class AnchoredSelfTraining(FromSums, Adapts):
         self.tol = tol
         self.unit_rows = unit_rows
         self.pile_share = pile_share
-        self.pile_shrinkage = pile_shrinkage
-
-    @classmethod
-    def from_prototypes(cls, prototypes, **parameters) -> AnchoredSelfTraining:
-        """Return ``cls(**parameters).fit_prototypes(prototypes)``.
-
-        Parameters
-        ----------
-        prototypes : array of shape (n_classes, n_features) or DataFrame
-            One prototype per class, in the space of the rows; a frame names them.
-        **parameters
-            Of the constructor.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from unseen import AnchoredSelfTraining
-        >>> rng = np.random.default_rng(0)
-        >>> texts = rng.normal(size=(3, 20))
-        >>> truth = np.repeat([0, 1, 2], 40)
-        >>> X = texts[truth] + 0.5 * rng.normal(size=(120, 20)) + 3
-        >>> model = AnchoredSelfTraining.from_prototypes(texts).adapt(X)
-        >>> bool((model.labels_ == truth).mean() > 0.95)
-        True
-        """
-        return cls(**parameters).fit_prototypes(prototypes)
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit_prototypes(self, prototypes) -> AnchoredSelfTraining:
-        """Start from prototypes instead of seen classes; ``adapt`` learns the rest.
-
-        Parameters
-        ----------
-        prototypes : array of shape (n_classes, n_features) or DataFrame
-            One prototype per class, in the space of the rows; a frame names them.
-
-        Returns
-        -------
-        self
-        """
-        self._refuse_seen_only()
-        names, rows, widths = read_table(prototypes, what="prototypes")
-        names = np.arange(len(rows)) if names is None else names
-        self.prototypes_ = rows
-        unseen = np.zeros(len(names), dtype=bool)
-        self._store_table(rows, ClassTable(names, rows, unseen, widths))
-        return self
-
-    @property
-    def starts_from_prototypes(self) -> bool:
-        """Whether ``fit_prototypes`` came last, and not ``fit``."""
-        return hasattr(self, "prototypes_")
-
-    def _refuse_seen_only(self) -> None:
-        """Refuse parameters that say something about seen classes only."""
-        usual = type(self)().get_params(deep=False)
-        for name in (
-            "whiten",
-            "shrinkage",
-            "kernels",
-            "equal_prototypes",
-            "by_direction",
-        ):
-            value = getattr(self, name)
-            if value != usual[name]:
-                raise ValueError(
-                    f"{name}={value!r} is about seen classes, and prototypes come "
-                    f"without any. Leave it at {usual[name]!r}, or call fit(X, y)."
-                )
+        self.pile_whitening = pile_whitening
+        self.handicap = handicap
+        self.beside_seen = beside_seen
+        self.drop_absent = drop_absent
 
     # ---- learning from the seen classes ------------------------------------------
 
@@ -303,7 +245,8 @@ class AnchoredSelfTraining(FromSums, Adapts):
         C = seen.class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
         ridge = average_ridges(scale(table.embeddings[table.seen]), C, self.kernels)
-        basis, variances = self._directions(ridge)
+        spread = sums.reduced(self._n_axes(sums)).sums.gram
+        basis, variances = self._directions(ridge, spread)
         self.axes_, self.mean_ = space.axes @ basis, space.mean
         self.variances_, self.variance_ = variances, ridge.variance
         self.ridges_ = ridge.ridges
@@ -315,16 +258,21 @@ class AnchoredSelfTraining(FromSums, Adapts):
         self._seen_names = table.names[table.seen]
         left_out = (C - ridge.left_out) @ basis
         self._length = float(np.sqrt(np.mean(np.sum(left_out**2, axis=1))))
-        self._temperature = self._measure_temperature(left_out)
+        self._temperature = honest_temperature(
+            self._seen_means, self._lengthen(left_out), self._metric()
+        )
         self._store_table(X, table)
         return self
 
+    def _n_axes(self, sums: Sums) -> int:
+        p = sums.n_features
+        return self.n_axes or (p if p <= 1024 else 500)
+
     def _space(self, sums: Sums) -> Reduced:
         """Return where classes are round with unit variance, or only the latter."""
-        p = sums.gram.shape[0]
-        n_axes = self.n_axes or (p if p <= 1024 else 500)
-        if self.whiten:
-            return sums.whitened(n_axes, self.shrinkage)
+        n_axes = self._n_axes(sums)
+        if self.whitening is not None:
+            return sums.whitened(n_axes, self.whitening)
         reduced = sums.reduced(n_axes)
         within = np.trace(reduced.sums.within_class_scatter()) / sums.n_rows
         scale = np.sqrt(reduced.axes.shape[1] / within) if within > 0 else 1.0
@@ -332,37 +280,24 @@ class AnchoredSelfTraining(FromSums, Adapts):
         scaled = Sums(s.gram * scale**2, s.class_sums * scale, s.counts)
         return Reduced(reduced.mean, reduced.axes * scale, scaled)
 
-    def _directions(self, ridge: RidgeAverage) -> tuple[np.ndarray, np.ndarray]:
+    def _directions(
+        self, ridge: RidgeAverage, spread: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the eigenbasis of the left-out errors, and v_j in it.
 
         The covariance is shrunk half-way to v I: there are fewer classes than axes.
+        Where there is no error at all, any basis would do, and rounding would choose
+        one; those directions are the principal ones of how seen rows spread.
         """
         e, v = ridge.left_out, max(ridge.variance, 1e-9)
         if not self.by_direction:
             return np.eye(e.shape[1]), np.full(e.shape[1], v)
         values, basis = linalg.eigh(e.T @ e / len(e))
-        return basis, (np.maximum(values, 0) + v) / 2
-
-    def _measure_temperature(self, left_out: np.ndarray) -> float:
-        """Return the temperature at which posteriors of left-out classes are honest.
-
-        Rows are drawn around the seen class means, with the variance that whitening
-        gave them, and meet prototypes made without their class.
-        """
-        random = np.random.default_rng(0)
-        M = len(left_out)
-        Z, q = self._lengthen(left_out), self._metric()
-        loss = np.zeros(len(TEMPERATURES))
-        for _ in range(5):
-            classes = random.permutation(M)[: max(2, min(M, 50))]
-            truth = np.repeat(np.arange(len(classes)), 10)
-            rows = self._seen_means[classes][truth]
-            rows = rows + random.standard_normal(rows.shape)
-            L = gaussian_scores(rows, Z[classes], q)
-            for i, T in enumerate(TEMPERATURES):
-                posterior = L / T - logsumexp(L / T, axis=1, keepdims=True)
-                loss[i] -= posterior[np.arange(len(truth)), truth].mean()
-        return float(TEMPERATURES[loss.argmin()])
+        n = np.searchsorted(values, NO_ERROR * max(values[-1], 0), side="right")
+        if n:
+            free = basis[:, :n]
+            basis[:, :n] = free @ linalg.eigh(free.T @ spread @ free)[1]
+        return with_fixed_signs(basis), (np.maximum(values, 0) + v) / 2
 
     # ---- the inductive answer ----------------------------------------------------
 
@@ -442,10 +377,17 @@ class AnchoredSelfTraining(FromSums, Adapts):
     def _streams_piles(self) -> bool:
         return not self.starts_from_prototypes
 
-    def _adapt(self, pile: Pile, competition: Competition) -> PileAnswer:
+    def _describe(self, pile, rows, name):
+        if not self.starts_from_prototypes:
+            return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
+        return described_by_rows(pile, rows, self.class_embeddings_)
+
+    def _adapt(
+        self, pile: Pile, competition: Competition, given: GivenRows | None = None
+    ) -> PileAnswer:
         if self.starts_from_prototypes:
             self._refuse_seen_only()
-            return self._adapt_from_prototypes(pile, competition)
+            return self._adapt_from_prototypes(pile, competition, given)
         if self.explained_ < 0.1:
             warnings.warn(
                 f"Class embeddings explain {max(self.explained_, 0):.0%} of how "
@@ -455,160 +397,4 @@ class AnchoredSelfTraining(FromSums, Adapts):
                 stacklevel=3,
             )
         B = pile.hold(self.axes_, self.unit_rows).centred(self.mean_ @ self.axes_)
-        Z, rows = self._prototypes(competition)
-        learner = self._learner(B, competition, Z, rows, self._metric())
-        before = learner.mean_confidence(np.array([self._temperature]))[0]
-        self._teach(learner)
-        self._temperature_after(before, learner)
-        return self._answer(learner)
-
-    def _learner(self, B: Holder, competition, Z, rows, q=1.0) -> AnchoredLearner:
-        return AnchoredLearner(
-            B,
-            competition,
-            Z,
-            self.variances_,
-            own_rows=rows,
-            kappa=self.kappa,
-            radius=self.radius,
-            prior_rows=self.prior_rows,
-            class_prior=checked_prior(self.class_prior, competition),
-            q=q,
-        )
-
-    def _teach(self, learner: AnchoredLearner, min_weight: float = 0.0) -> None:
-        """Run the rounds, or keep the start; say why."""
-        start, n_rows = learner.labelling, learner.n_rows
-        per_class = n_rows / len(learner.Z)
-        worth = self.kappa / max(self.variance_, 1e-9)
-        self.weight_ = per_class / (per_class + worth)
-        self.adapted_ = self.weight_ >= min_weight and len(learner.Z) > 1
-        if not self.adapted_:
-            self.stopped_because_ = "Kept the inductive answer: one class competes."
-            if len(learner.Z) > 1:
-                self.stopped_because_ = (
-                    f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
-                    f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
-                    f"self-labelled rows, less than {min_weight:g}."
-                )
-            none = np.zeros(len(learner.competition.columns), dtype=int)
-            labels = start.named(learner.competition.names)
-            message = self.stopped_because_
-            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, message, n_rows)]
-            return
-        self.rounds_ = learner.learn(self.max_rounds, self.tol, self.even_sizes)
-        self.stopped_because_ = (
-            "The labels settled."
-            if learner.settled
-            else f"{len(self.rounds_)} rounds were made."
-        )
-        moved = learner.labelling.n_other(start) / n_rows
-        if moved > 0.5:
-            warnings.warn(
-                f"Self-training changed {moved:.0%} of the labels: the start was weak. "
-                "Look at some by hand before you trust them.",
-                WeakStartWarning,
-                stacklevel=4,
-            )
-
-    def _temperature_after(self, before: float, learner: AnchoredLearner) -> None:
-        """Adapted scores are surer of themselves: no surer than the start is right.
-
-        ``before`` is the mean posterior of the labels at the start.
-        """
-        self._pile_temperature = T = self._temperature
-        if not self.adapted_:
-            return
-        after = learner.mean_confidence(TEMPERATURES)
-        nearest = TEMPERATURES[np.abs(after - before).argmin()]
-        self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
-
-    def _answer(self, learner: AnchoredLearner) -> PileAnswer:
-        if self.adapted_:
-            scorer = self._linear(learner.m)
-        else:
-            scorer = self._linear(learner.Z, self._metric())
-        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.known_sizes())
-        rule = LinearRule(learner.competition, scorer, self.unit_rows)
-        codes, reliability = learner.final(self._pile_temperature)
-        return PileAnswer(learner.competition, codes, reliability, self.rounds_, rule)
-
-    # ---- without any seen class --------------------------------------------------
-
-    def _adapt_from_prototypes(self, pile, competition) -> PileAnswer:
-        """Estimate whitening, scale and worth of the prototypes on the pile itself.
-
-        The rows with the clearest cosine labels stand in for labelled rows; after the
-        rounds the better labels do, once more.
-        """
-        scorer = self._centred_cosine(pile, competition)
-        L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
-        start, learner = L, None
-        for _ in range(2):
-            space = self._self_labelled_space(pile, L)
-            if space is None:
-                break
-            texts = self._centred(competition.embeddings) @ space.axes
-            here = space.sums.counts > 0
-            C, Tw = space.sums.class_means[here], texts[here]
-            scale = max(np.vdot(C, Tw) / max(np.vdot(Tw, Tw), 1e-300), 1e-6)
-            self.axes_, self.mean_ = space.axes, space.mean
-            # Means of few rows differ from anything: by 1/n in every direction.
-            chance = np.mean(1 / space.sums.counts[here])
-            self.variance_ = max(np.mean((C - scale * Tw) ** 2) - chance, 1e-6)
-            self.variances_ = np.full(len(texts.T), self.variance_)
-            B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
-            none = np.zeros(len(texts))
-            learner = self._learner(MemoryRows(B), competition, scale * texts, none)
-            self._teach(learner, MIN_WEIGHT)
-            if not self.adapted_:
-                break
-            L = gaussian_scores(B, *learner.means)
-        return self._answer_from_prototypes(learner, start, scorer, competition)
-
-    def _centred(self, texts: np.ndarray) -> np.ndarray:
-        texts = texts * inverse_lengths(texts)[:, None]
-        return texts - texts.mean(axis=0) if len(texts) > 1 else texts
-
-    def _centred_cosine(self, pile: Pile, competition: Competition) -> LinearScorer:
-        """Return cosines (but for the row's length), both sides centred by own mean."""
-        coef = self._centred(competition.embeddings)
-        coef = coef * inverse_lengths(coef)[:, None]
-        mean = pile.mean(self.unit_rows) if len(pile) > 1 else 0 * coef[0]
-        return LinearScorer(coef, -coef @ mean)
-
-    def _self_labelled_space(self, pile: Pile, L: np.ndarray) -> Reduced | None:
-        """Whiten by the clearer labels; None if they say too little."""
-        n, N = L.shape
-        if N < 2 or n < 2 * N:
-            return None
-        labelling = Labelling.of(L, margin)
-        chosen = labelling.selection(self.pile_share, ROUNDING["at_least_one"])
-        rows, labels = chosen.rows, chosen.labels
-        if len(np.unique(labels)) < 2 or len(rows) <= len(np.unique(labels)):
-            return None
-        sums = sum_rows(pile.X[rows], labels, N, unit_rows=self.unit_rows)
-        if np.trace(sums.within_class_scatter()) <= 1e-12 * np.trace(sums.gram):
-            return None
-        return sums.whitened(self.n_axes or 300, self.pile_shrinkage)
-
-    def _answer_from_prototypes(self, learner, start, scorer, competition):
-        if learner is not None and self.adapted_:
-            self._temperature = 1.0
-            some = start[:: -(-len(start) // 2000)]
-            before = softmax(100 * some, axis=1).max(axis=1).mean()
-            self._temperature_after(before, learner)
-            return self._answer(learner)
-        if learner is None:
-            self.adapted_, self.weight_ = False, 0.0
-            self.stopped_because_ = (
-                f"Kept the cosine answer: {len(start)} rows are too few, or too alike, "
-                f"to learn from for {len(competition)} classes."
-            )
-        codes = start.argmax(axis=1)
-        none = np.zeros(len(competition.columns), dtype=int)
-        why = Round(0.0, none, 0, 0.0, competition.names[codes], self.stopped_because_)
-        self._pile_temperature = 0.01
-        reliability = softmax(100 * start, axis=1).max(axis=1)
-        rule = LinearRule(competition, scorer, self.unit_rows)
-        return PileAnswer(competition, codes, reliability, [why], rule)
+        return self._answer(self._taught(B, competition, given))

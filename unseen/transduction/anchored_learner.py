@@ -23,7 +23,8 @@ second run starts at the prototypes again, and sizes are held even by transport:
 ρ = 0 leaves sizes free, ρ = ∞ imposes them, as sizes that are known are. It keeps a
 class from being emptied by its neighbours in the first rounds, after which it could not
 come back. A sample of the rows tells u, so that a round is one pass over the rows
-(rows/holders.py), wherever they are.
+(rows/holders.py), wherever they are. Seen classes are surer of themselves than others:
+a handicap h may be taken off their scores in R, and in nothing else.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ import numpy as np
 from scipy.special import softmax
 
 from unseen._threads import one_thread
-from unseen.class_table import Competition
+from unseen.competition import Competition
 from unseen.rows.holders import Holder
-from unseen.rows.labelling import Labelling, best_score, look_at
+from unseen.rows.labelling import Labelling, best_score, held, look_at
+from unseen.transduction.anchored_given import Anchors
 from unseen.transduction.rounds import Round
 
 TEMPERATURES = (2.0, 1.6, 1.3, 1.0)  # of the first rounds; the last one stays
@@ -48,22 +50,6 @@ CLEAR, EVEN, QUITE_EVEN, PULL = 0.95, 0.94, 0.99, 20.0
 def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
     """Return Σ q b m - Σ q m²/2 for every row and class."""
     return B @ (m * q).T - np.sum(q * m * m, axis=1) / 2
-
-
-def checked_prior(prior, competition: Competition) -> np.ndarray | None:
-    """Return known class sizes as shares of the distinct classes, or None."""
-    if prior is None:
-        return None
-    if isinstance(prior, str):
-        return np.full(len(competition), 1 / len(competition))
-    n_classes = len(competition.columns)
-    prior = np.asarray(prior, dtype=np.float64)
-    if prior.shape != (n_classes,) or not (prior > 0).all():
-        raise ValueError(
-            f"class_prior has shape {prior.shape}; give one positive number for each "
-            f"of the {n_classes} competing classes."
-        )
-    return competition.merge(prior) / prior.sum()
 
 
 class Means(NamedTuple):
@@ -100,6 +86,13 @@ class AnchoredLearner:
         Class sizes that are known, as shares.
     q : ndarray of shape (n_axes,) or float, default=1.0
         How far a direction is trusted at the start.
+    anchors : Anchors, optional
+        What given labels made of the prototypes; see ``anchored_given.py``.
+    handicap : ndarray of shape (n_classes,) or float, default=0.0
+        h, taken off the scores of classes inside the rounds; the answer is without it.
+
+    Classes beyond those of the competition only take rows away in the rounds: no row
+    gets their label.
     """
 
     def __init__(
@@ -115,11 +108,14 @@ class AnchoredLearner:
         prior_rows: float | None,
         class_prior: np.ndarray | None,
         q: np.ndarray | float = 1.0,
+        anchors: Anchors | None = None,
+        handicap: np.ndarray | float = 0.0,
     ):
+        self.anchors = anchors
         self.B, self.competition, self.Z = B, competition, Z
         self.variances, self.own_rows = variances, own_rows
         self.kappa, self.radius, self.prior_rows = kappa, radius, prior_rows
-        self.class_prior, self.q = class_prior, q
+        self.class_prior, self.q, self.handicap = class_prior, q, handicap
         self.n_rows, self.movement, self.n_held = len(B), 0.0, 0
         self.settled = False
         self._sample = B.sample(-(-self.n_rows // SAMPLE))
@@ -155,7 +151,7 @@ class AnchoredLearner:
             before = self.labelling
             self.refit(TEMPERATURES[min(number, len(TEMPERATURES) - 1)])
             n_changed = self.labelling.n_other(before)
-            rounds.append(self._told(n_changed))
+            rounds.append(self._round(n_changed))
             self.settled = (
                 number >= len(TEMPERATURES) and n_changed <= tol * self.n_rows
             )
@@ -168,6 +164,8 @@ class AnchoredLearner:
         totals = self.totals
         if self.pull == 0 and self.prior_rows is not None:
             sizes = totals.counts + self.prior_rows
+            if self.anchors is not None:
+                sizes = sizes + self.anchors.n_given
             self.log_sizes = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
         means = Means(self._anchored_means(totals.sums, totals.counts))
         self._look(means, temperature)
@@ -177,19 +175,30 @@ class AnchoredLearner:
         """Label all rows by these means, and sum them under their soft labels."""
         self.means = means
         if self.pull > 0:
-            S = gaussian_scores(self._sample, *means) / temperature
+            S = (gaussian_scores(self._sample, *means) - self.handicap) / temperature
             self.log_sizes = transported(
                 S, self.log_sizes, self.shares, self.pull, n_steps
             )
-        state, totals = self.B.run(
-            look, means, temperature, self.log_sizes, self.known_sizes()
-        )
+        states = [] if self.anchors is None else [self.anchors.codes]
+        inside = self.log_sizes - self.handicap / temperature
+        asked = means, temperature, inside, self.known_sizes()
+        state, totals = self.B.run(look, *asked, states=states)
         self.totals = Totals(*totals)
         self.labelling: Labelling = self.B.labelling(state, self.totals.labels)
 
     def known_sizes(self) -> np.ndarray:
-        """Return the log sizes that judge: estimated ones steer the rounds only."""
-        return self.log_sizes if self.pull > 0 else np.zeros(len(self.Z))
+        """Return the log sizes that judge: estimated ones steer the rounds only.
+
+        Classes that only take part have none, so that no row gets their label.
+        """
+        known = self.log_sizes.copy() if self.pull > 0 else np.zeros(len(self.Z))
+        known[len(self.competition) :] = -np.inf
+        return known
+
+    @property
+    def offered(self) -> slice:
+        """Which of the classes a row may get the label of."""
+        return slice(0, len(self.competition))
 
     def even_pull(self) -> float:
         """Return the ρ of a second run: none unless labels are clear and even."""
@@ -207,16 +216,23 @@ class AnchoredLearner:
         """
         pull = sums - counts[:, None] * self.Z
         rows = (counts + self.own_rows)[:, None]
-        kappa = np.full(len(self.Z), float(self.kappa))
+        kappa = self._class_kappa()
         self.n_held = 0
         if self.radius is not None:
             far = self._distance(pull, rows, kappa) > self.radius
+            if self.anchors is not None:
+                far &= self.anchors.described > 0  # others have nothing to stay near
             self.n_held = int(far.sum())
             if far.any():
                 kappa[far] = self._sufficient(pull[far], rows[far])
         step = pull / np.maximum(rows + kappa[:, None] / self.variances, 1e-300)
         self.movement = float(np.mean(step**2 / self.variances))
         return self.Z + step
+
+    def _class_kappa(self) -> np.ndarray:
+        """Return κ of every class; none where there is no prototype to stay near."""
+        kappa = np.full(len(self.Z), float(self.kappa))
+        return kappa if self.anchors is None else kappa * self.anchors.described
 
     def _distance(self, pull, rows, kappa) -> np.ndarray:
         """Return |m - Z|², every direction by its variance, under each class's κ."""
@@ -242,7 +258,7 @@ class AnchoredLearner:
                 break
         return kappa
 
-    # ---- what is told ----------------------------------------------------------------
+    # ---- what is reported ------------------------------------------------------------
 
     @property
     def m(self) -> np.ndarray:
@@ -253,7 +269,7 @@ class AnchoredLearner:
         """Return what the rounds maximise, at the present means."""
         log_shares = self.log_sizes - np.log(len(self.Z))
         steps = (self.m - self.Z) ** 2 * (
-            self.kappa / self.variances + self.own_rows[:, None]
+            self._class_kappa()[:, None] / self.variances + self.own_rows[:, None]
         )
         # The look had the sizes in it, but for their constant.
         fit = self.totals.log_likelihood - self.n_rows * np.log(len(self.Z))
@@ -262,10 +278,10 @@ class AnchoredLearner:
             prior = self.prior_rows * log_shares.sum()
         return float(fit + prior - steps.sum() / 2)
 
-    def _told(self, n_changed: int) -> Round:
+    def _round(self, n_changed: int) -> Round:
         return Round(
             rate=1.0,
-            selected=self.competition.count(self.totals.labels),
+            selected=self.competition.count(self.totals.labels[self.offered]),
             n_changed=n_changed,
             objective=-self.J(),
             labels=self.labelling.named(self.competition.names),
@@ -278,7 +294,7 @@ class AnchoredLearner:
 
         Of likelihoods alone, over the sample.
         """
-        L = gaussian_scores(self._sample, *self.means)
+        L = gaussian_scores(self._sample, *self.means)[:, self.offered]
         behind = L - L.max(axis=1, keepdims=True)
         return np.array(
             [np.mean(1 / np.exp(behind / t).sum(axis=1)) for t in temperatures]
@@ -349,11 +365,17 @@ def scores_of(block: np.ndarray, kept: dict, means: Means) -> np.ndarray:
     return kept["S"]
 
 
-def look(block, kept, means, temperature, log_sizes, known):
-    """Label a block; return its state and its part of the totals."""
+def look(block, kept, means, temperature, log_sizes, known, given=None):
+    """Label a block; return its state and its part of the totals.
+
+    What is given is in the prototypes already, and no part of the totals.
+    """
     S = scores_of(block, kept, means)
     R, evidence = posteriors(S / temperature + log_sizes)
     state = look_at(S + known, best_score)
+    if given is not None:
+        R[given >= 0], evidence[given >= 0] = 0, 0
+        state = held(state, given)
     labels = np.bincount(state.codes, minlength=len(log_sizes))
     return state, (R.sum(axis=0), R.T @ block, labels, evidence.sum())
 

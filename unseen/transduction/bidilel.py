@@ -27,18 +27,21 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
+from unseen._linalg import unit_vectors, with_fixed_signs
 from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable, Competition, unit_blocks, with_own_rows
+from unseen.class_table import ClassTable, unit_blocks
+from unseen.competition import Competition, with_own_rows
 from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.base import FromSums
-from unseen.models.cca import unit_prototypes
 from unseen.models.maps import POSITIVE
 from unseen.models.scoring import LinearRule, LinearScorer
+from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
 from unseen.rows.sums import Sums, indicator
 from unseen.transduction.transducer import as_round
 
-SAMMON_STEPS = 500
+SAMMON_STEPS = 2000
+SAMMON_TOL = 1e-14  # stopped sooner, rounding would show in where landmarks lie
 KMEANS_STEPS = 50
 CLOSEST = 1e-6  # distance that no two embeddings fall below
 
@@ -136,7 +139,7 @@ class BiDiLEL(FromSums, Adapts):
         seen = reduced.sums.for_classes(table.seen)
         P = discriminant_axes(seen, self.alpha, self.n_components)
         self.components_ = P
-        self.landmarks_ = unit_prototypes(seen.class_means @ P)
+        self.landmarks_ = unit_vectors(seen.class_means @ P)
         self.mean_, self.axes_ = reduced.mean, reduced.axes
         self._seen_names = table.names[table.seen]
         self._seen_units = unit_blocks(table.embeddings, table.widths)[table.seen]
@@ -179,24 +182,29 @@ class BiDiLEL(FromSums, Adapts):
                 np.maximum(scale * cdist(units[new], units[new]), CLOSEST),
                 check_random_state(self._seed),
             )
-        return unit_prototypes(b)
+        return unit_vectors(b)
 
-    def _adapt(self, pile, competition) -> PileAnswer:
+    def _adapt(self, pile, competition, given=None) -> PileAnswer:
         rows = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
-        rows = unit_prototypes(rows @ self.components_)
+        rows = unit_vectors(rows @ self.components_)
         start = self._landmarks(competition)
+        if given is not None:  # a landmark counts as a row, given rows as themselves
+            start = start.copy()
+            np.add.at(start, given.codes[given.rows], rows[given.rows])
+            start = unit_vectors(start)
         b = start
         if self.transduction == "self_training":
             b = nearest_means(rows, start, self.n_neighbors)
         elif self.transduction == "structured":
             centres = cluster(rows, start)
             b = centres[linear_sum_assignment(cdist(start, centres))[1]]
-        b = unit_prototypes(b)
+        b = unit_vectors(b)
         scores = rows @ b.T
         missed = float(np.mean(1 - scores.max(axis=1)))  # cosine to the own landmark
         step = as_round(rows @ start.T, scores, competition, objective=missed)
         rule = LinearRule(competition, self._linear(b), self.unit_rows)
-        codes, reliability = scores.argmax(axis=1), rank_share(scores)
+        codes = scores.argmax(axis=1)
+        reliability = stated(rank_share(scores), [step], competition.names[codes])
         return PileAnswer(competition, codes, reliability, [step], rule)
 
 
@@ -213,8 +221,7 @@ def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:
         right += (1e-12 * mean - 2 * min(least, 0)) * np.eye(p)
     chosen = [max(p - d, 0), p - 1]
     vectors = linalg.eigh(sums.gram, right, subset_by_index=chosen)[1][:, ::-1]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return vectors * np.where(largest < 0, -1, 1)
+    return with_fixed_signs(vectors)
 
 
 def distance_scale(landmarks: np.ndarray, units: np.ndarray) -> float:
@@ -234,7 +241,7 @@ def place_landmarks(seen, to_seen, between, random) -> np.ndarray:
         args=(seen, to_seen, between),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": SAMMON_STEPS},
+        options={"maxiter": SAMMON_STEPS, "ftol": SAMMON_TOL, "gtol": 1e-12},
     )
     return found.x.reshape(N, d)
 

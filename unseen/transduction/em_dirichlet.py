@@ -36,7 +36,7 @@ class EMDirichlet(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
         which only the inductive answer is used.
     labels : {'soft', 'hard'}, default='soft'
@@ -97,7 +97,7 @@ class EMDirichlet(Transducer):
 
     def __init__(
         self,
-        base=None,
+        estimator=None,
         *,
         labels="soft",
         few_classes=0.0,
@@ -105,7 +105,7 @@ class EMDirichlet(Transducer):
         n_rounds=20,
         n_steps=1000,
     ):
-        self.base = base
+        self.estimator = estimator
         self.labels = labels
         self.few_classes = few_classes
         self.scale = scale

@@ -24,9 +24,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import entr, log_softmax
 
+from unseen._linalg import unit_rows
 from unseen._params import Interval, StrOptions
 from unseen.rows.labelling import rank_within
-from unseen.transduction.graph import unit_rows
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -38,7 +38,7 @@ class GaussianAlignment(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
         which only the inductive answer is used.
     bank_size : int, default=6
@@ -92,9 +92,9 @@ class GaussianAlignment(Transducer):
     }
 
     def __init__(
-        self, base=None, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
+        self, estimator=None, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
     ):
-        self.base = base
+        self.estimator = estimator
         self.bank_size = bank_size
         self.alpha = alpha
         self.scale = scale
@@ -115,8 +115,8 @@ class GaussianAlignment(Transducer):
             prior = np.log(np.maximum(start.logits.astype(np.float64), SMALLEST))
         scores = prior + g / self.scale
         note = f"{len(V):,} clear rows of {len(np.unique(labels)):,} classes."
-        told = as_round(start.scores, scores, start.competition, note=note)
-        return Outcome(scores, [told])
+        done = as_round(start.scores, scores, start.competition, note=note)
+        return Outcome(scores, [done])
 
 
 def clearest(q: np.ndarray, bank_size: int) -> tuple[np.ndarray, np.ndarray]:

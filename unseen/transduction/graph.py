@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.rows.sums import inverse_lengths
+from unseen._linalg import unit_rows
 
 
 def neighbours(
@@ -168,11 +168,6 @@ def propagate(
 def smoothness(S: Any, F: np.ndarray) -> float:
     """Return tr Fᵀ(I - S)F: how much labels differ along the edges of the graph."""
     return float(np.einsum("ij,ij->", F, F - S @ F))
-
-
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length; zero rows stay zero."""
-    return rows * inverse_lengths(rows)[:, None]
 
 
 def nearest_cosines(rows: np.ndarray, k: int) -> sparse.csr_array:

@@ -23,6 +23,7 @@ the scatter within soft classes at T = 40. One round is one pass over the rows
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -30,28 +31,29 @@ import pandas as pd
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen._linalg import unit_rows
 from unseen._params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
-from unseen.class_table import ClassTable, Competition, read_table, with_own_rows
+from unseen.class_table import ClassTable, read_table, unit_blocks
+from unseen.competition import Competition, with_own_rows
 from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.base import FromSums
+from unseen.models.given import GivenRows, described_by_rows, in_chunks
 from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
 from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
 from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
-from unseen.transduction.given import given_codes, in_chunks
-from unseen.transduction.graph import unit_rows
+from unseen.transduction.given_prototypes import corrected_prototypes
+from unseen.transduction.guided_measures import by_spread
 from unseen.transduction.guided_rounds import (
     SHARPNESS,
     Mixture,
     as_scorer,
-    as_told,
+    round_of,
     turned_scores,
     widened,
 )
 from unseen.transduction.rounds import Round
-
-TEMPERATURE = 5.0  # of posteriors: fixed on development piles, see the docs
-UNADAPTED_SPREAD = 2.0  # of a row's scores before anything was learned
+from unseen.transduction.views import described_views, joined_as
 
 
 class GuidedMixture(FromSums, Adapts):
@@ -73,8 +75,12 @@ class GuidedMixture(FromSums, Adapts):
         Neighbours that have a say in a row's label; 0 for none, which streams.
     neighbor_weight : float, default=4.0
         What they count, against cosines times 10 and 40.
-    shrinkage : float, default=3.0
+    whitening : float, default=3.0
         How much of the mean variance is added in every direction before whitening.
+    loose : float, default=0.4
+        Cosine of a row with its class at which names lead.
+    tight : float, default=0.6
+        The same at which clusters do.
     max_rounds : int, default=10
         In either half.
     tol : float, default=0.001
@@ -97,6 +103,9 @@ class GuidedMixture(FromSums, Adapts):
         exp(entropy of class sizes) over the number of classes.
     prototype_worth_ : float
         a, the rows that a prototype counts as.
+    temperature_ : float
+        Of posteriors: 2 over the cosine of class means with their names. Names that
+        say little of the rows leave little certain.
 
     Examples
     --------
@@ -111,15 +120,16 @@ class GuidedMixture(FromSums, Adapts):
     True
     """
 
-    _ridge: (
-        tuple | None
-    )  # from embeddings to class means; None if prototypes were given
+    _ridge: tuple | None  # embeddings to class means; None if prototypes were given
+    _views: list[str] | None  # names of the views that prototypes were given for
     _parameter_constraints: dict = {  # all of them are about adapting
         "plain": [Interval(Real, 0, 1, closed="both")],
         "balance": AT_LEAST_0,
         "n_neighbors": [Interval(Integral, 0, None, closed="left")],
         "neighbor_weight": AT_LEAST_0,
-        "shrinkage": POSITIVE,
+        "whitening": POSITIVE,
+        "loose": [Interval(Real, 0, 1, closed="both")],
+        "tight": [Interval(Real, 0, 1, closed="right")],
         "max_rounds": COUNT,
         "tol": AT_LEAST_0,
     }
@@ -132,7 +142,9 @@ class GuidedMixture(FromSums, Adapts):
         balance=3.0,
         n_neighbors=5,
         neighbor_weight=4.0,
-        shrinkage=3.0,
+        whitening=3.0,
+        loose=0.4,
+        tight=0.6,
         max_rounds=10,
         tol=0.001,
     ):
@@ -140,7 +152,9 @@ class GuidedMixture(FromSums, Adapts):
         self.balance = balance
         self.n_neighbors = n_neighbors
         self.neighbor_weight = neighbor_weight
-        self.shrinkage = shrinkage
+        self.whitening = whitening
+        self.loose = loose
+        self.tight = tight
         self.max_rounds = max_rounds
         self.tol = tol
 
@@ -148,15 +162,7 @@ class GuidedMixture(FromSums, Adapts):
 
     @classmethod
     def from_prototypes(cls, prototypes, **parameters) -> GuidedMixture:
-        """Return a model with these prototypes: ``cls(**p).fit_prototypes(...)``.
-
-        Parameters
-        ----------
-        prototypes : array of shape (n_classes, n_features) or DataFrame
-            One prototype per class, in the space of the rows; a frame names them.
-        **parameters
-            Of the constructor.
-        """
+        """Return ``cls(**parameters).fit_prototypes(prototypes)``."""
         return cls(**parameters).fit_prototypes(prototypes)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -165,14 +171,21 @@ class GuidedMixture(FromSums, Adapts):
 
         Parameters
         ----------
-        prototypes : array of shape (n_classes, n_features) or DataFrame
-            One per class, in the space of the rows; a frame names them.
+        prototypes : array of shape (n_classes, n_features), DataFrame or mapping
+            One per class, in the space of the rows; a frame names them. A mapping has
+            an entry per view of the rows (two encoders, say): its prototypes, or the
+            number of its features if it has none. Rows then are a mapping, too, from
+            the same names to arrays, or joined by :func:`join_views`.
 
         Returns
         -------
         self
         """
         self.__dict__.pop("_running", None)
+        self._views = None
+        if isinstance(prototypes, Mapping):
+            self._views = list(map(str, prototypes))
+            prototypes = described_views(prototypes)
         names, table, widths = read_table(prototypes, what="prototypes")
         names = np.arange(len(table)) if names is None else names
         unseen = np.zeros(len(names), dtype=bool)
@@ -189,6 +202,7 @@ class GuidedMixture(FromSums, Adapts):
             validate_data(self, X, skip_check_array=True)
 
     def _in_blocks(self, X, classes, finish):
+        X = joined_as(X, getattr(self, "_views", None))
         self._meet(X)
         return super()._in_blocks(X, classes, finish)
 
@@ -201,13 +215,16 @@ class GuidedMixture(FromSums, Adapts):
         middle = means.mean(axis=0)
         found = fit_ridge(S, means - middle, ("linear",))
         names = table.names[table.seen]
+        self._views = None
         self._ridge = scale, S, found.weights, means, middle, names
         self._store_table(X, table)
         return self
 
     def _prototypes(self, competition: Competition) -> np.ndarray:
         if self._ridge is None:
-            return competition.embeddings
+            own = competition.embeddings
+            alone = getattr(self, "_views", None) is None
+            return own if alone else unit_blocks(own, self._table.widths)
         scale, S, weights, means, middle, names = self._ridge
         P = kernel("linear", scale(competition.embeddings), S) @ weights + middle
         place = pd.Index(names).get_indexer(pd.Index(competition.names))
@@ -277,56 +294,50 @@ class GuidedMixture(FromSums, Adapts):
     def _probabilities(self, competition: Competition, scores) -> np.ndarray:
         if self._is_linear():
             return competition.spread(by_spread(scores))
-        return competition.spread(softmax(scores / TEMPERATURE, axis=1))
+        return competition.spread(softmax(scores / self.temperature_, axis=1))
 
     # ---- adapting ----------------------------------------------------------------
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def adapt(self, X, *, classes=None, given=None):
-        """Label a pile of rows, and learn from it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or a stream
-            Files, chunks and Dask collections need ``n_neighbors=0``.
-        classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
-        given : mapping of row numbers to classes, or array-like, default=None
-            Labels of some rows, which are certain; in an array, None or NaN stand for
-            rows without.
-
-        Returns
-        -------
-        self
-        """
+    def _check_pile(self, X):
         check_is_fitted(self)
+        X = joined_as(X, getattr(self, "_views", None))
         self._meet(X)
         if self.n_neighbors and is_stream(X) and not isinstance(X, np.memmap):
             raise TypeError(
                 f"X is met chunk by chunk, but n_neighbors={self.n_neighbors} needs "
                 "all rows at once. Give an array, or set n_neighbors=0."
             )
-        pile = self._check_pile(X)
-        return self._record(self._adapt(pile, self._compete(classes), given))
+        return super()._check_pile(X)
+
+    def _describe(self, pile, rows, name):
+        if self._ridge is None:
+            return described_by_rows(pile, rows, self.class_embeddings_)
+        return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
 
     def _streams_piles(self) -> bool:
         return self.n_neighbors == 0
 
-    def _adapt(self, pile, competition: Competition, given=None) -> PileAnswer:
+    def _adapt(
+        self, pile, competition: Competition, given: GivenRows | None = None
+    ) -> PileAnswer:
         rows = pile.hold(np.eye(self.n_features_in_), True)
         mean = pile.mean(True)
-        codes = given_codes(given, len(rows), competition)
         if len(competition) < 2 or len(rows) < len(competition):
-            return self._keep(rows, competition, codes)
+            return self._keep(rows, competition)
         P = unit_rows(self._prototypes(competition))
+        codes = None if given is None else given.codes
+        around = rows.centred(mean)
+        if given is not None:
+            P = unit_rows(corrected_prototypes(around, mean, P, given))
         centre = P.mean(axis=0)
         mixture = Mixture(
-            rows.centred(mean),
+            around,
             P - centre,
             (P - centre) @ mean,
             self.plain,
             self.balance,
-            self.shrinkage,
+            self.whitening,
+            (self.loose, self.tight),
             int(self.n_neighbors),
             self.neighbor_weight,
             in_chunks(codes, rows),
@@ -336,6 +347,7 @@ class GuidedMixture(FromSums, Adapts):
         self._names_mean, self._pull = centre, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
         self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
+        self.temperature_ = mixture.temperature
         scorer = as_scorer(mixture.asked.V, mixture.asked.u, mixture.turn)
         labelling = mixture.labelling
         return PileAnswer(
@@ -355,10 +367,10 @@ class GuidedMixture(FromSums, Adapts):
                 mixture.whiten()
             for _ in range(self.max_rounds):
                 before = mixture.labelling
-                V = mixture.learn(sharpness, weigh=not half)
-                mixture.label(V, TEMPERATURE)
+                V = mixture.learn(sharpness)
+                mixture.label(V)
                 n_changed = mixture.labelling.n_other(before)
-                rounds.append(as_told(mixture, competition, n_changed))
+                rounds.append(round_of(mixture, competition, n_changed))
                 settled = n_changed <= self.tol * mixture.n
                 if settled:
                     break
@@ -367,28 +379,18 @@ class GuidedMixture(FromSums, Adapts):
         )
         return rounds
 
-    def _keep(self, rows, competition: Competition, codes) -> PileAnswer:
+    def _keep(self, rows, competition: Competition) -> PileAnswer:
         """Answer by the prototypes as they are: there is nothing to learn from."""
         self._adapted, self.adapted_ = None, False
         scorer = self._scorer(competition)
         scores = linear_scores(rows.sample(1), scorer, True)
         labels, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
-        if codes is not None:
-            labels = np.where(codes >= 0, codes, labels)
-            posterior = np.where(codes >= 0, 1.0, posterior)
         n, K = scores.shape
         why = "one class competes" if K < 2 else f"{n} rows for {K} classes"
         self.stopped_because_ = f"Kept the prototypes' answer: {why}."
         none = np.zeros(len(competition.columns), dtype=int)
-        told = Round(
+        kept = Round(
             0.0, none, 0, 0.0, competition.names[labels], self.stopped_because_, n
         )
         rule = LinearRule(competition, scorer, True)
-        return PileAnswer(competition, labels, posterior, [told], rule)
-
-
-def by_spread(scores: np.ndarray) -> np.ndarray:
-    """Return posteriors of scores on an unknown scale: that of each row's spread."""
-    around = scores - scores.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.mean(around**2, axis=1, keepdims=True))
-    return softmax(UNADAPTED_SPREAD * around / np.where(spread > 0, spread, 1), axis=1)
+        return PileAnswer(competition, labels, posterior, [kept], rule)

@@ -24,30 +24,29 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.special import softmax
 
-from unseen.class_table import Competition
+from unseen._linalg import inverse_lengths, unit_rows
+from unseen.competition import Competition
 from unseen.models.scoring import LinearScorer
 from unseen.rows.holders import Holder
 from unseen.rows.labelling import RowState
-from unseen.rows.sums import inverse_lengths
-from unseen.transduction.graph import (
-    graph,
-    near_neighbours,
-    neighbours,
-    unit_rows,
+from unseen.transduction.guided_measures import (
+    SMALL,
+    evenness,
+    mutual_neighbours,
+    principal_axes,
+    tightness,
 )
 from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
 SETTLING = 5  # passes in which sizes settle before any mean is learned
 SHARPNESS = (10.0, 40.0)  # of cosines, before and after whitening
-LOOSE, TIGHT = 0.4, 0.6  # cosine of a row and its class: names lead, clusters lead
 LEAST_NAMES, MOST_NAMES = 0.35, 0.95  # the share of names there
 UNEVEN, EVEN = 0.7, 0.95  # share of classes in use: sizes are free, sizes are evened
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 10.0  # per class, for neighbours to have their full say
-MOST_AXES = 1024
-MOST_PAIRED = 20_000  # rows whose neighbours are looked for among all others
-SMALL = 1e-9
+DOUBT = 2.0  # temperature of posteriors where class means are their names
+LEAST_AGREEMENT = 0.05  # of class means and names, for a temperature
 
 
 class PassSums(NamedTuple):
@@ -82,8 +81,10 @@ class Mixture:
         Unit prototypes less their mean.
     offset : ndarray of shape (K,)
         What the mean row says of each class: its products with P.
-    plain, balance, shrinkage, n_neighbors, neighbor_weight
+    plain, balance, whitening, n_neighbors, neighbor_weight
         As in :class:`GuidedMixture`.
+    bounds : (float, float)
+        ``loose`` and ``tight`` there.
     given : ndarray or list, optional
         Class number of every row that has a label, -1 for all others.
     """
@@ -93,7 +94,8 @@ class Mixture:
     offset: np.ndarray
     plain: float
     balance: float
-    shrinkage: float
+    whitening: float
+    bounds: tuple[float, float]
     n_neighbors: int
     neighbor_weight: float
     given: Any = None
@@ -103,6 +105,7 @@ class Mixture:
     names_share: float = field(init=False, default=MOST_NAMES)
     tightness: float = field(init=False, default=0.0)
     evenness: float = field(init=False, default=0.0)
+    agreement: float = field(init=False, default=1.0)
 
     def __post_init__(self) -> None:
         self.n, self.K = len(self.rows), len(self.P)
@@ -138,7 +141,7 @@ class Mixture:
         values, basis = linalg.eigh(within)
         values = np.maximum(values, 0)
         mean = max(float(values.mean()), SMALL)
-        root = (basis / np.sqrt(values + self.shrinkage * mean)) @ basis.T
+        root = (basis / np.sqrt(values + self.whitening * mean)) @ basis.T
         # Rows have unit length before they are whitened, too: a factor per row, which
         # the unit length after it takes away again.
         turn = root if self.axes is None else self.axes @ root
@@ -158,9 +161,11 @@ class Mixture:
         for _ in range(SETTLING):
             self.label(START_SPREAD * names)
 
-    def label(self, V: np.ndarray, temperature: float = 1.0) -> None:
+    def label(self, V: np.ndarray) -> None:
         """Make a pass: soft labels by V, then what sizes add in the next pass."""
-        self.asked = Pass(self.turn, V, self.u, self.graph, self.weight, temperature)
+        self.asked = Pass(
+            self.turn, V, self.u, self.graph, self.weight, self.temperature
+        )
         state, sums = self.rows.run(soft_labels, self.asked, states=self._states)
         self.sums = PassSums(*sums)
         self.labelling = self.rows.labelling(state, self.sums.free)
@@ -178,18 +183,17 @@ class Mixture:
         u = self.u + (-rho * np.log(sizes) - self.u) / (1 + rho)
         return u - u.mean()
 
-    def learn(self, sharpness: float, *, weigh: bool) -> np.ndarray:
-        """Return V from the sums of the last pass; ``weigh`` sets the names' share."""
+    def learn(self, sharpness: float) -> np.ndarray:
+        """Return V from the sums of the last pass."""
         counts, squares, M, _ = self.sums
         self.tightness = t = tightness(counts, squares, M, self.n)
-        if weigh:
-            loose = (TIGHT - t) / (TIGHT - LOOSE) * (MOST_NAMES - LEAST_NAMES)
-            self.names_share = float(
-                np.clip(LEAST_NAMES + loose, LEAST_NAMES, MOST_NAMES)
-            )
+        low, high = self.bounds
+        loose = (high - t) / (high - low) * (MOST_NAMES - LEAST_NAMES)
+        self.names_share = float(np.clip(LEAST_NAMES + loose, LEAST_NAMES, MOST_NAMES))
         own = unit_rows(M)
         shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
         r = float(np.clip(shares @ np.sum(own * self.Z, axis=1), 0, 0.95))
+        self.agreement = r
         # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
         # sqrt(1 - t²) off their mean. So a name is worth this many rows:
         self.worth = (1 - t * t) / max(t * t * (1 - r * r), 1e-3)
@@ -215,6 +219,11 @@ class Mixture:
         direction, offset = (self._names_say * f for f in self._name_factors)
         direction += 1 - self.names_share
         return self._sharpness * direction, self._sharpness * offset
+
+    @property
+    def temperature(self) -> float:
+        """Of posteriors: the less class means and names agree, the less is certain."""
+        return DOUBT / max(self.agreement, LEAST_AGREEMENT)
 
     def _spread(self, V: np.ndarray) -> float:
         D = V - V.mean(axis=0)
@@ -252,17 +261,17 @@ def soft_labels(block, kept, asked: Pass, given=None):
     B = turned(block, kept, asked.turn)
     L, R = posteriors(B, kept, asked, given)
     free = (L - asked.u).argmax(axis=1)
-    told = softmax(L / asked.temperature, axis=1).max(axis=1)
+    reported = softmax(L / asked.temperature, axis=1).max(axis=1)
     codes = L.argmax(axis=1)
     if given is not None:
         known = given >= 0
-        codes[known], told[known] = given[known], 1
+        codes[known], reported[known] = given[known], 1
     kept["soft"] = R
     K = R.shape[1]
     small = codes.astype(np.min_scalar_type(K))
     squares = np.einsum("ij,ij->j", R, R)
     sums = R.sum(axis=0), squares, R.T @ B, np.bincount(free, minlength=K)
-    return RowState(small, told, small, told), sums
+    return RowState(small, reported, small, reported), sums
 
 
 def posteriors(B, kept, asked: Pass, given) -> tuple[np.ndarray, np.ndarray]:
@@ -286,85 +295,10 @@ def carried(block, kept, asked: Pass, turn, given=None):
     return None, (kept["soft"].T @ turned(block, kept, turn),)
 
 
-# ---- measures of a pile --------------------------------------------------------------
+# ---- what is reported ----------------------------------------------------------------
 
 
-def tightness(counts, squares, totals, n: int) -> float:
-    """Return the root of the mean cosine of two different rows of a class.
-
-    Without the products of rows with themselves: unbiased however few rows there are.
-    """
-    pairs = np.maximum(counts**2 - squares, 1e-12)
-    between = np.maximum(np.sum(totals**2, axis=1) - squares, 0) / pairs
-    return float(np.sqrt(np.clip(counts / n @ between, 0, 1)))
-
-
-def evenness(sizes: np.ndarray) -> float:
-    """Return exp(entropy of sizes) over the number of classes; 1 if all are equal.
-
-    With Miller's correction for few rows.
-
-    >>> import numpy as np
-    >>> from unseen.transduction.guided_rounds import evenness
-    >>> round(evenness(np.array([100_000, 100_000, 0, 0])), 3)
-    0.5
-    """
-    n, used = sizes.sum(), sizes[sizes > 0]
-    p = used / n
-    entropy = -(p @ np.log(p)) + (len(used) - 1) / (2 * n)
-    return float(np.exp(entropy) / len(sizes))
-
-
-def mutual_neighbours(rows: np.ndarray, k: int) -> sparse.csr_array:
-    """Return the graph of each row's k nearest and of those it is nearest to.
-
-    Weights are cosines, none below 0; they sum to 1 for every row with any.
-    """
-    search = neighbours if len(rows) <= MOST_PAIRED else near_neighbours
-    distances, numbers = search(rows, k)
-    W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
-    W = sparse.csr_array(W + W.T)
-    sums = np.asarray(W.sum(axis=1)).ravel()
-    scale = sparse.diags_array(np.where(sums > 0, 1 / np.where(sums > 0, sums, 1), 0))
-    return sparse.csr_array(scale @ W)
-
-
-def principal_axes(rows: Holder, P: np.ndarray) -> np.ndarray | None:
-    """Return the axes of rows and names where features are many; else None: all.
-
-    At most MOST_AXES of them, those in which rows and names, at one length, vary most.
-    """
-    n, d = rows.shape
-    if d <= MOST_AXES:
-        return None
-    length = np.sqrt(rows_length(rows) / n) or 1.0
-    names = P * (length / max(np.sqrt(np.mean(np.sum(P**2, axis=1))), SMALL))
-    names = names * np.sqrt(n / len(P))
-    if hasattr(rows, "B") and n + len(P) < d:
-        stacked = np.vstack([np.asarray(rows), names])
-        m = len(stacked)
-        top = (max(0, m - MOST_AXES), m - 1)
-        values, basis = linalg.eigh(stacked @ stacked.T, subset_by_index=top)
-        keep = values > 1e-10 * values[-1]
-        return stacked.T @ (basis[:, keep] / np.sqrt(values[keep]))
-    gram = rows.gram() + names.T @ names
-    return linalg.eigh(gram, subset_by_index=(d - MOST_AXES, d - 1))[1]
-
-
-def rows_length(rows: Holder) -> float:
-    """Return the sum of squared lengths."""
-    return float(rows.run(sum_squares)[1][0])
-
-
-def sum_squares(block, kept):
-    """Sum the squares of a block."""
-    return None, (np.einsum("ij,ij->", block, block),)
-
-
-# ---- what is told --------------------------------------------------------------------
-
-
-def as_told(mixture: Mixture, competition: Competition, n_changed: int) -> Round:
+def round_of(mixture: Mixture, competition: Competition, n_changed: int) -> Round:
     """Tell a round."""
     codes = mixture.labelling.codes
     counts = np.bincount(codes, minlength=mixture.K)

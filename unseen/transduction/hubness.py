@@ -2,7 +2,7 @@
 
 Where rows meet prototypes in many dimensions, some prototypes become the nearest of
 far too many rows. Each rule below looks at the whole pile and takes from a class what
-it has for being near to everything. S (n, N) are the scores of the base.
+it has for being near to everything. S (n, N) are the scores of the estimator.
 
     CSLS               2 S_xc - r_x - r_c     r_c: mean of the k best rows of class c
                                               r_x: mean of the k best classes of row x
@@ -13,7 +13,7 @@ it has for being near to everything. S (n, N) are the scores of the base.
 CSLS: Conneau et al., ICLR 2018. Inverted softmax: Smith et al., ICLR 2017. GC and NRM:
 Dinu et al., ICLR workshop 2015. All but CSLS lean on classes of similar size.
 
-The rules were made for cosines. They take the scores of any base as they are; the
+The rules were made for cosines. They take the scores of any estimator as they are; the
 inverted softmax, which needs a scale, takes its logits less the mean of each row.
 """
 
@@ -82,7 +82,7 @@ class CSLS(HubCorrection):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     n_neighbors : int, default=80
         k, rows per class. The authors take 10; on folds of seen classes, whose piles
@@ -118,8 +118,8 @@ class CSLS(HubCorrection):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, base=None, *, n_neighbors=80):
-        self.base = base
+    def __init__(self, estimator=None, *, n_neighbors=80):
+        self.estimator = estimator
         self.n_neighbors = n_neighbors
 
     def _correct(self, S):
@@ -131,7 +131,7 @@ class InvertedSoftmax(HubCorrection):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     beta : float, default=0.3
         Sharpness, in units of the start's logits. CLIP's logits are 100 cosines, so
@@ -168,8 +168,8 @@ class InvertedSoftmax(HubCorrection):
         "beta": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, base=None, *, beta=0.3):
-        self.base = base
+    def __init__(self, estimator=None, *, beta=0.3):
+        self.estimator = estimator
         self.beta = beta
 
     def _similarities(self, start):
@@ -184,7 +184,7 @@ class GlobalCorrection(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
 
     Attributes
@@ -215,8 +215,8 @@ class GlobalCorrection(Transducer):
 
     _parameter_constraints: dict = {**START}
 
-    def __init__(self, base=None):
-        self.base = base
+    def __init__(self, estimator=None):
+        self.estimator = estimator
 
     def _transduce(self, start: Start) -> Outcome:
         S = start.scores
@@ -231,7 +231,7 @@ class NormalisedScores(HubCorrection):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
 
     Attributes
@@ -261,8 +261,8 @@ class NormalisedScores(HubCorrection):
 
     _parameter_constraints: dict = {**START}
 
-    def __init__(self, base=None):
-        self.base = base
+    def __init__(self, estimator=None):
+        self.estimator = estimator
 
     def _correct(self, S):
         lengths = np.sqrt(np.einsum("ij,ij->j", S, S))

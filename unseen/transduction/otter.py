@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unseen._params import Interval, StrOptions
 from unseen.models.scoring import LinearScorer
-from unseen.transduction.anchored_learner import checked_prior
+from unseen.transduction.anchored_rounds import checked_prior
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -42,7 +42,7 @@ class OTTER(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
         which only the inductive answer is used.
     class_prior : 'uniform', 'estimated' or array of shape (n_competing,), \
@@ -92,8 +92,8 @@ class OTTER(Transducer):
         "regularisation": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, base=None, *, class_prior="uniform", regularisation=0.1):
-        self.base = base
+    def __init__(self, estimator=None, *, class_prior="uniform", regularisation=0.1):
+        self.estimator = estimator
         self.class_prior = class_prior
         self.regularisation = regularisation
 
@@ -115,12 +115,12 @@ class OTTER(Transducer):
             f"{'estimated' if estimated else 'given'}."
         )
         cost = -float(softmax(scores / self.regularisation, axis=1).ravel() @ L.ravel())
-        told = as_round(
+        done = as_round(
             L, scores, start.competition, objective=cost / len(L), note=note
         )
         if scorer is not None:
             scorer = LinearScorer(scorer.coef, scorer.intercept + g)
-        return Outcome(scores, [told], scorer)
+        return Outcome(scores, [done], scorer)
 
 
 def transport_prices(L: np.ndarray, prior: np.ndarray, epsilon: float) -> np.ndarray:

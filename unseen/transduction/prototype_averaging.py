@@ -12,9 +12,9 @@ from numbers import Integral
 
 import numpy as np
 
+from unseen._linalg import unit_rows
 from unseen._params import Interval
 from unseen.models.scoring import LinearScorer
-from unseen.transduction.graph import unit_rows
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -24,7 +24,7 @@ class PrototypeAveraging(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     n_neighbors : int, default=50
         k, but no more than a class of average size has: beyond it prototypes would
@@ -58,25 +58,19 @@ class PrototypeAveraging(Transducer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, base=None, *, n_neighbors=50):
-        self.base = base
+    def __init__(self, estimator=None, *, n_neighbors=50):
+        self.estimator = estimator
         self.n_neighbors = n_neighbors
 
     def _transduce(self, start: Start) -> Outcome:
         units = unit_rows(start.rows)
-        k = min(self.n_neighbors, average_size(start))
+        k = min(self.n_neighbors, start.even_size)
         moved = averaged(units, unit_rows(start.prototypes), k)
         scorer = LinearScorer(moved, np.zeros(len(moved)))
         scores = start.rows @ moved.T
         note = f"Prototypes became means of {k} rows."
         step = as_round(start.scores, scores, start.competition, note=note)
         return Outcome(scores, [step], scorer)
-
-
-def average_size(start: Start) -> int:
-    """Return how many rows a class has if all have the same, at least one."""
-    n, n_classes = start.scores.shape
-    return max(1, n // n_classes)
 
 
 def averaged(units: np.ndarray, prototypes: np.ndarray, k: int) -> np.ndarray:

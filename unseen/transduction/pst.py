@@ -1,12 +1,12 @@
 """PST: propagated semantic transfer (Rohrbach, Ebert and Schiele, NeurIPS 2013).
 
-    L  (n, N)   posteriors of the base
+    L  (n, N)   posteriors of the estimator
     S  (n, n)   k-nearest-neighbour graph of the rows in the space of class scores,
                 weights exp(-d²/median), symmetric, normalised by degrees
 
     min_F  α tr Fᵀ(I - S)F + (1 - α) |F - L|²    so    F = (1 - α)(I - αS)⁻¹ L
 
-Rows that score alike get the same label, unless the base knows better. Solved by
+Rows that score alike get the same label, unless the estimator knows better. Solved by
 conjugate gradients (graph.py).
 """
 
@@ -31,17 +31,17 @@ from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 
 class PST(Transducer):
-    """Propagated semantic transfer: smooth the base's posteriors over a graph.
+    """Propagated semantic transfer: smooth the estimator's posteriors over a graph.
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``. The
         authors start from ``DAP()``.
     n_neighbors : int, default=15
         Neighbours of a row in the graph.
     alpha : float in [0, 1), default=0.5
-        Weight of the graph; 0 is the base.
+        Weight of the graph; 0 is the estimator.
     space : {'scores', 'rows'}, default='scores'
         Where neighbours are looked for: among the scores of the competing classes,
         or among the rows.
@@ -55,7 +55,7 @@ class PST(Transducer):
     -----
     Our reading: the structure is the authors', the graph's size, width and weight are
     not known to us and are ours, and their attribute scores are class scores here, so
-    that any base can be the start. It can hurt a little where the start is weak.
+    that any estimator can be the start. It can hurt a little where the start is weak.
 
     References
     ----------
@@ -80,8 +80,8 @@ class PST(Transducer):
         "space": [StrOptions({"scores", "rows"})],
     }
 
-    def __init__(self, base=None, *, n_neighbors=15, alpha=0.5, space="scores"):
-        self.base = base
+    def __init__(self, estimator=None, *, n_neighbors=15, alpha=0.5, space="scores"):
+        self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.alpha = alpha
         self.space = space

@@ -14,6 +14,7 @@ Where the rows are, in memory, in a file or on a cluster, is no matter here.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import stderr
@@ -23,6 +24,7 @@ import numpy as np
 
 from unseen._progress import progress_bar
 from unseen._threads import one_thread
+from unseen.models.given import GivenRows
 from unseen.rows.labelling import (
     Labelling,
     Ranking,
@@ -52,7 +54,7 @@ class Learner(Protocol):
         """Learn from these rows under their labels; return the objective."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Round:
     """What one round of self-training did.
 
@@ -87,13 +89,19 @@ class Round:
         """Rows kept in all."""
         return int(self.selected.sum())
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(str(self))}</p>"
+
     def __str__(self) -> str:
         n_rows = self.n_rows if self.labels is None else len(self.labels)
-        told = (
+        message = (
             f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
             f"{self.rate:g}); {self.n_changed:,} labels changed."
         )
-        return f"{told} {self.note}".rstrip()
+        return f"{message} {self.note}".rstrip()
 
 
 def self_train(
@@ -103,6 +111,7 @@ def self_train(
     how_many: Rounding,
     ranking: Ranking = best_score,
     tol: float | None = None,
+    given: GivenRows | None = None,
 ) -> list[Round]:
     """Run one round per rate and return what each did.
 
@@ -116,10 +125,17 @@ def self_train(
         Turns scores into the reliability of each row's label.
     tol : float, default=None
         Once every row is kept, stop when at most this share of labels changes.
+    given : GivenRows, optional
+        Rows whose labels are certain: always kept, under these labels.
     """
     competition = learner.competition
     rounds: list[Round] = []
-    labelling = learner.labelling(ranking)
+
+    def look() -> Labelling:
+        labelling = learner.labelling(ranking)
+        return labelling if given is None else labelling.holding(given.codes)
+
+    labelling = look()
     n_rows = len(labelling)
     shown = not labelling.small and stderr.isatty()
     # The refits are small: more threads would only wait for each other.
@@ -130,7 +146,7 @@ def self_train(
         for rate in rates:
             selection = labelling.selection(rate, how_many)
             objective = learner.refit(selection)
-            before, labelling = labelling, learner.labelling(ranking)
+            before, labelling = labelling, look()
             n_changed = labelling.n_other(before)
             rounds.append(
                 Round(

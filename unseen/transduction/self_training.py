@@ -14,24 +14,28 @@ from numbers import Real
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from unseen._documented import DOCUMENTATION
 from unseen._params import HasMethods, Interval, StrOptions, fit_context
 from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.bilinear import answer_of
-from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import (
     PAPER_RATES,
     ROUNDING,
     checked_rates,
     self_train,
 )
+from unseen.transduction.wrapper import Wrapper
+
+# What an estimator must have to be taught by rounds, see Notes.
+PROTOCOL = {"learner": "(X, classes, *, lam, mu)", "take_over": "(learner)"}
 
 
-class SelfTraining(Adapts, AroundBase):
+class SelfTraining(Adapts, Wrapper):
     """Let a zero-shot model teach itself on a pile of unlabelled rows.
 
     Parameters
     ----------
-    base : zero-shot model
+    estimator : zero-shot model
         Cloned, never changed. Any model takes part that has ``fit``, ``predict``
         and the two methods of the protocol in the Notes.
     lam : float, default=1.0
@@ -45,7 +49,7 @@ class SelfTraining(Adapts, AroundBase):
 
     Attributes
     ----------
-    base_ : estimator
+    estimator_ : estimator
         The fitted and, after ``adapt``, adapted model.
     labels_, reliability_, rounds_
         Left by ``adapt``: the label of every row of the pile after the last round;
@@ -54,7 +58,7 @@ class SelfTraining(Adapts, AroundBase):
 
     Notes
     -----
-    The protocol of a base, in full:
+    The protocol of an estimator, in full:
 
     ``learner(X, classes=None, *, lam, mu)``
         returns the model in the middle of learning from the rows ``X``: an object
@@ -66,7 +70,7 @@ class SelfTraining(Adapts, AroundBase):
     ``take_over(learner)``
         makes the model predict as the learner would.
 
-    The user guide shows a base from outside the package.
+    The user guide shows an estimator from outside the package.
 
     Examples
     --------
@@ -80,15 +84,17 @@ class SelfTraining(Adapts, AroundBase):
 
     _adapt_parameters = frozenset({"lam", "mu", "rates", "rounding"})
     _parameter_constraints: dict = {
-        "base": [HasMethods(["fit", "predict", "learner", "take_over"])],
+        "estimator": [HasMethods(["fit", "predict"])],
         "lam": [Interval(Real, 0, None, closed="neither")],
         "mu": [Interval(Real, 0, None, closed="neither")],
         "rates": ["array-like"],
         "rounding": [StrOptions(set(ROUNDING))],
     }
 
-    def __init__(self, base, *, lam=1.0, mu=1.0, rates=PAPER_RATES, rounding="nearest"):
-        self.base = base
+    def __init__(
+        self, estimator, *, lam=1.0, mu=1.0, rates=PAPER_RATES, rounding="nearest"
+    ):
+        self.estimator = estimator
         self.lam = lam
         self.mu = mu
         self.rates = rates
@@ -96,29 +102,56 @@ class SelfTraining(Adapts, AroundBase):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, *, class_embeddings=None):
-        """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
-        return self._fit_base(X, y, class_embeddings)
+        """Fit the estimator on rows of seen classes, as its own ``fit`` does."""
+        missing = [
+            f"{name}{call}"
+            for name, call in PROTOCOL.items()
+            if not hasattr(self.estimator, name)
+        ]
+        if missing:
+            raise TypeError(
+                f"SelfTraining needs {' and '.join(missing)}, which "
+                f"{type(self.estimator).__name__} has not. How to write them: "
+                f"{DOCUMENTATION}guide/adapt.html#a-model-of-your-own"
+            )
+        return self._fit_estimator(X, y, class_embeddings)
+
+    # One from outside the package checks rows, and knows who competes, by itself.
 
     def _check_pile(self, X):
-        return X  # the base checks it
+        own = hasattr(self.estimator_, "_check_pile")
+        return self.estimator_._check_pile(X) if own else X
 
     def _compete(self, classes):
-        return classes  # the base knows
+        own = hasattr(self.estimator_, "_compete")
+        return self.estimator_._compete(classes) if own else classes
 
-    def _adapt(self, pile, classes) -> PileAnswer:
+    def _describe(self, pile, rows, name):
+        return self.estimator_._describe(pile, rows, name)
+
+    def _adapt_given(self, pile, competition, given, alone=False):
+        if not hasattr(self.estimator_, "_compete"):
+            raise ValueError(
+                f"estimator={self.estimator} is from outside, and only our models learn"
+                " from given labels. Leave given out."
+            )
+        return super()._adapt_given(pile, competition, given, alone)
+
+    def _adapt(self, pile, classes, given=None) -> PileAnswer:
         rates = checked_rates(self.rates)
-        learner = self.base_.learner(pile, classes, lam=self.lam, mu=self.mu)
-        rounds = self_train(learner, rates, how_many=ROUNDING[self.rounding])
-        self.base_.take_over(learner)
+        learner = self.estimator_.learner(pile, classes, lam=self.lam, mu=self.mu)
+        how_many = ROUNDING[self.rounding]
+        rounds = self_train(learner, rates, how_many=how_many, given=given)
+        self.estimator_.take_over(learner)
         return answer_of(learner, rounds, None)
 
     def predict(self, X, *, classes=None):
-        """Predict with the base, adapted if it was."""
+        """Predict with the estimator, adapted if it was."""
         check_is_fitted(self)
-        return self.base_.predict(X, classes=classes)
+        return self.estimator_.predict(X, classes=classes)
 
-    @available_if(lambda self: hasattr(self.base, "decision_function"))
+    @available_if(lambda self: hasattr(self.estimator, "decision_function"))
     def decision_function(self, X, *, classes=None):
-        """Score with the base, adapted if it was."""
+        """Score with the estimator, adapted if it was."""
         check_is_fitted(self)
-        return self.base_.decision_function(X, classes=classes)
+        return self.estimator_.decision_function(X, classes=classes)

@@ -21,13 +21,13 @@ from numbers import Integral
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import inverse_factor
+from unseen._linalg import inverse_factor, right_factor
 from unseen._params import Interval, StrOptions
 from unseen.class_table import ClassTable
 from unseen.models.adapting import PileAnswer
-from unseen.models.bilinear import ViewLearner, answer_of
+from unseen.models.bilinear import answer_of
 from unseen.models.eszsl import ESZSL
-from unseen.models.jedm import right_factor
+from unseen.models.learners import ViewLearner
 from unseen.models.maps import POSITIVE
 from unseen.rows.sums import Sums
 from unseen.transduction.rounds import ROUNDING, self_train
@@ -93,6 +93,8 @@ class SMS(ESZSL):
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
     }
 
+    penalty = "l2"  # of the ESZSL inside: squares keep the updates in closed form
+
     def __init__(
         self,
         gamma=0.1,
@@ -107,15 +109,13 @@ class SMS(ESZSL):
         unit_rows=True,
         per_domain_centering=True,
     ):
-        super().__init__(
-            gamma,
-            lam,
-            label_coding=label_coding,
-            n_axes=n_axes,
-            whitening=whitening,
-            unit_rows=unit_rows,
-            per_domain_centering=per_domain_centering,
-        )
+        self.gamma = gamma
+        self.lam = lam
+        self.label_coding = label_coding
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
         self.reading = reading
         self.weight = weight
         self.n_rounds = n_rounds
@@ -126,11 +126,10 @@ class SMS(ESZSL):
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
         return self
 
-    def _adapt(self, pile, competition) -> PileAnswer:
+    def _adapt(self, pile, competition, given=None) -> PileAnswer:
         learner = LEARNERS[self.reading](self, pile, competition)
-        rounds = self_train(
-            learner, np.ones(self.n_rounds), how_many=ROUNDING["nearest"], tol=0.0
-        )
+        rates, how_many = np.ones(self.n_rounds), ROUNDING["nearest"]
+        rounds = self_train(learner, rates, how_many=how_many, tol=0.0, given=given)
         self.take_over(learner)
         return answer_of(learner, rounds, self._adapted)
 

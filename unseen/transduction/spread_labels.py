@@ -1,8 +1,8 @@
 """Label spreading from the surest rows (Zhou et al., NeurIPS 2004), by scikit-learn.
 
-The base labels the pile; of each predicted class the share of rows with the largest
-margins keeps its label, all others lose theirs; scikit-learn's ``LabelSpreading`` with
-a k-nearest-neighbour graph gives them back:
+The estimator labels the pile; of each predicted class the share of rows with the
+largest margins keeps its label, all others lose theirs; scikit-learn's
+``LabelSpreading`` with a k-nearest-neighbour graph gives them back:
 
     F ← α S F + (1 - α) Y    until it settles
 """
@@ -29,11 +29,11 @@ MAX_ITER = 1000  # scikit-learn warns if it is not enough
 
 
 class SpreadLabels(Transducer):
-    """Trust the surest labels of the base, and let scikit-learn spread them.
+    """Trust the surest labels of the estimator, and let scikit-learn spread them.
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     rate : float in (0, 1], default=0.8
         Share of each predicted class, at least one row, that keeps its label.
@@ -45,8 +45,8 @@ class SpreadLabels(Transducer):
     Attributes
     ----------
     labels_, reliability_, rounds_
-        Left by ``adapt``. Rows that no label reaches keep that of the base, with the
-        lowest reliability; the note of the round counts them.
+        Left by ``adapt``. Rows that no label reaches keep that of the estimator, with
+        the lowest reliability; the note of the round counts them.
 
     Notes
     -----
@@ -77,8 +77,8 @@ class SpreadLabels(Transducer):
         "alpha": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(self, base=None, *, rate=0.8, n_neighbors=7, alpha=0.5):
-        self.base = base
+    def __init__(self, estimator=None, *, rate=0.8, n_neighbors=7, alpha=0.5):
+        self.estimator = estimator
         self.rate = rate
         self.n_neighbors = n_neighbors
         self.alpha = alpha
@@ -93,15 +93,15 @@ class SpreadLabels(Transducer):
         seeds[chosen.rows] = chosen.labels
         F, n_unreached = keep_unreached(self._spread(start, seeds), start)
         competition, after = start.competition, F.argmax(axis=1)
-        told = Round(
+        done = Round(
             rate=float(self.rate),
             selected=competition.count(chosen.counts),
             n_changed=int((start.scores.argmax(axis=1) != after).sum()),
             objective=float("nan"),
             labels=competition.names[after],
-            note=f"{n_unreached:,} rows were not reached and keep the base's label.",
+            note=f"{n_unreached:,} rows were not reached and keep their first label.",
         )
-        return Outcome(F, [told])
+        return Outcome(F, [done])
 
     def _spread(self, start: Start, seeds: np.ndarray) -> np.ndarray:
         """Return label distributions (n, N); zeros where no label arrives."""

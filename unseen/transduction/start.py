@@ -12,26 +12,31 @@ prototype is the mean of the rows that score best for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_array
 
+from unseen._linalg import inverse_lengths
 from unseen._params import DTYPES, refuse_masked
-from unseen.class_table import Competition
-from unseen.models.bilinear import BilinearClassifier, ViewLearner
-from unseen.models.maps import OffsetLearner, PrototypeClassifier
+from unseen.competition import Competition
+from unseen.models.bilinear import BilinearClassifier
+from unseen.models.given import GivenRows
+from unseen.models.learners import OffsetLearner, ViewLearner
+from unseen.models.maps import PrototypeClassifier
 from unseen.models.scoring import LinearScorer
 from unseen.rows.labelling import rank_within
 from unseen.rows.pile import Pile, not_finite
-from unseen.rows.sums import inverse_lengths
+from unseen.rows.sums import indicator
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.anchored_learner import gaussian_scores
 
 CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
+MOST_WORTH = 100.0  # rows that a prototype may count as, beside given ones
 BEST_ROWS = 8  # that stand for a class whose model has no prototype
 
 
@@ -52,6 +57,10 @@ class Start:
     mean : ndarray of shape (n_features,)
     unit_rows : bool
         Whether rows of X get unit length before anything else.
+    rescore : callable or None
+        The scorer of other prototypes, if scores come from them.
+    logit_scale : float
+        Logits over scores, there.
     """
 
     competition: Competition
@@ -63,11 +72,19 @@ class Start:
     axes: np.ndarray | None
     mean: np.ndarray
     unit_rows: bool
+    rescore: Callable[[np.ndarray], LinearScorer] | None = None
+    logit_scale: float = 1.0
 
     @property
     def probabilities(self) -> np.ndarray:
         """Soft labels of the pile."""
         return softmax(self.logits, axis=1)
+
+    @property
+    def even_size(self) -> int:
+        """How many rows a class has if all have the same, at least one."""
+        n, n_classes = self.scores.shape
+        return max(1, n // n_classes)
 
     def contrast(self) -> tuple[np.ndarray, LinearScorer | None]:
         """Return logits less the mean of each row, and what makes them of ``rows``.
@@ -85,18 +102,34 @@ class Start:
             factor * (intercept - intercept.mean()),
         )
 
+    def with_given(self, given: GivenRows) -> Start:
+        """Return the start with given labels in it.
+
+        Prototypes move to the mean of prototype and given rows, where what a prototype
+        is worth in rows is measured by how far they lie apart; scores follow where they
+        come from prototypes. Given rows score best for their class.
+        """
+        Z = corrected(self.rows, self.prototypes, self.logits, given)
+        scores, logits, scorer = self.scores, self.logits, self.scorer
+        if self.rescore is not None:
+            scorer = self.rescore(Z)
+            scores = self.rows @ scorer.coef.T + scorer.intercept
+            logits = scores * self.logit_scale
+        scores, logits = (swapped(M, given) for M in (scores, logits))
+        return replace(self, prototypes=Z, scores=scores, logits=logits, scorer=scorer)
+
     def for_features(self, scorer: LinearScorer) -> LinearScorer:
         """Turn a linear score of ``rows`` into one of rows of X."""
         coef = scorer.coef if self.axes is None else scorer.coef @ self.axes.T
         return LinearScorer(coef, scorer.intercept - coef @ self.mean)
 
 
-def start_from(base: Any, X: Any, classes: Any = None) -> Start:
+def start_from(estimator: Any, X: Any, classes: Any = None) -> Start:
     """Look at a pile through a fitted model.
 
     Parameters
     ----------
-    base : fitted zero-shot model
+    estimator : fitted zero-shot model
         Or anything with ``decision_function(X, classes=...)``.
     X : array-like of shape (n_samples, n_features), or Pile
     classes : None, str, list of names, or table, default=None
@@ -112,18 +145,18 @@ def start_from(base: Any, X: Any, classes: Any = None) -> Start:
     >>> start.rows.shape, start.prototypes.shape, start.logits.shape
     ((533, ...), (3, ...), (533, 3))
     """
-    if isinstance(base, AnchoredSelfTraining):
-        from_texts = base.starts_from_prototypes
-        return (_from_texts if from_texts else _from_anchored)(base, X, classes)
-    if isinstance(base, BilinearClassifier):
-        return _from_bilinear(base, X, classes)
-    return _from_scores(base, X, classes)
+    if isinstance(estimator, AnchoredSelfTraining):
+        from_texts = estimator.starts_from_prototypes
+        return (_from_texts if from_texts else _from_anchored)(estimator, X, classes)
+    if isinstance(estimator, BilinearClassifier):
+        return _from_bilinear(estimator, X, classes)
+    return _from_scores(estimator, X, classes)
 
 
-def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
+def _from_texts(estimator: AnchoredSelfTraining, X, classes) -> Start:
     """Take unit rows and unit prototypes in one space, and their cosines."""
-    pile = base._check_pile(X)
-    competition = base._compete(classes)
+    pile = estimator._check_pile(X)
+    competition = estimator._compete(classes)
     rows = pile.X * pile.scales(True)[:, None]
     units = competition.embeddings
     units = (units * inverse_lengths(units)[:, None]).astype(rows.dtype)
@@ -141,35 +174,42 @@ def _from_texts(base: AnchoredSelfTraining, X, classes) -> Start:
         axes=None,
         mean=np.zeros(rows.shape[1]),
         unit_rows=True,
+        rescore=cosine_scorer,
+        logit_scale=CLIP_SCALE,
     )
 
 
-def _from_anchored(base: AnchoredSelfTraining, X, classes) -> Start:
+def _from_anchored(estimator: AnchoredSelfTraining, X, classes) -> Start:
     """Rows whitened, prototypes by kernel ridge, a temperature that was measured."""
-    pile = base._check_pile(X)
-    competition = base._compete(classes)
-    rows = pile.on_axes(base.axes_, base.unit_rows) - base.mean_ @ base.axes_
-    Z, q = base._prototypes(competition)[0], base._metric()
+    pile = estimator._check_pile(X)
+    competition = estimator._compete(classes)
+    rows = (
+        pile.on_axes(estimator.axes_, estimator.unit_rows)
+        - estimator.mean_ @ estimator.axes_
+    )
+    Z, q = estimator._prototypes(competition)[0], estimator._metric()
     scores = gaussian_scores(rows, Z, q)
     return Start(
         competition,
         rows,
         Z,
         scores,
-        scores / base._temperature,
+        scores / estimator._temperature,
         LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2),
-        base.axes_,
-        base.mean_,
-        base.unit_rows,
+        estimator.axes_,
+        estimator.mean_,
+        estimator.unit_rows,
+        lambda Z: LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2),
+        1 / estimator._temperature,
     )
 
 
-def _from_bilinear(base: BilinearClassifier, X, classes) -> Start:
+def _from_bilinear(estimator: BilinearClassifier, X, classes) -> Start:
     """Rows on the model's axes, centred as the model says."""
-    learner: Any = base.learner(X, classes, lam=1.0, mu=1.0)
+    learner: Any = estimator.learner(X, classes, lam=1.0, mu=1.0)
     scores, rows = np.asarray(learner.scores()), np.asarray(learner.B)
-    if isinstance(base, PrototypeClassifier):
-        prototypes = learner.A @ base.coef_.T
+    if isinstance(estimator, PrototypeClassifier):
+        prototypes = learner.A @ estimator.coef_.T
     else:
         prototypes = best_row_means(rows, scores)
     return Start(
@@ -179,9 +219,9 @@ def _from_bilinear(base: BilinearClassifier, X, classes) -> Start:
         scores,
         sharpened(scores),
         _linear(learner),
-        base.axes_,
+        estimator.axes_,
         learner.mean,
-        base._unit_rows(),
+        estimator._unit_rows(),
     )
 
 
@@ -194,14 +234,14 @@ def _linear(learner) -> LinearScorer | None:
     return LinearScorer(learner.coef(), offset)
 
 
-def _from_scores(base, X, classes) -> Start:
+def _from_scores(estimator, X, classes) -> Start:
     """Rows of unit length, centred; prototypes are means of the best rows."""
     if isinstance(X, Pile):
         X = X.X
     refuse_masked(X, "X")
     X = check_array(X, dtype=DTYPES)
-    competition = competing(base, classes)
-    scores = ask(base, X, competition)
+    competition = competing(estimator, classes)
+    scores = ask(estimator, X, competition)
     pile = Pile(X)
     mean = pile.mean(True)
     rows = X * pile.scales(True)[:, None] - mean
@@ -218,21 +258,65 @@ def _from_scores(base, X, classes) -> Start:
     )
 
 
-def competing(base, classes) -> Competition:
+def cosine_scorer(Z: np.ndarray) -> LinearScorer:
+    """Score unit rows by their cosines with prototypes."""
+    return LinearScorer(Z * inverse_lengths(Z)[:, None], np.zeros(len(Z)))
+
+
+def corrected(
+    rows: np.ndarray, Z: np.ndarray, logits: np.ndarray, given: GivenRows
+) -> np.ndarray:
+    """Return prototypes that given rows have corrected; see ``Start.with_given``.
+
+    With s² the spread of rows around class means and g given rows of mean ḡ,
+    |ḡ - Z|² is v + s²/g on average: a prototype is worth s²/v rows.
+    """
+    known, codes = given.rows, given.codes[given.rows]
+    sums = indicator(codes, len(Z)).T @ rows[known].astype(np.float64)
+    counts = given.counts.astype(np.float64)
+    means = sums / np.maximum(counts, 1)[:, None]
+    labels = logits.argmax(axis=1)
+    Y = indicator(labels, len(Z))
+    sizes = np.bincount(labels, minlength=len(Z))
+    own = (Y.T @ rows) / np.maximum(sizes, 1)[:, None]
+    spread = np.sum(rows.astype(np.float64) ** 2) - sizes @ np.sum(own**2, axis=1)
+    spread = spread / max(len(rows) - np.count_nonzero(sizes), 1)
+    both = (counts > 0) & ~given.new
+    worth = np.zeros(len(Z))
+    if both.any():
+        off = np.sum((means - Z)[both] ** 2, axis=1) - spread / counts[both]
+        worth[~given.new] = spread / max(off.mean(), spread / MOST_WORTH, 1e-300)
+    moved = (worth[:, None] * Z + sums) / np.maximum(worth + counts, 1e-300)[:, None]
+    return np.where((counts > 0)[:, None], moved, Z).astype(Z.dtype)
+
+
+def swapped(scores: np.ndarray, given: GivenRows) -> np.ndarray:
+    """Return scores in which given rows score best for their class.
+
+    It changes places with the class that did, so that no score is out of the common:
+    some methods compare the rows of a class.
+    """
+    rows, codes = given.rows, given.codes[given.rows]
+    best, made = scores[rows].argmax(axis=1), np.array(scores)
+    made[rows, codes], made[rows, best] = scores[rows, best], scores[rows, codes]
+    return made
+
+
+def competing(estimator, classes) -> Competition:
     """Return who competes, also for a model that is not of this package."""
     if isinstance(classes, Competition):
         return classes
-    if hasattr(base, "_table"):
-        return base._compete(classes)
-    names = base.competing_classes_ if classes is None else np.asarray(classes)
+    if hasattr(estimator, "_table"):
+        return estimator._compete(classes)
+    names = estimator.competing_classes_ if classes is None else np.asarray(classes)
     return Competition(names, np.zeros((len(names), 1)))
 
 
-def ask(base, X, competition: Competition) -> np.ndarray:
+def ask(estimator, X, competition: Competition) -> np.ndarray:
     """Return a model's scores of rows, one column per distinct class."""
-    if hasattr(base, "_scores"):
-        return base._scores(X, competition)
-    scores = base.decision_function(X, classes=competition.columns.tolist())
+    if hasattr(estimator, "_scores"):
+        return estimator._scores(X, competition)
+    scores = estimator.decision_function(X, classes=competition.columns.tolist())
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores])
     return scores

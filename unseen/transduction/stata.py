@@ -16,15 +16,16 @@ A class without rows keeps its prototype, so absent classes do little harm.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from unseen._linalg import unit_rows
 from unseen._params import Interval
-from unseen.transduction.graph import nearest_cosines, unit_rows
+from unseen.transduction.graph import nearest_cosines
 from unseen.transduction.start import Start
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
+from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
 
 INNER_STEPS = 5  # of z, in a round
 SMALLEST = 1e-8  # variance of a feature
@@ -35,7 +36,7 @@ class StatA(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
         which only the inductive answer is used.
     anchor : float, default=1.0
@@ -82,21 +83,19 @@ class StatA(Transducer):
     _parameter_constraints: dict = {
         **START,
         "anchor": [Interval(Real, 0, None, closed="neither")],
-        "likelihood_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        **MIXTURE,
     }
 
     def __init__(
         self,
-        base=None,
+        estimator=None,
         *,
         anchor=1.0,
         likelihood_weight=0.02,
         n_neighbors=3,
         n_rounds=10,
     ):
-        self.base = base
+        self.estimator = estimator
         self.anchor = anchor
         self.likelihood_weight = likelihood_weight
         self.n_neighbors = n_neighbors

@@ -1,7 +1,7 @@
 """TMV-HLP: transductive multi-view hypergraph label propagation (Fu et al., PAMI 2015).
 
     X  (n, r)   rows, every column of unit variance          the visual view
-    P  (n, N)   posteriors of the base, the same             the semantic view
+    P  (n, N)   posteriors of the estimator, the same             the semantic view
 
 1. CCA between the views gives both d coordinates, weighted by (1 + ρ)⁴ of each
    canonical correlation ρ; nodes get unit length.
@@ -28,6 +28,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 
+from unseen._linalg import unit_rows
 from unseen._params import Interval
 from unseen.transduction.graph import (
     gaussian,
@@ -35,10 +36,8 @@ from unseen.transduction.graph import (
     inverse_roots,
     neighbours,
     propagate,
-    unit_rows,
 )
 from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.prototype_averaging import average_size
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
     START,
@@ -58,7 +57,7 @@ class TMVHLP(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     n_similar : int, default=30
         Rows whose mean a prototype becomes, but no more than a class of average size
@@ -81,7 +80,7 @@ class TMVHLP(Transducer):
     -----
     Our reading of the authors' program, with three differences. Its semantic views are
     predicted attributes and word vectors; here it is the posterior over the competing
-    classes, which any base has. CCA is blind to a linear map of a view, so the
+    classes, which any estimator has. CCA is blind to a linear map of a view, so the
     attributes expected under the posterior would be the same view. Graphs and
     hyperedges keep nearest neighbours only and leave out the scaling of all n²
     similarities and the weights of views by their agreement. And ``steps`` is fixed:
@@ -116,7 +115,7 @@ class TMVHLP(Transducer):
 
     def __init__(
         self,
-        base=None,
+        estimator=None,
         *,
         n_similar=30,
         n_neighbors=30,
@@ -124,7 +123,7 @@ class TMVHLP(Transducer):
         steps=1,
         regularisation=1e-4,
     ):
-        self.base = base
+        self.estimator = estimator
         self.n_similar = n_similar
         self.n_neighbors = n_neighbors
         self.alpha = alpha
@@ -156,7 +155,7 @@ class TMVHLP(Transducer):
             X_scaled, P_scaled, self.regularisation
         )
         weights = (1 + rho) ** 4
-        k = min(self.n_similar, average_size(start))
+        k = min(self.n_similar, start.even_size)
         nearest = np.argpartition(-unit_rows(P), k - 1, axis=0)[:k]
         semantic = P_scaled @ (to_shared_P * weights)
         # A prototype has no looks: it stands in both views where its meaning is.
@@ -212,9 +211,10 @@ def hypergraph(views: list[np.ndarray], n_prototypes: int, k: int) -> LinearOper
         through = h.T @ (delta[:, None] * (h @ F))
         return roots[:, None] * (W @ F + (1 - GRAPH_SHARE) * through)
 
-    return LinearOperator(
-        (n, n), matvec=lambda f: apply(f[:, None])[:, 0], matmat=apply, dtype=float
-    )
+    def apply_to_one(f: np.ndarray) -> np.ndarray:  # a vector, or a matrix of one
+        return apply(f.reshape(-1, 1))[:, 0]
+
+    return LinearOperator((n, n), matvec=apply_to_one, matmat=apply, dtype=float)
 
 
 def view_graph(view: np.ndarray, n_prototypes: int, k: int) -> sparse.csr_array:

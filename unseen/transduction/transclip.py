@@ -17,15 +17,16 @@ has some, so descent is what is seen, not what is proved.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 
+from unseen._linalg import unit_rows
 from unseen._params import Interval
-from unseen.transduction.graph import nearest_cosines, unit_rows
+from unseen.transduction.graph import nearest_cosines
 from unseen.transduction.start import Start
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
+from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
 
 TOP_ROWS = 8  # that make the first mean of a class
 INNER_STEPS = 5  # of z, in a round
@@ -40,7 +41,7 @@ class TransCLIP(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
         which only the inductive answer is used.
     text_weight : float, default=1.0
@@ -88,21 +89,19 @@ class TransCLIP(Transducer):
     _parameter_constraints: dict = {
         **START,
         "text_weight": [Interval(Real, 0, None, closed="left")],
-        "likelihood_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        **MIXTURE,
     }
 
     def __init__(
         self,
-        base=None,
+        estimator=None,
         *,
         text_weight=1.0,
         likelihood_weight=0.02,
         n_neighbors=3,
         n_rounds=10,
     ):
-        self.base = base
+        self.estimator = estimator
         self.text_weight = text_weight
         self.likelihood_weight = likelihood_weight
         self.n_neighbors = n_neighbors

@@ -8,26 +8,32 @@ who competes, and new rows is here.
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import HasMethods, fit_context
-from unseen.class_table import Competition
+from unseen._params import HasMethods, Interval, fit_context
+from unseen.competition import Competition
 from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.answers import Answers
 from unseen.models.scoring import LinearRule, LinearScorer
+from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
 from unseen.rows.source import is_stream, whole_needed
 from unseen.transduction.anchored import AnchoredSelfTraining
-from unseen.transduction.around import AroundBase
 from unseen.transduction.rounds import Round
 from unseen.transduction.start import Start, ask, competing, start_from
+from unseen.transduction.wrapper import Wrapper
 
-START: dict = {
-    "base": [HasMethods(["fit", "predict"]), None],
+START: dict = {"estimator": [HasMethods(["fit", "predict"]), None]}
+# Of a mixture that the neighbours of a row have a say in.
+MIXTURE: dict = {
+    "likelihood_weight": [Interval(Real, 0, None, closed="left")],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "n_rounds": [Interval(Integral, 1, None, closed="left")],
 }
 
 
@@ -44,10 +50,10 @@ class Outcome(NamedTuple):
     scorer: LinearScorer | None = None
 
 
-class Transducer(Answers, Adapts, AroundBase):
+class Transducer(Answers, Adapts, Wrapper):
     """Base of the methods that relabel a pile, starting from a model's answer.
 
-    Every subclass has the parameter ``base``, a zero-shot model; by default
+    Every subclass has the parameter ``estimator``, a zero-shot model; by default
     ``AnchoredSelfTraining``, of which only the inductive part is used. After ``adapt``
     its classes do not compete with others: their scores have another scale.
     """
@@ -74,8 +80,8 @@ class Transducer(Answers, Adapts, AroundBase):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, *, class_embeddings=None):
-        """Fit the base on rows of seen classes; its ``fit`` explains the arguments."""
-        return self._fit_base(X, y, class_embeddings)
+        """Fit the estimator on rows of seen classes, as its own ``fit`` does."""
+        return self._fit_estimator(X, y, class_embeddings)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_prototypes(self, prototypes):
@@ -90,13 +96,13 @@ class Transducer(Answers, Adapts, AroundBase):
         -------
         self
         """
-        base = self._base()
-        if not hasattr(base, "fit_prototypes"):
+        estimator = self._estimator()
+        if not hasattr(estimator, "fit_prototypes"):
             raise ValueError(
-                f"base={base} learns from seen classes and cannot start from "
-                "prototypes. Leave base at None, or call fit(X, y)."
+                f"estimator={estimator} learns from seen classes and cannot start from "
+                "prototypes. Leave estimator at None, or call fit(X, y)."
             )
-        return self._store(clone(base).fit_prototypes(prototypes))
+        return self._store(clone(estimator).fit_prototypes(prototypes))
 
     def _check_pile(self, X):
         if is_stream(X) and not isinstance(X, np.memmap):
@@ -104,15 +110,28 @@ class Transducer(Answers, Adapts, AroundBase):
         return np.asarray(X) if isinstance(X, np.memmap) else X
 
     def _compete(self, classes) -> Competition:
-        return competing(self.base_, classes)
+        return competing(self.estimator_, classes)
 
-    def _adapt(self, pile, competition) -> PileAnswer:
-        start = start_from(self.base_, pile, competition)
-        self._store(self.base_)  # what an earlier pile left is gone
+    def _describe(self, pile, rows, name):
+        """Describe a new class by its rows, where the start has prototypes of its own.
+
+        Others are known by their descriptions only.
+        """
+        own = self.estimator_
+        if isinstance(own, AnchoredSelfTraining):
+            return own._describe(own._check_pile(pile), rows, name)
+        return super()._describe(pile, rows, name)
+
+    def _adapt(self, pile, competition, given=None) -> PileAnswer:
+        start = start_from(self.estimator_, pile, competition)
+        if given is not None:
+            start = start.with_given(given)
+        self._store(self.estimator_)  # what an earlier pile left is gone
         outcome = self._transduce(start)
         scorer = outcome.scorer or nearest_mean(start, outcome.scores)
         rule = LinearRule(competition, start.for_features(scorer), start.unit_rows)
-        codes, reliability = outcome.scores.argmax(axis=1), rank_share(outcome.scores)
+        codes, ranks = outcome.scores.argmax(axis=1), rank_share(outcome.scores)
+        reliability = stated(ranks, outcome.rounds, competition.names[codes])
         return PileAnswer(competition, codes, reliability, outcome.rounds, rule)
 
     @property
@@ -121,36 +140,38 @@ class Transducer(Answers, Adapts, AroundBase):
         check_is_fitted(self)
         if self._adapted is not None:
             return self._adapted.competition.columns
-        return self.base_.competing_classes_
+        return self.estimator_.competing_classes_
 
-    def _base(self):
-        return AnchoredSelfTraining() if self.base is None else self.base
+    def _estimator(self):
+        return AnchoredSelfTraining() if self.estimator is None else self.estimator
 
-    def _store(self, base):
+    def _store(self, estimator):
         self._adapted = None
-        return super()._store(base)
+        return super()._store(estimator)
 
     def _competition(self, classes) -> Competition:
         if classes is None and self._adapted is not None:
             return self._adapted.competition
-        return competing(self.base_, classes)
+        return competing(self.estimator_, classes)
 
     def _rule(self, competition: Competition) -> LinearRule:
-        """Score as ``adapt`` learned, or else as the base does."""
+        """Score as ``adapt`` learned, or else as the estimator does."""
         columns = self._adapted_columns(competition)
         if columns is None:
-            return self.base_.linear_rule(competition)
+            return self.estimator_.linear_rule(competition)
         _, (coef, intercept), unit_rows = self._adapted  # type: ignore[misc]
         scorer = LinearScorer(coef[columns], intercept[columns])
         return LinearRule(competition, scorer, unit_rows)
 
     def _is_linear(self) -> bool:
         adapted = getattr(self, "_adapted", None) is not None
-        return adapted or hasattr(getattr(self, "base_", self._base()), "linear_rule")
+        return adapted or hasattr(
+            getattr(self, "estimator_", self._estimator()), "linear_rule"
+        )
 
     def _scores(self, X, competition: Competition) -> np.ndarray:
         if self._adapted_columns(competition) is None:
-            return ask(self.base_, X, competition)
+            return ask(self.estimator_, X, competition)
         return super()._scores(X, competition)
 
     def _finished(self, X, competition, finish):
@@ -193,7 +214,7 @@ def nearest_mean(start: Start, scores: np.ndarray) -> LinearScorer:
 
 
 def keep_unreached(F: np.ndarray, start: Start) -> tuple[np.ndarray, int]:
-    """Give rows that no label reached the base's answer, as the least reliable.
+    """Give rows that no label reached the estimator's answer, as the least reliable.
 
     Returns the scores and how many rows that were.
     """

@@ -149,7 +149,7 @@ class TSTD(JEDM):
         self.inner_steps = inner_steps
         self.rounding = rounding
 
-    def _adapt(self, pile, competition) -> PileAnswer:
+    def _adapt(self, pile, competition, given=None) -> PileAnswer:
         rates = checked_rates(self.rates)
         learner = self.learner(
             pile,
@@ -159,6 +159,7 @@ class TSTD(JEDM):
             inner_steps=self._value("inner_steps"),
             moving_anchor=self.variant == "reference",
         )
-        rounds = self_train(learner, rates, how_many=ROUNDING[self._value("rounding")])
+        how_many = ROUNDING[self._value("rounding")]
+        rounds = self_train(learner, rates, how_many=how_many, given=given)
         self.take_over(learner)
         return answer_of(learner, rounds, self._adapted)

@@ -21,12 +21,13 @@ import numpy as np
 from scipy import linalg
 from scipy.special import softmax
 
-from unseen._linalg import solve_ridge
+from unseen._linalg import solve_ridge, unit_vectors
 from unseen._params import Interval
 from unseen.models.adapting import PileAnswer
-from unseen.models.cca import unit_prototypes
-from unseen.models.maps import POSITIVE, PrototypeLearner
+from unseen.models.learners import PrototypeLearner
+from unseen.models.maps import POSITIVE
 from unseen.models.ridge import RidgeToVisual
+from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
 from unseen.transduction.memory import check_memory
 from unseen.transduction.start import sharpened
@@ -137,7 +138,7 @@ class KodirovUDA(RidgeToVisual):
     def _streams_piles(self) -> bool:
         return False
 
-    def _adapt(self, pile, competition) -> PileAnswer:
+    def _adapt(self, pile, competition, given=None) -> PileAnswer:
         start = PrototypeLearner(self, pile, competition, 1.0, 1.0)
         dims = start.A.shape[1]
         check_memory(
@@ -146,9 +147,12 @@ class KodirovUDA(RidgeToVisual):
             f"codes of {len(pile):,} rows",
         )
         scores = np.asarray(start.scores())
+        chances = softmax(sharpened(scores), axis=1)
+        if given is not None:
+            chances[given.rows] = np.eye(len(competition))[given.codes[given.rows]]
         problem = DictionaryProblem(
             np.asarray(start.B),
-            softmax(sharpened(scores), axis=1) @ start.A,
+            chances @ start.A,
             self.coef_.T,
             near=self.near,
             pull=self.pull,
@@ -158,13 +162,13 @@ class KodirovUDA(RidgeToVisual):
         for _ in range(self.n_rounds):
             problem.update_codes()
             problem.update_dictionary()
-            before, scores = scores, problem.Z @ unit_prototypes(start.A).T
+            before, scores = scores, problem.Z @ unit_vectors(start.A).T
             value = problem.objective()
             rounds.append(as_round(before, scores, competition, objective=value))
         start.W = problem.D.T
         self.take_over(start)
         codes = scores.argmax(axis=1)
-        reliability = rank_share(scores)
+        reliability = stated(rank_share(scores), rounds, competition.names[codes])
         return PileAnswer(competition, codes, reliability, rounds, self._adapted)
 
 

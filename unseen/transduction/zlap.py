@@ -20,14 +20,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 
+from unseen._linalg import unit_rows
 from unseen._params import Interval
-from unseen.transduction.graph import (
-    graph,
-    neighbours,
-    propagate,
-    symmetric_normalised,
-    unit_rows,
-)
+from unseen.transduction.graph import graph, neighbours, propagate, symmetric_normalised
 from unseen.transduction.memory import check_memory, spreading_bytes
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
@@ -44,7 +39,7 @@ class ZLaP(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
         Where to start: its prototypes become nodes. None for ``AnchoredSelfTraining``.
     n_neighbors : int, default=4
         Other rows that each row is joined to.
@@ -58,8 +53,8 @@ class ZLaP(Transducer):
     Attributes
     ----------
     labels_, reliability_, rounds_
-        Left by ``adapt``. Rows that no label reaches keep that of the base, with the
-        lowest reliability; the note of the round counts them.
+        Left by ``adapt``. Rows that no label reaches keep that of the estimator, with
+        the lowest reliability; the note of the round counts them.
 
     Notes
     -----
@@ -93,8 +88,10 @@ class ZLaP(Transducer):
         "alpha": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(self, base=None, *, n_neighbors=4, n_classes=5, gamma=5.0, alpha=0.3):
-        self.base = base
+    def __init__(
+        self, estimator=None, *, n_neighbors=4, n_classes=5, gamma=5.0, alpha=0.3
+    ):
+        self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.n_classes = n_classes
         self.gamma = gamma
@@ -112,7 +109,7 @@ class ZLaP(Transducer):
         np.fill_diagonal(E, 1.0)  # classes are the first nodes
         F = propagate(S, E, self.alpha)
         reached, n_unreached = keep_unreached(F[n_classes:], start)
-        note = f"{n_unreached:,} rows were not reached and keep the base's label."
+        note = f"{n_unreached:,} rows were not reached and keep their first label."
         step = as_round(
             start.scores,
             reached,

@@ -1,0 +1,270 @@
+"""The rounds of anchored self-training, and how sure of its labels it may be.
+
+Letters as in anchored.py. Both starts, from seen classes and from prototypes, meet
+here: each brings rows on axes, prototypes Z and how far these are off.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
+
+from unseen.competition import Competition
+from unseen.models.adapting import Adapts, PileAnswer
+from unseen.models.base import FromSums
+from unseen.models.scoring import LinearRule, LinearScorer
+from unseen.rows.holders import Holder
+from unseen.transduction.anchored_given import with_given
+from unseen.transduction.anchored_learner import (
+    AnchoredLearner,
+    gaussian_scores,
+)
+from unseen.transduction.rounds import Round
+
+TEMPERATURES = np.geomspace(0.5, 64, 29)
+ABSENT = 0.3  # of the rows of an effective class: a class with fewer is hardly there
+MOST_PASSES = 8  # in which absent classes are dropped
+
+
+class WeakStartWarning(UserWarning):
+    """The inductive answer was a poor teacher: look at some labels by hand."""
+
+
+class AnchoredRounds(FromSums, Adapts):
+    """The part of the estimator that runs the rounds and answers for the pile."""
+
+    axes_: np.ndarray
+    mean_: np.ndarray
+    variance_: float
+    variances_: np.ndarray
+    _temperature: float
+    _seen_means: np.ndarray
+    _seen_names: np.ndarray
+
+    def _learner(
+        self, B: Holder, competition, Z, rows, q=1.0, given=None, n_measured=1.0
+    ) -> AnchoredLearner:
+        variances, anchors = self.variances_, None
+        handicap = self.handicap * (rows > 0)  # of classes with rows of their own
+        if given is not None:
+            anchors = with_given(
+                B, Z, variances, rows, given, kappa=self.kappa, n_measured=n_measured
+            )
+            Z, variances, rows = anchors.Z, anchors.variances, anchors.own_rows
+            if np.ndim(q) and self.by_direction:
+                q = 1 / (1 + anchors.left_variances())
+        return AnchoredLearner(
+            B,
+            competition,
+            Z,
+            variances,
+            own_rows=rows,
+            kappa=self.kappa,
+            radius=self.radius,
+            prior_rows=self.prior_rows,
+            class_prior=checked_prior(self.class_prior, competition),
+            q=q,
+            anchors=anchors,
+            handicap=handicap,
+        )
+
+    def _taught(
+        self, B: Holder, competition: Competition, given=None
+    ) -> AnchoredLearner:
+        """Run the rounds, anew from the prototypes while absent classes are dropped."""
+        if self.class_prior is not None and (self.beside_seen or self.drop_absent):
+            raise ValueError(
+                "class_prior gives sizes of the classes on offer; beside_seen=True and "
+                "drop_absent=True change who takes part. Leave one of them out."
+            )
+        if given is not None and self.drop_absent:
+            raise ValueError(
+                "Given labels say that their classes are there, and drop_absent=True "
+                "may drop them. Leave one of them out."
+            )
+        beside = self._beside(competition)
+        for _ in range(MOST_PASSES):
+            learner = self._start(B, competition, beside, given)
+            before = learner.mean_confidence(np.array([self._temperature]))[0]
+            self._teach(learner)
+            n = len(competition)
+            drop = to_drop(learner.totals.counts)
+            gone = drop.any() and not drop[:n].all()
+            if not (self.drop_absent and self.adapted_ and gone):
+                break
+            competition, beside = competition.only(~drop[:n]), beside.only(~drop[n:])
+        self._temperature_after(before, learner)
+        return learner
+
+    def _beside(self, competition: Competition) -> Competition:
+        """Return the seen classes that take part in rounds without being on offer."""
+        table = self._table
+        asked = np.isin(table.names, competition.columns)
+        chosen = table.seen & ~asked & self.beside_seen
+        return Competition(table.names[chosen], table.embeddings[chosen])
+
+    def _start(
+        self, B: Holder, competition: Competition, beside: Competition, given
+    ) -> AnchoredLearner:
+        """Return the learner at the prototypes of all classes that take part."""
+        Z, rows = self._prototypes(competition)
+        if len(beside):
+            others, theirs = self._prototypes(beside)
+            Z, rows = np.vstack([Z, others]), np.append(rows, theirs)
+        n_measured = len(self._seen_names)
+        return self._learner(B, competition, Z, rows, self._metric(), given, n_measured)
+
+    def _teach(self, learner: AnchoredLearner, min_weight: float = 0.0) -> None:
+        """Run the rounds, or keep the start; say why."""
+        start, n_rows = learner.labelling, learner.n_rows
+        per_class = n_rows / effective_number(learner.totals.counts)
+        worth = self.kappa / max(self.variance_, 1e-9)
+        self.weight_ = per_class / (per_class + worth)
+        self.adapted_ = self.weight_ >= min_weight and len(learner.Z) > 1
+        if not self.adapted_:
+            self.stopped_because_ = "Kept the inductive answer: one class competes."
+            if len(learner.Z) > 1:
+                self.stopped_because_ = (
+                    f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
+                    f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
+                    f"self-labelled rows, less than {min_weight:g}."
+                )
+            none = np.zeros(len(learner.competition.columns), dtype=int)
+            labels = start.named(learner.competition.names)
+            message = self.stopped_because_
+            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, message, n_rows)]
+            return
+        self.rounds_ = learner.learn(self.max_rounds, self.tol, self.even_sizes)
+        self.stopped_because_ = (
+            "The labels settled."
+            if learner.settled
+            else f"{len(self.rounds_)} rounds were made."
+        )
+        moved = learner.labelling.n_other(start) / n_rows
+        if moved > 0.5:
+            warnings.warn(
+                f"Self-training changed {moved:.0%} of the labels: the start was weak. "
+                "Look at some by hand before you trust them.",
+                WeakStartWarning,
+                stacklevel=4,
+            )
+
+    def background_evidence(self, X) -> np.ndarray:
+        """Return how likely rows are under one broad class, and how long they are.
+
+        The broad class is as wide as the seen class means scatter, C (M, r)::
+
+            log N(b; 0, I + CᵀC/M) - log N(b; 0, I)      on the scale of scores
+            |b|² / 2r
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+        """
+        pile = self._check_pile(X)
+        B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+        C = self._seen_means
+        K = C @ C.T + len(C) * np.eye(len(C))
+        # (I + CᵀC/M)⁻¹ = I - Cᵀ (M I + C Cᵀ)⁻¹ C, and the same for the determinant.
+        lower = np.linalg.cholesky(K)
+        half = solve_triangular(lower, C @ B.T, lower=True)
+        log_det = 2 * np.log(np.diag(lower)).sum() - len(C) * np.log(len(C))
+        broad = (half**2).sum(axis=0) / 2 - log_det / 2
+        return np.column_stack([broad, (B * B).mean(axis=1) / 2])
+
+    def _temperature_after(self, before: float, learner: AnchoredLearner) -> None:
+        """Adapted scores are surer of themselves: no surer than the start is right.
+
+        ``before`` is the mean posterior of the labels at the start.
+        """
+        self._pile_temperature = T = self._temperature
+        if not self.adapted_:
+            return
+        after = learner.mean_confidence(TEMPERATURES)
+        nearest = TEMPERATURES[np.abs(after - before).argmin()]
+        self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
+
+    def _answer(self, learner: AnchoredLearner) -> PileAnswer:
+        if self.adapted_:
+            scorer = self._linear(learner.m)
+        else:
+            scorer = self._linear(learner.Z, self._metric())
+        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.known_sizes())
+        here = learner.offered
+        scorer = LinearScorer(scorer.coef[here], scorer.intercept[here])
+        rule = LinearRule(learner.competition, scorer, self.unit_rows)
+        counts = learner.totals.counts[here]
+        there = counts >= ABSENT * counts.sum() / effective_number(counts)
+        self.present_classes_ = learner.competition.names[there]
+        self.class_shares_ = counts[there] / counts[there].sum()
+        codes, reliability = learner.final(self._pile_temperature)
+        return PileAnswer(learner.competition, codes, reliability, self.rounds_, rule)
+
+
+def effective_number(counts: np.ndarray) -> float:
+    """Return how many classes of one size would be as uneven: n² / Σ n_c².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.transduction.anchored_rounds import effective_number
+    >>> effective_number(np.array([5.0, 5, 0, 0]))
+    2.0
+    """
+    squares = np.sum(counts * counts)
+    return float(counts.sum() ** 2 / squares) if squares > 0 else float(len(counts))
+
+
+def to_drop(counts: np.ndarray) -> np.ndarray:
+    """Return which classes most likely have no row: at most a third, the smallest.
+
+    Those with fewer than ``ABSENT`` rows per effective class.
+    """
+    few = counts < ABSENT * counts.sum() / effective_number(counts)
+    most = max(1, len(counts) // 3)
+    smallest = np.argsort(counts, kind="stable")[:most]
+    return few & np.isin(np.arange(len(counts)), smallest)
+
+
+def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float:
+    """Return the temperature at which posteriors of left-out classes are honest.
+
+    Rows are drawn around the seen class means, with the variance that whitening gave
+    them, and meet prototypes Z made without their class, in the metric q.
+    """
+    random = np.random.default_rng(0)
+    M = len(means)
+    loss = np.zeros(len(TEMPERATURES))
+    for _ in range(5):
+        classes = random.permutation(M)[: max(2, min(M, 50))]
+        truth = np.repeat(np.arange(len(classes)), 10)
+        rows = means[classes][truth]
+        rows = rows + random.standard_normal(rows.shape)
+        L = gaussian_scores(rows, Z[classes], q)
+        for i, T in enumerate(TEMPERATURES):
+            posterior = L / T - logsumexp(L / T, axis=1, keepdims=True)
+            loss[i] -= posterior[np.arange(len(truth)), truth].mean()
+    return float(TEMPERATURES[loss.argmin()])
+
+
+def checked_prior(prior, competition: Competition) -> np.ndarray | None:
+    """Return known class sizes as shares of the distinct classes, or None."""
+    if prior is None:
+        return None
+    if isinstance(prior, str):
+        return np.full(len(competition), 1 / len(competition))
+    n_classes = len(competition.columns)
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape != (n_classes,) or not (prior > 0).all():
+        raise ValueError(
+            f"class_prior has shape {prior.shape}; give one positive number for each "
+            f"of the {n_classes} competing classes."
+        )
+    return competition.merge(prior) / prior.sum()

@@ -1,0 +1,102 @@
+"""Prototypes that given rows correct, as far as these show the prototypes to be wrong.
+
+    a_i  (p,)   given row i of unit length, less the mean row; of length τ on average
+    z_c  (p,)   prototype c less the mean prototype, of unit length
+    t           cosine of a row with its class mean; t² that of two rows of a class
+    r           cosine of a class mean with its prototype
+
+All rows together tell t and r: two given rows of a class have cosine t² on average, a
+row leads its own prototype over the others by t r. A prototype then counts as
+
+    w = (1 - t²) / (t² (1 - r²))    rows of mean  τ r t z_c,
+
+and a corrected prototype lies where the mean of given rows and of these does:
+
+    mean row + τ t unit(Σ_i a_i + w τ r t z_c)
+
+A name that says nothing (r = 0) has no part in it. A class of which nothing is given
+keeps its prototype.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen._linalg import unit_vectors
+from unseen.models.given import GivenRows, in_chunks
+from unseen.rows.holders import Holder
+
+USUAL, USUAL_PAIRS = 0.12, 5.0  # t² before any pair was seen, and how firmly
+MOST = 0.95  # r is never taken to be more
+
+
+def corrected_prototypes(
+    rows: Holder, mean: np.ndarray, P: np.ndarray, given: GivenRows
+) -> np.ndarray:
+    """Return prototypes in the space of unit rows, given rows among what they rest on.
+
+    Parameters
+    ----------
+    rows : Holder
+        Rows of unit length less ``mean``.
+    mean : ndarray of shape (p,)
+    P : ndarray of shape (n_classes, p)
+        Prototypes of unit length; those of new classes are not looked at.
+    given : GivenRows
+    """
+    _, (some, codes, squares) = rows.run(
+        pick_given, states=[in_chunks(given.codes, rows)]
+    )
+    A, codes = np.vstack(some), np.concatenate(codes)
+    length = np.sqrt(squares / len(rows))
+    t2 = pair_cosine(unit_vectors(A), codes)
+    named = ~given.new
+    Z = np.zeros_like(P)
+    Z[named] = unit_vectors(P[named] - P[named].mean(axis=0))
+    r = agreement(unit_vectors(A), codes, Z, named) / np.sqrt(t2)
+    r = float(np.clip(r, 0, MOST))
+    worth = np.where(named, (1 - t2) / (t2 * (1 - r * r)), 0.0)
+    sums = np.zeros_like(P)
+    np.add.at(sums, codes, A)
+    told = sums + worth[:, None] * length * r * np.sqrt(t2) * Z
+    # A class of which nothing is given keeps its prototype, whatever that is worth.
+    around = np.where((given.counts == 0)[:, None], Z, told)
+    # All at one length: how far from the middle, few rows cannot tell.
+    return mean + length * np.sqrt(t2) * unit_vectors(around)
+
+
+def pair_cosine(units: np.ndarray, codes: np.ndarray) -> float:
+    """Return the mean cosine of two rows of a class, the usual where pairs are few.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.given_prototypes import pair_cosine
+    >>> pair_cosine(np.eye(2), np.array([0, 1]))
+    0.12
+    """
+    total, pairs = 0.0, 0.0
+    for c in np.unique(codes):
+        own = units[codes == c]
+        total += float(np.sum(own.sum(axis=0) ** 2)) - len(own)
+        pairs += len(own) * (len(own) - 1)
+    found = (total / 2 + USUAL * USUAL_PAIRS) / (pairs / 2 + USUAL_PAIRS)
+    return float(np.clip(found, 0.02, 0.9))
+
+
+def agreement(units, codes, Z, named) -> float:
+    """Return by how much rows lead their own prototype over the mean of all."""
+    own = named[codes]
+    if not own.any() or named.sum() < 2:
+        return 0.0
+    S = units[own] @ Z[named].T
+    at = (np.cumsum(named) - 1)[codes[own]]
+    lead = S[np.arange(len(S)), at] - S.mean(axis=1)
+    counts = np.bincount(at, minlength=int(named.sum()))
+    by_class = np.bincount(at, weights=lead, minlength=len(counts))[counts > 0]
+    return float(np.mean(by_class / counts[counts > 0]))
+
+
+def pick_given(block, kept, given):
+    """Return the given rows of a block and their classes, and the sum of squares."""
+    known = given >= 0
+    squares = np.einsum("ij,ij->", block, block)
+    return None, ([block[known]], [given[known]], squares)

@@ -4,33 +4,26 @@ The seen classes are dealt into folds. In turn, each fold's classes play the
 unseen ones: a model is fitted on the others, the fold's rows are its pile, only
 the fold's classes compete, and ``adapt`` is called if the model has one. What
 scores best on these pseudo-unseen classes is fitted on all seen ones.
-
-Rows are summed once, fold by fold. A fold's training sums are the whole less
-its own, its principal axes are worked out once, and its pile is projected once;
-a point of the grid costs the solver only.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import HasMethods, Interval, check_rows_and_labels, fit_context
+from unseen._params import HasMethods, Interval, fit_context
 from unseen._progress import progress_bar
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
-from unseen.rows.pile import Pile
-from unseen.rows.sums import add_sums
+from unseen.model_selection.folds import ClasswiseFolds, Fold
 from unseen.storage import Storable
 
 if TYPE_CHECKING:
@@ -252,22 +245,12 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
-    def adapt(self, X, *, classes=None):
-        """Adapt the winner to a pile of unlabelled rows."""
+    def adapt(self, X, *, classes=None, given=None):
+        """Adapt the winner to a pile of rows, some of which may be given labels."""
         check_is_fitted(self)
-        self.best_estimator_.adapt(X, classes=classes)
+        told = {} if given is None else {"given": given}
+        self.best_estimator_.adapt(X, classes=classes, **told)
         return self
-
-
-def deal_classes(n_classes: int, n_folds: int, random_state) -> list[np.ndarray]:
-    """Deal class numbers into folds as even as can be."""
-    if n_classes < 2 * n_folds:
-        raise ValueError(
-            f"n_folds={n_folds} needs {2 * n_folds} seen classes, so that two compete "
-            f"in every fold; y holds {n_classes}."
-        )
-    shuffled = check_random_state(random_state).permutation(n_classes)
-    return [np.sort(shuffled[i::n_folds]) for i in range(n_folds)]
 
 
 @dataclass(eq=False)
@@ -277,138 +260,6 @@ class Candidate:
     stage: int
     params: dict[str, Any]
     scores: list[float]
-
-
-class ClasswiseFolds:
-    """Rows of seen classes dealt into class-wise folds, each summed once.
-
-    Give it to several searches in place of ``X`` and ``y``, and they share the pass
-    over the rows, the sums, the principal axes of every fold and the projected piles,
-    whatever the models and class tables.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows of seen classes only.
-    y : array-like of shape (n_samples,)
-    n_folds : int, default=5
-    n_repeats : int, default=1
-        How many times the classes are dealt; every deal adds ``n_folds`` folds.
-    random_state : int, RandomState or None, default=0
-        Deals the classes into folds.
-
-    Attributes
-    ----------
-    names : ndarray of shape (n_seen,)
-        The classes in ``y``.
-    folds : list of Fold
-
-    Examples
-    --------
-    >>> from unseen import CCA, ESZSL, ClasswiseFolds, ClasswiseSearchCV, load_data
-    >>> data = load_data("digits")
-    >>> folds = ClasswiseFolds(data.X_seen, data.y_seen, n_folds=3)
-    >>> for model in (CCA(), ESZSL()):
-    ...     search = ClasswiseSearchCV(model, {"n_axes": [10, 20]})
-    ...     _ = search.fit(folds, class_embeddings=data.class_embeddings)
-    """
-
-    def __init__(self, X, y, *, n_folds=5, n_repeats=1, random_state=0):
-        self.X_given, self.y_given = X, y
-        self.X, self.y = check_rows_and_labels(X, y)
-        self.names, self.codes = np.unique(self.y, return_inverse=True)
-        random, n_classes = check_random_state(random_state), len(self.names)
-        deals = [deal_classes(n_classes, n_folds, random) for _ in range(n_repeats)]
-        self.folds = [Fold(self, held_out) for deal in deals for held_out in deal]
-        self.n_folds = n_folds
-        self._sums: dict[bool, Any] = {}
-        self._whole: dict[tuple, Any] = {}
-
-    def sums(self, model):
-        """Return the sums over all folds, as the model scales its rows."""
-        key = model._unit_rows()
-        if key not in self._sums:
-            deal = self.folds[: self.n_folds]  # one deal holds every class once
-            self._sums[key] = add_sums([fold.own_sums(model) for fold in deal])
-        return self._sums[key]
-
-    def seen_table(self, table: ClassTable) -> ClassTable:
-        """Return the table of the classes in ``y`` alone, in the order of ``names``.
-
-        Other classes are dropped here, so no fold can meet them.
-        """
-        rows = pd.Index(table.names).get_indexer(pd.Index(self.names))
-        every = np.ones(len(rows), dtype=bool)
-        return ClassTable(self.names, table.embeddings[rows], every, table.widths)
-
-    def fit_all(self, model, class_embeddings, table: ClassTable) -> None:
-        """Fit the model on every seen class, from the sums if it can."""
-        if not hasattr(model, "_fit_sums"):
-            model.fit(self.X_given, self.y_given, class_embeddings=class_embeddings)
-            return
-        # The model meets the whole table again, unseen classes included.
-        order = pd.Index(self.names).get_indexer(pd.Index(table.names[table.seen]))
-        key = model._unit_rows(), tuple(order), tuple(table.seen)
-        if key not in self._whole:  # kept for the axes that are kept with them
-            sums = self.sums(model).for_classes(order).for_table(table.seen)
-            self._whole[key] = sums
-        model._fit_sums(self._whole[key], table, self.X_given)
-
-
-class Fold:
-    """One fold: its classes are held out, its rows are the pile."""
-
-    def __init__(self, whole: ClasswiseFolds, held_out: np.ndarray):
-        self.whole = whole
-        self.train = np.ones(len(whole.names), dtype=bool)
-        self.train[held_out] = False
-        self.own = ~self.train[whole.codes]
-        self.pile = Pile(whole.X[self.own])
-        self.y_pile = whole.y[self.own]
-        self._own: dict[bool, Any] = {}
-        self._train: dict[bool, Any] = {}
-
-    def own_sums(self, model):
-        """Return the sums of the held-out rows."""
-        key = model._unit_rows()
-        if key not in self._own:
-            codes = self.whole.codes[self.own]
-            self._own[key] = model._sums(self.pile.X, codes, len(self.train))
-        return self._own[key]
-
-    def fit(self, model, table: ClassTable) -> None:
-        """Fit the model on the classes of the other folds."""
-        if not hasattr(model, "_fit_sums"):
-            rows = ~self.own
-            frame = as_frame(table)
-            model.fit(self.whole.X[rows], self.whole.y[rows], class_embeddings=frame)
-            return
-        key = model._unit_rows()
-        if key not in self._train:
-            whole, own = self.whole.sums(model), self.own_sums(model)
-            self._train[key] = whole.without(own, in_its_place=True)
-            del self._own[key]
-        held_out = replace(table, seen=self.train)
-        model._fit_sums(self._train[key], held_out, self.whole.X)
-
-    def answer(self, model, transductive: bool) -> np.ndarray:
-        """Label the pile, the held-out classes competing."""
-        if not (transductive and hasattr(model, "adapt")):
-            if hasattr(model, "_fit_sums") and hasattr(model, "_label_pile"):
-                return model._label_pile(self.pile)
-            return model.predict(self.pile.X)
-        return model.adapt(
-            self.pile if hasattr(model, "_fit_sums") else self.pile.X
-        ).labels_
-
-
-def as_frame(table: ClassTable) -> pd.DataFrame:
-    """Return a class table as a frame; fused tables get two levels of columns."""
-    frame = pd.DataFrame(table.embeddings, index=table.names)
-    if len(table.widths) > 1:
-        levels = [(i, j) for i, width in enumerate(table.widths) for j in range(width)]
-        frame.columns = pd.MultiIndex.from_tuples(levels)
-    return frame
 
 
 def score_on_fold(

@@ -16,7 +16,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,15 @@ import numpy as np
 import pandas as pd
 
 from unseen._files import replace_file
-from unseen._words import shown
-from unseen.limits import check_plain_file, limits
+from unseen._label_checks import check_columns, check_ids, check_text, numbers_in
+from unseen.limits import allow_long_cells, check_plain_file, limits
 
 __all__ = [
     "COLUMNS",
     "find_truth",
     "heads_of",
     "label_table",
+    "labels_as_csv",
     "read_labels",
     "write_labels",
 ]
@@ -102,13 +103,16 @@ def _texts(values: Iterable[Any]) -> pd.Series:
     return pd.Series(texts, dtype=object)
 
 
-def write_labels(labels: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+def write_labels(
+    labels: pd.DataFrame | Iterable[pd.DataFrame], path: str | os.PathLike[str]
+) -> Path:
     """Write a table of labels as CSV, whole or not at all.
 
     Parameters
     ----------
-    labels : DataFrame
-        As :func:`label_table` makes it: at least ``id`` and ``label``.
+    labels : DataFrame, or an iterable of them
+        As :func:`label_table` makes it: at least ``id`` and ``label``. Several with
+        the same columns are written below each other, one at a time in memory.
     path : path
         Its folder is made if need be.
 
@@ -129,13 +133,32 @@ def write_labels(labels: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
     a.jpg,okapi,0.9123,,0
     """
     path = Path(path)
-    _check_columns([str(name) for name in labels.columns], str(path))
-    _check_ids([str(name) for name in labels["id"]], str(path), lambda i: f"row {i}")
-    columns = [[_as_text(value) for value in labels[name]] for name in labels.columns]
-    with replace_file(path) as file:  # names that are no UTF-8 keep their bytes
-        for text in _csv_lines([labels.columns, *zip(*columns, strict=True)]):
-            file.write(text.encode("utf-8", "surrogateescape"))
+    with replace_file(path) as file:
+        for content in labels_as_csv(labels, str(path)):
+            file.write(content)
     return path
+
+
+def labels_as_csv(
+    labels: pd.DataFrame | Iterable[pd.DataFrame], where: str
+) -> Iterator[bytes]:
+    r"""Yield tables of labels as CSV; names that are no UTF-8 keep their bytes.
+
+    Examples
+    --------
+    >>> from unseen.labels import label_table, labels_as_csv
+    >>> b"".join(labels_as_csv(label_table(["okapi"]), "stdout")).decode()
+    'id,label,reliability,second,first_trusted\n0,okapi,,,0\n'
+    """
+    known: dict[str, int] = {}
+    for part in [labels] if isinstance(labels, pd.DataFrame) else labels:
+        heads = [str(name) for name in part.columns]
+        check_columns(heads, where)
+        lines = [] if known else [heads]
+        check_ids(part["id"].tolist(), where, lambda row: f"row {row}", known)
+        cells = [[_as_text(value) for value in part[name]] for name in heads]
+        for text in _csv_lines([*lines, *zip(*cells, strict=True)]):
+            yield text.encode("utf-8", "surrogateescape")
 
 
 def _as_text(value: Any) -> str:
@@ -190,14 +213,14 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
     def where(row: int) -> str:
         return f"line {lines[row]}"
 
-    _check_ids(table["id"], str(path), where)
-    _check_text(heads, path, lambda _: "a head in line 1")
+    check_ids(table["id"], str(path), where)
+    check_text(heads, path, lambda _: "a head in line 1")
     for name in ("label", "second"):  # a path may be any bytes, a name may not
-        _check_text(table.get(name, []), path, lambda row: f"{name} in {where(row)}")  # noqa: B023
+        check_text(table.get(name, []), path, lambda row: f"{name} in {where(row)}")  # noqa: B023
     decimal = "," if separator == ";" else "."
     numbers = {
-        "reliability": _numbers(path, table, "reliability", decimal, where, most=1),
-        "first_trusted": _numbers(path, table, "first_trusted", decimal, where),
+        "reliability": numbers_in(path, table, "reliability", decimal, where, most=1),
+        "first_trusted": numbers_in(path, table, "first_trusted", decimal, where),
     }
     first = np.nan_to_num(numbers["first_trusted"]).astype(int)
     more = {name: table[name] for name in heads if name not in COLUMNS}
@@ -214,6 +237,7 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
 def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]:
     """Return separator, heads, and the number and cells of every line with any."""
     check_plain_file(path)
+    allow_long_cells()
     with open(path, "rb") as binary:
         start = binary.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
@@ -227,7 +251,7 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
             heads = [head.strip() for head in next(reader, [])]
-            _check_columns(heads, str(path))
+            check_columns(heads, str(path))
             for row in reader:
                 if not any(row):  # spreadsheets leave such lines at the end
                     continue
@@ -243,75 +267,6 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
                 f"{path}: line {reader.line_num} is no CSV ({error})."
             ) from error
     return separator, heads, lines, cells
-
-
-def _check_columns(heads: list[str], where: str) -> None:
-    for name in ("id", "label"):
-        if name not in heads:
-            known = ", ".join(heads)[:200] or "none"
-            raise ValueError(
-                f"{where}: there is no column {name!r}; its columns are {known}."
-            )
-    doubled = [head for head, n in _count(heads).items() if n > 1]
-    if doubled:
-        raise ValueError(f"{where}: has two columns {shown(doubled[0])}. Keep one.")
-
-
-def _count(names: list[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
-def _check_ids(ids: list[str], where: str, place: Callable[[int], str]) -> None:
-    first: dict[str, int] = {}
-    for row, name in enumerate(ids):
-        if not name:
-            raise ValueError(f"{where}: {place(row)} has no id. Give a path or a row.")
-        if name in first:
-            raise ValueError(
-                f"{where}: id {shown(name)} is there twice, in {place(first[name])} "
-                f"and {place(row)}. Keep one."
-            )
-        first[name] = row
-
-
-def _check_text(names: list[str], path: Path, place: Callable[[int], str]) -> None:
-    for row, name in enumerate(names):
-        if not name.isascii() and any("\udc80" <= char <= "\udcff" for char in name):
-            raise ValueError(
-                f"{path}: {place(row)} is no UTF-8 text. Save the file as 'CSV UTF-8'."
-            )
-
-
-def _numbers(
-    path: Path,
-    table: dict[str, list[str]],
-    name: str,
-    decimal: str,
-    place: Callable[[int], str],
-    most: float = math.inf,
-) -> np.ndarray:
-    """Return a column as numbers, NaN where it is empty."""
-    texts = table.get(name, [""] * len(table["id"]))
-    numbers = np.full(len(texts), np.nan)
-    for row, text in enumerate(texts):
-        if not text.strip():
-            continue
-        try:
-            numbers[row] = float(text.replace(decimal, "."))
-        except ValueError:
-            pass
-        whole = most < math.inf or numbers[row] == np.floor(numbers[row])
-        if not (whole and 0 <= numbers[row] <= min(most, 2**53)):
-            span = "whole, 0 or more" if most == math.inf else f"0 to {most:.0f}"
-            raise ValueError(
-                f"{path}: {name} in {place(row)} is {shown(text)}. Give a number, "
-                f"{span}, "
-                "or leave it empty."
-            )
-    return numbers
 
 
 def find_truth(labels: pd.DataFrame, source: Any) -> np.ndarray:

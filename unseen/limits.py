@@ -4,14 +4,16 @@ Files come from anywhere. A few kilobytes can claim to hold terabytes, a line ca
 have no end, and a photo can take hours to open. Whatever reads a file asks
 :func:`limits` first and refuses, in a sentence, what goes beyond.
 
-Raise a limit for one piece of code by :func:`raised`, or for a whole program by the
-environment variable ``UNSEEN_LIMITS``, which processes started meanwhile see as well::
+Raise a limit for one piece of code by :func:`raised`, for one command by its option,
+or for a whole program by the environment variable ``UNSEEN_LIMITS``::
 
+    unseen --limit columns=500000 --limit unpacked_ratio=1000 fit wide.csv
     UNSEEN_LIMITS="columns=500000, unpacked_ratio=1000" unseen fit wide.csv
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 import stat
@@ -22,7 +24,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Limits", "check_plain_file", "limits", "raised", "unpacked_allowance"]
+__all__ = [
+    "Limits",
+    "check_plain_file",
+    "limits",
+    "raised",
+    "raised_for_all",
+    "unpacked_allowance",
+]
 
 VARIABLE = "UNSEEN_LIMITS"
 MIB = 1 << 20
@@ -39,6 +48,9 @@ class Limits:
         pack to a third, tables full of zeros to a fiftieth.
     unpacked_free : int
         Bytes that any packed file may take in memory, however small it is.
+    packed_text_ratio : int
+        How many times its size on disk a packed text file may be long, beyond its
+        first 4 MiB. Numbers as text pack to a third; lines take time, each of them.
     line_bytes : int
         Bytes in one line of a text file.
     text_bytes : int
@@ -74,6 +86,7 @@ class Limits:
 
     unpacked_ratio: int = 100
     unpacked_free: int = 256 * MIB
+    packed_text_ratio: int = 20
     line_bytes: int = 64 * MIB
     text_bytes: int = 64 * MIB
     columns: int = 20_000
@@ -138,6 +151,33 @@ def raised(**changed: float) -> Iterator[Limits]:
         _raised.reset(token)
 
 
+@contextmanager
+def raised_for_all(text: str) -> Iterator[Limits]:
+    """Set limits for the code inside and for processes that it starts.
+
+    Parameters
+    ----------
+    text : str
+        ``name=number`` pairs, separated by commas or spaces.
+
+    Examples
+    --------
+    >>> from unseen.limits import limits, raised_for_all
+    >>> with raised_for_all("columns=500000"):
+    ...     limits().columns
+    500000
+    """
+    before = os.environ.get(VARIABLE)
+    _parse(text, "--limit ")
+    os.environ[VARIABLE] = f"{before or ''} {text}".strip()
+    try:
+        yield limits()
+    finally:
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
 def unpacked_allowance(packed: int) -> int:
     """Return how many bytes a packed file of some size may take in memory.
 
@@ -151,6 +191,20 @@ def unpacked_allowance(packed: int) -> int:
     """
     now = limits()
     return max(now.unpacked_free, now.unpacked_ratio * packed)
+
+
+def allow_long_cells() -> None:
+    """Let the cells of a CSV file be as long as a line may be: a cell may hold a text.
+
+    Examples
+    --------
+    >>> import csv
+    >>> from unseen.limits import allow_long_cells, limits
+    >>> allow_long_cells()
+    >>> csv.field_size_limit() >= limits().line_bytes
+    True
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), limits().line_bytes))
 
 
 def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> None:

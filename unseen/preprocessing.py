@@ -121,17 +121,17 @@ class SumsPCA(_FromSums):
 
     Parameters
     ----------
-    n_components : int or None, default=None
+    n_axes : int or None, default=None
         Axes to keep, at most as many as there are features; ``None`` keeps all.
 
     Attributes
     ----------
-    axes_ : ndarray of shape (n_features, n_components)
+    axes_ : ndarray of shape (n_features, n_axes)
         Principal axes, leading first; the largest entry of each is positive.
-    components_ : ndarray of shape (n_components, n_features)
+    components_ : ndarray of shape (n_axes, n_features)
         The same as rows.
     mean_ : ndarray of shape (n_features,)
-    explained_variance_ : ndarray of shape (n_components,)
+    explained_variance_ : ndarray of shape (n_axes,)
 
     Examples
     --------
@@ -144,10 +144,10 @@ class SumsPCA(_FromSums):
     True
     """
 
-    _parameter_constraints: dict = {"n_components": SIZE}
+    _parameter_constraints: dict = {"n_axes": SIZE}
 
-    def __init__(self, n_components=None):
-        self.n_components = n_components
+    def __init__(self, n_axes=None):
+        self.n_axes = n_axes
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
@@ -183,7 +183,7 @@ class SumsPCA(_FromSums):
 
     def _solve(self, sums: Sums) -> None:
         p = sums.gram.shape[0]
-        reduced = sums.reduced(min(self.n_components or p, p))
+        reduced = sums.reduced(min(self.n_axes or p, p))
         self.mean_, self.axes_ = reduced.mean, reduced.axes
         self.explained_variance_ = np.diag(reduced.sums.gram) / max(sums.n_rows - 1, 1)
 
@@ -199,14 +199,14 @@ class WithinClassWhitener(_FromSums):
 
     Parameters
     ----------
-    n_components : int or None, default=500
+    n_axes : int or None, default=500
         Principal axes r to keep, at most as many as there are features.
     shrinkage : float, default=0.1
         How much of the mean variance is added in every direction.
 
     Attributes
     ----------
-    axes_ : ndarray of shape (n_features, n_components)
+    axes_ : ndarray of shape (n_features, n_axes)
     mean_ : ndarray of shape (n_features,)
         Mean of the rows.
     classes_ : ndarray
@@ -224,12 +224,12 @@ class WithinClassWhitener(_FromSums):
     """
 
     _parameter_constraints: dict = {
-        "n_components": SIZE,
+        "n_axes": SIZE,
         "shrinkage": POSITIVE,
     }
 
-    def __init__(self, n_components=500, shrinkage=0.1):
-        self.n_components = n_components
+    def __init__(self, n_axes=500, shrinkage=0.1):
+        self.n_axes = n_axes
         self.shrinkage = shrinkage
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -256,7 +256,7 @@ class WithinClassWhitener(_FromSums):
 
     def _solve(self, sums: Sums) -> None:
         p = sums.gram.shape[0]
-        white = sums.whitened(min(self.n_components or p, p), self.shrinkage)
+        white = sums.whitened(min(self.n_axes or p, p), self.shrinkage)
         self.mean_, self.axes_ = white.mean, white.axes
 
     def __sklearn_tags__(self):

@@ -34,7 +34,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.data import ZeroShotData, one_table
+from unseen._fused_tables import one_table
+from unseen.data import ZeroShotData
 from unseen.loading.parts import Parts, as_float, as_names, listed
 
 FORMAT = 1
@@ -145,7 +146,15 @@ class Arrays(ABC):
 
 
 def read_field_layout(arrays: Arrays) -> Parts:
-    """Return the parts of a file in the layout of the field."""
+    """Return the parts of a file in the layout of the field.
+
+    Rows, or rows and the names of their classes, are enough where a class table comes
+    from elsewhere.
+    """
+    if "class_names" not in arrays.keys and "X" in arrays.keys:
+        alone = rows_alone(arrays)
+        if alone is not None:
+            return alone
     names = as_names(arrays["class_names"], f"{arrays.path}: 'class_names'")
     others = [key for key in arrays.keys if key not in NOT_TABLES]
     tables = {}
@@ -182,6 +191,23 @@ def read_field_layout(arrays: Arrays) -> Parts:
             "seen": f"'{prefix}seen'",
             "classes": "'class_names'",
         },
+    )
+
+
+def rows_alone(arrays: Arrays) -> Parts | None:
+    """Return rows and their names, empty for unlabelled ones; None if y has numbers."""
+    X = arrays.features()
+    y = arrays.labels("y") if "y" in arrays.keys else np.zeros(len(X), dtype="<U1")
+    if y.dtype.kind != "U":
+        return None
+    names = np.unique(y)
+    return Parts(
+        name=arrays.path.stem,
+        where=str(arrays.path),
+        X=X,
+        y=y,
+        class_names=names[names != ""],
+        origin={"X": "'X'", "y": "'y'"},
     )
 
 

@@ -7,7 +7,8 @@ levels (UCI Optical Recognition of Handwritten Digits, the test part).
 import numpy as np
 import pandas as pd
 
-from unseen.data import ZeroShotData, pick_tables
+from unseen._fused_tables import pick_tables
+from unseen.data import ZeroShotData
 from unseen.loading.registry import Classes, bundled
 
 __all__ = ["load_digits_attributes"]

@@ -91,6 +91,7 @@ def fetch(
     lock = _read_lock(home / LOCK)
     expected = f"sha256:{sha256.lower()}" if sha256 else entry.checksum
     expected = expected or lock.get(entry.url)
+    _check_own(pooch, _archive_of(entry, home), expected, lock.get(entry.url))
     archive = _download(pooch, entry, home, expected, progress)
     found = pooch.file_hash(str(archive), alg="sha256")
     if lock.get(entry.url) != f"sha256:{found}":
@@ -108,16 +109,55 @@ def fetch(
     return Fetched(target / entry.below if entry.below else target, found, trust)
 
 
+def _archive_of(entry: Benchmark, home: Path) -> Path:
+    """Return where the archive of a benchmark is kept."""
+    name = re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1])
+    return home / (name or "archive")
+
+
+def _part_of(archive: Path) -> Path:
+    return archive.with_name(f"{archive.name}.part")
+
+
+def _check_own(
+    pooch: Any, archive: Path, expected: str | None, written: str | None
+) -> None:
+    """Refuse to replace, or to trust, a file of that name which was not fetched here.
+
+    One that has the expected hash will do, wherever it comes from.
+    """
+    part = _part_of(archive)
+    if part.exists() and not _tag(part).exists():  # ours has one before it is there
+        raise not_fetched(part)
+    if not archive.exists():
+        return
+    for known in filter(None, (expected, written)):
+        kind, _, digest = known.rpartition(":")
+        if archive.is_file() and digest == pooch.file_hash(
+            str(archive), alg=kind or "sha256"
+        ):
+            return
+    raise not_fetched(archive)
+
+
+def not_fetched(path: Path) -> FileExistsError:
+    """Return the error for a file in the way of a download."""
+    return FileExistsError(
+        f"{path}: is there already and was not fetched by this program. "
+        "Move it away, or give another folder."
+    )
+
+
 def _download(
     pooch: Any, entry: Benchmark, home: Path, expected: str | None, progress: Any
 ) -> Path:
-    file_name = re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1]) or "archive"
-    part = home / f"{file_name}.part"
+    target = _archive_of(entry, home)
+    part = _part_of(target)
     try:
         path = pooch.retrieve(
             entry.url,
             known_hash=expected,
-            fname=file_name,
+            fname=target.name,
             path=home,
             downloader=_Resuming(part, progress),
         )

@@ -6,7 +6,7 @@ along.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,17 @@ import pandas as pd
 from unseen.limits import check_plain_file
 from unseen.loading.csv_file import with_table_beside
 from unseen.loading.frames import read_frame
-from unseen.loading.parts import Parts, damaged_file, listed, needs_extra
-from unseen.loading.reader_process import one_reader_process
+from unseen.loading.parts import Parts, damaged_file, listed
+from unseen.loading.reader_process import ReaderProcess, one_reader_process
 from unseen.loading.registry import reader
 
-__all__ = ["is_parquet", "iter_parquet", "read_parquet", "read_parquet_frame"]
+__all__ = [
+    "is_arrow_dataset",
+    "is_parquet",
+    "iter_parquet",
+    "read_parquet",
+    "read_parquet_frame",
+]
 
 PARQUET_ROWS = 16_384  # rows decoded at a time
 
@@ -126,6 +132,9 @@ def _spelled_out(column: Any, where: str) -> pd.Series:
 def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
     """Go through the rows of parquet files, a batch at a time.
 
+    Files are read in a process of their own, which can be stopped; a dataset of
+    pyarrow is read where it was made, in this one.
+
     Parameters
     ----------
     source : path of a file or of a folder of files, or pyarrow dataset
@@ -149,25 +158,53 @@ def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
     ...         print(X.tolist(), y.tolist())
     [[1.0, 3.0], [2.0, 4.0]] ['zebra', 'okapi']
     """
-    try:
-        import pyarrow.dataset as ds
-    except ImportError:
-        raise needs_extra("pyarrow", "files", str(source)) from None
-    if isinstance(source, ds.Dataset):
-        yield from _iter_dataset(source, label, "the dataset")
+    if is_arrow_dataset(source):
+        features, _ = wanted = _feature_columns(source.schema, label, "the dataset")
+        # One batch at a time, in order: reading ahead would hold many.
+        batches = source.to_batches(
+            columns=features if label is None else [*features, label],
+            batch_size=PARQUET_ROWS,
+            batch_readahead=0,
+            fragment_readahead=0,
+            use_threads=False,
+        )
+        yield from _arrays(batches, *wanted, label, "the dataset")
         return
-    path = Path(source)
-    if not path.is_dir() and not is_parquet(path):
+    for path in _files(Path(source)):
+        process = ReaderProcess()
+        try:
+            with damaged_file(path):
+                tables = process.parquet_tables(path)
+                wanted = _feature_columns(next(tables).schema, label, str(path))
+                yield from _arrays(tables, *wanted, label, str(path))
+        finally:
+            process.close()
+
+
+def is_arrow_dataset(source: Any) -> bool:
+    """Tell a ``pyarrow.dataset.Dataset``, without loading pyarrow."""
+    return type(source).__module__ == "pyarrow._dataset"
+
+
+def _files(path: Path) -> list[Path]:
+    """Return one file, or all parquet files below a folder, by name."""
+    found = [path]
+    if path.is_dir():
+        inside = (file.relative_to(path) for file in path.rglob("*.parquet"))
+        shown = (f for f in inside if not any(p[0] in "._" for p in f.parts))
+        found = [path / file for file in sorted(shown)]
+    if not found or not all(map(is_parquet, found)):
         raise ValueError(f"{path}: is neither .npy nor parquet. Give one of the two.")
-    with damaged_file(path):
-        dataset = ds.dataset(path, format="parquet")
-    yield from _iter_dataset(dataset, label, str(path))
+    return found
 
 
-def _iter_dataset(dataset: Any, label: str | None, where: str) -> Iterator[Any]:
+def _feature_columns(
+    schema: Any, label: str | None, where: str
+) -> tuple[list[str], bool]:
+    """Return the columns that hold features, and whether they are one of lists."""
     import pyarrow as pa
 
-    kinds = {field.name: field.type for field in dataset.schema}
+    kinds = {field.name: field.type for field in schema}
     if label is not None and label not in kinds:
         raise ValueError(f"{where}: has no column {label!r} ({listed(kinds)}).")
     lists = [
@@ -186,22 +223,35 @@ def _iter_dataset(dataset: Any, label: str | None, where: str) -> Iterator[Any]:
             f"{where}: has {len(lists)} columns of lists, {len(numbers)} of numbers. "
             "Give one column of lists, or columns of numbers only."
         )
-    wanted = features if label is None else [*features, label]
-    # One batch at a time, in order: reading ahead would hold many.
-    batches = dataset.to_batches(
-        columns=wanted,
-        batch_size=PARQUET_ROWS,
-        batch_readahead=0,
-        fragment_readahead=0,
-        use_threads=False,
-    )
+    return features, bool(lists)
+
+
+def _arrays(
+    batches: Iterable[Any],
+    features: list[str],
+    lists: bool,
+    label: str | None,
+    where: str,
+) -> Iterator[Any]:
+    """Yield features, and labels if asked for, of batches or tables of Arrow."""
     for batch in batches:
-        columns = [batch.column(name) for name in features]
+        columns = [_one_piece(batch.column(name)) for name in features]
         X = _stacked(columns[0], where) if lists else _side_by_side(columns)
         if label is None:
             yield X
         else:
-            yield X, batch.column(label).to_numpy(zero_copy_only=False)
+            y = column_to_numpy(_in_pieces(batch.column(label)), where)
+            yield X, np.asarray(y)
+
+
+def _one_piece(column: Any) -> Any:
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def _in_pieces(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column if hasattr(column, "chunks") else pa.chunked_array([column])
 
 
 def _side_by_side(columns: list[Any]) -> np.ndarray:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.data import ZeroShotData, one_table
+from unseen._fused_tables import one_table
+from unseen.data import ZeroShotData
 from unseen.limits import limits, unpacked_allowance
 
 __all__ = [

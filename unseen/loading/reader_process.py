@@ -94,15 +94,23 @@ class ReaderProcess:
         """Return a parquet file as a table of Arrow."""
         import pyarrow as pa
 
+        tables = list(self.parquet_tables(path))
+        return pa.concat_tables(tables[1:] or tables)
+
+    def parquet_tables(self, path: Path) -> Iterator[Any]:
+        """Yield an empty table with the columns of a parquet file, then its rows.
+
+        Until the last is taken, nothing else can be asked.
+        """
+        import pyarrow as pa
+
         answer = self._ask(path, "parquet", package="pyarrow")
-        schema = bytes.fromhex(answer["schema"])
-        tables = [pa.ipc.open_stream(schema).read_all()]
+        yield pa.ipc.open_stream(bytes.fromhex(answer["schema"])).read_all()
         length = np.empty(1, "<u8")
         while self._fill(path, length, last=b".") is not None:
             content = np.empty(int(length[0]), np.uint8)
             self._fill(path, content)
-            tables.append(pa.ipc.open_stream(pa.py_buffer(content)).read_all())
-        return pa.concat_tables(tables[1:] or tables)
+            yield pa.ipc.open_stream(pa.py_buffer(content)).read_all()
 
     def close(self) -> None:
         """Stop the process, whatever it does."""

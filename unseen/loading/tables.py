@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from unseen._frames import as_pandas
+from unseen._fused_tables import pick_tables
 from unseen._words import shown
-from unseen.data import fuse_tables, pick_tables
+from unseen.data import fuse_tables
 from unseen.loading.parts import damaged_file, listed
 
 if TYPE_CHECKING:
@@ -205,8 +207,7 @@ def _one(parts: Parts, name: str, source: Any) -> pd.DataFrame:
                 f"{len(parts.class_names)} classes. Give one row per class."
             )
         return pd.DataFrame(source, index=pd.Index(parts.class_names))
-    if type(source).__module__.split(".")[0] == "polars":
-        source = pd.DataFrame(source.to_dict(as_series=False))
+    source = as_pandas(source)
     if not isinstance(source, pd.DataFrame):
         raise TypeError(
             f"{parts.where}: classes is a {type(source).__name__}. Give the name of a "

@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen.limits import check_plain_file, unpacked_allowance
+from unseen.limits import MIB, check_plain_file, limits
 from unseen.loading.parts import damaged_file
 
 __all__ = ["NameEmbeddings", "embed_names", "is_word_vectors"]
@@ -28,6 +28,7 @@ FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"  # 793712314: a fastText model, not its vec
 LONGEST_WORD = 4096
 MOST_DIMENSIONS = 100_000
 CHUNK = 1 << 20
+FREE = 4 * MIB  # that any packed file may unpack to
 
 
 class NameEmbeddings(NamedTuple):
@@ -258,7 +259,8 @@ class _Unpacked(gzip.GzipFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")
-        self._most = unpacked_allowance(path.stat().st_size)
+        packed = path.stat().st_size
+        self._most = max(FREE, limits().packed_text_ratio * packed)
         self._path = path
 
     def read(self, size: int | None = -1) -> bytes:
@@ -272,6 +274,6 @@ class _Unpacked(gzip.GzipFile):
         if self._most < 0:
             raise ValueError(
                 f"{self._path}: unpacks to far more than its size. If you trust it, "
-                "raise the limit unpacked_ratio."
+                "raise the limit packed_text_ratio."
             )
         return data

@@ -14,7 +14,8 @@ import pandas as pd
 
 from unseen._files import new_file, replace_together
 from unseen._folders import replace_folder
-from unseen.data import ZeroShotData, one_table
+from unseen._fused_tables import one_table
+from unseen.data import ZeroShotData
 from unseen.loading.blocks import iter_blocks
 from unseen.loading.csv_file import to_csv_text
 from unseen.loading.hdf5 import write_hdf5

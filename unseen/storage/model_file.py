@@ -26,12 +26,12 @@ from unseen._files import replace_file
 from unseen.limits import check_plain_file, unpacked_allowance
 from unseen.storage.values import Reader, Writer
 
-__all__ = ["Storable", "load", "save"]
+__all__ = ["Storable", "load_model", "save_model"]
 
 FORMAT = 1
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> Path:
+def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     """Save a model, fitted or not, as one file without a line of code in it.
 
     Parameters
@@ -51,13 +51,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     >>> import tempfile
     >>> from pathlib import Path
     >>> import unseen
-    >>> from unseen.storage import save
+    >>> from unseen.storage import save_model
     >>> data = unseen.load_data("digits")
     >>> model = unseen.JEDM().fit(data.X_seen, data.y_seen,
     ...                           class_embeddings=data.class_embeddings)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save(model, Path(folder) / "digits.unseen")
-    ...     again = unseen.load(path)
+    ...     path = save_model(model, Path(folder) / "digits.unseen")
+    ...     again = unseen.load_model(path)
     >>> (again.decision_function(data.X_unseen)
     ...  == model.decision_function(data.X_unseen)).all()
     np.True_
@@ -83,7 +83,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Load a model that was saved.
 
     Parameters
@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> import unseen
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = unseen.TSTD(lam=10.0).save(Path(folder) / "plan.unseen")
-    ...     unseen.load(path)
+    ...     unseen.load_model(path)
     TSTD(lam=10.0)
     """
     path = Path(path)
@@ -138,7 +138,7 @@ class Storable:
     """
 
     def save(self, path):
-        """Save this model as one file, which ``unseen.load`` reads.
+        """Save this model as one file, which ``unseen.load_model`` reads.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Storable:
         Path
             The file written.
         """
-        return save(self, path)
+        return save_model(self, path)
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:

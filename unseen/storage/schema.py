@@ -77,7 +77,7 @@ def check_state(kind: type, state: dict[str, Any]) -> None:
     sizes: Sizes = {}
     for key, text in written.items():
         if key in state and not fits(parsed(text), state[key], sizes):
-            raise ValueError(f"{name}.{key} is {told(state[key])}, not {text}")
+            raise ValueError(f"{name}.{key} is {message(state[key])}, not {text}")
 
 
 def fits(wanted: ast.expr, value: Any, sizes: Sizes) -> bool:
@@ -174,7 +174,7 @@ def is_a(name: str, value: Any) -> bool:
     return type(value) is classes()[name]
 
 
-def told(value: Any) -> str:
+def message(value: Any) -> str:
     """Say what a value is, in short."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"

@@ -14,12 +14,15 @@ from __future__ import annotations
 # Where the classes of STATE live; folders are searched.
 ROOMS = (
     "unseen.class_table",
+    "unseen.competition",
     "unseen.models",
     "unseen.transduction",
     "unseen.preprocessing",
     "unseen.model_selection",
+    "unseen.calibration",
     "unseen.rows.sums",
     "unseen.photos.named",
+    "unseen.texts.named",
 )
 
 # Versions of the state of classes; those not named here are at 1.
@@ -46,6 +49,7 @@ PILE = {
     "labels_": "names[n] | absent",
     "reliability_": "float[n] | absent",
     "rounds_": "list[Round] | absent",
+    "given_": "Given | absent",
 }
 HISTORY = {"history_": "list[float]", "n_iter_": "int"}
 MAP = {"coef_": "float[k, d]"}
@@ -73,10 +77,10 @@ SHARED: dict[str, dict[str, str]] = {
     "RankingClassifier": MAP | HISTORY,
     "PosteriorClassifier": {"seen_scorer_": "LinearScorer"},
     "PrototypeClassifier": MAP,
-    "AroundBase": INPUT
+    "Wrapper": INPUT
     | PILE
     | {
-        "base_": "estimator",
+        "estimator_": "estimator",
         "classes_": "names[c] | absent",
         "n_features_in_": "size[p] | absent",
         "class_embeddings_": "float[c, d] | absent",
@@ -108,6 +112,8 @@ ANCHORED = {
     "weight_": "float",
     "adapted_": "bool",
     "stopped_because_": "str",
+    "present_classes_": "names[_]",
+    "class_shares_": "float[_]",
     "_pile_temperature": "float",
 }
 
@@ -136,6 +142,7 @@ STATE: dict[str, dict[str, str]] = {
         "means": "list[float[_]]",
         "sizes": "list[float]",
     },
+    "Given": {"rows": "int[g]", "labels": "names[g]", "alone": "bool"},
     "Round": {
         "rate": "float",
         "selected": "int[c]",
@@ -150,6 +157,7 @@ STATE: dict[str, dict[str, str]] = {
         "class_sums": "float[c, p]",
         "counts": "float[c]",
         "dtype": "dtype",
+        "span": "none",  # sums that are kept are those of the features
     },
     # Models.
     "ALE": {},
@@ -183,6 +191,7 @@ STATE: dict[str, dict[str, str]] = {
     "GuidedMixture": {
         "_ridge": "none | tuple[EmbeddingScale, list[float[s, _]], float[s, p], "
         "float[s, p], float[p], names[s]]",
+        "_views": "none | list[str] | absent",
         "adapted_": "bool | absent",
         "stopped_because_": "str | absent",
         "mean_": "float[p] | absent",
@@ -193,6 +202,7 @@ STATE: dict[str, dict[str, str]] = {
         "tightness_": "float | absent",
         "evenness_": "float | absent",
         "prototype_worth_": "float | absent",
+        "temperature_": "float | absent",
     },
     "IAP": {},
     "JEDM": {
@@ -201,6 +211,7 @@ STATE: dict[str, dict[str, str]] = {
         "_seen_components": "float[e, k]",
     }
     | HISTORY,
+    "JLSE": {"_dictionary": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
     "JLSELite": {"_dictionary": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
     "KodirovUDA": {},
     "LatEm": {"maps_": "float[g, k, d]"},
@@ -212,7 +223,40 @@ STATE: dict[str, dict[str, str]] = {
     | {"_seen_sums": "Sums | absent", "_seen_embeddings": "float[s, d] | absent"},
     "TSTD": {},
     "SynC": {"_phantoms": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
+    "Weights": {
+        "mean": "float[e]",
+        "scale": "float[e]",
+        "coef": "float[e]",
+        "intercept": "float",
+    },
+    "Trust": {
+        "temperature": "float",
+        "start_temperature": "float",
+        "weights": "Weights",
+        "levels": "float[_]",
+    },
     # Estimators around others.
+    "Calibrated": PILE
+    | {
+        "estimator_": "estimator",
+        "_start": "estimator",
+        "_table": "ClassTable",
+        "classes_": "names[c]",
+        "n_features_in_": "size[p]",
+        "gamma_": "float",
+        "temperature_": "float",
+        "novelty_threshold_": "float",
+        "conformal_quantile_": "float",
+        "fold_coverages_": "float[_]",
+        "_start_gamma": "float",
+        "_start_unit": "float",
+        "_pile_unit": "float",
+        "_pure": "Trust",
+        "_mixed": "Trust",
+        "_novelty": "Weights",
+        "novelty_": "float[n] | absent",
+        "competing_classes_": "names[m] | absent",
+    },
     "CSLS": {},
     "EMDirichlet": {},
     "GaussianAlignment": {},
@@ -238,25 +282,41 @@ STATE: dict[str, dict[str, str]] = {
         "folds_": "list[names[_]]",
     },
     # Photos.
-    "PhotoRounds": {"first_trusted_": "int[n] | absent"},
     "NamedPhotos": PILE
     | {
         "image_encoder": "str",
         "text_encoder": "str",
         "tree": "bool",
-        "kernels": "plain",
+        "plain_": "float",
         "prototypes_": "float[c, p]",
         "classes_": "names[c]",
         "explained_": "float",
-        "kernel_": "str",
-        "ridge_": "float",
-        "cosine_scale_": "float | absent",
-        "pile_mean_": "float[p] | absent",
+        "cosine_scale_": "float",
+        "pile_mean_": "float[p]",
+        "evidence_": "float",
+        "novelty_": "float[n] | absent",
         "read_as_": "names[c] | absent",
         "trust_": "names[c] | absent",
         "weak_names_": "str | absent",
-        "model_": "PhotoRounds",
+        "model_": "GuidedMixture",
         "second_": "names[n] | absent",
+        "first_trusted_": "int[n] | absent",
+        "projected_": "names[n] | absent",
+        "adapted_": "bool | absent",
+        "stopped_because_": "str | absent",
+    },
+    # Texts.
+    "NamedTexts": PILE
+    | {
+        "encoder": "str",
+        "template": "str",
+        "prototypes_": "float[c, p]",
+        "classes_": "names[c]",
+        "model_": "GuidedMixture",
+        "means_": "float[c, p]",
+        "mean_": "float[p]",
+        "second_": "names[n] | absent",
+        "novelty_": "float[n] | absent",
         "first_trusted_": "int[n] | absent",
         "projected_": "names[n] | absent",
         "adapted_": "bool | absent",

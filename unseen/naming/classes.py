@@ -69,7 +69,7 @@ def read_classes(source: Any) -> ClassNames:
     if not names:
         raise ValueError(f"{where} names no class. Give at least one.")
     if "" in names:
-        raise ValueError(f"{where}: a class has no name ({_told(pairs)}).")
+        raise ValueError(f"{where}: a class has no name ({_shown(pairs)}).")
     if (again := twice(names)) is not None:
         raise ValueError(f"{where}: class {again!r} is named twice.")
     check_limits(where, names)
@@ -184,6 +184,6 @@ def _spell_out(name: str) -> str:
     return " ".join(text.removesuffix(" face") for text in spelt if text)
 
 
-def _told(pairs: list[tuple[str, str]]) -> str:
+def _shown(pairs: list[tuple[str, str]]) -> str:
     text = next(text for name, text in pairs if not name)
     return f"its description is {text!r}" if text else "a line is empty"

@@ -1,10 +1,21 @@
-"""What is asked of a list of class names before it is used."""
+"""What is asked of a list of class names before it is used, and how one is said."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["broken_name", "checked_descriptions", "checked_names", "joined", "twice"]
+__all__ = [
+    "broken_name",
+    "checked_descriptions",
+    "checked_names",
+    "joined",
+    "spoken",
+    "twice",
+]
+
+# cardLost -> card Lost, HTTPError -> HTTP Error
+HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def checked_names(names: Sequence[str]) -> list[str]:
@@ -64,3 +75,16 @@ def checked_descriptions(
 def joined(name: str, descriptions: Mapping[str, str]) -> str:
     """Return a name and its description, as one text."""
     return f"{name}, {descriptions[name]}" if descriptions.get(name) else name
+
+
+def spoken(name: str) -> str:
+    """Return a name as one would say it: words apart, however they were joined.
+
+    Examples
+    --------
+    >>> from unseen.naming.names import spoken
+    >>> spoken("card_payment-fee"), spoken("cardLost"), spoken("HTTPError")
+    ('card payment fee', 'card Lost', 'HTTP Error')
+    """
+    parts = re.sub(r"[_/|.]+|(?<=\w)-(?=\w)", " ", HUMPS.sub(" ", name))
+    return " ".join(parts.split()) or name

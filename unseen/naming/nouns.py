@@ -7,7 +7,10 @@ lacks, at *ruminant*). A place is described by all nodes above:
 
     a_j = sqrt(-log(share of the 1,000 classes below node j))     if it is below j
 
-so that two classes are alike if they share rare ancestors. Which sense is meant is
+so that two classes are alike if they share rare ancestors. Of a sense far below its
+lowest node (*suburb*, a kind of location) the tree knows little, and the share it knows
+is noted: what its ancestors within the tree say, of what all its ancestors in WordNet
+say, which is -log(share of WordNet's nouns below them). Which sense is meant is
 decided in :mod:`unseen.naming.reading`. The table is made by ``tools/build_nouns.py``;
 WordNet's licence is in ``data/NOTICE.md``.
 """
@@ -25,8 +28,6 @@ import numpy as np
 __all__ = ["Nouns", "Sense", "nouns"]
 
 N_CLASSES = 1000
-# A node above more of the classes than this says too little to have a look of its own.
-WIDEST = 300
 PLURALS = (
     ("ies", "y"), ("ves", "f"), ("ves", "fe"), ("ses", "s"), ("xes", "x"),
     ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("oes", "o"), ("men", "man"),
@@ -44,12 +45,14 @@ class Sense(NamedTuple):
     """One meaning of a noun.
 
     ``place`` holds the lowest nodes it is a kind of, ``exact`` says whether it is that
-    node itself, ``met`` how often it was met in the texts that WordNet counted.
+    node itself, ``met`` how often it was met in the texts that WordNet counted,
+    ``known`` which share of what WordNet says of it the tree says, too.
     """
 
     place: tuple[int, ...]
     exact: bool
     met: int
+    known: float = 1.0
 
 
 class Nouns:
@@ -66,6 +69,11 @@ class Nouns:
         Of every node; the 1,000 classes of ImageNet come first, in its order.
     parents : list of list of int
         Of every node.
+    glosses : list of str
+        What WordNet says each node is.
+    information : ndarray of float
+        What each node says about a thing below it, in WordNet: the root of minus the
+        logarithm of the share of its nouns that are below the node.
     adjectives : set of str
 
     Examples
@@ -85,6 +93,9 @@ class Nouns:
         rows = [line.split("\t") for line in nodes.split("\n")]
         self.wnids, self.words = [row[0] for row in rows], [row[1] for row in rows]
         self.parents = [_numbers(row[2]) for row in rows]
+        below = np.array([int(row[3]) for row in rows])
+        self.information = np.sqrt(np.log(below.max() / below))
+        self.glosses = [row[4] for row in rows]
         self._senses = dict(line.split("\t") for line in entries.splitlines())
         self._singular = dict(line.split("\t") for line in plurals.splitlines())
         self.adjectives = set(adjectives.split())
@@ -140,23 +151,25 @@ class Nouns:
         return below
 
     @cached_property
-    def inner(self) -> list[int]:
-        """The nodes above the classes that are narrow enough to have a look."""
-        nodes = range(N_CLASSES, len(self.words))
-        return [node for node in nodes if len(self.members[node]) <= WIDEST]
-
-    @cached_property
     def weights(self) -> np.ndarray:
         """What every node says about a thing below it: more if fewer classes are."""
         shares = np.array([len(below) for below in self.members]) / N_CLASSES
         return np.sqrt(-np.log(shares))
 
-    def vectors(self, places: Sequence[Sequence[int]]) -> np.ndarray:
-        """Return one row per place: the weights of all nodes above it, else 0."""
+    def vectors(
+        self, places: Sequence[Sequence[int]], known: Sequence[float] | None = None
+    ) -> np.ndarray:
+        """Return one row per place: what all nodes above it say, else 0.
+
+        Its squares sum to the share that is known, by default to 1.
+        """
         table = np.zeros((len(places), len(self.words)))
-        for row, place in zip(table, places, strict=True):
+        shares = np.ones(len(places)) if known is None else np.asarray(known)
+        for row, place, share in zip(table, places, shares, strict=True):
             above = sorted(self._above(list(place)))
-            row[above] = self.weights[above]
+            row[above] = self.information[above]
+            length = np.sqrt(row @ row)
+            row *= np.sqrt(share) / length if length > 0 else 0.0
         return table
 
     def _above(self, place: list[int]) -> set[int]:
@@ -196,5 +209,7 @@ def _how_known(senses: list[Sense]) -> int:
 
 
 def _sense(text: str) -> Sense:
-    place, _, count = text.removeprefix("=").partition("*")
-    return Sense(tuple(_numbers(place)), text.startswith("="), int(count or 0))
+    told, _, share = text.removeprefix("=").partition("~")
+    place, _, count = told.partition("*")
+    known = int(share) / 100 if share else 1.0
+    return Sense(tuple(_numbers(place)), text.startswith("="), int(count or 0), known)

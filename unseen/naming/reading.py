@@ -65,12 +65,15 @@ class Reading(NamedTuple):
     trust : {'exact', 'close', 'broad', 'vague', 'unknown'}
         It is a class of ImageNet; its place has few of them below it, or many, or
         most; or it has no place.
+    known : float
+        Share of what WordNet says of the sense that its place says, too.
     """
 
     name: str
     place: tuple[int, ...]
     how: str
     trust: str
+    known: float = 1.0
 
 
 def read_names(
@@ -92,9 +95,10 @@ def read_names(
     --------
     >>> from unseen.naming.reading import read_names
     >>> for names in (["mouse", "cat"], ["mouse", "keyboard"]):
-    ...     read_names(names)[0]
-    Reading(name='mouse', place=(1238,), how='a kind of rodent', trust='close')
-    Reading(name='mouse', place=(673,), how='a class of ImageNet', trust='exact')
+    ...     reading = read_names(names)[0]
+    ...     reading.place, reading.how, reading.trust
+    ((1238,), 'a kind of rodent', 'close')
+    ((673,), 'a class of ImageNet', 'exact')
     """
     descriptions = descriptions or {}
     tree = nouns()
@@ -155,18 +159,18 @@ def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], 
         name = ""
     senses, how = _senses(name, tree)
     head = words_of(HEAD_ENDS.split(description, maxsplit=1)[0])
-    told, noun = _of_ending(head, tree)
-    if not told:
+    described, noun = _of_ending(head, tree)
+    if not described:
         return senses, how
     if not senses:
-        return told, f"by {noun!r} in its description"
-    likeness = [max(_likeness(sense, other) for other in told) for sense in senses]
+        return described, f"by {noun!r} in its description"
+    likeness = [max(_likeness(sense, other) for other in described) for sense in senses]
     best = max(likeness)
     if best >= AGREES:
         kept = [s for s, one in zip(senses, likeness, strict=True) if one == best]
         return kept, "as described"
     if DEFINES.match(description.lower()):
-        return told, f"by {noun!r} in its description"
+        return described, f"by {noun!r} in its description"
     return senses, how
 
 
@@ -191,10 +195,14 @@ def plain_text(name: str, description: str = "") -> str:
     >>> from unseen.naming.reading import plain_text
     >>> plain_text("class 12", "zebra"), plain_text("fire_truck", "red")
     ('zebra', 'fire truck, red')
+    >>> plain_text("livingroom")
+    'living room'
     """
     if description and ONLY_NUMBER.match(name.strip()):
         return description
     name = NUMBER.sub("", name.strip()).replace("_", " ")
+    if name.isalpha() and not nouns().senses(name.lower()):
+        name = _split(name.lower(), nouns())[1] or name
     return f"{name}, {description}" if description else name
 
 
@@ -217,7 +225,8 @@ def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
             narrower = _narrowed(before, senses, tree)
             return narrower or (senses, f"by {ending!r}" if before else "")
     if len(words) == 1:
-        return _split(words[0], tree)
+        senses, apart_text = _split(words[0], tree)
+        return senses, f"by {apart_text!r}" if senses else ""
     return _of_beginning(words, tree)
 
 
@@ -252,14 +261,14 @@ def _narrowed(
 
 
 def _split(word: str, tree: Nouns) -> tuple[list[Sense], str]:
-    """Read two words written as one: livingroom, tallbuilding."""
+    """Return the senses of two words written as one, and both: living room."""
     for place in range(3, len(word) - 3):
         front, back = word[:place], word[place:]
         senses = tree.senses(f"{front} {back}")
         if not senses and front in tree.adjectives:
             senses = tree.senses(back)
         if senses:
-            return senses, f"by '{front} {back}'"
+            return senses, f"{front} {back}"
     return [], ""
 
 
@@ -351,4 +360,5 @@ def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
     if how.startswith("only") or "physical entity" not in _above(sense.place):
         trust = "vague"
     said = f"{said}, {how}" if how else said
-    return Reading(name, sense.place, said, "exact" if leaf else trust)
+    trust = "exact" if leaf else trust
+    return Reading(name, sense.place, said, trust, sense.known)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from unseen.loading.parts import needs_extra
 
@@ -55,23 +57,50 @@ class WordLlama:
         if spec is None or spec.origin is None:
             raise needs_extra("wordllama", "images", "Reading class names")
         home = Path(spec.origin).parent
-        (table,) = load_file(home / TABLE).values()
-        self._table = table.astype(np.float32)
+        (self._packed,) = load_file(home / TABLE).values()  # float16
         self._tokenizer = Tokenizer.from_file(str(home / TOKENIZER))
+        # A few names meet a few pieces: the others are never unpacked.
+        self._table = np.zeros(self._packed.shape, np.float32)
+        self._says = np.zeros(len(self._packed), np.float32)
+        self._met = np.zeros(len(self._packed), bool)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Turn n texts into (n, 256) ``float32``; nothing known is a zero row."""
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
-            found = self._tokenizer.encode(text, add_special_tokens=False)
-            pieces = zip(found.ids, found.tokens, strict=True)
-            known = [i for i, piece in pieces if not _says_nothing(piece)]
-            if known:
-                vector[:] = self._table[known].mean(axis=0)
-        return vectors
+        if not len(texts):
+            return np.zeros((0, self.dimension), np.float32)
+        found = self._tokenizer.encode_batch_fast(
+            [printable(text) for text in texts], add_special_tokens=False
+        )
+        ids = [entry.ids for entry in found]
+        flat = np.fromiter(chain.from_iterable(ids), np.int64)
+        ends = np.cumsum([0, *map(len, ids)])
+        self._unpack(np.unique(flat[~self._met[flat]]))
+        shape = len(texts), len(self._table)
+        counts = csr_array((self._says[flat], flat, ends), shape=shape)
+        lengths = counts.sum(axis=1)
+        return (counts @ self._table) / np.maximum(lengths, 1)[:, None]
+
+    def _unpack(self, new: np.ndarray) -> None:
+        """Take up the vectors of some pieces, and whether they say anything."""
+        pieces = map(self._tokenizer.id_to_token, new.tolist())
+        self._table[new] = self._packed[new]
+        self._says[new] = [_says_something(piece or "") for piece in pieces]
+        self._met[new] = True
 
 
-def _says_nothing(piece: str) -> bool:
-    """Tell a bare byte of a sign without a piece of its own, a space, the unknown."""
+def printable(text: str) -> str:
+    r"""Return a text without halves of signs, which no encoder takes.
+
+    Examples
+    --------
+    >>> from unseen.naming.wordllama import printable
+    >>> printable("caf\udce9")
+    'caf?'
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _says_something(piece: str) -> bool:
+    """Tell a piece from a bare byte of a sign without one, a space, the unknown."""
     byte = piece.startswith("<0x") and len(piece) == 6
-    return byte or piece == "<unk>" or not piece.strip("▁")
+    return not byte and piece != "<unk>" and bool(piece.strip("▁"))

@@ -3,8 +3,11 @@
     features/<encoder>-<version>/<SHA-256>.safetensors      one shard per flush
         digests     (n, 32)          SHA-256 of each file
         features    (n, dimension)
-        thumbnails  (total bytes,)   JPEGs end to end
+        pictures    (total bytes,)   JPEGs of the whole photos, small, end to end
         ends        (n,)             where each of them ends
+
+In older shards ``thumbnails`` show the middle square only: their features are as good
+as ever, their pictures are made anew from the photos when a page wants them.
 
 A shard is written whole or not at all and never changed, so a run may be killed at
 any moment, and several may go on at once. What was flushed is never encoded again,
@@ -23,39 +26,36 @@ import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen._kept import DamagedFileError, find_kept, keep, read_kept, set_aside
+from unseen._places import cache_folder, private_folder
 from unseen.loading.parts import listed
 from unseen.photos.encoders import ImageEncoder
-from unseen.photos.kept import (
-    DamagedFileError,
-    cache_folder,
-    find_kept,
-    keep,
-    private_folder,
-    read_kept,
-    set_aside,
-)
 
 __all__ = ["FeatureCache"]
 
 SHARD = 256  # photos; a killed run loses at most so many
-OPEN_SHARDS = 8  # kept in memory while reading: 11 MB
+OPEN_SHARDS = 8  # kept in memory while reading: 20 MB
 BLOCK = 1024  # rows handed out at once
 SUFFIX = ".safetensors"
+SQUARES = "thumbnails"  # what older shards have in place of pictures
 
 
 class _Shard(NamedTuple):
     digests: np.ndarray
     features: np.ndarray
-    thumbnails: np.ndarray
+    pictures: np.ndarray
     ends: np.ndarray
+    whole: bool = True
 
     def thumbnail(self, row: int) -> bytes:
+        if not self.whole:
+            return b""
         start = self.ends[row - 1] if row else 0
-        return self.thumbnails[start : self.ends[row]].tobytes()
+        return self.pictures[start : self.ends[row]].tobytes()
 
 
 class FeatureCache:
@@ -132,7 +132,7 @@ class FeatureCache:
         shard: dict[str, np.ndarray] = {
             "digests": np.frombuffer(b"".join(self._waiting), np.uint8).reshape(-1, 32),
             "features": np.stack(rows).astype(np.float32, copy=False),
-            "thumbnails": np.frombuffer(b"".join(pictures), np.uint8),
+            "pictures": np.frombuffer(b"".join(pictures), np.uint8),
             "ends": np.cumsum([len(picture) for picture in pictures], dtype=np.int64),
         }
         path = keep(self.folder, "", SUFFIX, save(shard))
@@ -157,7 +157,7 @@ class FeatureCache:
         return np.concatenate([empty, *self.blocks(digests)])
 
     def thumbnail(self, digest: bytes) -> bytes:
-        """Return the small JPEG of a photo."""
+        """Return the small JPEG of a photo, b"" if only its middle was kept."""
         self.flush()
         path, place = self._place[digest]
         return self._read(path).thumbnail(place)
@@ -200,11 +200,14 @@ class FeatureCache:
         from safetensors.numpy import load
 
         try:
-            shard = _Shard(**load(read_kept(path)))
+            parts: dict[str, Any] = load(read_kept(path))
+            if SQUARES in parts:
+                parts |= {"pictures": parts.pop(SQUARES), "whole": False}
+            shard = _Shard(**parts)
         except (SafetensorError, TypeError) as error:
             raise ValueError(f"it is no shard of features: {error}") from error
         n, total = len(shard.digests), int(shard.ends[-1]) if len(shard.ends) else 0
-        shapes = [part.shape for part in shard]
+        shapes = [part.shape for part in shard[:4]]
         wanted = [(n, 32), (n, self.dimension), (total,), (n,)]
         if shapes != wanted:
             raise ValueError(

@@ -18,22 +18,17 @@ head's 1,000 rows are prototypes of ImageNet's classes.
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen._kept import DamagedFileError, find_kept, keep, read_kept, set_aside
 from unseen._onnxruntime import import_onnxruntime
+from unseen._places import cache_folder
 from unseen.loading.parts import needs_extra
-from unseen.photos.kept import (
-    DamagedFileError,
-    cache_folder,
-    find_kept,
-    keep,
-    read_kept,
-    set_aside,
-)
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]
@@ -108,7 +103,11 @@ class EfficientNetLite:
         self.version = f"{net.sha256[:12]}-{GRAPH}"
         self._net = net
         self._weights = find_weights(net)
-        self.session = start_session(self._graph())
+
+    @cached_property
+    def session(self) -> Any:
+        """Started for the first photo: where all are in the cache there is none."""
+        return start_session(self._graph())
 
     def encode(self, images: np.ndarray) -> np.ndarray:
         """Turn (n, size, size, 3) ``uint8`` into (n, 1280) ``float32``."""

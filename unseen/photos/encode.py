@@ -26,7 +26,7 @@ from unseen.photos.cache import FeatureCache
 from unseen.photos.decode import BATCH, Decoder
 from unseen.photos.encoders import ImageEncoder, image_encoder
 from unseen.photos.folder import Found, Skipped, find_photos, look_at
-from unseen.photos.photo import Square
+from unseen.photos.photo import THUMBNAIL, Square, read_square
 
 __all__ = ["EncodedFolder", "encode_folder", "write_features"]
 
@@ -74,8 +74,9 @@ class EncodedFolder:
         return self.cache.blocks(self.digests)
 
     def thumbnail(self, row: int) -> bytes:
-        """Return a photo as a small JPEG."""
-        return self.cache.thumbnail(self.digests[row])
+        """Return a photo as a small JPEG, b"" if its file is gone since."""
+        known = self.cache.thumbnail(self.digests[row])
+        return known or read_square(self.folder / self.paths[row], THUMBNAIL).thumbnail
 
 
 def encode_folder(

@@ -40,6 +40,7 @@ def find_photos(folder: str | os.PathLike[str]) -> Found:
     Parameters
     ----------
     folder : path
+        Or one photo, which is then the only one of its folder.
 
     Returns
     -------
@@ -62,8 +63,10 @@ def find_photos(folder: str | os.PathLike[str]) -> Found:
     folder = Path(folder)
     if not folder.exists():
         raise FileNotFoundError(f"{folder}: there is no such folder.")
+    if folder.is_file():  # one photo
+        return Found(folder.parent, [folder.name], [])
     if not folder.is_dir():
-        raise NotADirectoryError(f"{folder}: is no folder. Give the folder it is in.")
+        raise NotADirectoryError(f"{folder}: is neither a folder nor a photo.")
     paths: list[str] = []
     skipped: list[Skipped] = []
     walked: set[str] = set()

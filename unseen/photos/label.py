@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandas as pd
 
 from unseen._files import check_target
 from unseen.labels import label_table
+from unseen.models.given import NONE_OF_THESE
 from unseen.naming.classes import ClassNames, read_classes
 from unseen.naming.encoders import TextEncoder, text_encoder
 from unseen.photos.encode import EncodedFolder, Progress, encode_folder
@@ -25,11 +27,13 @@ from unseen.photos.precomputed import (
     PrecomputedTexts,
     is_features,
     match_features,
+    read_vectors,
 )
-from unseen.storage import load
+from unseen.storage import load_model
 
 __all__ = ["label_folder", "label_photos"]
 
+FOREIGN = 0.965  # novelty of a photo of no class: 2 of 100 cats and dogs have more
 TEXT_FOR = {"clip": "clip"}  # whose own text tower is the better default
 
 
@@ -46,6 +50,9 @@ def label_folder(
     report: str | os.PathLike[str] | None = None,
     save: str | os.PathLike[str] | None = None,
     allow_unknown: bool = False,
+    unknown: bool = False,
+    given: Mapping[str, str] | None = None,
+    min_reliability: float = 0.0,
 ) -> pd.DataFrame:
     """Label every photo below a folder with one of some class names.
 
@@ -76,17 +83,25 @@ def label_folder(
     report : path, optional
         Write a gallery of the photos by class there.
     save : path, optional
-        Save the adapted model there; ``unseen.load`` reads it, and its ``predict``
-        labels features of new photos.
+        Save the adapted model there; ``unseen.load_model`` reads it, and its
+        ``predict`` labels features of new photos.
     allow_unknown : bool, default=False
         Take names that are no English noun, too, by their letters alone.
+    unknown : bool, default=False
+        Set photos apart that are like no class, as ``unseen.NONE_OF_THESE``.
+    given : mapping of str to str, optional
+        Labels of some photos by their ids, which are certain. A name that no class has
+        makes a new class; ``unseen.NONE_OF_THESE`` says that no class fits.
+    min_reliability : float, default=0
+        Photos less reliable than this get no label.
 
     Returns
     -------
     DataFrame
         ``id`` (path below the folder, in order), ``label``, ``reliability`` (0 to 1),
         ``second`` (choice, "" if there is none), ``first_trusted`` (round, 0 for
-        never), ``answer`` ("adapted", "names only" or "saved model");
+        never), ``answer`` ("adapted", "names only" or "saved model"), ``novelty`` (how
+        little it is like any class, 0 to 1), ``given`` if labels were given;
         :func:`unseen.labels.write_labels` writes it as CSV. Of ``frame.attrs``,
         ``skipped`` lists ``(path, reason)`` of all other files, ``message`` says
         whether the answer was adapted and if not why, ``weak_names`` why it is not to
@@ -109,6 +124,10 @@ def label_folder(
     for target in (report, save):
         if target is not None:
             check_target(target, reading=[folder])  # now, not after the work
+    if not 0 <= min_reliability <= 1:
+        raise ValueError(
+            f"min_reliability is {min_reliability}. Give a number from 0 to 1."
+        )
     options = {"cache": cache, "workers": workers, "progress": progress}
     if model is None:
         if classes is None:
@@ -116,13 +135,14 @@ def label_folder(
         named = read_classes(classes)
         photos = see_folder(folder, encoder, **options)
         fitted = fit_names(named, photos.encoder, text, allow_unknown)
-        frame = label_photos(fitted, photos)
+        told = given_rows(given, photos)
+        frame = label_photos(fitted, photos, unknown, told)
     else:
         if classes is not None:
             raise ValueError("A model knows its classes. Give classes or a model.")
         from unseen.photos.named import NamedPhotos
 
-        fitted = load(model)
+        fitted = load_model(model)
         if not isinstance(fitted, NamedPhotos):
             raise ValueError(
                 f"{model}: is a {type(fitted).__name__}, which labels rows, "
@@ -131,7 +151,9 @@ def label_folder(
         if not is_features(encoder):
             encoder = fitted.image_encoder
         photos = see_folder(folder, encoder, **options)
-        frame = predict_photos(fitted, photos)
+        told = given_rows(given, photos)
+        frame = predict_photos(fitted, photos, unknown)
+    frame = finished(frame, told, min_reliability)
     if save is not None:
         fitted.save(save)
     if report is not None:
@@ -141,8 +163,14 @@ def label_folder(
         about = " ".join(
             filter(None, [frame.attrs["message"], frame.attrs.get("weak_names", "")])
         )
+        shown = frame.assign(label=frame["label"].replace("", "without a label"))
         write_gallery(
-            frame, report, thumbnails=photos.thumbnail, title=title, about=about
+            shown,
+            report,
+            thumbnails=photos.thumbnail,
+            originals=photos.folder,
+            title=title,
+            about=about,
         )
     return frame
 
@@ -184,7 +212,7 @@ def fit_names(
     if text is None:
         text = TEXT_FOR.get(name, "wordllama")
     if is_features(text):
-        vectors = np.load(text, allow_pickle=False)
+        vectors = read_vectors(text)
         text, descriptions = PrecomputedTexts(named.names, vectors, space=name), None
     elif isinstance(text, str):
         text = text_encoder(text)
@@ -212,16 +240,62 @@ def _warn_of_scripts(named: ClassNames, reader: str) -> None:
         )
 
 
-def label_photos(model: Any, photos: Any) -> pd.DataFrame:
+def given_rows(given: Mapping[str, str] | None, photos: Any) -> dict[int, str]:
+    """Return given labels by the numbers of photos; say which photo is not there."""
+    place = {path: row for row, path in enumerate(photos.paths)}
+    lost = [path for path in given or {} if path not in place]
+    if lost:
+        raise ValueError(
+            f"A label is given for {min(lost)!r}, but {photos.folder} has no photo of "
+            f"that path ({len(lost)} such labels). Write paths as in the table of "
+            "labels, from that folder on."
+        )
+    return {place[path]: label for path, label in (given or {}).items()}
+
+
+def finished(
+    table: pd.DataFrame, given: Mapping[int, str], min_reliability: float
+) -> pd.DataFrame:
+    """Return the table without labels that are too doubtful, and with given ones.
+
+    Examples
+    --------
+    >>> from unseen.labels import label_table
+    >>> from unseen.photos.label import finished
+    >>> table = label_table(["cat", "dog", "dog"], reliability=[0.9, 0.4, 0.3])
+    >>> finished(table, {2: "fox"}, 0.5)[["label", "reliability", "given"]]
+      label  reliability given
+    0   cat          0.9
+    1                0.4
+    2   fox          1.0   fox
+    """
+    table = table.copy()
+    table.loc[table["reliability"] < min_reliability, "label"] = ""
+    if given:
+        rows, labels = list(given), list(given.values())
+        same = table["second"].iloc[rows].to_numpy() == np.array(labels)
+        table["given"] = pd.Series(given, dtype=object).reindex(table.index).fillna("")
+        table.loc[rows, "label"], table.loc[rows, "reliability"] = labels, 1.0
+        table.loc[np.array(rows)[same], "second"] = ""
+    return table
+
+
+def label_photos(
+    model: Any,
+    photos: Any,
+    unknown: bool = False,
+    given: Mapping[int, str] | None = None,
+) -> pd.DataFrame:
     """Adapt a model to photos and return its answer as a table."""
-    model.adapt(photos.features())
+    model.adapt(photos.features(), given=given or None)
     table = _as_table(
         photos,
-        model.labels_,
+        set_apart(model.labels_, model.novelty_) if unknown else model.labels_,
         reliability=model.reliability_,
         second=model.second_,
         first_trusted=model.first_trusted_,
         answer=["adapted" if model.adapted_ else "names only"] * len(photos),
+        novelty=model.novelty_,
     )
     readings = zip(model.classes_, model.trust_, model.read_as_, strict=True)
     table.attrs |= {
@@ -233,21 +307,36 @@ def label_photos(model: Any, photos: Any) -> pd.DataFrame:
     return table
 
 
-def predict_photos(model: Any, photos: Any) -> pd.DataFrame:
+def predict_photos(model: Any, photos: Any, unknown: bool = False) -> pd.DataFrame:
     """Return the answer of a model as it is, as a table."""
-    chances = model.predict_proba(photos.features())
+    features = photos.features()
+    chances, novelty = model.predict_proba(features), model.novelty(features)
     order = np.argsort(-chances, axis=1, kind="stable")
     second = model.classes_[order[:, 1]] if chances.shape[1] > 1 else None
     labels = model.classes_[order[:, 0]]
     table = _as_table(
         photos,
-        labels,
+        set_apart(labels, novelty) if unknown else labels,
         reliability=chances.max(axis=1),
         second=second,
         answer=["saved model"] * len(photos),
+        novelty=novelty,
     )
     table.attrs["message"] = "Labelled by the saved model as it is, not adapted."
     return table
+
+
+def set_apart(labels: np.ndarray, novelty: np.ndarray) -> np.ndarray:
+    """Return labels, and for photos that are like no class that they are of none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.photos.label import set_apart
+    >>> set_apart(np.array(["cat", "dog"]), np.array([0.2, 1.0])).tolist()
+    ['cat', 'none of these']
+    """
+    return np.where(novelty > FOREIGN, NONE_OF_THESE, labels)
 
 
 def _as_table(photos: Any, labels: np.ndarray, **columns: Any) -> pd.DataFrame:

@@ -1,9 +1,12 @@
 """Label photos by class names alone.
 
-    names → readings → prototypes (prototypes.py) → :class:`AnchoredSelfTraining`
+    names → readings → prototypes (prototypes.py) → :class:`GuidedMixture`
 
 whose rounds adapt the prototypes to unlabelled photos. No photo with a label is needed
-anywhere.
+anywhere. How little a photo is like any class is its novelty, by the names alone (a
+pile of foreign photos would teach that they belong here), all rows of unit length:
+
+    novelty(x) = 1 - max_c x·P_c
 """
 
 from __future__ import annotations
@@ -19,53 +22,31 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.models.kernel_ridge import unit
+from unseen._linalg import unit_rows
+from unseen.models.given import NONE_OF_THESE, Given, described_by_rows
+from unseen.naming.answer import adapted_message, second_best, since_when
 from unseen.naming.encoders import text_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names
-from unseen.photos.doubt import WeakNamesWarning, weak_names
+from unseen.photos.doubt import Doubt, WeakNamesWarning, look_for_doubt
 from unseen.photos.encoders import image_encoder
 from unseen.photos.prototypes import NameMap, centred
+from unseen.rows.pile import Pile
 from unseen.storage import Storable
-from unseen.transduction.anchored import AnchoredSelfTraining
+from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = ["NamedPhotos", "PhotoRounds"]
+__all__ = ["NamedPhotos"]
 
 CLIP_SCALE = 100.0  # what CLIP was trained with
 
-
-# More of the pile stands in for labelled rows and its covariance is shrunk further:
-# names are a better start than most, and piles of photos may be small.
-FOR_PHOTOS = {"pile_share": 0.8, "pile_shrinkage": 1.0}
-
-
-class PhotoRounds(AnchoredSelfTraining):
-    """Anchored self-training that notes since which round a row has its label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.photos.named import PhotoRounds
-    >>> rng = np.random.default_rng(0)
-    >>> Z, truth = rng.normal(size=(3, 20)), np.repeat([0, 1, 2], 100)
-    >>> X = Z[truth] + rng.normal(size=(300, 20))
-    >>> named = Z + 0.5 * rng.normal(size=Z.shape)  # what names say
-    >>> model = PhotoRounds.from_prototypes(named, pile_share=0.8, pile_shrinkage=1.0)
-    >>> model = model.adapt(X)
-    >>> bool((model.first_trusted_ == 0).mean() > 0.5)  # the names had them right
-    True
-    """
-
-    def _record(self, answer):
-        """Store the answer, and in ``first_trusted_`` since which round rows have it.
-
-        0 is for labels that the names alone gave.
-        """
-        super()._record(answer)
-        self.first_trusted_ = np.zeros(len(self.labels_), dtype=int)
-        for number, told in enumerate(self.rounds_[:-1], start=1):
-            self.first_trusted_[told.labels != self.labels_] = number + 1
-        return self
+# A classifier's rows and features of photos have means of their own, which say nothing
+# of one another; texts and photos of CLIP share one space. Features of photos are wide
+# and half of them noise: classes are looser than those of texts. Both were chosen on
+# development sets of photos.
+PLAIN = {"head": 0.0, "shared": 0.75}
+LOOSE, TIGHT = 0.1, 0.4
+GIVEN = "given"  # trust in a class that photos describe, not its name
+SHARPER = 3.0  # posteriors of the mixture are too flat for photos by this power
 
 
 class NamedPhotos(Storable, BaseEstimator):
@@ -80,8 +61,6 @@ class NamedPhotos(Storable, BaseEstimator):
         What reads the names.
     tree : bool, default=True
         Place names in WordNet's tree above ImageNet's classes, too.
-    kernels : sequence of {'linear', 'rbf'}, default=('linear', 'rbf')
-        Kernels on texts to choose from.
 
     Attributes
     ----------
@@ -92,8 +71,6 @@ class NamedPhotos(Storable, BaseEstimator):
     explained_ : float
         Share of the variance of ImageNet's prototypes that names explain for classes
         left out; NaN where nothing had to be learned.
-    kernel_, ridge_ : str, float
-        What leaving classes out chose.
     cosine_scale_ : float
         Scale on which cosines become probabilities, by leaving classes out.
     read_as_, trust_ : ndarray of str
@@ -114,6 +91,13 @@ class NamedPhotos(Storable, BaseEstimator):
     stopped_because_ : str
     weak_names_ : str
         Why the names say too little about these photos; "" if they do not.
+    novelty_ : ndarray of float
+        How little a photo is like any class, 0 to 1.
+    evidence_ : float
+        How far the photos, and labels given for some, bear the names out, 0 to 1;
+        reliability rests on it.
+    given_ : Given
+        Rows and labels that were given, if any were.
 
     Examples
     --------
@@ -134,12 +118,10 @@ class NamedPhotos(Storable, BaseEstimator):
         text_encoder="wordllama",
         *,
         tree=True,
-        kernels=("linear", "rbf"),
     ):
         self.image_encoder = image_encoder
         self.text_encoder = text_encoder
         self.tree = tree
-        self.kernels = kernels
 
     def fit(
         self,
@@ -172,8 +154,8 @@ class NamedPhotos(Storable, BaseEstimator):
         if text.space is not None and text.space == image.name:
             texts = [joined(name, descriptions) for name in names]
             self.prototypes_ = np.asarray(text.encode(texts), dtype=np.float64)
-            self.explained_, self.kernel_, self.ridge_ = np.nan, "", 0.0
-            self.cosine_scale_ = CLIP_SCALE
+            self.explained_, self.cosine_scale_ = np.nan, CLIP_SCALE
+            self.plain_ = PLAIN["shared"]
             self.read_as_ = np.full(len(names), "by the text encoder")
             self.trust_ = np.full(len(names), "")
             self._places: list[tuple[int, ...]] = [()] * len(names)
@@ -185,19 +167,29 @@ class NamedPhotos(Storable, BaseEstimator):
             self.read_as_ = np.array([reading.how for reading in readings])
             self.trust_ = np.array([reading.trust for reading in readings])
             self._learn(readings, descriptions, image, text)
+            self.plain_ = PLAIN["head"]
         self.classes_ = np.array(names)
         self.pile_mean_ = np.zeros(self.prototypes_.shape[1])
-        frame = pd.DataFrame(self.prototypes_, index=names)
-        self.model_ = PhotoRounds.from_prototypes(frame, **FOR_PHOTOS)
+        self.evidence_ = 1.0
+        self.model_ = self._mixture()
         return self
 
-    def adapt(self, X) -> NamedPhotos:
+    def _mixture(self) -> GuidedMixture:
+        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
+        return GuidedMixture.from_prototypes(
+            frame, plain=self.plain_, loose=LOOSE, tight=TIGHT
+        )
+
+    def adapt(self, X, *, given=None) -> NamedPhotos:
         """Label photos, and let the prototypes learn from them.
 
         Parameters
         ----------
         X : array-like of shape (n_photos, n_features)
             Features by the image encoder.
+        given : mapping of row numbers to classes, or array-like, optional
+            Labels of some photos, which are certain. A name that no class has makes a
+            new class; ``unseen.NONE_OF_THESE`` says that no class fits.
 
         Returns
         -------
@@ -206,28 +198,87 @@ class NamedPhotos(Storable, BaseEstimator):
         check_is_fitted(self)
         X = np.asarray(X)
         X = X if X.dtype == np.float64 else X.astype(np.float32)
-        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
-        model = PhotoRounds.from_prototypes(frame, **FOR_PHOTOS).adapt(X)
+        self._forget_given()
+        model = self._mixture().adapt(X, given=given)
         self.model_, self.labels_, self.rounds_ = model, model.labels_, model.rounds_
         self.adapted_ = model.adapted_
         self.stopped_because_ = model.stopped_because_
-        self.pile_mean_ = unit(X).mean(axis=0) if len(X) > 1 else self.pile_mean_
+        self.pile_mean_ = unit_rows(X).mean(axis=0) if len(X) > 1 else self.pile_mean_
         self.projected_ = self.classes_[self._cosines(X).argmax(axis=1)]
+        self._doubt(X, model.given_.labels if given is not None else ())
+        if given is not None:
+            self._take_given(X, model.given_)
+        if not self.adapted_:
+            labels = self.classes_[self._cosines(X).argmax(axis=1)]
+            self.labels_ = labels if given is None else with_given(labels, self.given_)
+        told = [self.projected_, *(done.labels for done in self.rounds_)]
+        self.first_trusted_ = since_when(told, self.labels_)
         chances = self.predict_proba(X)
-        own = model.reliability_ if self.adapted_ else chances.max(axis=1)
-        self.reliability_ = own
-        self.second_ = second_best(chances, self.classes_)
-        self.first_trusted_ = model.first_trusted_
-        self.weak_names_ = weak_names(
+        own = pd.Index(self.classes_).get_indexer(pd.Index(self.labels_))
+        self.reliability_ = chances[np.arange(len(X)), own]
+        if given is not None:
+            self.reliability_[model.given_.rows] = 1.0
+        self.second_ = second_best(chances, self.labels_, self.classes_)
+        self.novelty_ = self.novelty(X)
+        return self
+
+    def _forget_given(self) -> None:
+        """Drop the classes that only photos given before described."""
+        if not hasattr(self, "given_"):
+            return
+        named = self.trust_ != GIVEN
+        self.classes_, self.prototypes_ = self.classes_[named], self.prototypes_[named]
+        self.read_as_, self.trust_ = self.read_as_[named], self.trust_[named]
+        del self.given_
+
+    def _take_given(self, X: np.ndarray, given: Given) -> None:
+        """Note what was given; photos describe the classes that no name does."""
+        self.given_ = given
+        named, P = set(self.classes_.tolist()), self.prototypes_
+        for name in np.unique(given.labels).tolist():
+            if name in named or name == NONE_OF_THESE:
+                continue
+            own = described_by_rows(Pile(X), given.rows[given.labels == name], P)
+            self.prototypes_ = np.vstack([self.prototypes_, own])
+            self.classes_ = np.append(self.classes_, name)
+            self.read_as_ = np.append(self.read_as_, "by the photos you gave")
+            self.trust_ = np.append(self.trust_, GIVEN)
+
+    def _doubt(self, X, given: Sequence[str]) -> None:
+        """Note how far the photos bear the names out, and warn if they hardly do.
+
+        Of the doubt in a name, 1 / (1 + k) is left if k photos are given for it.
+        """
+        found: Doubt = look_for_doubt(
             X,
             self.projected_,
             self.classes_.tolist(),
             getattr(self, "_places", [()] * len(self.classes_)),  # not in a file
             getattr(self, "trust_", self.classes_).tolist(),
         )
+        counts = pd.Series(given, dtype=object).value_counts()
+        n_given = counts.reindex(self.classes_.tolist(), fill_value=0).to_numpy()
+        left = float(np.mean(1 / (1 + n_given)))
+        self.evidence_ = 1 - (1 - found.evidence) * left if left < 1 else found.evidence
+        self.weak_names_ = "" if n_given.all() else found.why
         if self.weak_names_:
-            warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=2)
-        return self
+            warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=3)
+
+    def novelty(self, X) -> np.ndarray:
+        """Return how little photos are like any class, 0 to 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_photos, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_photos,)
+        """
+        check_is_fitted(self)
+        rows = unit_rows(np.asarray(X, dtype=np.float32))
+        likeness = rows @ unit_rows(self.prototypes_).T
+        return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
 
     def predict(self, X) -> np.ndarray:
         """Label photos, without learning from them."""
@@ -238,25 +289,31 @@ class NamedPhotos(Storable, BaseEstimator):
         """Return the probability of every class, in the order of ``classes_``."""
         check_is_fitted(self)
         rows = np.asarray(X, dtype=np.float32)
-        # Models of an older state have no scale of their own.
-        if not getattr(self, "adapted_", False) and hasattr(self, "cosine_scale_"):
-            return softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
-        return self.model_.predict_proba(rows, classes=self.classes_.tolist())
+        if getattr(self, "adapted_", False):
+            chances = self.model_.predict_proba(rows)
+            order = pd.Index(self.model_.competing_classes_).get_indexer(self.classes_)
+            chances = chances[:, order] ** SHARPER
+            chances /= chances.sum(axis=1, keepdims=True)
+        else:
+            chances = softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
+        # What the photos do not bear out is left to chance.
+        return self.evidence_ * chances + (1 - self.evidence_) / len(self.classes_)
 
     def _cosines(self, X) -> np.ndarray:
         """Return cosines with the prototypes, both less their means."""
-        return unit(unit(X) - self.pile_mean_) @ centred(self.prototypes_).T
+        return unit_rows(unit_rows(X) - self.pile_mean_) @ centred(self.prototypes_).T
 
     @property
     def message_(self) -> str:
         """Whether the answer was adapted to the photos, and if not why, in a line."""
         check_is_fitted(self, "adapted_")
         if self.adapted_:
-            return f"Adapted to {len(self.labels_):,} photos. {self.stopped_because_}"
+            n, classes = len(self.labels_), len(self.classes_)
+            return adapted_message(n, classes, "photos", self.stopped_because_)
         return f"Not adapted, by the names alone. {self.stopped_because_}"
 
     def save(self, path):
-        """Save this model as one file, which ``unseen.load`` reads.
+        """Save this model as one file, which ``unseen.load_model`` reads.
 
         Encoders are saved by name: new photos must be encoded by one of that name.
 
@@ -306,15 +363,18 @@ class NamedPhotos(Storable, BaseEstimator):
                 "'lite2', or a text encoder made for these features."
             )
         names = [reading.name for reading in readings]
-        to_prototypes = NameMap(image.head()[0], text, self.tree, self.kernels)
-        self.prototypes_ = to_prototypes(
-            [plain_text(name, descriptions.get(name, "")) for name in names],
-            [reading.place for reading in readings],
-            names,
-        )
+        to_prototypes = NameMap(image.head()[0], text, self.tree)
+        texts = [plain_text(name, descriptions.get(name, "")) for name in names]
+        self.prototypes_ = to_prototypes(texts, readings)
         learned = to_prototypes.learned
         self.explained_, self.cosine_scale_ = learned.explained, learned.cosine_scale
-        self.kernel_, self.ridge_ = learned.kernel, learned.ridge
+
+
+def with_given(labels: np.ndarray, given: Given) -> np.ndarray:
+    """Return labels with the given ones in their places."""
+    whole = labels.astype(np.result_type(labels, given.labels))
+    whole[given.rows] = given.labels
+    return whole
 
 
 def refuse_unknown(readings: list[Reading]) -> None:
@@ -326,18 +386,3 @@ def refuse_unknown(readings: list[Reading]) -> None:
             f"Describe it: '{lost[0]}: a ...', or allow unknown names "
             "(--allow-unknown), which are then read by their letters alone."
         )
-
-
-def second_best(scores: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """Return the name with the second largest score of every row; '' if one competes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.photos.named import second_best
-    >>> second_best(np.array([[0.1, 0.2, 0.7]]), np.array(["a", "b", "c"]))
-    array(['b'], dtype='<U1')
-    """
-    if scores.shape[1] < 2:
-        return np.full(len(scores), "")
-    return names[np.argpartition(scores, -2, axis=1)[:, -2]]

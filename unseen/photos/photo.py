@@ -1,6 +1,7 @@
-"""One file of a picture → a square of RGB, or the reason why not.
+"""One file of a picture → a square of RGB and a small copy, or the reason why not.
 
-    bytes → right kind? → not too large? → middle square → upright → RGB
+    bytes → right kind? → not too large? → RGB → middle square → upright
+                                                → small whole  → upright
 
 Files come from anywhere, so nothing in them may stop a run or fill the memory: only
 six kinds are opened, a file or a header that promises too much ends it before any pixel
@@ -22,7 +23,7 @@ import numpy as np
 from unseen.limits import limits
 from unseen.loading.parts import needs_extra
 
-__all__ = ["Square", "decode_square", "kind_of", "open_photo", "read_square"]
+__all__ = ["Square", "kind_of", "open_photo", "read_square"]
 
 KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")
 STARTS = {
@@ -35,7 +36,8 @@ STARTS = {
     b"BM": "BMP",
 }
 LONGEST_START = 12
-THUMBNAIL = 112  # pixels
+THUMBNAIL = 160  # pixels of the longer side
+BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
 ORIENTATION = 0x0112  # EXIF: how the camera was held
 TILE = (322, 323)  # TIFF: width and height of the pieces a picture is kept in
 
@@ -44,7 +46,7 @@ class Square(NamedTuple):
     """A photo as an encoder takes it and as a page shows it, or the ``reason`` why not.
 
     ``digest`` is the SHA-256 of the file, ``pixels`` are ``uint8`` of shape (size,
-    size, 3), ``thumbnail`` is a small JPEG of them.
+    size, 3) of its middle, ``thumbnail`` is a small JPEG of the whole photo.
     """
 
     digest: bytes
@@ -107,7 +109,8 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
         return Square(b"", reason=f"cannot be read: {error.strerror}")
     digest = hashlib.sha256(content).digest()
     try:
-        pixels = decode_square(content, size)
+        image, turn = decode(content, size)
+        return Square(digest, middle(image, size, turn), make_thumbnail(image, turn))
     except ImportError:
         raise
     except TooLargeError as error:
@@ -117,7 +120,6 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
     except Exception as error:  # decoders raise whatever they stumble over
         said = " ".join(str(error).split())[:200] or type(error).__name__
         return Square(digest, reason=f"damaged: {said}")
-    return Square(digest, pixels, make_thumbnail(pixels))
 
 
 class TooLargeError(Exception):
@@ -151,8 +153,8 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def decode_square(content: bytes, size: int) -> np.ndarray:
-    """Decode the middle square of a picture, upright, in RGB.
+def decode(content: bytes, size: int) -> tuple[Any, Any]:
+    """Decode a picture in RGB, as it lies in its file.
 
     Of an animated picture it is the first frame. What is transparent becomes white.
 
@@ -161,11 +163,13 @@ def decode_square(content: bytes, size: int) -> np.ndarray:
     content : bytes
         Of the file.
     size : int
-        Side of the square, in pixels.
+        Pixels that the shorter side needs: more are not decoded if they can be spared.
 
     Returns
     -------
-    ndarray of shape (size, size, 3), ``uint8``
+    image : PIL Image
+    turn : PIL Transpose or None
+        What brings it upright. Do it last, where few pixels are left.
     """
     try:
         from PIL import Image, UnidentifiedImageError
@@ -184,13 +188,25 @@ def decode_square(content: bytes, size: int) -> np.ndarray:
         check_size(image, content)
         turn = _turn(image)
         image.draft("RGB", (2 * size, 2 * size))  # JPEG: decode at a fraction
-        image = _as_rgb(image)
+        return _as_rgb(image), turn
+
+
+def middle(image: Any, size: int, turn: Any = None) -> np.ndarray:
+    """Return the middle square of a picture, upright, (size, size, 3) ``uint8``.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> from unseen.photos.photo import middle
+    >>> middle(Image.new("RGB", (40, 20), "red"), 8).shape
+    (8, 8, 3)
+    """
     width, height = image.size
     side = min(width, height)
     left, top = (width - side) / 2, (height - side) / 2
     image = image.resize(
         (size, size),
-        Image.Resampling.BICUBIC,
+        BICUBIC,
         box=(left, top, left + side, top + side),
         reducing_gap=3.0,
     )
@@ -219,11 +235,23 @@ def check_size(image: Any, content: bytes) -> None:
             raise TooLargeError(f"{found} samples", "photo_samples")
 
 
-def make_thumbnail(pixels: np.ndarray) -> bytes:
-    """Make a small JPEG of a square."""
-    from PIL import Image
+def make_thumbnail(image: Any, turn: Any = None) -> bytes:
+    """Make a small JPEG of a whole picture, upright, never larger than it is.
 
-    small = Image.fromarray(pixels).resize((THUMBNAIL, THUMBNAIL))
+    Examples
+    --------
+    >>> import io
+    >>> from PIL import Image
+    >>> from unseen.photos.photo import make_thumbnail
+    >>> wide = make_thumbnail(Image.new("RGB", (640, 320), "red"))
+    >>> Image.open(io.BytesIO(wide)).size
+    (160, 80)
+    """
+    scale = min(1.0, THUMBNAIL / max(image.size))
+    width, height = (max(1, round(scale * side)) for side in image.size)
+    small = image.resize((width, height), BICUBIC, reducing_gap=2.0)
+    if turn is not None:
+        small = small.transpose(turn)
     file = io.BytesIO()
     small.save(file, "JPEG", quality=75)
     return file.getvalue()

@@ -18,13 +18,22 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.limits import check_plain_file
-from unseen.loading.parts import damaged_file
+from unseen.limits import check_plain_file, limits
+from unseen.loading.npy import open_npy
+from unseen.loading.npz import Archive
+from unseen.loading.parts import listed
 from unseen.naming.names import twice
 from unseen.photos.folder import Skipped, find_photos, look_at
-from unseen.photos.photo import read_square
+from unseen.photos.photo import THUMBNAIL, read_square
 
-__all__ = ["PrecomputedFolder", "PrecomputedTexts", "is_features", "match_features"]
+__all__ = [
+    "PrecomputedFolder",
+    "PrecomputedTexts",
+    "is_features",
+    "match_features",
+    "read_features",
+    "read_vectors",
+]
 
 NAME = "precomputed"  # of an encoder nobody named
 
@@ -48,7 +57,7 @@ class PrecomputedFolder:
 
     def thumbnail(self, row: int) -> bytes:
         """Return a photo as a small JPEG, b"" if it cannot be decoded."""
-        return read_square(self.folder / self.paths[row], 224).thumbnail
+        return read_square(self.folder / self.paths[row], THUMBNAIL).thumbnail
 
 
 class PrecomputedImageEncoder:
@@ -151,7 +160,7 @@ def match_features(
     ['a.png', 'b.png']
     """
     path = Path(path)
-    features, paths, encoder = _read(path)
+    features, paths, encoder = read_features(path)
     found = find_photos(folder)
     skipped, photos = list(found.skipped), []
     for name in found.paths:
@@ -176,26 +185,28 @@ def match_features(
     return PrecomputedFolder(found.folder, known, rows, sorted(skipped), encoder)
 
 
-def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
+def read_vectors(path: str | os.PathLike[str]) -> np.ndarray:
+    """Return the class vectors of a ``.npy`` file."""
+    check_plain_file(path)
+    return np.array(open_npy(path))
+
+
+def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
     """Return features, the photos they belong to (None: unsaid), and the encoder."""
     names, encoder = None, NAME
     check_plain_file(path)
-    with damaged_file(path), open(path, "rb") as content:
-        if path.suffix == ".npz":
-            with np.load(content, allow_pickle=False) as file:
-                if "features" not in file:
-                    raise ValueError(
-                        f"{path}: has no array 'features', only {list(file)}."
-                    )
-                features = file["features"]
-                names = file["paths"].tolist() if "paths" in file else None
-                encoder = str(file["encoder"]) if "encoder" in file else NAME
-        else:
-            features = np.load(content, allow_pickle=False)
-            beside = path.with_suffix(".txt")
-            if beside.is_file():
-                text = beside.read_bytes().decode("utf-8", "surrogateescape")
-                names = re.split(r"\r?\n", text)[: -1 if text.endswith("\n") else None]
+    if path.suffix == ".npz":
+        with Archive(path) as file:
+            if "features" not in file.keys:
+                raise ValueError(
+                    f"{path}: has no array 'features', only {listed(file.keys)}."
+                )
+            features = file.get("features")
+            names = file.get("paths").tolist() if "paths" in file.keys else None
+            encoder = str(file.get("encoder")) if "encoder" in file.keys else NAME
+    else:
+        features = np.array(open_npy(path))
+        names = _names_beside(path.with_suffix(".txt"))
     if features.ndim != 2 or features.dtype.kind != "f":
         raise ValueError(
             f"{path}: features are {features.dtype} of shape {features.shape}. Give "
@@ -210,3 +221,18 @@ def _read(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
     if not np.isfinite(features).all():
         raise ValueError(f"{path}: features hold NaN or infinity.")
     return features, names, encoder
+
+
+def _names_beside(path: Path) -> list[str] | None:
+    """Return the lines of the file that says whose the rows are, if there is one."""
+    if not path.is_file():
+        return None
+    size, most = path.stat().st_size, limits().text_bytes
+    if size > most:
+        raise ValueError(
+            f"{path}: has {size} bytes, too many for a list of paths. Give at most "
+            f"{most}, or raise the limit text_bytes."
+        )
+    # Names of files are bytes: not all of them are text.
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    return re.split(r"\r?\n", text)[: -1 if text.endswith("\n") else None]

@@ -1,0 +1,335 @@
+"""From a file of texts and class names to a label for every text, in two readings.
+
+first reading   a sample of distinct texts ┐
+names, descriptions → prototypes           ┴→ adapt
+second reading  every text → label, reliability, second choice, novelty, in batches
+
+The sample holds all texts if they are few. Of more, it holds those whose digests come
+first, so that it does not hang on the order of rows, nor on how often a text is
+repeated. Learning from more changes little, see the guide; memory does not grow with
+the file.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unseen.labels import label_table
+from unseen.naming.classes import read_classes
+from unseen.storage import load_model
+from unseen.texts.cache import TextCache, digest
+from unseen.texts.encoders import find_encoder, is_quick
+from unseen.texts.named import FOREIGN, NONE_OF_THESE, NamedTexts
+from unseen.texts.source import TextSource, quietly, read_texts
+
+__all__ = ["TextJob", "label_texts"]
+
+LEARNED, PER_CLASS, MOST = 5_000, 10, 20_000  # texts to learn from
+Progress = Callable[[int, int], None]
+
+
+def label_texts(source: Any, classes: Any = None, **options: Any) -> pd.DataFrame:
+    """Label every text with one of some class names; no text needs a label.
+
+    Parameters
+    ----------
+    source : path, "-", or sequence of str
+        See :func:`read_texts`.
+    classes : str, path, list, dict or DataFrame
+        See :func:`unseen.naming.read_classes`. Descriptions may hold several
+        phrasings with ``|`` between them.
+    **options
+        Of :class:`TextJob`.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``label``, ``reliability``, ``second``, ``first_trusted``, ``novelty``,
+        and ``text`` if asked for; :func:`unseen.labels.write_labels` writes it. Of
+        ``frame.attrs``, ``message`` says whether the answer was adapted.
+
+    Examples
+    --------
+    >>> from unseen.texts import label_texts, load_demo_texts
+    >>> demo = load_demo_texts()
+    >>> frame = label_texts(demo.texts, demo.classes)
+    >>> bool((frame["label"] == demo.truth).mean() > 0.7)
+    True
+    """
+    job = TextJob(source, classes, **options)
+    frame = pd.concat(list(job.parts()), ignore_index=True)
+    frame.attrs |= {"message": job.message, "skipped": job.source.skipped}
+    return frame
+
+
+class TextJob:
+    """Texts to label, and what labels them; :meth:`parts` yields the answer.
+
+    Parameters
+    ----------
+    source : path, "-", or sequence of str
+    classes : str, path, list, dict or DataFrame, optional
+        What the classes are, unless ``model`` knows.
+    column, id : str, optional
+        Columns of a table that hold the texts and their ids.
+    encoder : str, path, callable or TextEncoder, default="wordllama"
+        See :func:`unseen.texts.find_encoder`.
+    template : str, default=""
+        A sentence with ``{}`` where a class name goes.
+    given : mapping of str to str, optional
+        Labels of some texts by their ids, which are certain.
+    unknown : bool, default=False
+        Set texts apart that are like no class, as ``unseen.NONE_OF_THESE``.
+    min_reliability : float, default=0
+        Texts less reliable than this get no label.
+    keep_text : bool, default=False
+        Put the texts into the answer.
+    learn_from : int, optional
+        Most texts to learn from; by default 5,000, or 10 per class if that is more, up
+        to 20,000.
+    model : path, optional
+        A model saved before, instead of ``classes``; nothing is learned.
+    cache : path, optional
+        Folder for vectors; by default the user's cache folder, and none for encoders
+        that are as quick as a cache.
+    download : bool, default=False
+        Fetch an encoder that is not on this machine.
+    progress : callable, optional
+        Called with the number of texts labelled and in all.
+
+    Attributes
+    ----------
+    fitted : NamedTexts
+    source : TextSource
+    n_texts : int
+        Known after the first reading.
+    message : str
+
+    Examples
+    --------
+    >>> from unseen.texts.label import TextJob
+    >>> texts = ["my dog barks", "a cat that purrs", "the train is late", "a slow bus"]
+    >>> job = TextJob(texts, "pets, transport")
+    >>> [part["label"].tolist() for part in job.parts()]
+    [['pets', 'pets', 'transport', 'transport']]
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        classes: Any = None,
+        *,
+        column: str | None = None,
+        id: str | None = None,
+        encoder: Any = None,
+        template: str = "",
+        given: Mapping[str, str] | None = None,
+        unknown: bool = False,
+        min_reliability: float = 0.0,
+        keep_text: bool = False,
+        learn_from: int | None = None,
+        model: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        download: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        if (classes is None) == (model is None):
+            raise ValueError(
+                "Give either the classes or a saved model, which has them."
+            )
+        if not 0 <= min_reliability <= 1:
+            raise ValueError(
+                f"min_reliability is {min_reliability}. Give a number from 0 to 1."
+            )
+        if learn_from is not None and learn_from < 1:
+            raise ValueError(f"learn_from is {learn_from}. Give 1 or more texts.")
+        self.source: TextSource = read_texts(source, column=column, id=id)
+        self.unknown, self.min_reliability = unknown, min_reliability
+        self.keep_text, self.given = keep_text, dict(given or {})
+        self.progress = progress or (lambda done, total: None)
+        self.adapts, self.n_texts, self.n_silent = model is None, 0, 0
+        if model is None:
+            named = read_classes(classes)
+            self.fitted = NamedTexts(
+                _remembering(encoder or "wordllama", cache, download), template=template
+            ).fit(named.names, descriptions=named.descriptions)
+        else:
+            self.fitted = load_texts_model(model)
+            self.fitted.encoder = _remembering(
+                encoder or self.fitted.encoder, cache, download
+            )
+        n_classes = len(self.fitted.classes_)
+        self.learn_from = learn_from or min(MOST, max(LEARNED, PER_CLASS * n_classes))
+
+    @property
+    def message(self) -> str:
+        """Whether the answer was adapted, and if not why, in a line."""
+        if not self.adapts:
+            return "Labelled by the saved model as it is, not adapted."
+        told = self.fitted.message_
+        if self.n_silent:
+            one = self.n_silent == 1
+            what = "text says nothing and has" if one else "texts say nothing and have"
+            told += f" {self.n_silent:,} {what} no label."
+        return told
+
+    def parts(self) -> Iterator[pd.DataFrame]:
+        """Learn from a sample, then yield tables of labels, batch by batch."""
+        answers = self._learn()
+        done = 0
+        with quietly():
+            for batch in self.source:
+                yield self._label(batch.ids, batch.texts, answers)
+                done += len(batch.ids)
+                self.progress(done, self.n_texts)
+        self._flush()
+
+    def _learn(self) -> pd.DataFrame:
+        """Read once, adapt to a sample; return its answers by the texts' digests."""
+        sample = _Sample(self.learn_from)
+        told: dict[bytes, tuple[str, str]] = {}
+        missing = set(self.given)
+        for batch in self.source:
+            self.n_texts += len(batch.ids)
+            for key, text in zip(batch.ids, batch.texts, strict=True):
+                if key in self.given:
+                    missing.discard(key)
+                    _note(told, digest(text), key, self.given[key])
+                    sample.keep(text)
+                elif self.adapts:
+                    sample.offer(text)
+        if not self.n_texts:
+            raise ValueError(f"{self.source.name}: there is no text in it.")
+        if missing:
+            raise ValueError(
+                f"A label is given for {min(missing)!r}, but {self.source.name} has no "
+                f"text of that id ({len(missing)} such labels)."
+            )
+        if not self.adapts:
+            return pd.DataFrame(index=pd.Index([], dtype=object))
+        digests, texts = sample.texts()
+        given = {i: told[d][1] for i, d in enumerate(digests) if d in told}
+        fitted = self.fitted.adapt(texts, given=given or None)
+        return pd.DataFrame(
+            {
+                "label": fitted.labels_,
+                "reliability": fitted.reliability_,
+                "second": fitted.second_,
+                "first_trusted": fitted.first_trusted_,
+                "novelty": fitted.novelty_,
+            },
+            index=pd.Index(digests, dtype=object),
+        )
+
+    def _label(
+        self, ids: list[str], texts: list[str], answers: pd.DataFrame
+    ) -> pd.DataFrame:
+        digests = pd.Index([digest(text) for text in texts], dtype=object)
+        place = answers.index.get_indexer(digests)
+        learned, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
+        parts = []
+        if len(learned):
+            parts.append(answers.iloc[place[learned]].set_index(learned))
+        if len(new):
+            own = self.fitted.answer([texts[row] for row in new])
+            parts.append(own.assign(first_trusted=0).set_index(new))
+        found = pd.concat(parts).sort_index()
+        self.n_silent += int((found["label"] == "").sum())
+        return self._table(ids, texts, found)
+
+    def _table(
+        self, ids: list[str], texts: list[str], found: pd.DataFrame
+    ) -> pd.DataFrame:
+        said = (found["label"] != "").to_numpy()
+        if self.unknown:
+            strange = said & (found["novelty"] > FOREIGN).to_numpy()
+            found.loc[strange, "label"] = NONE_OF_THESE
+        doubtful = (found["reliability"] < self.min_reliability).to_numpy()
+        found.loc[said & doubtful, "label"] = ""
+        more: dict[str, Any] = {"novelty": found["novelty"].to_numpy()}
+        if self.given:
+            mine = np.array([self.given.get(key, "") for key in ids])
+            found.loc[mine != "", "label"] = mine[mine != ""]
+            found.loc[mine != "", "reliability"] = 1.0
+            more["given"] = mine
+        if self.keep_text:
+            more["text"] = texts
+        return label_table(
+            found["label"].tolist(),
+            ids=ids,
+            reliability=found["reliability"].to_numpy(dtype=float),
+            second=found["second"].tolist(),
+            first_trusted=found["first_trusted"].to_numpy(dtype=int),
+            **more,
+        )
+
+    def _flush(self) -> None:
+        if isinstance(self.fitted.encoder, TextCache):
+            self.fitted.encoder.flush()
+
+
+def _note(told: dict[bytes, tuple[str, str]], one: bytes, key: str, label: str) -> None:
+    """Note a given label; the same text cannot have two."""
+    other, known = told.setdefault(one, (key, label))
+    if known != label:
+        raise ValueError(
+            f"The texts {other!r} and {key!r} are the same, but their given labels are "
+            f"{known!r} and {label!r}. Give one."
+        )
+
+
+class _Sample:
+    """The distinct texts whose digests come first, and those that must be kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._kept: dict[bytes, str] = {}
+        self._heap: list[tuple[int, bytes]] = []
+        self._offered: dict[bytes, str] = {}
+
+    def keep(self, text: str) -> None:
+        self._kept[digest(text)] = text
+
+    def offer(self, text: str) -> None:
+        one = digest(text)
+        if one in self._offered:
+            return
+        entry = -int.from_bytes(one, "big"), one
+        if len(self._heap) < self.most:
+            heapq.heappush(self._heap, entry)
+        elif entry > self._heap[0]:
+            _, gone = heapq.heapreplace(self._heap, entry)
+            del self._offered[gone]
+        else:
+            return
+        self._offered[one] = text
+
+    def texts(self) -> tuple[list[bytes], list[str]]:
+        """Return digests and texts in the order of the digests."""
+        pairs = sorted({**self._offered, **self._kept}.items())
+        return [one for one, _ in pairs], [text for _, text in pairs]
+
+
+def _remembering(encoder: Any, cache: Any, download: bool) -> Any:
+    """Return the encoder, with a cache where that saves time or is asked for."""
+    found = find_encoder(encoder, download=download)
+    if is_quick(found) and cache is None:
+        return found
+    return TextCache(found, cache)
+
+
+def load_texts_model(path: str | os.PathLike[str]) -> NamedTexts:
+    """Load a model that labels texts; say so if it labels something else."""
+    fitted = load_model(path)
+    if not isinstance(fitted, NamedTexts):
+        raise ValueError(
+            f"{path}: is a {type(fitted).__name__}, which does not label texts. Give a "
+            "model that unseen label saved for texts."
+        )
+    return fitted

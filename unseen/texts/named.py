@@ -1,0 +1,356 @@
+"""Label texts by class names alone.
+
+    names, descriptions, phrasings → vectors → mean per class  Z_c  (d,)
+    texts → vectors x_i  (d,)     → :class:`GuidedMixture`: names guide the clusters
+
+How little a text is like any class is its novelty, from soft labels R (n, c) and the
+mean m of all learned texts, all rows of unit length:
+
+    μ_c = unit(Σ_i R_ic (x_i - m)),  R ∝ √p      novelty(x) = 1 - max_c unit(x - m)·μ_c
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from unseen._linalg import unit_rows
+from unseen.models.given import NONE_OF_THESE
+from unseen.naming.answer import adapted_message, second_best, since_when
+from unseen.naming.names import checked_descriptions, checked_names, spoken
+from unseen.storage import Storable
+from unseen.texts.encoders import encode, encoder_name, find_encoder
+from unseen.transduction.guided_mixture import GuidedMixture
+
+__all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
+
+BLOCK = 4_000_000  # probabilities held at once
+SOFTER = 0.5  # power of probabilities p: doubtful texts shape no class much
+FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
+
+
+class NamedTexts(Storable, BaseEstimator):
+    """Label texts by class names alone.
+
+    Parameters
+    ----------
+    encoder : str, path, callable or TextEncoder, default='wordllama'
+        What turns texts and names into vectors; see
+        :func:`unseen.texts.encoders.find_encoder`.
+    template : str, default=''
+        A sentence with ``{}`` where a class name goes, such as
+        ``'this text is about {}'``; '' takes names as they are.
+
+    Attributes
+    ----------
+    classes_ : ndarray of str
+        The names.
+    prototypes_ : ndarray of shape (n_classes, n_features)
+        What each name, with its descriptions and phrasings, says on average.
+    labels_, second_ : ndarray of str
+        Label of every text, and the next best; '' for a text that says nothing.
+    reliability_ : ndarray of float
+        Probability of the label; NaN where there is none.
+    novelty_ : ndarray of float
+        How little a text is like any class, 0 to 1.
+    first_trusted_ : ndarray of int
+        Round since which a text has its label; 0 if the names alone gave it.
+    projected_ : ndarray of str
+        Labels by the names alone, before adapting.
+    rounds_ : list of Round
+    adapted_ : bool
+        Whether ``labels_`` are the adapted answer; too few texts are not learned from.
+    stopped_because_ : str
+    means_, mean_ : ndarray
+        What novelty is measured by.
+
+    Examples
+    --------
+    >>> from unseen.texts import NamedTexts, load_demo_texts
+    >>> demo = load_demo_texts()
+    >>> model = NamedTexts().fit(demo.classes).adapt(demo.texts)
+    >>> bool((model.labels_ == demo.truth).mean() > 0.7)
+    True
+    >>> model.predict(["how long do I bake the bread?"]).tolist()
+    ['cooking']
+    """
+
+    def __init__(self, encoder="wordllama", *, template=""):
+        self.encoder = encoder
+        self.template = template
+
+    def fit(
+        self,
+        names: Sequence[str],
+        y=None,
+        *,
+        descriptions: Mapping[str, Any] | None = None,
+    ) -> NamedTexts:
+        """Turn names into prototypes.
+
+        Parameters
+        ----------
+        names : sequence of str
+            One per class. Words joined by underscores, hyphens or capitals are read
+            apart.
+        y : None
+            Ignored; here for scikit-learn's sake.
+        descriptions : mapping of str to str or list of str, optional
+            What some names mean, or texts that such a class might hold; several are
+            given as a list, or in one text with ``|`` between them. The name and each
+            of them count the same.
+
+        Returns
+        -------
+        self
+        """
+        names = checked_names(names)
+        told = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
+        checked_descriptions({key: "" for key in told}, names)
+        template = _checked_template(self.template)
+        self.prototypes_ = self._read(
+            [[template.format(spoken(name)), *told.get(name, [])] for name in names]
+        )
+        silent = [
+            n for n, row in zip(names, self.prototypes_, strict=True) if not row.any()
+        ]
+        if silent:
+            raise ValueError(
+                f"{', '.join(map(repr, silent[:3]))} says nothing to the encoder "
+                f"{self._name()!r}. Describe it in English: '{silent[0]}: ...'."
+            )
+        self.classes_ = np.array(names)
+        frame = pd.DataFrame(self.prototypes_, index=names)
+        self.model_ = GuidedMixture.from_prototypes(frame)
+        self.means_ = unit_rows(self.prototypes_)
+        self.mean_ = np.zeros(self.means_.shape[1])
+        return self
+
+    def _read(self, phrasings: list[list[str]]) -> np.ndarray:
+        """Return the mean of unit rows for every class, of all it is said by."""
+        flat = [text for own in phrasings for text in own]
+        rows = unit_rows(self._encode(flat).astype(np.float64))
+        ends = np.cumsum([len(own) for own in phrasings])[:-1]
+        return np.array([own.mean(axis=0) for own in np.split(rows, ends)])
+
+    def adapt(self, X, *, given=None) -> NamedTexts:
+        """Label texts, and learn from them.
+
+        Parameters
+        ----------
+        X : sequence of str, or array of shape (n_texts, n_features)
+            Texts, or their vectors.
+        given : mapping of row numbers to classes, or array-like, optional
+            Labels of some texts, which are certain. A name that no class has makes a
+            new class; ``unseen.NONE_OF_THESE`` says that no class fits.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        says = np.asarray(rows.any(axis=1))
+        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
+        model = GuidedMixture.from_prototypes(frame)
+        pile = rows[says]
+        if len(pile):
+            among = _given_among(given, says)
+            model.adapt(pile, given=among)
+            self._add_classes(model.competing_classes_, pile, among or {})
+        self.model_ = model
+        self._answer(pile, says)
+        return self
+
+    def _add_classes(self, names: np.ndarray, pile: np.ndarray, given: dict) -> None:
+        """Take in classes that only given labels name; their texts describe them."""
+        known = set(self.classes_.tolist())
+        for name in [name for name in names.tolist() if name not in known]:
+            own = pile[[row for row, label in given.items() if label == name]]
+            said = own.mean(axis=0, keepdims=True, dtype=np.float64)
+            self.prototypes_ = np.concatenate([self.prototypes_, said])
+            self.classes_ = np.append(self.classes_, name)
+
+    def _answer(self, pile: np.ndarray, says: np.ndarray) -> None:
+        """Store what the model says of the texts it learned from."""
+        model, n = self.model_, len(says)
+        self.adapted_ = bool(len(pile)) and bool(model.adapted_)
+        self.stopped_because_ = (
+            model.stopped_because_ if len(pile) else "No text says anything."
+        )
+        self.rounds_ = model.rounds_ if len(pile) else []
+        width = max(map(len, [*self.classes_.tolist(), NONE_OF_THESE]))
+        self.labels_ = np.full(n, "", dtype=f"<U{width}")
+        self.second_, self.projected_ = self.labels_.copy(), self.labels_.copy()
+        self.reliability_, self.novelty_ = np.full(n, np.nan), np.ones(n)
+        self.first_trusted_ = np.zeros(n, dtype=int)
+        if not len(pile):
+            return
+        chances = model.predict_proba(pile)
+        if self.adapted_:
+            self.mean_ = pile.mean(axis=0, dtype=np.float64)
+            soft = chances**SOFTER
+            soft /= soft.sum(axis=1, keepdims=True)
+            self.means_ = unit_rows(soft.T @ (pile - self.mean_))
+        named = unit_rows(self.prototypes_)
+        self.labels_[says] = model.labels_
+        self.reliability_[says] = model.reliability_
+        self.second_[says] = second_best(chances, model.labels_, self.classes_)
+        self.novelty_[says] = self._novelty(pile)
+        self.projected_[says] = self.classes_[(pile @ named.T).argmax(axis=1)]
+        told = [self.projected_[says], *(told.labels for told in self.rounds_)]
+        self.first_trusted_[says] = since_when(told, model.labels_)
+
+    def answer(self, X) -> pd.DataFrame:
+        """Return label, reliability, second choice and novelty of texts, as a table.
+
+        Nothing is learned from them.
+
+        Parameters
+        ----------
+        X : sequence of str, or array of shape (n_texts, n_features)
+
+        Returns
+        -------
+        DataFrame
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        says = np.asarray(rows.any(axis=1))
+        chances = self.predict_proba(rows)
+        labels = (
+            self.classes_[chances.argmax(axis=1)] if len(rows) else np.array([], str)
+        )
+        second = second_best(chances, labels, self.classes_)
+        return pd.DataFrame(
+            {
+                "label": np.where(says, labels, ""),
+                "reliability": np.where(says, chances.max(axis=1, initial=0), np.nan),
+                "second": np.where(says, second, ""),
+                "novelty": np.where(says, self._novelty(rows), 1.0),
+            }
+        )
+
+    def predict(self, X) -> np.ndarray:
+        """Label texts or their vectors, without learning from them."""
+        return self.answer(X)["label"].to_numpy(dtype=str)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probability of every class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        rows = self._rows(X)
+        size = max(1, BLOCK // len(self.classes_))
+        parts = [
+            self.model_.predict_proba(part)
+            for part in np.split(rows, range(size, len(rows), size))
+            if len(part)
+        ]
+        return np.concatenate([np.zeros((0, len(self.classes_))), *parts])
+
+    def _novelty(self, rows: np.ndarray) -> np.ndarray:
+        likeness = unit_rows(rows - self.mean_) @ self.means_.T
+        return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
+
+    @property
+    def message_(self) -> str:
+        """Whether the answer was adapted to the texts, and if not why, in a line."""
+        check_is_fitted(self, "adapted_")
+        if self.adapted_:
+            learned = int(np.isfinite(self.reliability_).sum())
+            classes = len(self.classes_)
+            return adapted_message(learned, classes, "texts", self.stopped_because_)
+        return f"Not adapted, by the names alone. {self.stopped_because_}"
+
+    def save(self, path):
+        """Save this model as one file, which ``unseen.load_model`` reads.
+
+        The encoder is saved by name, texts are not saved.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        stored = copy.copy(self)
+        stored.encoder = self._name()
+        stored.__dict__.pop("_found", None)
+        return Storable.save(stored, path)
+
+    def _name(self) -> str:
+        named = self.encoder if isinstance(self.encoder, str) else self._encoder()
+        return named if isinstance(named, str) else encoder_name(named)
+
+    def _encoder(self) -> Any:
+        if getattr(self, "_found", (None, None))[0] is not self.encoder:
+            self._found = self.encoder, find_encoder(self.encoder)
+        return self._found[1]
+
+    def _encode(self, texts: Sequence[str]) -> np.ndarray:
+        return encode(self._encoder(), texts)
+
+    def _rows(self, X) -> np.ndarray:
+        """Return unit rows of texts, or of their vectors."""
+        if isinstance(X, str):
+            raise TypeError("X is one text. Give a list of texts.")
+        array = X if isinstance(X, np.ndarray) else None
+        if array is None or array.ndim != 2:
+            texts = list(X)
+            strange = [text for text in texts if not isinstance(text, str)]
+            if strange:
+                raise TypeError(
+                    f"X holds {strange[0]!r}, which is no text. Give a list of texts, "
+                    "or an array with one vector per row."
+                )
+            array = self._encode(texts) if texts else None
+        if array is None:
+            return np.zeros((0, self.prototypes_.shape[1]), np.float32)
+        if array.shape[1] != self.prototypes_.shape[1]:
+            raise ValueError(
+                f"Vectors have {array.shape[1]} numbers, but those of the names have "
+                f"{self.prototypes_.shape[1]}. Use one encoder for both."
+            )
+        rows = array if array.dtype == np.float64 else array.astype(np.float32)
+        return unit_rows(rows)
+
+
+def _phrasings(value: Any) -> list[str]:
+    """Return the texts of a description: a list, or a text with ``|`` between them."""
+    parts = value.split("|") if isinstance(value, str) else map(str, value)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _checked_template(template: str) -> str:
+    if not template:
+        return "{}"
+    if template.count("{}") != 1 or template.replace("{}", "").count("{"):
+        raise ValueError(
+            f"template is {template!r}. Write {{}} once, where the name of a class "
+            "goes: 'this text is about {}'."
+        )
+    return template
+
+
+def _given_among(given: Any, says: np.ndarray) -> Any:
+    """Return given labels by their place among the texts that say something."""
+    if given is None:
+        return None
+    place = np.cumsum(says) - 1
+    items = given.items() if isinstance(given, Mapping) else enumerate(given)
+    known = {int(row): label for row, label in items if not pd.isna(label)}
+    strange = [row for row in known if not 0 <= row < len(says)]
+    if strange:
+        raise ValueError(
+            f"given has a label for text {strange[0]}, but there are {len(says)}. "
+            "Texts are numbered from 0."
+        )
+    return {int(place[row]): label for row, label in known.items() if says[row]}

@@ -1,0 +1,237 @@
+"""How right labels are, from a few that a person checked.
+
+    N_h, n_h   rows with label h, and how many of them were drawn at random and checked
+    p_h        share of these that was right
+    known      rows whose right label is known without having been drawn
+
+Rows are drawn by :func:`draw_check` at random within every label, so that each stands
+for N_h / n_h rows. What was checked for another reason, because :func:`suggest` asked
+for it, say, is not like the rest: it counts as itself and stands for no other row. So
+
+    accuracy = (right among known + Σ_h (N_h - known_h) p_h) / N
+
+The interval is that of a Beta posterior (Jeffreys' prior) of as many checks as a simple
+draw would need for the same variance, less what was checked already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from sklearn.utils import check_random_state
+
+from unseen.models.given import read_given
+
+SMOOTH = 5.0  # chosen by simulation: nine of ten intervals hold the truth
+
+
+class AccuracyEstimate(NamedTuple):
+    """How right labels are.
+
+    Attributes
+    ----------
+    accuracy, low, high : float
+        Share of all rows whose label is right, and its interval.
+    n_checked : int
+        Rows that were drawn at random and checked.
+    n_known : int
+        Rows that were checked for another reason; they count as themselves.
+    by_label : DataFrame
+        The same for the rows of each label: ``rows``, ``checked``, ``known``,
+        ``accuracy``, ``low`` and ``high``, NaN where nothing was checked.
+    """
+
+    accuracy: float
+    low: float
+    high: float
+    n_checked: int
+    n_known: int
+    by_label: pd.DataFrame
+
+    def __str__(self) -> str:
+        return (
+            f"{self.accuracy:.1%} of labels are right ({self.low:.1%} to "
+            f"{self.high:.1%}), by {self.n_checked:,} checks drawn at random."
+        )
+
+
+def draw_check(
+    labels: Any, n: int, *, without: Iterable[int] = (), random_state: Any = 0
+) -> np.ndarray:
+    """Draw rows whose labels a person shall check, at random within every label.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The labels to check.
+    n : int
+        Rows to draw; all if there are fewer.
+    without : iterable of int
+        Rows not to draw: their right labels are known.
+    random_state : int, RandomState or None, default=0
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers in the order in which to check them. Whoever stops early has
+        checked a smaller draw, which is as fair.
+
+    Examples
+    --------
+    >>> from unseen import draw_check
+    >>> rows = draw_check(["okapi"] * 80 + ["zebra"] * 20, 10)
+    >>> int((rows < 80).sum()), int((rows >= 80).sum())
+    (8, 2)
+    """
+    labels = np.asarray(labels)
+    if n < 0:
+        raise ValueError(f"n={n} rows cannot be drawn. Give 0 or more.")
+    random = check_random_state(random_state)
+    free = np.ones(len(labels), dtype=bool)
+    free[np.fromiter(without, dtype=np.intp)] = False
+    rows = np.flatnonzero(free)
+    rows = rows[random.permutation(len(rows))]
+    codes = pd.factorize(labels[rows], sort=True)[0]
+    place = pd.Series(codes).groupby(codes).cumcount().to_numpy()
+    sizes = np.bincount(codes) if len(codes) else np.ones(1)
+    # Every label is dealt evenly over the order, from a start that is drawn.
+    start = random.uniform(size=len(sizes))
+    when = (place + start[codes]) / sizes[codes]
+    return rows[np.argsort(when, kind="stable")][:n]
+
+
+def estimate_accuracy(
+    labels: Any,
+    checked: Any,
+    *,
+    drawn: Iterable[int] | None = None,
+    level: float = 0.9,
+) -> AccuracyEstimate:
+    """Estimate how many labels are right, with an interval.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The labels, as they were when rows were drawn: made without these checks. A
+        model that was taught them is right there, which says nothing of other rows.
+    checked : mapping or Series of row to right label, or array-like
+        What a person said, as ``given`` of ``adapt``.
+    drawn : iterable of int, default=None
+        Which of these rows :func:`draw_check` drew; by default all. The others, which
+        were chosen (by :func:`suggest`, or by a person), count as themselves and stand
+        for no other row.
+    level : float in (0, 1), default=0.9
+        How often the interval shall hold the truth.
+
+    Returns
+    -------
+    AccuracyEstimate
+
+    Examples
+    --------
+    >>> from unseen import draw_check, estimate_accuracy
+    >>> labels = ["okapi"] * 80 + ["zebra"] * 20
+    >>> checked = {int(row): labels[row] for row in draw_check(labels, 10)}
+    >>> print(estimate_accuracy(labels, checked))
+    100.0% of labels are right (8... to 100.0%), by 10 checks drawn at random.
+    """
+    labels = np.asarray(labels)
+    if not 0 < level < 1:
+        raise ValueError(f"level={level} is no share. Give one between 0 and 1.")
+    rows, truth = read_given(checked, len(labels))
+    pairs = zip(labels[rows].tolist(), truth, strict=True)
+    right = np.array([label == true for label, true in pairs], dtype=bool)
+    at_random = np.ones(len(rows), dtype=bool)
+    if drawn is not None:
+        at_random = np.isin(rows, np.fromiter(drawn, dtype=np.intp))
+    if not at_random.any():
+        raise ValueError(
+            f"Of {len(rows)} checked rows none was drawn at random, and rows that were "
+            "chosen say nothing of others. Check some that draw_check gives."
+        )
+    names, codes = np.unique(labels, return_inverse=True)
+    counts = _Counts.of(codes, rows, right, at_random, len(names))
+    by_label = pd.DataFrame(
+        [counts.only(h).interval(level) for h in range(len(names))],
+        columns=["accuracy", "low", "high"],
+        index=pd.Index(names, name="label"),
+    )
+    by_label.insert(0, "rows", counts.N)
+    by_label.insert(1, "checked", counts.n)
+    by_label.insert(2, "known", counts.known)
+    accuracy, low, high = counts.interval(level)
+    n_known = int(counts.known.sum())
+    return AccuracyEstimate(accuracy, low, high, int(counts.n.sum()), n_known, by_label)
+
+
+class _Counts(NamedTuple):
+    """Rows of each label: all, drawn, right among these, known, right among these."""
+
+    N: np.ndarray
+    n: np.ndarray
+    right: np.ndarray
+    known: np.ndarray
+    known_right: np.ndarray
+
+    @classmethod
+    def of(cls, codes, rows, right, at_random, n_labels: int) -> _Counts:
+        def count(chosen):
+            return np.bincount(codes[rows[chosen]], minlength=n_labels)
+
+        return cls(
+            np.bincount(codes, minlength=n_labels),
+            count(at_random),
+            count(at_random & right),
+            count(~at_random),
+            count(~at_random & right),
+        )
+
+    def only(self, h: int) -> _Counts:
+        """Return the counts of one label."""
+        return _Counts(*(one[h : h + 1] for one in self))
+
+    def interval(self, level: float) -> tuple[float, float, float]:
+        """Return accuracy, low and high; NaN if nothing was checked."""
+        N = self.N.sum()
+        open_rows = self.N - self.known
+        if not open_rows.sum():
+            share = float(self.known_right.sum() / N)
+            return share, share, share
+        if not self.n.sum():
+            return (float("nan"),) * 3
+        p, low, high = _of_open(open_rows, self.n, self.right, level)
+        known, rest = self.known_right.sum(), open_rows.sum()
+        return tuple(float((known + rest * one) / N) for one in (p, low, high))  # type: ignore[return-value]
+
+
+def _of_open(open_rows, n, right, level: float) -> tuple[float, float, float]:
+    """Return the share of right labels among rows not known, and its interval."""
+    total, drawn = open_rows.sum(), n.sum()
+    there = n > 0
+    # Labels of which nothing was drawn are taken to be as the others.
+    weight = open_rows[there] / open_rows[there].sum()
+    p_h = right[there] / n[there]
+    p = float(weight @ p_h)
+    n_simple = _as_simple(weight, p_h, n[there], p)
+    # Jeffreys' posterior around p, drawn together by what was checked of all.
+    low, high = stats.beta.interval(level, n_simple * p + 0.5, n_simple * (1 - p) + 0.5)
+    low, high = (0.0 if p == 0 else low), (1.0 if p == 1 else high)
+    shrink = np.sqrt(1 - drawn / total) if drawn < total else 0.0
+    return p, p - shrink * (p - low), p + shrink * (high - p)
+
+
+def _as_simple(weight, p_h, n, p: float) -> float:
+    """Return how many rows of a simple draw would tell as much as this one.
+
+    The variance within labels is smoothed by the overall share, as SMOOTH further
+    checks of each: of two rows that were both right one does not know that all are.
+    """
+    smooth = (p_h * n + SMOOTH * p) / (n + SMOOTH)
+    variance = np.sum(weight**2 * smooth * (1 - smooth) / n)
+    if not 0 < p < 1 or variance <= 0:
+        return float(1 / np.sum(weight**2 / n))
+    return float(p * (1 - p) / variance)

@@ -1,0 +1,126 @@
+"""Open the review of a table of labels: find its things, and what taught it.
+
+labels.csv → origin → photos, texts or rows to look at
+→ features and prototypes to learn with
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen.review.origins import Origin, find_origin
+from unseen.review.session import Session
+from unseen.review.teaching import PileTeacher, Teacher
+from unseen.review.things import find_things, noted_texts
+
+__all__ = ["open_review"]
+
+
+def open_review(
+    labels: Path,
+    *,
+    folder: Path | None = None,
+    features: Path | None = None,
+    encoder: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Session:
+    """Open a review of a table of labels.
+
+    Parameters
+    ----------
+    labels : path
+        As ``unseen label``, ``run`` or ``demo`` wrote it, or any with id and label.
+    folder : path, optional
+        Folder of the photos, if it is not where the labels were made.
+    features : path, optional
+        ``.npz`` or ``.npy`` with one row per row of the table, or per path.
+    encoder : str, optional
+        What encodes the photos, for learning; by default what labelled them.
+    progress : callable, optional
+        Called with the number of photos looked at and in all.
+    """
+    origin = find_origin(labels)
+    session_ids: list[str] = []
+
+    def things(table):
+        session_ids.extend(table["id"])
+        return find_things(table, labels, origin, folder)
+
+    def prepare() -> Teacher:
+        X = find_features(session_ids, origin, folder, features, encoder, progress)
+        return PileTeacher(X)
+
+    return Session(labels, things, prepare)
+
+
+def find_features(
+    ids: list[str],
+    origin: Origin | None,
+    folder: Path | None,
+    features: Path | None,
+    encoder: str | None,
+    progress: Any,
+) -> np.ndarray:
+    """Return the features of all rows of a table, as they were labelled by."""
+    if features is not None:
+        return from_file(features, ids)
+    if origin is not None and origin.kind == "demo":
+        from unseen.photos.bundled import load_photos
+
+        photos = load_photos()
+        return in_order(ids, photos.paths, photos.features, "the demo's photos")
+    if origin is not None and origin.kind == "rows":
+        from unseen.loading import load_data
+
+        X = load_data(origin.source).X
+        return in_order(ids, [str(row) for row in range(len(X))], X, origin.source)
+    if origin is not None and origin.kind == "texts":
+        from unseen.texts.encoders import encode, find_encoder
+
+        reader = find_encoder(encoder or origin.encoder or "wordllama")
+        return encode(reader, noted_texts(origin, ids))
+    photographed = origin is not None and origin.kind == "photos"
+    if folder is None and not photographed:
+        raise ValueError(
+            "To learn, the features of these rows are needed, and nobody noted where "
+            "they are. Start again with --features features.npz, or --photos FOLDER."
+        )
+    from unseen.photos.label import see_folder
+
+    place = folder if folder is not None else Path(origin.source)  # type: ignore[union-attr]
+    used = encoder or (origin.encoder if origin else "") or "lite0"
+    cache = origin.cache if origin and origin.cache else None
+    seen = see_folder(place, used, cache=cache, progress=progress)
+    return in_order(ids, seen.paths, seen.features(), str(place))
+
+
+def from_file(path: Path, ids: list[str]) -> np.ndarray:
+    """Return the features of a file, by path or in the order of the table."""
+    from unseen.photos.precomputed import read_features
+
+    X, paths, _ = read_features(path)
+    if paths is not None:
+        return in_order(ids, paths, X, str(path))
+    if len(X) != len(ids):
+        raise ValueError(
+            f"{path}: has {len(X)} rows, but the table has {len(ids)}. Give one row "
+            "each, in the same order."
+        )
+    return X
+
+
+def in_order(ids: list[str], known: list[str], X: np.ndarray, where: str) -> np.ndarray:
+    """Return the features of some ids, in their order."""
+    place = {name: row for row, name in enumerate(known)}
+    lost = [name for name in ids if name not in place]
+    if lost:
+        raise ValueError(
+            f"{where} has no {lost[0]!r} ({len(lost)} of {len(ids)} are missing). "
+            "Label what is there now, and review that."
+        )
+    rows = [place[name] for name in ids]
+    return X[rows]

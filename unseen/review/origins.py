@@ -1,0 +1,108 @@
+"""How a table of labels was made: where its photos, texts or rows are, and the names.
+
+``unseen label``, ``run`` and ``demo`` note this down in the cache, under a digest of
+where the table is. So the table alone is enough to look at it and to teach it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from unseen._files import replace_file
+from unseen._places import cache_folder
+
+__all__ = ["Origin", "find_origin", "note_origin"]
+
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a table of labels came from; all paths are absolute.
+
+    Attributes
+    ----------
+    kind : {'photos', 'texts', 'rows', 'demo'}
+    source : str
+        Folder of photos, file of texts, or data set of rows.
+    encoder, text : str
+        Encoders by name, or files of features and class vectors; "" for the default.
+    names : list of str
+    descriptions : dict
+        What some of the names mean.
+    model : str
+        A saved model; "" for none.
+    cache : str
+        Folder of the features; "" for the default.
+    column, id : str
+        Columns of a file of texts; "" for the default.
+    """
+
+    kind: str
+    source: str = ""
+    encoder: str = ""
+    text: str = ""
+    names: list[str] = field(default_factory=list)
+    descriptions: dict[str, str] = field(default_factory=dict)
+    model: str = ""
+    cache: str = ""
+    column: str = ""
+    id: str = ""
+
+
+def note_origin(labels: AnyPath, origin: Origin) -> None:
+    """Write down how a table of labels was made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.review.origins import Origin, find_origin, note_origin
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     note_origin(Path(folder) / "labels.csv", Origin("photos", "/photos"))
+    ...     find_origin(Path(folder) / "labels.csv").source
+    '/photos'
+    """
+    text = json.dumps(asdict(origin))
+    with replace_file(place_of(labels)) as file:
+        file.write(text.encode())
+
+
+def find_origin(labels: AnyPath) -> Origin | None:
+    """Return how a table of labels was made; None if nobody noted it."""
+    place = place_of(labels)
+    if not place.exists():
+        folder = Path(os.path.abspath(labels)).parent
+        # The corrected table of a review is about what the reviewed one is about.
+        own = folder.with_suffix(".csv")
+        reviewed = folder.suffix == ".review" and own.is_file()
+        return find_origin(own) if reviewed else None
+    try:
+        return Origin(**json.loads(place.read_bytes()))
+    except (ValueError, TypeError):  # of another version
+        return None
+
+
+def place_of(labels: AnyPath) -> Path:
+    """Return where the origin of a table is noted."""
+    real = os.fsencode(os.path.realpath(labels))
+    return cache_folder("origins") / f"{hashlib.sha256(real).hexdigest()}.json"
+
+
+def absolute(path: object) -> str:
+    """Return a path from the root; "" for nothing, names of encoders as they are.
+
+    Examples
+    --------
+    >>> from unseen.review.origins import absolute
+    >>> absolute(None), absolute("lite0")
+    ('', 'lite0')
+    """
+    if path is None:
+        return ""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else str(path)
+    return os.path.abspath(text) if os.path.exists(text) else text

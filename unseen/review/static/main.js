@@ -1,0 +1,251 @@
+// The page: its bar, its classes, its keys.
+
+import { get, onSaving, post, save } from "./api.js";
+import { answer, classesOf, element, names, onChange, refresh, shownName, store, things } from "./store.js";
+import * as grid from "./grid.js";
+import { pick } from "./picker.js";
+import * as viewer from "./viewer.js";
+import { accuracyText, answersText, lessonText, movesText } from "./words.js";
+
+const by = (name) => document.getElementById(name);
+const ASK = 10, CHECK = 20; // how many at a time
+const CALM = 1500, BUSY = 200; // milliseconds between looks at the server
+
+// ---- saved, and trouble --------------------------------------------------------------
+
+const saved = by("saved"), trouble = by("trouble");
+onSaving((state, n, reason) => {
+  saved.className = { saving: "waiting", waiting: "failed", refused: "failed" }[state] || "";
+  saved.textContent = { saving: "saving …", saved: "saved ✓", waiting: "not saved", refused: "not saved" }[state];
+  complain(state === "waiting" ? "The server does not take answers: " + answersText(n) + " wait here. Is unseen review still running?"
+    : state === "refused" ? reason : "");
+});
+function complain(text) {
+  trouble.hidden = !text;
+  trouble.textContent = text;
+}
+const failed = (error) => complain(error.message);
+
+// ---- the bar -------------------------------------------------------------------------
+
+by("ask").onclick = () => post("suggest", { n: ASK }).then(({ rows }) => {
+  if (rows.length) viewer.view(rows, 0, "ask");
+  else complain("There is nothing left to ask: everything has your answer.");
+}).catch(failed);
+by("check").onclick = () => post("check", { n: CHECK }).then(({ rows }) => {
+  if (rows.length) viewer.view(rows, 0, "check");
+  else complain("There is nothing left to check: everything has your answer.");
+}).catch(failed);
+by("undo").onclick = undo;
+async function undo() {
+  const told = await post("undo").catch(failed);
+  if (told && !told.undone) complain("There is nothing to undo in this tab.");
+  else complain("");
+  await refresh().catch(failed);
+}
+by("help").onclick = () => by("helper").showModal();
+by("helper-close").onclick = () => by("helper").close();
+
+viewer.onClosed((row, mode, answered) => {
+  if (row !== undefined) grid.focusOn(row);
+  if (mode !== "browse") refresh().catch(failed);
+  if (mode === "ask" && answered) note(answersText(answered) + " more. Teach lets the model learn from them.");
+  if (mode === "check" && answered) note("Checked. " + accuracyText(store.info.check));
+});
+grid.onOpen((row) => { const rows = grid.walk(); viewer.view(rows, rows.indexOf(row)); });
+
+// ---- lessons -------------------------------------------------------------------------
+
+const lesson = by("lesson");
+let awaited = false;
+function note(text, ...more) {
+  lesson.hidden = !text;
+  lesson.replaceChildren(element("span", "", text), ...more);
+}
+by("teach").onclick = () => post("teach").then(() => {
+  awaited = true;
+  complain("");
+  note("Learning from " + answersText(store.info.given) + " …");
+  look(BUSY);
+}).catch(failed);
+
+function button(text, act, name) {
+  const made = element("button", "", text);
+  made.type = "button";
+  made.id = name;
+  made.onclick = act;
+  return made;
+}
+
+function tellLesson(told) {
+  awaited = false;
+  if (told.state === "failed") { note(""); complain("Nothing was learned: " + told.reason); return; }
+  const show = button("Show what changed", () => { by("which").value = "changed"; filter(); }, "lesson-show");
+  const back = button("Undo this", () => save({ op: "undo", of: told.seq }).then(() => {
+    note("What was learned is undone. Your answers stay.");
+    return refresh();
+  }), "lesson-undo");
+  note(lessonText(told, store.info.n), element("span", "moves", movesText(told.moves)), show, back);
+}
+
+// Look now and then: another tab may have answered, a lesson may be over.
+let timer = 0;
+function look(wait) {
+  clearTimeout(timer);
+  timer = setTimeout(async () => {
+    try {
+      const info = await get("state");
+      const moved = !store.info || info.seq !== store.info.seq;
+      const other = info.hindrance !== store.info.hindrance;
+      if (moved) await refresh();
+      else if (other) { store.info = info; showBar(); }
+      if (awaited && info.lesson.state !== "running") tellLesson(info.lesson);
+      if (saved.textContent === "server gone") { saved.textContent = ""; complain(""); }
+    } catch {
+      if (saved.textContent !== "not saved") {
+        saved.className = "failed";
+        saved.textContent = "server gone";
+        complain("The server does not answer. Every answer that was called saved is on the disk; start unseen review again.");
+      }
+    }
+    look(awaited ? BUSY : CALM);
+  }, wait);
+}
+
+// ---- classes and filters -------------------------------------------------------------
+
+const list = by("classes");
+function classLine(one, number) {
+  const line = element("li"), pressed = store.filters.label === one.name;
+  const choose = element("button", "pick");
+  choose.type = "button";
+  choose.setAttribute("aria-pressed", pressed);
+  choose.title = shownName(one.name);
+  if (number !== null && number < 10) choose.append(element("kbd", "", String((number + 1) % 10)));
+  choose.append(element("span", "name", shownName(one.name)), element("span", "size", one.size.toLocaleString("en")));
+  choose.onclick = () => { store.filters.label = pressed ? null : one.name; refresh().catch(failed); };
+  line.append(choose);
+  if (one.name) {
+    const edit = element("button", "edit", "✎");
+    edit.type = "button";
+    edit.title = "Rename";
+    edit.setAttribute("aria-label", "Rename " + one.name);
+    edit.onclick = () => rename(one.name);
+    line.append(edit);
+  }
+  line.addEventListener("dragover", (event) => { if (grid.isDragging()) { event.preventDefault(); line.classList.add("over"); } });
+  line.addEventListener("dragleave", () => line.classList.remove("over"));
+  line.addEventListener("drop", (event) => { event.preventDefault(); line.classList.remove("over"); grid.drop(one.name); });
+  return line;
+}
+
+async function rename(old) {
+  const name = await pick("Call “" + old + "” …", { start: old, any: true });
+  if (name === null || name === old) return;
+  if (store.filters.label === old) store.filters.label = name;
+  await save({ op: "rename", old, new: name });
+  await refresh().catch(failed);
+}
+by("add").onclick = async () => {
+  const name = await pick("A new class is called …", { any: true });
+  if (name === null) return;
+  await save({ op: "class", name });
+  await refresh().catch(failed);
+};
+
+function filter() {
+  for (const name of ["order", "trust", "which"]) store.filters[name] = by(name).value;
+  by("grid").scrollTop = 0;
+  refresh().catch(failed);
+}
+for (const name of ["order", "trust", "which"]) by(name).onchange = filter;
+by("filters").onsubmit = (event) => event.preventDefault();
+
+function showBar() {
+  const info = store.info;
+  document.title = info.title + " · review";
+  by("title").textContent = info.title;
+  by("progress").textContent = things(info.n) + ", " + answersText(info.given) + ", " + info.changed.toLocaleString("en") + " changed";
+  by("teach").disabled = Boolean(info.hindrance);
+  by("teach").title = info.hindrance || "Let the model learn from your answers";
+  const lines = info.classes.map(classLine);
+  if (info.none) lines.push(classLine({ name: "", size: info.none }, null));
+  const at = [...list.querySelectorAll("button")].indexOf(document.activeElement);
+  list.replaceChildren(...lines);
+  if (at >= 0) list.querySelectorAll("button")[at]?.focus();
+  showAccuracy(info);
+}
+
+function showAccuracy(info) {
+  const place = by("accuracy"), check = info.check;
+  place.replaceChildren(element("p", "", accuracyText(check)));
+  if (check.checked) {
+    const scale = element("div", "scale"), span = element("i"), mark = element("b");
+    span.style.left = 100 * check.low + "%";
+    span.style.right = 100 * (1 - check.high) + "%";
+    mark.style.left = "calc(" + 100 * check.share + "% - 1px)";
+    scale.append(span, mark);
+    place.append(scale);
+  }
+  if (info.hindrance) place.append(element("p", "", "Teach: " + info.hindrance));
+}
+onChange(showBar);
+
+// ---- what is selected ----------------------------------------------------------------
+
+const bar = by("chosen");
+grid.onChosen(() => {
+  bar.hidden = !grid.chosen.size;
+  by("chosen-n").textContent = things(grid.chosen.size);
+});
+function sayAll(name) {
+  const rows = grid.about();
+  if (!grid.chosen.size) grid.move("ArrowRight"); // the answered one goes elsewhere
+  grid.dropChosen();
+  if (rows.length) answer(rows, name).catch(failed);
+}
+by("chosen-are").onclick = async () => { const name = await pick("These " + things(grid.chosen.size) + " are really …"); if (name !== null) sayAll(name); };
+by("chosen-none").onclick = () => sayAll("");
+by("chosen-drop").onclick = () => grid.dropChosen();
+by("chosen-right").onclick = () => {
+  const own = new Map();
+  for (const row of grid.about()) {
+    const part = store.parts.find((one) => one.rows.includes(row));
+    if (part) own.set(part.name, [...(own.get(part.name) || []), row]);
+  }
+  grid.dropChosen();
+  for (const [name, rows] of own) answer(rows, name);
+};
+
+// ---- keys ----------------------------------------------------------------------------
+
+const MOVES = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"];
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typing = event.target.closest("input, select, textarea");
+  if (typing || by("picker").open || by("helper").open) return;
+  const key = event.key;
+  if (key === "?") { by("helper").showModal(); event.preventDefault(); return; }
+  if (viewer.isOpen()) {
+    const pressing = key === "Enter" && event.target.closest("button");
+    if (!pressing && viewer.press(key)) event.preventDefault();
+    return;
+  }
+  if (key === "u") { undo(); return; }
+  if (key === "Escape") { grid.dropChosen(); return; }
+  if (!grid.hasFocus()) return;
+  if (MOVES.includes(key)) { grid.move(key); event.preventDefault(); return; }
+  if (key === " " && grid.currentRow() !== null) { grid.choose(grid.currentRow(), event.shiftKey); event.preventDefault(); return; }
+  if (key === "n") { sayAll(""); return; }
+  if (/^[0-9a-z]$/i.test(key) && grid.about().length) {
+    const found = classesOf(key);
+    if (found.length === 1) sayAll(found[0]);
+    else if (found.length > 1) {
+      event.preventDefault();
+      pick("This is really …", { start: key }).then((name) => { if (name !== null) sayAll(name); });
+    }
+  }
+});
+
+if (window.matchMedia("(max-width: 46rem)").matches) by("side").open = false;
+refresh().then(() => look(CALM)).catch(failed);

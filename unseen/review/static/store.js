@@ -1,0 +1,86 @@
+// What the page knows: classes and counts, the order of rows, and what is known of each.
+
+import { get, save } from "./api.js";
+
+export const store = {
+  info: null, // of /api/state
+  parts: [], // of /api/index: {name, rows}
+  items: new Map(), // row to what /api/items tells
+  filters: { order: "doubt", trust: "0-1", which: "", label: null },
+};
+
+const listeners = [];
+export const onChange = (call) => listeners.push(call);
+const changed = () => listeners.forEach((call) => call());
+
+let round = 0;
+
+export async function refresh() {
+  const own = ++round;
+  const { order, trust, which, label } = store.filters;
+  const [least, most] = trust.split("-");
+  const asked = { order, least, most };
+  if (which) asked[which] = "1";
+  if (label !== null) asked.label = label;
+  const [info, index] = await Promise.all([get("state"), get("index", asked)]);
+  if (own !== round) return; // a later one is on its way
+  store.info = info;
+  store.parts = index.parts;
+  store.items.clear();
+  changed();
+}
+
+let soon = 0;
+export function refreshSoon() {
+  clearTimeout(soon);
+  soon = setTimeout(() => refresh().catch(() => {}), 120);
+}
+
+// Fetch what is not known of rows; resolves when it is.
+const asking = new Map();
+export async function need(rows) {
+  const missing = rows.filter((row) => !store.items.has(row) && !asking.has(row));
+  const jobs = [];
+  for (let start = 0; start < missing.length; start += 200) {
+    const part = missing.slice(start, start + 200);
+    const known = store.items;
+    const job = get("items", { rows: part.join(",") }).then((told) => {
+      for (const item of told.items) if (!known.has(item.row)) known.set(item.row, item);
+    }).finally(() => part.forEach((row) => asking.delete(row)));
+    part.forEach((row) => asking.set(row, job));
+    jobs.push(job);
+  }
+  await Promise.all([...jobs, ...rows.map((row) => asking.get(row)).filter(Boolean)]);
+}
+
+// Say that rows are of a class ("" for none of these).
+export function answer(rows, label) {
+  for (const row of rows) {
+    const item = store.items.get(row);
+    if (item) store.items.set(row, { ...item, label, mine: true });
+  }
+  return save({ op: "label", rows, label }).then(refreshSoon);
+}
+
+export const names = () => (store.info ? store.info.classes.map((one) => one.name) : []);
+export const shownName = (name) => name || "none of these";
+
+// The class a key stands for: digits by place, letters by the start of the name.
+export function classesOf(key) {
+  const all = names();
+  if (/^[0-9]$/.test(key)) {
+    const found = all[key === "0" ? 9 : Number(key) - 1];
+    return found === undefined ? [] : [found];
+  }
+  return all.filter((name) => name.toLowerCase().startsWith(key.toLowerCase()));
+}
+
+export const things = (n) => n.toLocaleString("en") + " " + (store.info?.kind || "row") + (n === 1 ? "" : "s");
+export const percent = (share) => (100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0) + " %";
+
+export function element(kind, name, text) {
+  const made = document.createElement(kind);
+  if (name) made.className = name;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}

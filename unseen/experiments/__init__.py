@@ -2,12 +2,15 @@
 
 from unseen.experiments.demo import run_demo
 from unseen.experiments.filling import make_table
-from unseen.experiments.plan import plan_names, read_plan
+from unseen.experiments.plan import Plan, plan_names, read_plan
 from unseen.experiments.results import read_results
 from unseen.experiments.runner import run_plans
+from unseen.experiments.tables import Table
 from unseen.methods import register
 
 __all__ = [
+    "Plan",
+    "Table",
     "make_table",
     "plan_names",
     "read_plan",

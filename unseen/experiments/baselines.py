@@ -1,7 +1,7 @@
 """What any method for names alone has to beat: the names themselves, k-means, EM.
 
 All start at cosines of rows and prototypes, each kind less its own mean (``centred``),
-or at the answer of the base as it is.
+or at the answer of the estimator as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from unseen.transduction.graph import unit_rows
+from unseen._linalg import unit_rows
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -25,17 +25,17 @@ class Baseline(Transducer):
 
     Parameters
     ----------
-    base : zero-shot model or None, default=None
+    estimator : zero-shot model or None, default=None
     centred : bool, default=True
         Whether rows and prototypes are centred and brought to unit length first; else
-        they are compared as the base compares them.
+        they are compared as the estimator compares them.
     prototypes : array, DataFrame or None, default=None
     """
 
     _parameter_constraints: dict = {**START, "centred": ["boolean"]}
 
-    def __init__(self, base=None, *, centred=True, prototypes=None):
-        self.base = base
+    def __init__(self, estimator=None, *, centred=True, prototypes=None):
+        self.estimator = estimator
         self.centred = centred
         self.prototypes = prototypes
 

@@ -9,15 +9,19 @@ The class table that a column names says how the prototypes come about:
                   label`` makes them
     lite0 gap 1   the same photos; prototypes are their class means, moved by noise of
                   that many lengths of a centred mean, and by one shift for all
+    A + B         two views of the same rows, joined; for texts, B is the encoder of a
+                  second file. With ``without names``, B has no prototypes
     any other     a set with seen classes: some of them are held out, at random, and
                   their prototypes come from a ridge over the others' class means
 
-Truth is used for the last two kinds to *make* a case, never by a method.
+Truth is used for gaps and sets with seen classes to *make* a case, never by a method.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +29,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from unseen._linalg import unit_vectors
 from unseen.experiments.sources import Source
+from unseen.transduction.views import join_views
 
 if TYPE_CHECKING:
     from unseen.data import ZeroShotData
@@ -48,6 +54,9 @@ class Cell(NamedTuple):
 
 def make_cell(source: Source, part: str, seed: int) -> Cell:
     """Make a cell; what it draws, it draws anew for every seed."""
+    first, _, second = part.partition(" + ")
+    if second:
+        return two_views(source, first, second, seed)
     rng = np.random.default_rng([7, seed])
     path = Path(source.path)
     if part in ("names", "domains"):
@@ -66,6 +75,37 @@ def make_cell(source: Source, part: str, seed: int) -> Cell:
     return held_out(source.load(part), rng)
 
 
+def two_views(source: Source, first: str, second: str, seed: int) -> Cell:
+    """Join two views of the same rows and prototypes."""
+    second, unnamed, _ = second.partition(" without names")
+    one = make_cell(source, first, seed)
+    if first in ("names", "domains"):  # of texts: the same file by another encoder
+        source = replace(
+            source,
+            path=by_encoder(source.path, second),
+            foreign=source.foreign and by_encoder(source.foreign, second),
+        )
+        second = first
+    other = make_cell(source, second, seed)
+    if not np.array_equal(one.y, other.y):
+        raise ValueError(
+            f"The rows of {source.path} are not those of the first view. Both views "
+            "hold the same rows in the same order."
+        )
+    P = np.zeros_like(other.prototypes) if unnamed else other.prototypes
+    return Cell(
+        join_views({"first": one.X, "second": other.X}),
+        one.y,
+        join_views({"first": one.prototypes, "second": P}),
+        join_views({"first": one.foreign, "second": other.foreign}),
+    )
+
+
+def by_encoder(path: str, encoder: str) -> str:
+    """Return the file beside this one that has the same texts by another encoder."""
+    return re.sub(r"__[^_/]+\.npz$", f"__{encoder}.npz", path)
+
+
 @lru_cache(maxsize=4)
 def named_rows(path: Path, domains: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Read encoded texts with the vectors of their class names."""
@@ -79,7 +119,7 @@ def named_rows(path: Path, domains: bool) -> tuple[np.ndarray, np.ndarray, np.nd
         table = pd.read_csv(path.with_name(f"{path.name.split('_')[0]}_classes.csv"))
         of = table.set_index("class").loc[classes, "domain"]
         groups, numbers = np.unique(of.to_numpy(str), return_inverse=True)
-        units = unit(P)
+        units = unit_vectors(P)
         P = np.array([units[numbers == k].mean(axis=0) for k in range(len(groups))])
         y = numbers[y]
     return X, y, P
@@ -97,7 +137,9 @@ def named_photos(path: Path, encoder: str) -> tuple[np.ndarray, np.ndarray, np.n
     names, y = np.unique(
         [Path(photo).parts[0] for photo in photos.paths], return_inverse=True
     )
-    prototypes = NamedPhotos(encoder).fit(names.tolist()).prototypes_
+    # Names that no dictionary has are part of the case: nobody describes them here.
+    named = NamedPhotos(encoder).fit(names.tolist(), allow_unknown=True)
+    prototypes = named.prototypes_
     return np.asarray(photos.features()), y, np.asarray(prototypes, dtype=np.float64)
 
 
@@ -106,7 +148,7 @@ def across_a_gap(X, y, noise: float, rng: np.random.Generator) -> np.ndarray:
 
     Half of the noise lies in the span of the means, half anywhere.
     """
-    units = unit(X)
+    units = unit_vectors(X)
     means = np.array([units[y == k].mean(axis=0) for k in range(y.max() + 1)])
     centred = means - means.mean(axis=0)
     length = root_mean_square(centred)
@@ -127,12 +169,12 @@ def held_out(data: ZeroShotData, rng: np.random.Generator) -> Cell:
     table = data.class_embeddings
     means, foreign, rows = [], [], []
     for name in known:
-        own = unit(X[labels == name])
+        own = unit_vectors(X[labels == name])
         means.append(own.mean(axis=0))
         foreign.append(own[:10])
     for name in held:
         rows.append(rng.permutation(np.flatnonzero(labels == name))[: LARGEST // n])
-    A = unit(table.loc[[*known, *held]].to_numpy(np.float64))
+    A = unit_vectors(table.loc[[*known, *held]].to_numpy(np.float64))
     prototypes = ridge_prototypes(A[: len(known)], np.array(means), A[len(known) :])
     y = np.repeat(np.arange(n), [len(own) for own in rows])
     return Cell(X[np.concatenate(rows)], y, prototypes, np.concatenate(foreign))
@@ -181,12 +223,6 @@ def piles(cell: Cell, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]
             y = np.concatenate([y, np.full(len(strange), -1)])
         mixed = rng.permutation(len(y))
         yield kind, X[mixed], y[mixed]
-
-
-def unit(M: np.ndarray) -> np.ndarray:
-    """Return rows of unit length."""
-    lengths = np.linalg.norm(M, axis=1, keepdims=True)
-    return M / np.where(lengths > 0, lengths, 1)
 
 
 def root_mean_square(M: np.ndarray) -> float:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import pandas as pd
 
+from unseen.experiments.comparing import compare_table
+from unseen.experiments.lookup import in_column, notes, sources_of
+from unseen.experiments.photo_tables import photos_short_table, photos_table
 from unseen.experiments.plan import Column, Plan, Row
-from unseen.experiments.sources import known_sources, own_name
+from unseen.experiments.splits import by_deal, paired_interval
 from unseen.experiments.tables import (
     NOTHING,
     Table,
@@ -24,7 +27,11 @@ from unseen.experiments.tables import (
     number,
     signed,
 )
-from unseen.methods import METHODS
+from unseen.experiments.trust_tables import (
+    generalized_table,
+    open_table,
+    trust_table,
+)
 
 __all__ = ["MAKERS", "in_column", "make_table", "sources_of"]
 
@@ -90,64 +97,6 @@ def of_run(results: pd.DataFrame, column: Column, row: Row) -> pd.DataFrame:
     return results[(results.method == row.method) & in_column(results, column)]
 
 
-def in_column(results: pd.DataFrame, column: Column) -> pd.Series:
-    """Tell which results belong to a column; of several sources the first found."""
-    for name, classes, _ in sources_of(column):
-        found = (results["data"] == name) & (results["classes"] == classes)
-        if found.any():
-            return found
-    return pd.Series(False, index=results.index)
-
-
-def sources_of(column: Column) -> list[tuple[str, str, list[str]]]:
-    """Return (name, class table, differences) of what may fill a column."""
-    if column.data not in known_sources():
-        return [(own_name(column.data), column.classes, [])]
-    found = []
-    for entry in known_sources()[column.data]["source"]:
-        if column.classes in entry:
-            table = entry[column.classes]
-            name = entry.get("bundled") or Path(entry["file"]).stem
-            classes = table if isinstance(table, str) else "+".join(table)
-            about = [entry["about"]]
-            if "words" in column.classes and "about_words" in entry:
-                about.append(entry["about_words"])
-            found.append((name, classes, about))
-    return found
-
-
-def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
-    """Say how the data differs from the paper's, what is missing and what failed."""
-    mine = results[results.task == plan.task]
-    mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
-    differ: list[str] = []
-    missing: list[str] = []
-    for column in plan.columns:
-        about = [
-            told
-            for name, classes, told in sources_of(column)
-            if ((mine["data"] == name) & (mine["classes"] == classes)).any()
-        ]
-        if about:
-            differ += about[0]
-        else:
-            missing.append(column.head)
-    said = []
-    if differ:
-        told = "; ".join(dict.fromkeys(differ))
-        said.append(f"The data is not the paper's. {told}.")
-    if missing:
-        said.append(f"Without results: {', '.join(missing)}.")
-    waiting = [row.label for row in plan.rows if not METHODS[row.method].built]
-    if waiting:
-        said.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
-    n_failed = int((mine.measure == "failed").sum())
-    if n_failed:
-        runs = "run" if n_failed == 1 else "runs"
-        said.append(f"{n_failed} {runs} failed; results.csv says why.")
-    return said
-
-
 def oracle(rounds: pd.DataFrame, row: Row) -> str:
     """Return the best round by the true labels, mean over seeds.
 
@@ -205,6 +154,29 @@ def robustness_table(plan: Plan, results: pd.DataFrame) -> Table:
     heads = [("", ["pile", "before", "after", "worst gain", "kept"])]
     said = notes(plan, results)
     return Table(plan.title, plan.caption, heads, rows, "data", notes=said)
+
+
+def splits_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by data sets over deals, and how far ahead of them the last row is."""
+    mine = results[results.task == plan.task]
+    ours = plan.rows[-1].method
+    rows = []
+    for row in plan.rows:
+        cells = []
+        for column in plan.columns:
+            here = mine[in_column(mine, column)]
+            own = by_deal(here, row.method, "before" if row.round == 0 else "after")
+            ahead = (by_deal(here, ours, "after") - own).dropna().to_numpy()
+            low, high = paired_interval(ahead)
+            last = row.method == ours and row.round is None
+            hidden = last or math.isnan(low)
+            cells.append(mean_and_spread(own.to_numpy()))
+            cells.append(NOTHING if hidden else signed(float(ahead.mean())))
+            cells.append(NOTHING if hidden else f"{signed(low)} to {signed(high)}")
+        rows.append((row.label, cells))
+    names = ["accuracy", "ours ahead by", "90 % interval"]
+    heads = [(column.head, names) for column in plan.columns]
+    return Table(plan.title, plan.caption, heads, rows, notes=notes(plan, results))
 
 
 def study_table(plan: Plan, results: pd.DataFrame) -> Table:
@@ -289,7 +261,17 @@ def names_table(plan: Plan, results: pd.DataFrame) -> Table:
         cells += [f"{int((kinds['gain'] < -3).sum())}", f"{lost:.0f} %"]
         rows.append((row.label, cells))
     heads = ["mean", *groups, "gain", "worst", "below −3", "losing piles"]
-    return Table(plan.title, plan.caption, [("", heads)], rows, notes=piles_told(frame))
+    return Table(
+        plan.title, plan.caption, [("", heads)], rows, notes=piles_message(frame)
+    )
+
+
+def names_study_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Show settings of one method by groups of cells, and how many there were."""
+    table = names_table(plan, results)
+    settings = [row for row in plan.rows if row.method not in STARTS]
+    told = f"{len(settings)} settings were compared."
+    return replace(table, corner="setting", notes=[*table.notes, told])
 
 
 def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
@@ -302,14 +284,65 @@ def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
         values = [means.get((row.method, c.head), math.nan) for c in plan.columns]
         rows.append((row.label, [number(float(value)) for value in values]))
     heads = [(column.head, [""]) for column in plan.columns]
-    return Table(plan.title, plan.caption, heads, rows, notes=piles_told(full))
+    return Table(plan.title, plan.caption, heads, rows, notes=piles_message(full))
 
 
-def piles_told(frame: pd.DataFrame) -> list[str]:
+def piles_message(frame: pd.DataFrame) -> list[str]:
     """Say on how many piles the numbers rest."""
     piles = frame.drop_duplicates(["cell", "kind", "seed"])
     draws = piles["seed"].nunique()
     return [f"{len(piles)} piles, {draws} draws."] if len(piles) else []
+
+
+def texts_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Accuracy by names and adapted, and texts of no class, by set."""
+    mine = results[results.task == plan.task]
+    rows = []
+    for column in plan.columns:
+        here = mine[in_column(mine, column)]
+        found = {key: 100 * own.mean() for key, own in here.groupby("measure")["value"]}
+
+        def told(key: str, found: dict = found) -> str:
+            return number(found[key]) if key in found else NOTHING
+
+        def change(key: str, other: str, found: dict = found) -> str:
+            both = key in found and other in found
+            return signed(found[key] - found[other]) if both else NOTHING
+
+        cells = [
+            *map(told, ("before", "after")),
+            change("after", "before"),
+            *map(told, ("auroc of novelty", "auroc of reliability", "caught")),
+            change("after, set apart", "after, with foreign"),
+        ]
+        rows.append((column.head, cells))
+    heads = [
+        ("", ["names alone", "adapted", "gain"]),
+        ("texts of no class:", ["novelty", "reliability", "set apart", "cost"]),
+    ]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "texts", notes=said)
+
+
+def few_labels_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Show what budgets of labels make of data sets: alone, by others, and by us."""
+    mine = results[results.task == plan.task]
+    measures = ("names alone", "nearest mean", "logistic", "given")
+    rows = []
+    for column in plan.columns:
+        here = mine[in_column(mine, column)]
+        for row in plan.rows:
+            own = here[here.method == row.method]
+            for item in own.loc[own.measure == "given", "item"].unique():
+                found = own[own["item"] == item].groupby("measure")["value"]
+                cells = [
+                    mean_and_spread(100 * found.get_group(measure).to_numpy(float))
+                    for measure in measures
+                ]
+                rows.append((column.head, [row.label, item, *cells]))
+    heads = [("", ["method", "labels", "without", *measures[1:]])]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "data", notes=said)
 
 
 MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
@@ -317,7 +350,17 @@ MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
     "plain table": accuracy_table,
     "statistics": statistics_table,
     "robustness": robustness_table,
+    "few-labels": few_labels_table,
+    "splits": splits_table,
+    "generalized": generalized_table,
+    "trust": trust_table,
+    "open": open_table,
+    "compare": compare_table,
     "study": study_table,
     "names": names_table,
+    "texts": texts_table,
+    "photos": photos_table,
+    "photos-short": photos_short_table,
     "names by cell": names_cells_table,
+    "names study": names_study_table,
 }

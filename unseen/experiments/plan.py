@@ -8,7 +8,7 @@ like              another plan, whose columns and rows these are
 [[column]]        head, data, classes: a data set of sources.toml and the part its class
                   table plays, or the path of any set and the name of a class table;
                   group: columns that are averaged first;
-                  foreign: the path of rows of other classes, for task "names"
+                  foreign: the path of rows or texts of other classes
 [[row]]           method, label, paper: one number of the paper per column, or nan;
                   round = 0 takes the answer before any adaptation
 [counts]          of Table II: the paper's numbers by measure, one per column
@@ -44,8 +44,16 @@ TASK_NAMES = (
     "latent",
     "complexity",
     "robustness",
+    "splits",
+    "generalized",
+    "trust",
+    "open",
+    "compare",
     "study",
     "names",
+    "texts",
+    "photos",
+    "few-labels",
 )
 
 
@@ -116,6 +124,7 @@ class Plan:
     n_seeds: int | None = None
     counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     like: str = ""
+    command: tuple[str, ...] = ()  # what repeats it, if not `unseen reproduce`
 
     def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
         """Return every run for which there are data and a method."""
@@ -171,8 +180,10 @@ def plan_names() -> tuple[str, ...]:
 ORDER = (
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
-    *("race", "inductive", "transductive", "ablation", "robustness"),
-    *("readings", "study", "names", "names_cells", "digits"),
+    *("race", "inductive", "transductive", "ablation", "robustness", "splits"),
+    *("generalized", "trust", "open"),
+    *("readings", "study", "names", "names_cells", "names_study", "views"),
+    *("photos", "texts", "few-labels", "digits"),
 )
 
 

@@ -38,6 +38,8 @@ class Source:
         Folds of the class-wise search.
     foreign : str
         Where rows of other classes are, for the plan ``names``.
+    unseen : str
+        The split, as ``load_data`` takes it; the set's own if empty.
     """
 
     path: str
@@ -46,12 +48,14 @@ class Source:
     tables: dict[str, Any]
     n_folds: int = 5
     foreign: str = ""
+    unseen: str = ""
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
         from unseen.loading import load_data
 
-        return load_data(self.path, classes=self.tables[part])
+        split = {"unseen": self.unseen} if self.unseen else {}
+        return load_data(self.path, classes=self.tables[part], **split)
 
     def classes(self, part: str) -> str:
         """Return the name of a class table in ``results.csv``; ``+`` fuses."""
@@ -80,7 +84,7 @@ def known_sources() -> dict[str, Any]:
     --------
     >>> from unseen.experiments.sources import known_sources
     >>> list(known_sources())
-    ['awa', 'cub', 'sun', 'digits']
+    ['awa', 'cub', 'sun', 'digits', 'cifar10']
     """
     text = files("unseen.experiments").joinpath("sources.toml").read_text("utf-8")
     return tomllib.loads(text)
@@ -131,8 +135,12 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
 
 
 def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
-    """Return where a path leads, by itself or below one of the folders."""
-    places = [Path(data), *(Path(folder) / data for folder in folders)]
+    """Return where a path leads, by itself or below one of the folders.
+
+    A folder may also be the one that holds the file.
+    """
+    names = data, Path(data).name
+    places = [Path(data), *(Path(folder) / one for folder in folders for one in names)]
     return next((place for place in places if place.exists()), None)
 
 

@@ -20,12 +20,19 @@ from typing import Any
 
 import numpy as np
 
+from unseen._linalg import unit_vectors
 from unseen.class_table import encode
 from unseen.data import ZeroShotData
 from unseen.experiments.cells import make_cell, piles
+from unseen.experiments.comparing import compare
+from unseen.experiments.few_labels import few_labels
+from unseen.experiments.photos import photos
 from unseen.experiments.piles import robustness
 from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source
+from unseen.experiments.splits import splits
+from unseen.experiments.texts import texts
+from unseen.experiments.trusting import generalized, open_piles, trust
 from unseen.methods import METHODS, Method
 from unseen.metrics import confusion, per_class_accuracy
 from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
@@ -56,6 +63,7 @@ class Bench:
         self.source = source
         self._data: dict[str, ZeroShotData] = {}
         self._winners: dict[tuple[str, str], dict[str, Any]] = {}
+        self.calibrated: dict[tuple[str, str], Any] = {}  # by method and part
 
     @classmethod
     def of(cls, data: ZeroShotData, n_folds: int | None) -> Bench:
@@ -97,7 +105,7 @@ class Bench:
         """Folds and pile of unit rows on the principal axes of the seen ones."""
         from unseen.preprocessing import SumsPCA
 
-        seen, pile = unit(self.folds.X), unit(self.pile)
+        seen, pile = unit_vectors(self.folds.X), unit_vectors(self.pile)
         axes = SumsPCA(min(ROW_AXES, seen.shape[1])).fit(seen)
         n_folds = min(ROW_FOLDS, self.source.n_folds)
         folds = ClasswiseFolds(axes.transform(seen), self.folds.y, n_folds=n_folds)
@@ -127,11 +135,11 @@ class Bench:
 
     def build(self, method: Method, part: str) -> Any:
         """Return the method before its own search, from the winner it starts from."""
-        base = None
+        inner = None
         if method.start is not None:
             start = METHODS[method.start]
-            base = self.build(start, part).set_params(**self.winner(start, part))
-        model = method.make(base)
+            inner = self.build(start, part).set_params(**self.winner(start, part))
+        model = method.make(inner)
         if method.from_rows:
             model.set_params(unit_rows=False)  # they have unit length already
         return model
@@ -154,12 +162,6 @@ class Bench:
         folds, _ = self.view(method)
         folds.fit_all(model, table, encode(folds.y, table)[0])
         return model
-
-
-def unit(X: np.ndarray) -> np.ndarray:
-    """Return rows of unit length, in the precision of models' own arithmetic."""
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return X / np.where(lengths > 0, lengths, 1)
 
 
 def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -239,7 +241,9 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     learner = model.learner(bench.pile)
     rng = np.random.default_rng(key.seed)
     chosen = np.sort(rng.permutation(len(learner.B))[:TSNE_ROWS])
-    both = unit(np.vstack([np.asarray(learner.B)[chosen] @ learner.D.T, learner.Z]))
+    both = unit_vectors(
+        np.vstack([np.asarray(learner.B)[chosen] @ learner.D.T, learner.Z])
+    )
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)
     places = tsne.fit_transform(both)
     names = [*bench.data(part).y_unseen[chosen], *learner.competition.names]
@@ -316,8 +320,16 @@ TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "latent": latent,
     "complexity": complexity,
     "robustness": robustness,
+    "splits": splits,
+    "generalized": generalized,
+    "trust": trust,
+    "open": open_piles,
+    "compare": compare,
     "study": study,
     "names": names,
+    "texts": texts,
+    "photos": photos,
+    "few-labels": few_labels,
 }
 
 
@@ -342,6 +354,6 @@ def run_task(bench: Bench | None, part: str, key: RunKey) -> list[Finding]:
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return [Finding("failed", note=reason, seconds=time.process_time() - start)]
-    told = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
-    found += [Finding("warning", note=" ".join(text.split())) for text in told]
+    messages = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    found += [Finding("warning", note=" ".join(text.split())) for text in messages]
     return [*found, Finding("done", seconds=time.process_time() - start)]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from unseen.experiments.baselines import KMeans, NamesAlone, PlainEM
+from unseen.experiments.constants import CONSTANTS, PARAMETERS, OtherConstants
 from unseen.methods import AST, METHODS, RATES, ROWS, SHARP, register
 
 __all__ = ["ABLATION", "METHODS", "STUDY"]
 
 # What each ingredient of AST is worth.
 ABLATION: dict[str, dict[str, Any]] = {
-    "no whitening": {"whiten": False},
+    "no whitening": {"whitening": None},
     "linear kernel only": {"kernels": ["linear"]},
     "prototypes of any length": {"equal_prototypes": False},
     "one variance for all directions": {"by_direction": False},
@@ -33,6 +36,15 @@ for _change, _parameters in ABLATION.items():
         adapts=True,
     )
 
+# Rows of seen classes may be in the pile though they are not on offer.
+register(
+    "ast: beside seen",
+    "AST beside seen classes",
+    "AnchoredSelfTraining",
+    parameters={"beside_seen": True},
+    adapts=True,
+)
+
 # What defaults were chosen from, on seen classes alone.
 STUDY: dict[str, dict[str, list]] = {
     "devise": {"learning_rate": [0.03, *RATES], "batch_size": [64, 256, 1024]},
@@ -43,8 +55,10 @@ STUDY: dict[str, dict[str, list]] = {
     "sync": {"lam": [1e-5, 1e-4, 1e-3], "smoothing": [0.03, 0.1, 0.3]},
     "ast": {
         "kappa": [1.0, 2.0, 4.0, 6.0, 8.0, 16.0],
+        "radius": [0.2, 0.5, 1.0],
+        "prior_rows": [1.0, 10.0, 100.0],
         "n_axes": [300, 500, 1000],
-        "shrinkage": [0.03, 0.1, 0.3],
+        "whitening": [0.03, 0.1, 0.3],
     },
     "jlse-lite": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "softness": [0.01, 0.1, 1.0]},
 }
@@ -71,3 +85,17 @@ register("k-means", "k-means", KMeans, **BASELINE)
 register("em", "Plain EM", PlainEM, **BASELINE)
 register("names-centred", "Names, centred", NamesAlone, **BASELINE)
 register("names-plain", "Names, plain", NamesAlone, **BASELINE | {"alone": {}})
+
+# What the guided mixture could be instead: one change at a time.
+for _table, _kind in ((PARAMETERS, "GuidedMixture"), (CONSTANTS, OtherConstants)):
+    for _parameter, _others in _table.items():
+        for _value in _others:
+            _told = _parameter.lower().replace("_", " ")
+            _shown = "–".join(f"{v:g}" for v in np.atleast_1d(_value))
+            register(
+                f"guided: {_parameter} {_shown}",
+                f"{_told} {_shown}",
+                _kind,
+                alone={_parameter: _value},
+                adapts=True,
+            )

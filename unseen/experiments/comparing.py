@@ -1,0 +1,250 @@
+"""Several methods on data of one's own, judged without any unseen label.
+
+The seen classes are dealt into folds. Every method learns from the classes of all folds
+but one, labels the rows of that one, its classes unseen to it, and is scored. Methods
+meet the same folds, so their differences are paired. Folds share most of their training
+rows: the variance of a mean difference is taken larger for it, by Nadeau and Bengio's
+1/J + 1/(k - 1) in place of 1/J, with J scores from deals into k folds.
+
+Where the rows of the unseen classes have labels, they are scored too, at the very end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from unseen.class_table import encode
+from unseen.data import ZeroShotData
+from unseen.experiments.plan import Column, Plan, PlannedRun, Row
+from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.sources import Source, own_name
+from unseen.experiments.tables import NOTHING, Table, mean_and_spread, signed
+from unseen.methods import Method, find_method
+from unseen.metrics import per_class_accuracy
+from unseen.model_selection import ClasswiseFolds
+
+if TYPE_CHECKING:
+    from unseen.experiments.tasks import Bench
+
+__all__ = ["ComparePlan", "compare", "compare_plan", "compare_table", "paired_test"]
+
+MOST_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ComparePlan(Plan):
+    """A plan that is made on the spot, for one data set."""
+
+    source: Source = field(kw_only=True)
+
+    def load(self) -> ZeroShotData:
+        """Load the set, and complain if its classes are too few for folds."""
+        data = self.source.load(self.columns[0].classes)
+        count_folds(data)
+        return data
+
+    def runs(self, folders: Sequence[str | Path] = ()) -> list[PlannedRun]:
+        """Return every method on every deal."""
+        part = self.columns[0].classes
+        where = self.source.name, self.source.classes(part)
+        return [
+            PlannedRun(RunKey(self.task, *where, row.method, seed), part, self.source)
+            for row in self.rows
+            for seed in range(self.n_seeds or 1)
+        ]
+
+    def absent(self, folders: Sequence[str | Path] = ()) -> list[str]:
+        """Return nothing: the set is there."""
+        return []
+
+
+def compare_plan(
+    data: str,
+    methods: Sequence[str],
+    *,
+    classes: Any = None,
+    unseen: str | None = None,
+    n_seeds: int = 1,
+) -> ComparePlan:
+    """Plan a comparison of methods on one set.
+
+    Parameters
+    ----------
+    data : str
+        File, folder or bundled set, as ``load_data`` takes it.
+    methods : sequence of str
+        Names of :data:`unseen.methods.METHODS`.
+    classes : str or list of str, optional
+        Class table, as ``load_data`` takes it.
+    unseen : str, optional
+        Split, as ``load_data`` takes it.
+    n_seeds : int, default=1
+        How often the classes are dealt into folds.
+
+    Examples
+    --------
+    >>> from unseen.experiments.comparing import compare_plan
+    >>> plan = compare_plan("digits", ["eszsl", "ast"], n_seeds=2)
+    >>> [row.label for row in plan.rows], len(plan.runs())
+    (['ESZSL', 'AST (ours)'], 4)
+    """
+    found = {name: find_method(name) for name in methods}
+    names = [classes] if isinstance(classes, str) else list(classes or [])
+    part = "+".join(names)
+    tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
+    path = str(Path(data)) if Path(data).exists() else data
+    source = Source(path, own_name(data), "", tables, unseen=unseen or "")
+    return ComparePlan(
+        name="compare",
+        title=f"Methods on {own_name(data)}",
+        caption="Per-class top-1 accuracy in % on held-out seen classes, mean ± "
+        "standard deviation over class-wise folds; methods with their defaults. How "
+        "far the best is ahead is paired over folds, its interval and p allow for "
+        "folds that share training rows.",
+        location="",
+        task="compare",
+        show="compare",
+        columns=(Column(own_name(data), f"./{own_name(data)}", part),),
+        rows=tuple(Row(name, m.label, (float("nan"),)) for name, m in found.items()),
+        n_seeds=n_seeds,
+        command=(
+            *("compare", path, "--methods", ",".join(methods)),
+            *(word for name in names for word in ("--classes", name)),
+            *(("--unseen", unseen) if unseen else ()),
+            *("--seeds", str(n_seeds)),
+        ),
+        source=source,
+    )
+
+
+def compare(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Score a method on every fold of a deal; on the unseen classes, once."""
+    method, data = find_method(key.method), bench.data(part)
+    n_folds = count_folds(data)
+    folds = ClasswiseFolds(
+        data.X_seen, data.y_seen, n_folds=n_folds, random_state=key.seed
+    )
+    table = folds.seen_table(encode(folds.y, data.class_embeddings)[0])
+    for number, fold in enumerate(folds.folds):
+        start = time.process_time()
+        model = unfitted(bench, part, method)
+        fold.fit(model, table)
+        labels = fold.answer(model, method.adapts)
+        share = per_class_accuracy(fold.y_pile, labels)
+        spent = time.process_time() - start
+        yield Finding("fold", str(n_folds), number, share, seconds=spent)
+    known = data.y_unseen != ""
+    if key.seed == 0 and known.any():
+        model = unfitted(bench, part, method).fit(
+            data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+        )
+        X = data.X_unseen
+        labels = model.adapt(X).labels_ if method.adapts else model.predict(X)
+        share = per_class_accuracy(data.y_unseen[known], labels[known])
+        yield Finding("test", value=share)
+
+
+def count_folds(data: ZeroShotData) -> int:
+    """Return how many folds the seen classes make, two classes in each at least."""
+    if len(data.seen) < 4:
+        raise ValueError(
+            f"{data.name} has {len(data.seen)} seen classes. Methods are compared on "
+            "folds of seen classes, and those need four."
+        )
+    return min(MOST_FOLDS, len(data.seen) // 2)
+
+
+def unfitted(bench: Bench, part: str, method: Method) -> Any:
+    """Return the method with its defaults."""
+    return type(bench).of(bench.data(part), None).build(method, "")
+
+
+class Paired(NamedTuple):
+    """By how much one method is ahead of another, over shared folds."""
+
+    ahead: float
+    low: float
+    high: float
+    p: float
+
+
+def paired_test(ahead: np.ndarray, n_folds: int, share: float = 0.9) -> Paired:
+    """Test the mean of paired differences over folds that share training rows.
+
+    Parameters
+    ----------
+    ahead : ndarray of shape (n_scores,)
+        Differences, deal after deal, ``n_folds`` of each.
+    n_folds : int
+    share : float, default=0.9
+        Of the interval.
+
+    Returns
+    -------
+    Paired
+        Mean, interval, and p of no difference, two-sided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = paired_test(np.array([1.0, 2.0, 3.0, 2.0, 2.0]), n_folds=5)
+    >>> round(found.ahead, 2), round(found.low, 2), round(found.p, 3)
+    (2.0, 0.99, 0.014)
+    """
+    from scipy.stats import t
+
+    n = len(ahead)
+    mean = float(ahead.mean())
+    error = float(np.sqrt(ahead.var(ddof=1) * (1 / n + 1 / (n_folds - 1))))
+    if error == 0:
+        return Paired(mean, mean, mean, 1.0 if mean == 0 else 0.0)
+    reach = float(t.ppf((1 + share) / 2, n - 1)) * error
+    p = 2 * float(t.sf(abs(mean) / error, n - 1))
+    return Paired(mean, mean - reach, mean + reach, p)
+
+
+def compare_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by accuracy, the best first, and how surely it is ahead of the others."""
+    mine = results[results.task == plan.task]
+    scores = {row: fold_scores(mine, row.method) for row in plan.rows}
+    best = max(plan.rows, key=lambda row: np.nan_to_num(scores[row].mean(), nan=-1))
+    rows = []
+    for row in sorted(plan.rows, key=lambda row: -np.nan_to_num(scores[row].mean())):
+        own, cells = scores[row], []
+        cells.append(mean_and_spread(own.to_numpy()))
+        ahead = (scores[best] - own).dropna()
+        if row is best or len(ahead) < 2:
+            cells += [NOTHING] * 3
+        else:
+            n_folds = ahead.index.get_level_values("item").astype(int)[0]
+            found = paired_test(ahead.to_numpy(), n_folds)
+            cells += [
+                signed(found.ahead),
+                f"{signed(found.low)} to {signed(found.high)}",
+                f"{found.p:.3f}" if found.p >= 0.001 else "< 0.001",
+            ]
+        runs = mine[mine.method == row.method]
+        test = 100 * runs.loc[runs.measure == "test", "value"].to_numpy(float)
+        spent = runs.loc[runs.measure == "fold", "seconds"].to_numpy(float)
+        cells.append(mean_and_spread(test))
+        cells.append(f"{spent.mean():.2f}" if len(spent) else NOTHING)
+        rows.append((row.label, cells))
+    heads = ["held-out seen classes", "best ahead by", "90 % interval", "p"]
+    heads += ["unseen classes", "CPU s a fold"]
+    failed = int((mine.measure == "failed").sum())
+    said = [f"{failed} runs failed; results.csv says why."] if failed else []
+    return Table(plan.title, plan.caption, [("", heads)], rows, notes=said)
+
+
+def fold_scores(results: pd.DataFrame, method: str) -> pd.Series:
+    """Return a method's accuracy in % by deal and fold."""
+    own = results[(results.method == method) & (results.measure == "fold")]
+    indexed = own.set_index(["seed", "item", "round"])["value"].astype(float)
+    return 100 * indexed.sort_index()

@@ -1,0 +1,134 @@
+"""Photos by class names alone, as ``unseen label`` labels them, beside plain baselines.
+
+A set is a folder with a folder of photos per class, or the bundled photos; the names of
+the folders are all that is known of the classes. The class table that a column names is
+the image encoder. Photos are labelled in five ways, the ITEMS of results.csv:
+
+    words      nearest prototype; prototypes from word vectors of the names alone
+    ImageNet   the encoder's own posterior over ImageNet's classes below the place of a
+               name in WordNet's tree: its sum over their number, for else the widest
+               name gets all; the first of several names at one place gets theirs
+    names      nearest prototype; words and places, what ``unseen label`` starts from
+    k-means    from that start
+    adapted    what ``unseen label`` answers
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from unseen.experiments.results import Finding, RunKey
+from unseen.methods import METHODS
+from unseen.metrics import per_class_accuracy
+
+if TYPE_CHECKING:
+    from unseen.experiments.tasks import Bench
+
+__all__ = ["BUNDLED", "photos", "posterior_by_tree"]
+
+BUNDLED = "cifar10"  # what sources.toml calls the photos of the package
+
+
+class _Set(NamedTuple):
+    """Features, their classes, the class names, and the encoders."""
+
+    X: np.ndarray
+    truth: np.ndarray
+    names: list[str]
+    image: Any
+    text: Any
+
+
+def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Label photos in every way; score the labels and what is said about them."""
+    from unseen.photos import NamedPhotos, WeakNamesWarning
+
+    found = _read(bench.source.path, part)
+    # Names that no dictionary has are part of the case: nobody describes them here.
+    words = NamedPhotos(found.image, found.text, tree=False)
+    words.fit(found.names, allow_unknown=True)
+    model = NamedPhotos(found.image, found.text).fit(found.names, allow_unknown=True)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakNamesWarning)  # it is a finding here
+        model.adapt(found.X)
+        seconds = time.process_time() - start
+        words.adapt(found.X)
+    names = np.array(found.names)
+    around = METHODS["k-means"].from_prototypes(model.prototypes_).adapt(found.X)
+    scores = posterior_by_tree(found.X, found.image.head(), found.names)
+    answers = {
+        "words": words.projected_,
+        "ImageNet": names[scores.argmax(axis=1)],
+        "names": model.projected_,
+        "k-means": names[around.labels_],
+        "adapted": model.labels_,
+    }
+    for item, labels in answers.items():
+        right = labels == found.truth
+        lowest = min(right[found.truth == name].mean() for name in found.names)
+        share = per_class_accuracy(found.truth, labels)
+        took = seconds if item == "adapted" else None
+        yield Finding("accuracy", item, value=share, seconds=took)
+        yield Finding("lowest class", item, value=float(lowest))
+    right = model.labels_ == found.truth
+    yield Finding("right", value=float(right.mean()))
+    yield Finding("reliability", value=float(model.reliability_.mean()))
+    yield Finding("adapted", value=int(model.adapted_), note=model.stopped_because_)
+    yield Finding("weak names", value=int(model.weak_names_ != ""))
+    yield Finding("photos", value=len(found.truth))
+
+
+def posterior_by_tree(
+    X: np.ndarray, head: tuple[np.ndarray, np.ndarray], names: list[str]
+) -> np.ndarray:
+    """Return what a classifier of ImageNet says of every name, (n_photos, n_names).
+
+    That is the mean posterior of the classes below its place: names are as likely as
+    one another, and so are the classes below one.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_photos, n_features)
+    head : (ndarray of shape (1000, n_features), ndarray of shape (1000,))
+        The classifier's last layer.
+    names : list of str
+        A name without a place in the tree gets nothing.
+    """
+    from unseen.naming.nouns import nouns
+    from unseen.naming.reading import read_names
+
+    weights, bias = head
+    posterior = softmax(np.asarray(X, np.float64) @ weights.T + bias, axis=1)
+    columns = []
+    for reading in read_names(names):
+        below = {leaf for node in reading.place for leaf in nouns().members[node]}
+        columns.append(posterior[:, sorted(below)].sum(axis=1) / max(len(below), 1))
+    return np.stack(columns, axis=1)
+
+
+@lru_cache(maxsize=2)
+def _read(path: str, encoder: str) -> _Set:
+    """Encode a set; features are kept in the cache, so only the first time is long."""
+    from unseen.photos import encode_folder, image_encoder
+
+    if path == BUNDLED:
+        from unseen.photos.bundled import load_photos
+
+        own = load_photos()
+        return _Set(
+            own.features, own.truth, own.classes, own.image_encoder, own.text_encoder
+        )
+    image = image_encoder(encoder)
+    encoded = encode_folder(path, encoder=image, workers=0)
+    truth = np.array([Path(photo).parts[0] for photo in encoded.paths])
+    names = sorted(set(truth.tolist()))
+    return _Set(np.asarray(encoded.features()), truth, names, image, "wordllama")

@@ -1,0 +1,211 @@
+"""Mixed piles, probabilities and open piles: tasks of the plans of these names.
+
+Of a set that sets no rows of seen classes aside, 20 % of the rows of each are, at
+random. Everything is chosen by :class:`~unseen.Calibrated` on what is left.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from unseen.calibration import Calibrated
+from unseen.calibration.folds import some_rows
+from unseen.calibration.trust import trade_of
+from unseen.data import ZeroShotData
+from unseen.experiments.results import Finding, RunKey
+from unseen.methods import METHODS, Method
+from unseen.metrics import (
+    expected_calibration_error,
+    generalized_scores,
+    per_class_accuracy,
+    reliability_curve,
+    risk_coverage,
+    told_side_scores,
+)
+
+if TYPE_CHECKING:
+    from unseen.experiments.tasks import Bench
+
+__all__ = ["generalized", "open_piles", "trust", "with_rows_aside"]
+
+ASIDE = 0.2  # of the rows of every seen class
+N_FOLDS = 4
+SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+def with_rows_aside(data: ZeroShotData, seed: int = 0) -> ZeroShotData:
+    """Return the set with rows of seen classes set aside, its own if it has them.
+
+    Examples
+    --------
+    >>> from unseen import load_data
+    >>> from unseen.experiments.trusting import with_rows_aside
+    >>> data = with_rows_aside(load_data("digits"))
+    >>> len(data.y_seen_test), len(data.y_seen)
+    (253, 1011)
+    """
+    if data.seen_test is not None and data.seen_test.any():
+        return data
+    codes = pd.Index(data.classes).get_indexer(data.y)
+    chosen = some_rows(codes, ASIDE, np.random.default_rng([seed, 5]))
+    return replace(data, seen_test=chosen & np.isin(data.y, data.seen))
+
+
+def fitted(bench: Bench, part: str, key: RunKey) -> tuple[Calibrated, ZeroShotData]:
+    """Return the calibrated model of a method, and the set; runs share the fit."""
+    data = with_rows_aside(bench.data(part))
+    if (key.method, part) not in bench.calibrated:
+        n_folds = min(N_FOLDS, len(data.seen) // 2)
+        model = Calibrated(built(bench, METHODS[key.method], data), cv=n_folds)
+        table = data.class_embeddings
+        model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+        bench.calibrated[key.method, part] = model
+    return copy.deepcopy(bench.calibrated[key.method, part]), data
+
+
+def built(bench: Bench, method: Method, data: ZeroShotData) -> Any:
+    """Return the method, searched on the rows that are left if that is cheap."""
+    cheap = method.grid and not method.adapts and not method.from_rows
+    own = type(bench).of(data, bench.source.n_folds if cheap else None)
+    return own.build(method, "").set_params(**own.winner(method, ""))
+
+
+def mixed(data: ZeroShotData) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and classes of a mixed pile."""
+    X = np.concatenate([data.X_unseen, data.X_seen_test])
+    return X, np.concatenate([data.y_unseen, data.y_seen_test])
+
+
+def generalized(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Score a mixed pile, without a handicap, with it, and with the best there is."""
+    model, data = fitted(bench, part, key)
+    X, y = mixed(data)
+    start = model.estimator_
+    if hasattr(start, "handicap"):
+        start = start.set_params(handicap=0.0)
+    if METHODS[key.method].adapts:
+        start.adapt(X, classes="all")
+    F = start.decision_function(X, classes="all")
+    plain = generalized_scores(y, F, seen=data.seen, classes=data.classes)
+    for measure, value in plain.items():
+        yield Finding(f"plain {measure}", value=value)
+    if hasattr(start, "handicap"):
+        start.set_params(handicap=1.5 * model.gamma_)
+    model.adapt(X, classes="all")
+    F = model.decision_function(X, classes="all")
+    yield Finding("gamma", value=model.gamma_)
+    for measure, value in scored(y, F, data).items():
+        yield Finding(measure, value=value)
+    right = model.labels_ == y
+    yield Finding("ECE", value=expected_calibration_error(right, model.reliability_))
+
+
+def scored(y: np.ndarray, F: np.ndarray, data: ZeroShotData) -> dict[str, float]:
+    """Return all scores of a mixed pile, and the best H that a handicap could reach."""
+    found = generalized_scores(y, F, seen=data.seen, classes=data.classes)
+    found |= told_side_scores(y, F, seen=data.seen, classes=data.classes)
+    codes = pd.Index(data.classes).get_indexer(y)
+    seen = np.isin(data.classes, data.seen)
+    trade = trade_of(F, codes, seen)
+    steps = np.quantile(trade.lead, np.linspace(0, 1, 401))
+    found["oracle H"] = float(trade.harmonic_means(steps).max())
+    return found
+
+
+def trust(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Compare what is stated of labels and sets with what is right."""
+    model, data = fitted(bench, part, key)
+    model.adapt(data.X_unseen)
+    y = data.y_unseen
+    right = model.labels_ == y
+    yield Finding("accuracy", value=per_class_accuracy(y, model.labels_))
+    error = expected_calibration_error(right, model.reliability_)
+    yield Finding("ECE", value=error)
+    yield Finding("stated", value=float(model.reliability_.mean()))
+    for number, bin_ in enumerate(
+        reliability_curve(right, model.reliability_).itertuples()
+    ):
+        for measure in ("stated", "right"):
+            share = float(getattr(bin_, measure))
+            yield Finding(f"bin {measure}", str(bin_.rows), number, share)
+    curve = risk_coverage(right, model.reliability_)
+    for share in SHARES:
+        at = int(np.searchsorted(curve["coverage"], share - 1e-12))
+        kept = float(curve["right"].to_numpy()[at])
+        yield Finding("right at", f"{share:g}", value=kept)
+    sets = model.predict_set(data.X_unseen)
+    columns = pd.Index(model.competing_classes_).get_indexer(y)
+    covered = sets[np.arange(len(y)), columns]
+    yield Finding("coverage", "true classes", value=float(covered.mean()))
+    yield Finding("set size", value=float(sets.sum(axis=1).mean()))
+    for number, share in enumerate(model.fold_coverages_):
+        yield Finding("coverage", f"fold {number + 1}", value=float(share))
+
+
+def open_piles(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Adapt to piles with foreign rows, and with lists that do not fit the pile."""
+    model, data = fitted(bench, part, key)
+    for name, rows, offered, foreign in foreign_piles(data, key.seed):
+        own = ~foreign
+        clean = model.adapt(data.X[rows[own]], classes=offered).labels_
+        model.adapt(data.X[rows], classes=offered)
+        y = data.y[rows]
+        yield Finding("clean", name, value=per_class_accuracy(y[own], clean))
+        share = per_class_accuracy(y[own], model.labels_[own])
+        yield Finding("accuracy", name, value=share)
+        yield Finding("AUROC", name, value=auroc(model.novelty_, foreign))
+        called = model.novelty_ > model.novelty_threshold_
+        yield Finding("false alarms", name, value=float(called[own].mean()))
+        yield Finding("found", name, value=float(called[foreign].mean()))
+    start = model.estimator_
+    if not hasattr(start, "drop_absent"):
+        return
+    for name, rows, offered in long_lists(data, key.seed):
+        y = data.y[rows]
+        for drop in (False, True):
+            start.set_params(drop_absent=drop)
+            start.adapt(data.X[rows], classes=offered)
+            share = per_class_accuracy(y, start.labels_)
+            yield Finding("dropped" if drop else "kept", name, value=share)
+        yield Finding("present", name, value=len(start.present_classes_))
+
+
+def foreign_piles(data: ZeroShotData, seed: int):
+    """Yield piles a fifth of which is foreign: name, rows, who is on offer, which."""
+    rng = np.random.default_rng([seed, 11])
+    unseen = np.flatnonzero(np.isin(data.y, data.unseen))
+    aside = np.flatnonzero(np.isin(data.y, data.seen) & np.asarray(data.seen_test))
+    some = rng.permutation(aside)[: len(unseen) // 4]
+    pile = np.concatenate([unseen, some])
+    yield "of seen classes", pile, data.unseen, np.arange(len(pile)) >= len(unseen)
+    shuffled = rng.permutation(data.unseen)
+    unknown = shuffled[: max(1, len(shuffled) // 5)]
+    offered = data.unseen[~np.isin(data.unseen, unknown)]
+    own = unseen[np.isin(data.y[unseen], offered)]
+    some = rng.permutation(unseen[np.isin(data.y[unseen], unknown)])[: len(own) // 4]
+    pile = np.concatenate([own, some])
+    yield "of unknown classes", pile, offered, np.arange(len(pile)) >= len(own)
+
+
+def long_lists(data: ZeroShotData, seed: int):
+    """Yield piles whose list does not fit: name, rows, who is on offer."""
+    rng = np.random.default_rng([seed, 12])
+    unseen = np.flatnonzero(np.isin(data.y, data.unseen))
+    yield "list as it is", unseen, data.unseen
+    yield "all classes offered", unseen, data.classes
+    half = rng.permutation(data.unseen)[: len(data.unseen) // 2]
+    yield "half absent", unseen[np.isin(data.y[unseen], half)], data.unseen
+
+
+def auroc(score: np.ndarray, yes: np.ndarray) -> float:
+    """Return how often a row that is has a higher score than one that is not."""
+    order = np.sort(score[~yes])
+    below = np.searchsorted(order, score[yes], side="left")
+    upto = np.searchsorted(order, score[yes], side="right")
+    return float(np.mean((below + upto) / 2) / len(order))

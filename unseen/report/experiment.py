@@ -215,11 +215,11 @@ def make_section(plan: Plan, results: pd.DataFrame) -> dict[str, Any]:
 def case_keys(results: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return (data, class table, method) to show class by class: one of each set.
 
-    Our own method if it was run, else the first that was told class by class.
+    Our own method if it was run, else the first that has figures class by class.
     """
-    told = results[(results.task == "accuracy") & (results.measure == "recall")]
+    recalls = results[(results.task == "accuracy") & (results.measure == "recall")]
     keys = []
-    for data, own in told.groupby("data", sort=False):
+    for data, own in recalls.groupby("data", sort=False):
         methods = list(own.method.unique())
         method = "ast" if "ast" in methods else methods[0]
         classes = own[own.method == method].classes
@@ -305,17 +305,17 @@ def make_case(
     counts = given.pivot_table(
         index="item", columns="note", values="value", fill_value=0, aggfunc="sum"
     )
-    rounds = run[run.measure == "accuracy"].sort_values("round")
+    by_round = run[run.measure == "accuracy"].sort_values("round")
     label = METHODS[method].label if method in METHODS else method
-    told = [
+    rounds = [
         (note or "Before adapting, every row on its own.", value)
-        for note, value in zip(rounds["note"], rounds["value"], strict=True)
+        for note, value in zip(by_round["note"], by_round["value"], strict=True)
     ]
     return {
         "title": f"{label} on {data}, {classes}",
-        "before": told[0][1],
+        "before": rounds[0][1],
         "after": float(run[run.measure == "final"]["value"].iloc[0]),
-        "rounds": told,
+        "rounds": rounds,
         "recalls": inline_svg(draw_recalls(recalls), f"recalls{number}"),
         "confusion": inline_svg(draw_confusion(counts), f"confusion{number}"),
         "classes": [
@@ -375,6 +375,8 @@ def what_was_chosen(results: pd.DataFrame) -> list[dict[str, str]]:
 
 def repeat_command(plans: Sequence[Plan], folders: Sequence[str]) -> str:
     """Return what to type to get the page again."""
+    if len(plans) == 1 and plans[0].command:
+        return shlex.join(["unseen", *plans[0].command])
     names = [plan.name for plan in plans]
     wanted = ["all"] if names == list(plan_names()) else names
     data = [word for folder in folders or ["DIR"] for word in ("--data", folder)]

@@ -1,13 +1,15 @@
 """A gallery of labelled photos: one row per class, the surest photos first.
 
-The page holds names and numbers; small copies of the photos stand in a folder beside
-it, and the browser fetches those that come into view. So it opens at once however many
-there are. The folder's name ends in a digest of the labels: it meets no folder of the
-user's, and a page that could not be written leaves the old page and its copies alone.
+The page holds names and numbers; small copies of the photos, whole, stand in a folder
+beside it, and the browser fetches those that come into view. So it opens at once
+however many there are. A photo that is opened comes from its own file. The folder's
+name ends in a digest of the labels: it meets no folder of the user's, and a page that
+could not be written leaves the old page and its copies alone.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -16,6 +18,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -28,6 +31,10 @@ __all__ = ["write_gallery"]
 
 OWN_FOLDER = re.compile(rb'"folder": ("[^"/]+-thumbnails-[0-9a-f]{16}")')
 JPEG, PNG = b"\xff\xd8\xff", b"\x89PNG"
+GREY_CARD = base64.b64decode(  # one pixel, for a photo that cannot be shown
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV"
+    "AAAACklEQVR4nGNYAAAAogCh3I2xzAAAAABJRU5ErkJggg=="
+)
 
 
 def write_gallery(
@@ -35,6 +42,7 @@ def write_gallery(
     path: str | os.PathLike[str],
     *,
     thumbnails: Callable[[int], bytes],
+    originals: str | os.PathLike[str] | None = None,
     title: str = "Photos by class",
     classes: Sequence[str] | None = None,
     truth: Sequence[str] | None = None,
@@ -51,7 +59,12 @@ def write_gallery(
         The page. Thumbnails go into a new folder beside it, named after it; that of a
         page which is replaced is removed.
     thumbnails : callable
-        Turns the number of a row into a small JPEG or PNG, as bytes.
+        Turns the number of a row into a small JPEG or PNG, as bytes; b"" if there is
+        none, which is shown as a grey card.
+    originals : path, optional
+        The folder that the photos' paths start from. A photo that is opened is shown
+        as it is there, with a link; the links hold while page and folder stay where
+        they are to each other.
     title : str
     classes : sequence of str, optional
         Order of the rows; by default that of the labels found, by name.
@@ -86,7 +99,7 @@ def write_gallery(
     known = None if truth is None else [printable(name) for name in truth]
     with thumbnails_beside(path, frame) as folder:
         files = write_thumbnails(folder, thumbnails, len(frame))
-        rows = list_photos(frame, files, known)
+        rows = list_photos(frame, files, known, linked=originals is not None)
         write_page(
             "gallery.html",
             path,
@@ -98,6 +111,7 @@ def write_gallery(
             doubtful=doubtful,
             gallery={
                 "folder": folder.name,
+                "originals": None if originals is None else lead_to(originals, path),
                 "doubtful": doubtful,
                 "rows": [[name, pack(rows, name)] for name in names],
             },
@@ -109,8 +123,8 @@ def write_gallery(
 def thumbnails_beside(page: Path, frame: pd.DataFrame) -> Iterator[Path]:
     """Yield the folder for a page's thumbnails; remove the one no page needs after."""
     check_target(page)  # complain now, not after the work
-    told = f"{page.name}\n{frame.to_csv()}".encode("utf-8", "surrogatepass")
-    name = f"{page.stem[:40]}-thumbnails-{sha256(told).hexdigest()[:16]}"
+    content = f"{page.name}\n{frame.to_csv()}".encode("utf-8", "surrogatepass")
+    name = f"{page.stem[:40]}-thumbnails-{sha256(content).hexdigest()[:16]}"
     folder, old = page.with_name(name), thumbnails_of(page)
     try:
         yield folder
@@ -137,7 +151,7 @@ def write_thumbnails(
     names = []
     with replace_folder(folder, force=True) as draft:
         for number in range(n_photos):
-            image = thumbnails(number)
+            image = thumbnails(number) or GREY_CARD
             names.append(f"{number:05d}.{ending(image)}")
             with new_file(draft / names[-1]) as file:
                 file.write(image)
@@ -162,8 +176,42 @@ def ending(image: bytes) -> str:
     )
 
 
+def lead_to(folder: str | os.PathLike[str], page: Path) -> str:
+    """Return the address of a folder as seen from a page, with a slash at its end.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from unseen.report.gallery import lead_to
+    >>> lead_to("my photos", Path("pages/labels.html"))
+    '../my%20photos/'
+    """
+    there = Path(os.path.abspath(folder))
+    try:
+        way = os.path.relpath(there, os.path.abspath(page.parent))
+    except ValueError:  # Windows: on another drive
+        return f"{there.as_uri()}/"
+    return f"{as_address(way)}/"
+
+
+def as_address(path: str) -> str:
+    r"""Return a relative path as part of an address; stray bytes of names are kept.
+
+    Examples
+    --------
+    >>> from unseen.report.gallery import as_address
+    >>> as_address('a b/50% "#1"?.jpg'), as_address("caf\udce9.jpg")
+    ('a%20b/50%25%20%22%231%22%3F.jpg', 'caf%E9.jpg')
+    """
+    return quote(os.fsencode(path.replace(os.sep, "/")))
+
+
 def list_photos(
-    frame: pd.DataFrame, files: list[str], truth: list[str] | None
+    frame: pd.DataFrame,
+    files: list[str],
+    truth: list[str] | None,
+    *,
+    linked: bool = False,
 ) -> list[dict[str, Any]]:
     """Return what the page tells of each photo, the most reliable first."""
     order = np.argsort(-frame["reliability"].to_numpy(), kind="stable")
@@ -173,6 +221,7 @@ def list_photos(
     }
     reliability = frame["reliability"].round(4).tolist()
     trusted = frame["first_trusted"].tolist()
+    ids = frame["id"].tolist()
     return [
         {
             "file": files[i],
@@ -182,6 +231,7 @@ def list_photos(
             "second": texts["second"][i],
             "trusted": int(trusted[i]),
             "truth": None if truth is None else truth[i],
+            "original": as_address(str(ids[i])) if linked else None,
             "wrong": truth is not None and truth[i] != texts["label"][i],
         }
         for i in order.tolist()
@@ -190,8 +240,8 @@ def list_photos(
 
 def pack(rows: list[dict[str, Any]], name: str) -> list[list[Any]]:
     """Return the photos of one class as short lists, which the page's script reads."""
-    told = ("file", "path", "reliability", "second", "trusted", "truth")
-    return [[row[key] for key in told] for row in rows if row["label"] == name]
+    keys = ("file", "path", "reliability", "second", "trusted", "truth", "original")
+    return [[row[key] for key in keys] for row in rows if row["label"] == name]
 
 
 def printable(text: Any) -> str:

@@ -11,7 +11,13 @@ import pandas as pd
 
 import unseen
 from unseen.labels import find_truth, read_labels
-from unseen.metrics import confusion, per_class_accuracy
+from unseen.metrics import (
+    confusion,
+    expected_calibration_error,
+    per_class_accuracy,
+    reliability_curve,
+    risk_coverage,
+)
 from unseen.report.figures import draw_confusion, plain
 from unseen.report.page import AFTER, inline_svg, new_figure, write_page
 
@@ -102,8 +108,8 @@ def draw_sizes(given: pd.DataFrame) -> Figure:
 
 
 def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
-    """Return accuracy, class by class, and confusion."""
-    given = given[given["label"] != ""]
+    """Return accuracy, class by class, confusion, and what reliability is worth."""
+    given = given[~given["label"].isin(["", "unknown"])]
     truth = find_truth(given, data)
     called = given["label"].to_numpy(dtype=str)
     table = confusion(truth, called)
@@ -113,6 +119,7 @@ def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
         "mean": per_class_accuracy(truth, called),
         "rows": float((truth == called).mean()),
         "confusion": inline_svg(draw_confusion(present), "confusion"),
+        "trust": trust(truth == called, given["reliability"].to_numpy(float)),
         "classes": [
             {
                 "name": str(name),
@@ -121,4 +128,28 @@ def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
             }
             for name in present.index
         ],
+    }
+
+
+def trust(right: np.ndarray, reliability: np.ndarray) -> dict[str, Any] | None:
+    """Return how far reliability is off, with two drawings; None if it is unknown."""
+    if not ((reliability >= 0) & (reliability <= 1)).all():
+        return None
+    curve, kept = (
+        reliability_curve(right, reliability),
+        risk_coverage(right, reliability),
+    )
+    diagram = new_figure(3.4, 3.0)
+    (axes,) = diagram.axes
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
+    axes.plot(curve["stated"], curve["right"], color=AFTER, marker="o")
+    axes.set(xlabel="stated", ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
+    risk = new_figure(3.4, 3.0)
+    (axes,) = risk.axes
+    axes.plot(kept["coverage"], kept["right"], color=AFTER)
+    axes.set(xlabel="share of rows kept", ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
+    return {
+        "error": expected_calibration_error(right, reliability),
+        "diagram": inline_svg(diagram, "diagram"),
+        "risk": inline_svg(risk, "risk"),
     }

@@ -10,17 +10,23 @@ import typer
 from unseen import __version__
 from unseen.cli import (
     classes,
+    compare,
     data,
     demo,
     encode,
+    explain,
+    export,
     fit,
     label,
     predict,
     report,
     reproduce,
+    review,
     run,
     score,
+    train,
 )
+from unseen.limits import raised_for_all
 
 __all__ = ["app", "main"]
 
@@ -32,12 +38,17 @@ app = typer.Typer(
 )
 app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=label.EXAMPLES)(label.label)
+app.command(epilog=review.EXAMPLES)(review.review)
+app.command(epilog=export.EXAMPLES)(export.export)
+app.command(epilog=train.EXAMPLES)(train.train)
 app.command(epilog=classes.EXAMPLES)(classes.classes)
 app.command(epilog=encode.EXAMPLES)(encode.encode)
 app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=fit.EXAMPLES)(fit.fit)
 app.command(epilog=predict.EXAMPLES)(predict.predict)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=score.EXAMPLES)(score.score)
+app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.add_typer(data.app, name="data")
@@ -51,14 +62,26 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback(epilog="Start with:  unseen demo")
 def unseen(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option(
             "--version", callback=_show_version, is_eager=True, help="Show the version."
         ),
     ] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="Raise a limit on what a file may ask for, such as columns=500000; "
+            "several may be given.",
+        ),
+    ] = None,
 ) -> None:
     """Label things whose classes have no labelled example."""
+    if limit:
+        with data.file_errors():
+            context.with_resource(raised_for_all(" ".join(limit)))
 
 
 def main() -> None:

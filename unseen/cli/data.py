@@ -32,13 +32,31 @@ app = typer.Typer(
 
 Source = Annotated[str, typer.Argument(help="File, folder or bundled set.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+# Where the features of a table of labels are, for commands that learn from it.
+PhotosFolder = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the photos.", show_default="where they were labelled"),
+]
+FeaturesFile = Annotated[
+    Path | None,
+    typer.Option(help="Features to learn from, .npz or .npy, a row per label."),
+]
+LabelledBy = Annotated[
+    str | None,
+    typer.Option(help="Encoder of the features.", show_default="as labelled"),
+]
 Tables = Annotated[
     list[str] | None,
     typer.Option("--classes", help="Class table: a name or a file; several fuse."),
 ]
 
 
-@app.command("list")
+def example(*lines: str) -> str:
+    """Return the end of a command's help."""
+    return "\n\n".join(["Examples:", *(f"  unseen data {line}" for line in lines)])
+
+
+@app.command("list", epilog=example("list", "list --json"))
 def list_sets(as_json: AsJson = False) -> None:
     """List bundled sets, benchmarks to fetch, standard splits and kinds of files."""
     from unseen.loading.catalogue import CATALOGUE
@@ -65,7 +83,7 @@ def list_sets(as_json: AsJson = False) -> None:
             typer.echo("\n".join(f"  {entry}" for entry in entries))
 
 
-@app.command()
+@app.command(epilog=example("info digits", "info xlsa17/data/CUB --json"))
 def info(path: Source, as_json: AsJson = False) -> None:
     """Show what was found in PATH: rows, classes, split, class tables, missing values.
 
@@ -79,7 +97,9 @@ def info(path: Source, as_json: AsJson = False) -> None:
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(as_lines(found)))
 
 
-@app.command()
+@app.command(
+    epilog=example("check my_birds", "check birds.csv --classes attributes.csv")
+)
 def check(path: Source, classes: Tables = None, as_json: AsJson = False) -> None:
     """Name every fault of PATH at once; exit code 1 if there is one."""
     with file_errors():
@@ -108,7 +128,7 @@ def check(path: Source, classes: Tables = None, as_json: AsJson = False) -> None
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog=example("fetch xlsa17 --out benchmarks"))
 def fetch(
     name: Annotated[str, typer.Argument(help="Benchmark, see: unseen data list")],
     out: Annotated[
@@ -141,7 +161,7 @@ def fetch(
     typer.echo(f"Look at it:  unseen data info {fetched.folder}")
 
 
-@app.command()
+@app.command(epilog=example("convert xlsa17/data/CUB cub.h5"))
 def convert(
     source: Source,
     target: Annotated[Path, typer.Argument(help="File or folder to write.")],

@@ -1,4 +1,4 @@
-"""``unseen demo``: the whole road on a thousand bundled photos."""
+"""``unseen demo``: the whole road on bundled photos, or texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli.demo_texts import before_and_after, demo_texts
 from unseen.cli.errors import one_line_errors
 from unseen.cli.outputs import Force, outputs
+from unseen.cli.review import quoted
 
 if TYPE_CHECKING:
     from unseen.experiments.demo import DemoResult
@@ -19,6 +21,9 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="Folder for report and gallery; made if need be.")
     ] = Path("unseen-demo"),
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Label 200 short texts instead of photos.")
+    ] = False,
     force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as JSON.")
@@ -27,26 +32,35 @@ def demo(
     """Name 1,000 photos by ten class names, without one labelled photo.
 
     Prints the accuracy by the names alone and after adapting to the photos, and where
-    to find the report and the gallery. Nothing is downloaded.
+    to find the report and the gallery. With --texts, the same for 200 short texts.
+    Nothing is downloaded.
     """
-    pages = out / "report.html", out / "gallery.html"
+    if texts:
+        demo_texts(out, force=force, as_json=as_json)
+        return
+    pages = out / "report.html", out / "gallery.html", out / "labels.csv"
     with one_line_errors(), outputs(*pages, force=force):
         typer.echo(
             "Turning names into prototypes, adapting to the photos ...", err=True
         )
 
         from unseen.experiments.demo import run_demo
+        from unseen.labels import write_labels
         from unseen.report import write_demo_report
+        from unseen.review.origins import Origin, note_origin
 
         result = run_demo()
         page = write_demo_report(result, pages[0])
+        write_labels(result.labels(), pages[2])
+        note_origin(pages[2], Origin("demo", names=list(result.photos.classes)))
     if as_json:
-        numbers = result.to_dict() | {"report": str(page)}
+        numbers = result.to_dict() | {"report": str(page), "labels": str(pages[2])}
         typer.echo(json.dumps(numbers, indent=2))
     else:
         typer.echo(summarise(result))
         typer.echo(f"All photos: {page.with_name('gallery.html')}")
         typer.echo(f"Open {page}")
+        typer.echo(f"Correct some, and it learns:  unseen review {quoted(pages[2])}")
 
 
 EXAMPLES = """
@@ -56,6 +70,8 @@ Examples:
 
   unseen demo --out photos-demo
 
+  unseen demo --texts
+
   unseen demo --json > demo.json
 """
 
@@ -64,16 +80,10 @@ def summarise(result: DemoResult) -> str:
     """Write the results as a small table of text."""
     classes = result.by_class()
     rows = [*classes.itertuples(name=None), ("mean", result.before, result.after)]
-    lines = [
-        f"{name:<12}{100 * before:>8.1f}{100 * after:>8.1f}"
-        f"{100 * (after - before):>+8.1f}"
-        for name, before, after in rows
-    ]
     return "\n".join(
         [
             "Photos of each class that got its label, in %",
-            f"{'class':<12}{'names':>8}{'adapted':>8}{'gain':>8}",
-            *lines,
+            *before_and_after(rows),
             f"{len(result.photos.truth):,} photos, no label: "
             f"{100 * result.before:.1f} % by the names alone -> "
             f"{100 * result.after:.1f} % adapted (chance {100 * result.chance:.0f} %).",

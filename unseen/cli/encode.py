@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,8 +94,11 @@ def list_skipped(skipped: Any, most: int = 20) -> None:
 
 
 @contextmanager
-def show_photos() -> Iterator[Any]:
-    """Yield a function that shows photos done and the time left, on stderr."""
+def show_photos(things: str = "files") -> Iterator[Any]:
+    """Yield a function that shows photos or texts done and the time left, on stderr."""
+    if not sys.stderr.isatty():  # a bar would be in the way, and is slow to import
+        yield tell_now_and_then(things=things)
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -105,33 +109,30 @@ def show_photos() -> Iterator[Any]:
     )
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield tell_now_and_then()
-        return
     columns = (
-        TextColumn("Files"),
+        TextColumn(things.capitalize()),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
     )
     with Progress(*columns, console=console, speed_estimate_period=60) as bar:
-        task = bar.add_task("photos", total=None)
+        task = bar.add_task(things, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def tell_now_and_then(every: float = 10.0) -> Any:
+def tell_now_and_then(every: float = 10.0, things: str = "files") -> Any:
     """Return a function that writes a line every few seconds, where no bar can be."""
-    started = told = monotonic()
+    started = reported = monotonic()
 
     def tell(done: int, total: int) -> None:
-        nonlocal told
+        nonlocal reported
         now = monotonic()
-        if done < total and now - told < every:
+        if done < total and now - reported < every:
             return
-        told = now
+        reported = now
         left = round((now - started) / done * (total - done)) if done else 0
         rest = f", about {left} s left" if done < total else ""
-        typer.echo(f"{done} of {total} files{rest}", err=True)
+        typer.echo(f"{done} of {total} {things}{rest}", err=True)
 
     return tell

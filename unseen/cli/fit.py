@@ -12,6 +12,7 @@ import typer
 
 from unseen.cli.data import Source, Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
+from unseen.cli.trusting import Generalized, calibrated
 
 EXAMPLES = """
 Examples:
@@ -21,6 +22,8 @@ Examples:
   unseen fit xlsa17/data/CUB --method tstd --search --out cub.unseen
 
   unseen fit my_birds --classes attributes --set kappa=8 --json
+
+  unseen fit digits --generalized --out mixed.unseen
 """
 
 
@@ -49,6 +52,7 @@ def fit(
         list[str] | None,
         typer.Option("--set", help="Parameter as NAME=VALUE; repeatable."),
     ] = None,
+    generalized: Generalized = False,
     seed: Annotated[int, typer.Option(min=0, help="Decides every draw.")] = 0,
     out: Annotated[Path, typer.Option(help="File for the model.")] = Path(
         "model.unseen"
@@ -61,7 +65,8 @@ def fit(
     """Learn from the labelled rows of DATA and save the model.
 
     DATA is a file, a folder or a bundled set. Rows of its unseen classes are not looked
-    at.
+    at. With --generalized the model learns on folds of the seen classes how far to hold
+    these back on mixed piles, and how far to trust its labels.
     """
     reading = [data, *(classes or []), unseen]
     with file_errors(), outputs(out, reading=reading, force=force):
@@ -76,6 +81,8 @@ def fit(
         start = time.perf_counter()
         bench = Bench.of(given, folds if search else None)
         model = bench.fitted(way, "", seed, **wanted)
+        if generalized:
+            model = calibrated(model, given, seed)
         seconds = time.perf_counter() - start
         path = model.save(out)
     if as_json:
@@ -96,6 +103,8 @@ def fit(
             words += [option, value]
     if hasattr(model, "adapt"):
         words.append("--adapt")
+    if generalized:
+        words.append("--generalized")
     typer.echo(f"Label the unseen rows:  {shlex.join(words)}")
 
 

@@ -1,21 +1,17 @@
-"""``unseen label``: a folder of photos and a list of class names."""
+"""``unseen label``: photos or texts, and a list of class names."""
 
 from __future__ import annotations
 
-import json
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from unseen.cli.data import AsJson, file_errors
-from unseen.cli.encode import Cache, Folder, Workers, list_skipped, show_photos
-from unseen.cli.errors import printable
-from unseen.cli.outputs import Force, outputs
-
-if TYPE_CHECKING:
-    import pandas as pd
+from unseen.cli.data import AsJson
+from unseen.cli.encode import Cache, Workers
+from unseen.cli.label_photos import label_photos
+from unseen.cli.label_texts import label_texts
+from unseen.cli.outputs import Force
 
 EXAMPLES = """
 Examples:
@@ -28,32 +24,53 @@ Examples:
 
   unseen label new/ --model pets.unseen --out new.csv
 
-In classes.txt a line is a name, or a name, a colon and a description.
+  unseen label photos/ --classes "cat,dog" --given labels.review/corrections.csv
+
+  unseen label tickets.csv --column text --classes "card lost, refund, opening hours"
+
+  cat headlines.txt | unseen label - --classes topics.txt --out - > labels.csv
+
+In classes.txt a line is a name, or a name, a colon and a description. For texts a
+description may be several texts of such a class, with | between them.
 """
 
 
 def label(
-    folder: Folder,
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="Folder of photos; or texts: a .csv, .jsonl, .txt or .parquet file, "
+            "a folder of .txt files, or - for standard input."
+        ),
+    ],
     classes: Annotated[
         str | None, typer.Option(help="Names between commas, or a .txt or .csv file.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="CSV file to write.")] = Path("labels.csv"),
+    out: Annotated[
+        Path, typer.Option(help="CSV file to write; for texts - is standard output.")
+    ] = Path("labels.csv"),
     report: Annotated[
         bool,
-        typer.Option("--report", help="Write a gallery too, a page beside the CSV."),
+        typer.Option("--report", help="Write a page to look at too, beside the CSV."),
     ] = False,
     encoder: Annotated[
-        str, typer.Option(help="lite0, lite2, clip, or a file of features.")
-    ] = "lite0",
+        str | None,
+        typer.Option(
+            help="Photos: lite0, lite2, clip, or a file of features. Texts: wordllama, "
+            "minilm, model2vec:NAME, sentence-transformers:NAME, or a model's folder.",
+            show_default="lite0 for photos, wordllama for texts",
+        ),
+    ] = None,
     text: Annotated[
         str | None,
         typer.Option(
-            help="wordllama, minilm, clip, or a .npy file of class vectors.",
+            help="What reads names of classes of photos: wordllama, minilm, clip, or "
+            "a .npy file of class vectors.",
             show_default="wordllama; clip with clip",
         ),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Save the adapted model for new photos.")
+        Path | None, typer.Option(help="Save the adapted model for new ones.")
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="A saved model, instead of --classes.")
@@ -61,100 +78,120 @@ def label(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Take names no one knows, too.")
     ] = False,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the texts.", show_default="the only one, or text"
+        ),
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(help="Column with ids of texts.", show_default="numbers from 0"),
+    ] = None,
+    keep_text: Annotated[
+        bool, typer.Option("--keep-text", help="Write the texts beside their labels.")
+    ] = False,
+    template: Annotated[
+        str,
+        typer.Option(
+            help="Sentence that names of texts' classes are put into, such as 'this "
+            "text is about {}'."
+        ),
+    ] = "",
+    given: Annotated[
+        Path | None, typer.Option(help="CSV of id and label: labels that are certain.")
+    ] = None,
+    unknown: Annotated[
+        bool,
+        typer.Option("--unknown", help="Set apart what is like none of the classes."),
+    ] = False,
+    min_reliability: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Leave less reliable ones without label."),
+    ] = 0.0,
+    learn_from: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most texts to learn from; all are labelled.",
+            show_default="5000, or 10 per class, up to 20000",
+        ),
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch a text encoder that is not here.")
+    ] = False,
     cache: Cache = None,
     workers: Workers = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Label the photos below FOLDER with class names; no photo needs a label.
+    """Label photos or texts with class names; not one of them needs a label.
 
-    Writes id (the path), label, reliability, second choice and the round in which the
-    label was first trusted. Files that are no photo are listed with the reason. A
-    second run takes the features from the cache.
+    Writes id (the path, or the number of the text), label, reliability, second choice
+    and the round in which the label was first trusted. Files that are neither photo nor
+    text are listed with the reason. A second run takes features from the cache. Given
+    labels are certain: a new name makes a class, "none of these" says that none fits.
     """
-    page = out.with_suffix(".html")
-    writing = out, page if report else None, save
-    reading = folder, classes, encoder, text, model
-    with (
-        file_errors(),
-        warnings.catch_warnings(),
-        outputs(*writing, reading=reading, force=force),
-    ):
-        warnings.simplefilter("default")
-        warnings.showwarning = show_warning
-        from unseen.labels import write_labels
-        from unseen.photos import label_folder
+    from unseen.texts.source import holds_texts
 
-        with show_photos() as progress:
-            frame = label_folder(
-                folder,
-                classes,
-                encoder=encoder,
-                text=text,
-                cache=cache,
-                workers=workers,
-                progress=progress,
-                model=model,
-                report=page if report else None,
-                save=save,
-                allow_unknown=allow_unknown,
-            )
-        write_labels(frame, out)
-    skipped = frame.attrs["skipped"]
-    if as_json:
-        answer = {
-            "photos": len(frame),
-            "labels": frame["label"].value_counts().to_dict(),
-            "adapted": frame.attrs.get("adapted", False),
-            "message": frame.attrs["message"],
-            "weak_names": frame.attrs.get("weak_names", ""),
-            "classes": [
-                {"name": str(name), "trust": str(trust), "read_as": str(how)}
-                for name, trust, how in frame.attrs.get("readings", [])
-            ],
-            "out": str(out),
-            "report": str(page) if report else None,
-            "model": str(save) if save else None,
-            "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
-        }
-        typer.echo(json.dumps(answer, indent=2))
+    if holds_texts(source):
+        refuse("texts", {"--text": text, "--allow-unknown": allow_unknown})
+        label_texts(
+            source,
+            classes,
+            out=out,
+            report=report,
+            encoder=encoder,
+            save=save,
+            model=model,
+            given=given,
+            column=column,
+            id=id,
+            keep_text=keep_text,
+            template=template,
+            unknown=unknown,
+            min_reliability=min_reliability,
+            learn_from=learn_from,
+            download=download,
+            cache=cache,
+            force=force,
+            as_json=as_json,
+        )
         return
-    list_skipped(skipped)
-    list_readings(frame.attrs.get("readings", []))
-    typer.echo(summarise(frame))
-    typer.echo(frame.attrs["message"])
-    typer.echo(f"Labels are in {out}")
-    if save:
-        typer.echo(f"The model is in {save}")
-    if report:
-        typer.echo(f"Open {page}")
+    only_texts = {
+        "--column": column,
+        "--id": id,
+        "--keep-text": keep_text,
+        "--template": template,
+        "--learn-from": learn_from,
+        "--download": download,
+    }
+    refuse("photos", only_texts)
+    label_photos(
+        Path(source),
+        classes,
+        out=out,
+        report=report,
+        encoder=encoder or "lite0",
+        text=text,
+        save=save,
+        model=model,
+        allow_unknown=allow_unknown,
+        unknown=unknown,
+        given=given,
+        min_reliability=min_reliability,
+        cache=cache,
+        workers=workers,
+        force=force,
+        as_json=as_json,
+    )
 
 
-def list_readings(readings: Any, most: int = 20) -> None:
-    """Say on stderr how names were read, those that say least first."""
-    order = ["unknown", "vague", "broad", "close", "exact", ""]
-    shown = sorted(readings, key=lambda entry: order.index(entry[1]))[:most]
-    width = max((len(name) for name, _, _ in shown), default=0)
-    for name, trust, how in shown:
-        typer.echo(f"{name:<{width}}  {trust:<8}{how}", err=True)
-    if len(readings) > most:
-        typer.echo(f"{len(readings) - most} more names; --json lists all", err=True)
-
-
-def show_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    """Say a warning in one line on stderr."""
-    typer.echo(f"warning: {' '.join(str(message).split())}", err=True)
-
-
-def summarise(frame: pd.DataFrame) -> str:
-    """Write how many photos each class got, and how sure they are, as text."""
-    found = frame.groupby("label")["reliability"].agg(["size", "median"])
-    found = found.sort_values(["size", "median"], ascending=False)
-    names = [printable(str(name)) for name in found.index]
-    width = max(5, *map(len, names))
-    lines = [f"{'label':<{width}}{'photos':>8}{'reliability':>13}"]
-    counts = zip(names, found["size"], found["median"], strict=True)
-    lines += [
-        f"{name:<{width}}{int(size):>8}{median:>13.2f}" for name, size, median in counts
-    ]
-    return "\n".join(lines)
+def refuse(things: str, options: dict[str, Any]) -> None:
+    """Stop if an option was given that does nothing for photos, or for texts."""
+    for option, value in options.items():
+        if value:
+            typer.echo(
+                f"unseen: {option} does nothing for {things}. Leave it out.", err=True
+            )
+            raise typer.Exit(2)

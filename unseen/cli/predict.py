@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,16 @@ import typer
 
 from unseen.cli.data import Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
+from unseen.cli.trusting import (
+    Generalized,
+    MinReliability,
+    leave_unknown,
+    mixed_pile,
+)
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
 EXAMPLES = """
 Examples:
@@ -23,11 +31,13 @@ Examples:
   unseen predict cub.unseen xlsa17/data/CUB --adapt --out labels.csv
 
   unseen predict cub.unseen features.npy --adapt --save adapted.unseen
+
+  unseen predict student.onnx features.npz
 """
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="File written by unseen fit.")],
+    model: Annotated[Path, typer.Argument(help="File written by unseen fit or train.")],
     features: Annotated[
         str,
         typer.Argument(help="Data set, whose unseen rows are labelled, or .npy array."),
@@ -42,6 +52,8 @@ def predict(
     adapt: Annotated[
         bool, typer.Option("--adapt", help="Let the model teach itself on the rows.")
     ] = False,
+    generalized: Generalized = False,
+    min_reliability: MinReliability = 0.0,
     save: Annotated[
         Path | None, typer.Option(help="Save the adapted model here.")
     ] = None,
@@ -52,57 +64,106 @@ def predict(
 ) -> None:
     """Label rows by MODEL and write them as CSV: id (row), label, reliability.
 
-    Only the unseen classes compete. No label in FEATURES is looked at.
+    Only the unseen classes compete, with --generalized all classes do, and rows of seen
+    classes that the set keeps for scoring are labelled too. No label in FEATURES is
+    looked at.
     """
     reading = [model, features, *(classes or []), unseen]
     with file_errors(), outputs(out, save, reading=reading, force=force):
         from unseen.labels import label_table, write_labels
-        from unseen.storage import load
+        from unseen.storage import load_model
 
-        fitted = load(model)
+        if model.suffix == ".onnx":
+            if adapt or generalized or save or classes or unseen:
+                raise ValueError(f"{model}: a student only labels. Leave options out.")
+            table = leave_unknown(ask_student(model, Path(features)), min_reliability)
+            write_labels(table, out)
+            say(table["label"].to_numpy(), out, as_json=as_json)
+            return
+        fitted = load_model(model)
         rows, X, scored = read_features(
-            features, fitted, classes=classes, unseen=unseen
+            features, fitted, classes=classes, unseen=unseen, mixed=generalized
         )
+        who = "all" if generalized else None
         reliability = None
-        told: list[str] = []
+        messages: list[str] = []
         if adapt:
             if not hasattr(fitted, "adapt"):
                 raise ValueError(f"{type(fitted).__name__} cannot adapt: drop --adapt.")
-            fitted.adapt(X)
+            fitted.adapt(X, classes=who)
             labels = fitted.labels_
             reliability = fitted.reliability_
-            told = [str(done) for done in fitted.rounds_]
+            messages = [str(done) for done in fitted.rounds_]
         else:
-            labels = fitted.predict(X)
+            labels = fitted.predict(X, classes=who)
         table = label_table(labels, ids=rows, reliability=reliability)
+        table = leave_unknown(table, min_reliability)
+        labels = table["label"].to_numpy()
         path = write_labels(table, out)
         if save is not None:
             fitted.save(save)
+    say(labels, path, adapted=adapt, rounds=messages, as_json=as_json)
+    if scored and not as_json:
+        command = shlex.join(["unseen", "score", str(path), features])
+        typer.echo(f"How good they are:  {command}")
+
+
+def say(
+    labels: np.ndarray,
+    path: Path,
+    *,
+    adapted: bool = False,
+    rounds: Sequence[str] = (),
+    as_json: bool,
+) -> None:
+    """Say how many rows got which names."""
     counts = count(labels)
     if as_json:
         answer = {
             "labels": str(path),
             "rows": len(labels),
-            "adapted": adapt,
+            "adapted": adapted,
             "counts": counts,
-            "rounds": told,
+            "rounds": list(rounds),
         }
         typer.echo(json.dumps(answer, indent=2))
         return
-    for number, line in enumerate(told, start=1):
+    for number, line in enumerate(rounds, start=1):
         typer.echo(f"Round {number}: {line}", err=True)
     typer.echo(f"{len(labels):,} rows got {len(counts)} names; wrote {path}")
-    if scored:
-        command = shlex.join(["unseen", "score", str(path), features])
-        typer.echo(f"How good they are:  {command}")
+
+
+def ask_student(model: Path, features: Path) -> pd.DataFrame:
+    """Return what a student says of features, as a table of labels."""
+    from unseen.labels import label_table
+    from unseen.naming.answer import second_best
+    from unseen.photos.precomputed import read_features as read_file
+    from unseen.student import StudentFile
+
+    student = StudentFile(model)
+    X, paths, _ = read_file(features)
+    chances = student.predict_proba(X)
+    labels = student.classes_[chances.argmax(axis=1)]
+    return label_table(
+        labels,
+        ids=paths,
+        reliability=chances.max(axis=1, initial=0).astype(float),
+        second=second_best(chances, labels, student.classes_),
+    )
 
 
 def read_features(
-    source: str, model: Any, *, classes: list[str] | None, unseen: str | None
+    source: str,
+    model: Any,
+    *,
+    classes: list[str] | None,
+    unseen: str | None,
+    mixed: bool = False,
 ) -> tuple[np.ndarray, Any, bool]:
     """Return row numbers, rows, and whether the source knows their true classes.
 
-    All rows of an array; of a set those that have no label of a seen class.
+    All rows of an array; of a set those that have no label of a seen class, and for a
+    mixed pile those that are set aside.
     """
     import numpy as np
 
@@ -129,7 +190,8 @@ def read_features(
             f"Model and {data.name} do not agree on who is unseen: {apart[0]!r} is for "
             "one of them only. Give --unseen as it was given to unseen fit."
         )
-    return data.pile, data.X[data.pile], bool((data.y[data.pile] != "").all())
+    pile = mixed_pile(data) if mixed else data.pile
+    return pile, data.X[pile], bool((data.y[pile] != "").all())
 
 
 def seen_classes(model: Any) -> np.ndarray:

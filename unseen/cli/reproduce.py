@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,12 @@ Examples:
 """
 
 
+def plans_there() -> list[str]:
+    """List the plans by their files: ``--help`` does not wait for the library."""
+    folder = files("unseen").joinpath("experiments", "plans")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
+
+
 def complete_plan(typed: str) -> list[str]:
     """Offer the plans of the package to the shell."""
     from unseen.experiments.plan import plan_names
@@ -41,9 +48,7 @@ def reproduce(
     plan: Annotated[
         list[str],
         typer.Argument(
-            help="Plans: table2 ... table6, fig3 ... fig5, complexity, race, "
-            "inductive, transductive, ablation, robustness, readings, study, names, "
-            "digits, all, or a TOML file.",
+            help=f"Plans: {', '.join(plans_there())}, all, or a TOML file.",
             autocompletion=complete_plan,
         ),
     ],

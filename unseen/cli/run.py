@@ -11,6 +11,13 @@ import typer
 from unseen.cli.data import Source, Tables, chosen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
+from unseen.cli.trusting import (
+    Generalized,
+    MinReliability,
+    calibrated,
+    leave_unknown,
+    mixed_pile,
+)
 
 EXAMPLES = """
 Examples:
@@ -18,6 +25,8 @@ Examples:
   unseen run birds.csv --classes attributes.csv
 
   unseen run digits --method tstd --out digits-run
+
+  unseen run birds.csv --classes attributes.csv --generalized --min-reliability 0.6
 """
 
 
@@ -30,6 +39,8 @@ def run(
     method: Annotated[
         str, typer.Option(help="Method.", autocompletion=complete_method)
     ] = "ast",
+    generalized: Generalized = False,
+    min_reliability: MinReliability = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for labels, page and model.")] = (
         Path("unseen-run")
@@ -43,7 +54,8 @@ def run(
 
     DATA is a file, a folder or a bundled set. Rows with an empty label, and rows of
     classes that are unseen, get one of the unseen classes; their labels, if they have
-    any, are not looked at.
+    any, are not looked at. With --generalized all classes compete: rows may be of seen
+    classes too.
     """
     files = [out / name for name in ("labels.csv", "report.html", "model.unseen")]
     reading = [data, *(classes or []), unseen]
@@ -53,26 +65,32 @@ def run(
         from unseen.loading import load_data
         from unseen.methods import find_method
         from unseen.report import write_labels_report
+        from unseen.review.origins import Origin, absolute, note_origin
 
         way = find_method(method)
         given = load_data(data, chosen(classes), unseen=unseen)
         typer.echo(repr(given), err=True)
-        if not len(given.pile):
+        pile = mixed_pile(given) if generalized else given.pile
+        if not len(pile):
             raise ValueError(
                 f"{data}: every row has the label of a seen class, so there is nothing "
                 "to label. Leave labels empty, or name unseen classes with --unseen."
             )
         model = Bench.of(given, None).fitted(way, "", seed)
-        X, reliability = given.X[given.pile], None
+        if generalized:
+            model = calibrated(model, given, seed)
+        X, reliability, who = given.X[pile], None, "all" if generalized else None
         if hasattr(model, "adapt"):
-            labels = model.adapt(X).labels_
+            labels = model.adapt(X, classes=who).labels_
             reliability = model.reliability_
         else:
-            labels = model.predict(X)
-        table = label_table(labels, ids=given.pile, reliability=reliability)
+            labels = model.predict(X, classes=who)
+        table = label_table(labels, ids=pile, reliability=reliability)
+        table = leave_unknown(table, min_reliability)
         write_labels(table, files[0])
+        note_origin(files[0], Origin("rows", source=absolute(data)))
         model.save(files[2])
-        scored = data if (given.y[given.pile] != "").all() else None
+        scored = data if (given.y[pile] != "").all() else None
         write_labels_report(files[0], files[1], data=scored)
     if as_json:
         counts = table["label"].value_counts()

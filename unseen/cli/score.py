@@ -10,6 +10,7 @@ import typer
 
 from unseen.cli.data import Source, file_errors
 from unseen.cli.errors import printable
+from unseen.cli.trusting import UNKNOWN
 
 EXAMPLES = """
 Examples:
@@ -19,12 +20,23 @@ Examples:
   unseen score labels.csv xlsa17/data/CUB --json
 
   unseen score labels.csv true_labels.csv
+
+  unseen score labels.csv xlsa17/data/CUB --generalized
 """
 
 
 def score(
     labels: Annotated[Path, typer.Argument(exists=True, help="CSV of labels.")],
     data: Source,
+    generalized: Annotated[
+        bool,
+        typer.Option(
+            "--generalized", help="Score seen and unseen classes apart: U, S and H."
+        ),
+    ] = False,
+    unseen: Annotated[
+        str | None, typer.Option(help="Split of the set, for --generalized.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the scores as JSON.")
     ] = False,
@@ -43,14 +55,15 @@ def score(
         from unseen.metrics import confusion, per_class_accuracy
 
         given = read_labels(labels)
-        empty = int((given["label"] == "").sum())
-        if empty:
-            typer.echo(f"{empty} without a label are left out.", err=True)
-        given = given[given["label"] != ""]
+        none = given["label"].isin(["", UNKNOWN])
+        if none.any():
+            typer.echo(f"{none.sum()} without a label are left out.", err=True)
+        given = given[~none]
         truth = find_truth(given, data)
         called = given["label"].to_numpy(dtype=str)
         mean = per_class_accuracy(truth, called)
         table = confusion(truth, called)
+        sides = score_sides(truth, called, data, unseen) if generalized else {}
     by_class = {}
     for name in np.unique(truth):
         own = table.loc[name]
@@ -65,6 +78,7 @@ def score(
             "per-class accuracy": round(float(mean), 6),
             "share of rows": round(float((truth == called).mean()), 6),
             "rows": len(truth),
+            **{name: round(value, 6) for name, value in sides.items()},
             "classes": by_class,
         }
         typer.echo(json.dumps(answer, indent=2))
@@ -79,3 +93,24 @@ def score(
         shown = f"{printable(name):<{width}}{found['rows']:>8}{share:>10.1f}"
         typer.echo(f"{shown}  {printable(str(other))}")
     typer.echo(f"{'mean of classes':<{width}}{len(truth):>8}{100 * mean:>10.1f}")
+    for name, value in sides.items():
+        typer.echo(f"{name:<{width}}{'':>8}{100 * value:>10.1f}")
+
+
+def score_sides(truth, called, data: str, unseen: str | None) -> dict[str, float]:
+    """Return U, S and H: accuracy on unseen and on seen classes, harmonic mean."""
+    import numpy as np
+
+    from unseen.loading import load_data
+    from unseen.metrics import harmonic_mean, per_class_accuracy
+
+    theirs = np.isin(truth, load_data(data, unseen=unseen).unseen)
+    if theirs.all() or not theirs.any():
+        lacks = "seen" if theirs.all() else "unseen"
+        raise ValueError(
+            f"No labelled row is of a class that is {lacks}, so there is no "
+            "harmonic mean. Label a mixed pile: unseen predict --generalized."
+        )
+    U = per_class_accuracy(truth[theirs], called[theirs])
+    S = per_class_accuracy(truth[~theirs], called[~theirs])
+    return {"U": U, "S": S, "H": harmonic_mean(S, U)}

@@ -1,0 +1,97 @@
+"""``unseen compare``: which method suits data of one's own, without unseen labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.data import Source, Tables, chosen, file_errors
+from unseen.cli.fit import complete_method
+from unseen.cli.outputs import Force, outputs
+
+EXAMPLES = """
+Examples:
+
+  unseen compare digits --methods ast,tstd,eszsl
+
+  unseen compare birds.csv --classes attributes.csv --methods ast,eszsl --seeds 3
+"""
+USUAL = "ast,tstd,eszsl,cca,to-visual"
+
+
+def compare(
+    data: Source,
+    methods: Annotated[
+        str,
+        typer.Option(help="Methods between commas.", autocompletion=complete_method),
+    ] = USUAL,
+    classes: Tables = None,
+    unseen: Annotated[
+        str | None, typer.Option(help="Standard split, or file with a name per line.")
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="How often the classes are dealt into folds.")
+    ] = 1,
+    out: Annotated[
+        Path, typer.Option(help="Folder for results and page; made if need be.")
+    ] = Path("unseen-compare"),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
+    force: Force = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the table as JSON.")
+    ] = False,
+) -> None:
+    """Try several methods on DATA and say which is best, and how surely.
+
+    The labelled classes are dealt into folds; each method labels every fold as if its
+    classes had no label. No label of an unseen class is used for that. If their rows
+    have labels, the accuracy on them is a column of its own.
+
+    Every run adds its lines to OUT/results.csv as it ends; the same command goes on
+    where it was.
+    """
+    with file_errors():
+        from unseen.cli.reproduce import Progress
+        from unseen.experiments import make_table, read_results, run_plans
+        from unseen.experiments.comparing import compare_plan
+        from unseen.report import write_experiment_report, write_tables_and_figures
+        from unseen.report.experiment import files_of
+
+        names = [name.strip() for name in methods.split(",") if name.strip()]
+        if not names:
+            raise ValueError(f"--methods names none. Give some: --methods {USUAL}")
+        plan = compare_plan(
+            data,
+            list(dict.fromkeys(names)),
+            classes=chosen(classes),
+            unseen=unseen,
+            n_seeds=seeds,
+        )
+        typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
+        page = out / "report.html"
+        reading = [data, *(classes or []), unseen]
+        writing = [*files_of(plan, out), page]
+        with outputs(*writing, reading=reading, force=force):
+            results = run_plans([plan], [], out, n_jobs=jobs, progress=Progress())
+            found = read_results(results)
+            table = make_table(plan, found)
+            write_tables_and_figures(results, out, plans=[plan])
+            write_experiment_report(results, page, plans=[plan])
+        ends = found[found.measure == "failed"]
+    if as_json:
+        rows = {
+            label: dict(zip(table.heads[0][1], cells, strict=True))
+            for label, cells in table.rows
+        }
+        answer = {"table": rows, "results": str(results), "report": str(page)}
+        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"{table.to_markdown()}\n")
+        typer.echo(f"Open {page}")
+    for _, line in ends.iterrows():
+        typer.echo(f"{line.method} failed: {line.note}", err=True)
+    if len(ends):
+        raise typer.Exit(1)

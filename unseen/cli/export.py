@@ -1,0 +1,112 @@
+"""``unseen export``: labels on to other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.data import file_errors
+from unseen.cli.errors import printable
+
+if TYPE_CHECKING:
+    from unseen.exporting.export import Export
+
+EXAMPLES = """
+Examples:
+
+  unseen export labels.csv --to folders --out sorted
+
+  unseen export labels.csv --to folders --out sorted --yes
+
+  unseen export labels.review/reviewed.csv --to coco --min-reliability 0.9 --yes
+
+  unseen export labels.csv --to folders --how move --out sorted --yes
+
+Formats: folders (one per class), imagefolder and hf (Hugging Face), coco,
+label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). The first
+example only says what would be done; --yes does it.
+"""
+
+
+def export(
+    labels: Annotated[
+        Path, typer.Argument(help="Table of labels: a CSV file with id and label.")
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            help="folders, imagefolder, hf, coco, label-studio, fiftyone or xmp."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder to make; absent or empty before.")
+    ] = Path("unseen-export"),
+    min_reliability: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Leave labels below out; yours always go."),
+    ] = 0.0,
+    how: Annotated[
+        str, typer.Option(help="Photos: copy, hardlink, symlink or move.")
+    ] = "copy",
+    photos: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the photos.", show_default="where they were labelled"
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it, instead of only saying what.")
+    ] = False,
+) -> None:
+    """Write the photos of LABELS by class, or labels as other programs read them.
+
+    Without --yes it only says what it would do. Nothing is ever written over.
+    """
+    with file_errors():
+        from unseen.exporting.export import plan_export
+
+        plan = plan_export(
+            labels, to, out, how=how, min_reliability=min_reliability, photos=photos
+        )
+        for line in describe(plan):
+            typer.echo(line)
+        corrected = labels.with_name(f"{labels.stem}.review") / "reviewed.csv"
+        if corrected.exists():
+            typer.echo(
+                f"Corrections of these labels are in {corrected}; export that file to "
+                "have them.",
+                err=True,
+            )
+        if not yes:
+            typer.echo("Nothing is written yet: add --yes to do it.")
+            return
+        plan.run()
+    typer.echo(f"Written to {out}")
+
+
+def describe(plan: Export) -> list[str]:
+    """Say what would be done, in a few lines."""
+    chosen = plan.chosen
+    things = "photos" if chosen.sources else "texts"
+    words = {
+        "copy": "copied",
+        "hardlink": "given a second name (hard link)",
+        "symlink": "linked to",
+        "move": "MOVED away from where they are",
+    }
+    done = f", {words[plan.how]}," if plan.has_photos else ""
+    n, k = len(chosen), len(chosen.classes)
+    lines = [
+        f"{n:,} {things}{done} in {k} classes, as {plan.to}, to {plan.out}",
+        *(
+            f"  {count:,} {reason} and stay"
+            for reason, count in chosen.left_out.items()
+        ),
+    ]
+    for name in chosen.classes[:20]:
+        lines.append(f"  {chosen.labels.count(name):>7,} {printable(name)}")
+    if k > 20:
+        lines.append(f"  ... and {k - 20} more classes")
+    return lines

@@ -1,0 +1,66 @@
+"""``unseen review``: look at labels in the browser, correct some, and teach."""
+
+from __future__ import annotations
+
+import shlex
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unseen.cli.data import FeaturesFile, LabelledBy, PhotosFolder, file_errors
+
+EXAMPLES = """
+Examples:
+
+  unseen review labels.csv
+
+  unseen review labels.csv --photos moved/photos/
+
+  unseen review labels.csv --features features.npz --no-browser
+
+Your answers are in labels.review/: answers.jsonl as you gave them, corrections.csv for
+other commands, reviewed.csv with all labels, corrected. labels.csv stays as it is.
+"""
+
+
+def review(
+    labels: Annotated[
+        Path, typer.Argument(help="Table of labels: a CSV file with id and label.")
+    ],
+    photos: PhotosFolder = None,
+    features: FeaturesFile = None,
+    encoder: LabelledBy = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page.")
+    ] = True,
+) -> None:
+    """Look at LABELS in the browser, correct some, and let the model learn from them.
+
+    Photos, texts or rows by class, the doubtful first. Every answer is on the disk
+    before the page says saved. Only this machine can open the page. Ctrl-C ends it.
+    """
+    with file_errors():
+        from unseen.review.opening import open_review
+        from unseen.review.serve import serve
+
+        session = open_review(labels, folder=photos, features=features, encoder=encoder)
+
+        def ready(address: str) -> None:
+            typer.echo(f"Open {address}")
+            typer.echo("Ctrl-C ends it; every answer is saved by then.", err=True)
+            if browser:
+                webbrowser.open(address)
+
+        serve(session, port=port, ready=ready)
+    given = len(session.answers.given)
+    typer.echo(f"{given:,} answers are in {session.folder / 'corrections.csv'}")
+
+
+def quoted(path: Path) -> str:
+    """Return a path as one types it."""
+    return shlex.quote(str(path))

@@ -1,0 +1,197 @@
+"""``unseen train``: a plain classifier from labels, for other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unseen.cli.data import (
+    AsJson,
+    FeaturesFile,
+    LabelledBy,
+    PhotosFolder,
+    file_errors,
+)
+from unseen.cli.outputs import Force, outputs
+from unseen.cli.review import quoted
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from unseen.asking.accuracy import AccuracyEstimate
+
+EXAMPLES = """
+Examples:
+
+  unseen train labels.csv --out student.onnx
+
+  unseen train labels.review/reviewed.csv --min-reliability 0.9
+
+  unseen train labels.csv --checked checked.csv --features features.npz
+
+  unseen predict student.onnx features.npz --out new.csv
+
+The first learns from what unseen label wrote. checked.csv holds id and label of rows
+that were drawn at random and looked at; what Check of unseen review drew is known.
+"""
+
+
+def train(
+    labels: Annotated[
+        Path, typer.Argument(help="Table of labels: a CSV file with id and label.")
+    ],
+    out: Annotated[Path, typer.Option(help="ONNX file to write.")] = Path(
+        "student.onnx"
+    ),
+    min_reliability: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Learn from labels at least as reliable, and from yours."
+        ),
+    ] = 0.8,
+    checked: Annotated[
+        Path | None,
+        typer.Option(help="CSV of id and label: drawn at random, checked by a person."),
+    ] = None,
+    photos: PhotosFolder = None,
+    features: FeaturesFile = None,
+    encoder: LabelledBy = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a plain classifier on the LABELS that are reliable, and write it as ONNX.
+
+    Logistic regression on the features, with calibrated probabilities. It says how well
+    it imitates the labels and, if a person checked some that were drawn at random, how
+    often it is right.
+    """
+    reading = labels, checked, photos, features, encoder
+    with file_errors(), outputs(out, reading=reading, force=force):
+        if out.suffix != ".onnx":
+            raise ValueError(f"{out}: a student is written as .onnx. Name it so.")
+        from unseen.labels import read_labels
+        from unseen.review.opening import find_features
+        from unseen.review.origins import find_origin
+        from unseen.student import Student, choose
+
+        table = read_labels(labels)
+        chosen = choose(table, min_reliability)
+        origin = find_origin(labels)
+        X = find_features(table["id"].tolist(), origin, photos, features, encoder, None)
+        learned = chosen.labels != ""
+        student = Student().fit(X[learned], chosen.labels[learned])
+        said, drawn = people_said(labels, table, chosen.given, checked)
+        right, accuracy = compare(student, X, chosen.labels, said, drawn)
+        used = encoder or (origin.encoder if origin else "")
+        student.to_onnx(out, encoder="" if features else used)
+    n, n_given = int(learned.sum()), int((learned & chosen.given).sum())
+    answer: dict[str, Any] = {
+        "labels": n,
+        "given": n_given,
+        "classes": student.classes_.tolist(),
+        "left_out": chosen.left_out,
+        "agreement": round(student.agreement_, 4),
+        "said_by_people": len(said),
+        "right_where_people_said": right,
+        "accuracy": None,
+        "out": str(out),
+    }
+    if accuracy is not None:
+        shares = {
+            "share": accuracy.accuracy,
+            "low": accuracy.low,
+            "high": accuracy.high,
+        }
+        answer["accuracy"] = {name: round(float(s), 4) for name, s in shares.items()}
+        answer["accuracy"]["checked"] = accuracy.n_checked
+    if as_json:
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    for line in describe(answer, labels):
+        typer.echo(line)
+    hint_at_corrections(labels)
+
+
+def people_said(
+    labels: Path, table: pd.DataFrame, given: np.ndarray, checked: Path | None
+) -> tuple[dict[int, str], set[int]]:
+    """Return what people said of rows, and which of these were drawn at random."""
+    from unseen.labels import read_labels
+    from unseen.models.given import NONE_OF_THESE
+    from unseen.review.answers import drawn_since_taught
+    from unseen.review.journal import read_journal
+
+    place = {name: row for row, name in enumerate(table["id"])}
+    names = table["label"].tolist()
+    said = {row: names[row] or NONE_OF_THESE for row in given.nonzero()[0].tolist()}
+    journal = read_journal(labels.with_name("answers.jsonl"))
+    at_random = {place[one] for one in drawn_since_taught(journal) if one in place}
+    drawn = at_random & said.keys()
+    if checked is not None:
+        told = read_labels(checked)
+        for name, label in zip(told["id"], told["label"], strict=True):
+            if name not in place:
+                raise ValueError(
+                    f"{checked}: {name!r} is not in {labels}. Check rows of that table."
+                )
+            said[place[name]] = label or NONE_OF_THESE
+            drawn.add(place[name])
+    return said, drawn
+
+
+def compare(
+    student: Any, X: Any, learned: np.ndarray, said: dict[int, str], drawn: set[int]
+) -> tuple[int, AccuracyEstimate | None]:
+    """Return how often the student agrees with people, and what that says of all."""
+    from unseen.student import judge, left_out_answers
+
+    answers = left_out_answers(student, X, learned)
+    right = sum(answers[row] == name for row, name in said.items())
+    return right, judge(answers, said, drawn) if drawn else None
+
+
+def describe(answer: dict[str, Any], labels: Path) -> list[str]:
+    """Say what was learned, how well, and what that rests on."""
+    n, k = answer["labels"], len(answer["classes"])
+    yours = f", {answer['given']:,} of them given by people" if answer["given"] else ""
+    lines = [f"Learned {k} classes from {n:,} labels{yours}."]
+    lines += [f"  {count:,} {why}" for why, count in answer["left_out"].items()]
+    lines.append(
+        f"It gives {answer['agreement']:.1%} of these labels when it has not learned "
+        "from them (5 folds). That is how well it imitates these, the reliable ones: "
+        "where they are wrong, so is it."
+    )
+    found, said = answer["accuracy"], answer["said_by_people"]
+    if found:
+        lines.append(
+            f"It is right on {found['share']:.1%} of all rows ({found['low']:.1%} to "
+            f"{found['high']:.1%} at 90 %), by {found['checked']:,} that were drawn at "
+            "random and checked by a person; none was learned from before it answered."
+        )
+    else:
+        lines.append("How often it is right nobody knows: no random rows were checked.")
+        lines.append(f"Use Check of  unseen review {quoted(labels)}  or --checked.")
+    if said and not (found and found["checked"] == said):
+        lines.append(
+            f"It agrees with people on {answer['right_where_people_said']:,} of the "
+            f"{said:,} rows they named. Rows that people pick say little of others."
+        )
+    lines.append(f"The student is in {answer['out']}")
+    out = quoted(Path(answer["out"]))
+    lines.append(f"Label with it:  unseen predict {out} features.npz")
+    return lines
+
+
+def hint_at_corrections(labels: Path) -> None:
+    """Say that there are corrections of a table, if there are."""
+    corrected = labels.with_name(f"{labels.stem}.review") / "reviewed.csv"
+    if corrected.exists():
+        typer.echo(
+            f"Corrections of these labels are in {corrected}; train on that file to "
+            "have them.",
+            err=True,
+        )

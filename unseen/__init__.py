@@ -11,16 +11,25 @@ from typing import Any
 
 # room of this package: the names it gives
 HOMES = {
-    "class_table": "EqualDescriptionsWarning",
+    "asking.accuracy": "AccuracyEstimate draw_check estimate_accuracy",
+    "asking.suggest": "suggest",
+    "calibration": "Calibrated",
+    "competition": "EqualDescriptionsWarning",
     "data": "ZeroShotData",
     "loading": "load_data save_data",
-    "metrics": "ausuc confusion harmonic_mean per_class_accuracy top_k_accuracy",
+    "metrics": (
+        "ausuc confusion expected_calibration_error generalized_scores harmonic_mean "
+        "per_class_accuracy reliability_curve risk_coverage told_side_scores "
+        "top_k_accuracy"
+    ),
     "model_selection": "ClasswiseFolds ClasswiseSearchCV",
     "models.cca": "CCA",
     "models.conse": "ConSE",
     "models.dap": "DAP IAP",
     "models.eszsl": "ESZSL",
+    "models.given": "NONE_OF_THESE",
     "models.jedm": "JEDM",
+    "models.jlse": "JLSE",
     "models.jlse_lite": "JLSELite",
     "models.latem": "LatEm",
     "models.ranking": "ALE SJE DeViSE",
@@ -28,8 +37,9 @@ HOMES = {
     "models.sae": "SAE",
     "models.sync": "SynC",
     "preprocessing": "PerDomainCenterer SumsPCA WithinClassWhitener",
-    "storage": "load",
-    "transduction.anchored": "AnchoredSelfTraining WeakStartWarning",
+    "storage": "load_model",
+    "transduction.anchored": "AnchoredSelfTraining",
+    "transduction.anchored_rounds": "WeakStartWarning",
     "transduction.bidilel": "BiDiLEL",
     "transduction.em_dirichlet": "EMDirichlet",
     "transduction.gaussian_alignment": "GaussianAlignment",
@@ -46,6 +56,7 @@ HOMES = {
     "transduction.transclip": "TransCLIP",
     "transduction.tstd": "TSTD",
     "transduction.uda": "KodirovUDA",
+    "transduction.views": "join_views",
     "transduction.zlap": "ZLaP",
 }
 _HOME = {name: room for room, names in HOMES.items() for name in names.split()}

@@ -1,13 +1,23 @@
 """The public names, for type checkers and editors; see ``__init__.py``."""
 
-from unseen.class_table import EqualDescriptionsWarning as EqualDescriptionsWarning
+from unseen.asking.accuracy import AccuracyEstimate as AccuracyEstimate
+from unseen.asking.accuracy import draw_check as draw_check
+from unseen.asking.accuracy import estimate_accuracy as estimate_accuracy
+from unseen.asking.suggest import suggest as suggest
+from unseen.calibration import Calibrated as Calibrated
+from unseen.competition import EqualDescriptionsWarning as EqualDescriptionsWarning
 from unseen.data import ZeroShotData as ZeroShotData
 from unseen.loading import load_data as load_data
 from unseen.loading import save_data as save_data
 from unseen.metrics import ausuc as ausuc
 from unseen.metrics import confusion as confusion
+from unseen.metrics import expected_calibration_error as expected_calibration_error
+from unseen.metrics import generalized_scores as generalized_scores
 from unseen.metrics import harmonic_mean as harmonic_mean
 from unseen.metrics import per_class_accuracy as per_class_accuracy
+from unseen.metrics import reliability_curve as reliability_curve
+from unseen.metrics import risk_coverage as risk_coverage
+from unseen.metrics import told_side_scores as told_side_scores
 from unseen.metrics import top_k_accuracy as top_k_accuracy
 from unseen.model_selection import ClasswiseFolds as ClasswiseFolds
 from unseen.model_selection import ClasswiseSearchCV as ClasswiseSearchCV
@@ -16,7 +26,9 @@ from unseen.models.conse import ConSE as ConSE
 from unseen.models.dap import DAP as DAP
 from unseen.models.dap import IAP as IAP
 from unseen.models.eszsl import ESZSL as ESZSL
+from unseen.models.given import NONE_OF_THESE as NONE_OF_THESE
 from unseen.models.jedm import JEDM as JEDM
+from unseen.models.jlse import JLSE as JLSE
 from unseen.models.jlse_lite import JLSELite as JLSELite
 from unseen.models.latem import LatEm as LatEm
 from unseen.models.ranking import ALE as ALE
@@ -29,9 +41,9 @@ from unseen.models.sync import SynC as SynC
 from unseen.preprocessing import PerDomainCenterer as PerDomainCenterer
 from unseen.preprocessing import SumsPCA as SumsPCA
 from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
-from unseen.storage import load as load
+from unseen.storage import load_model as load_model
 from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
-from unseen.transduction.anchored import WeakStartWarning as WeakStartWarning
+from unseen.transduction.anchored_rounds import WeakStartWarning as WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL as BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet as EMDirichlet
 from unseen.transduction.gaussian_alignment import (
@@ -55,6 +67,7 @@ from unseen.transduction.tmvhlp import TMVHLP as TMVHLP
 from unseen.transduction.transclip import TransCLIP as TransCLIP
 from unseen.transduction.tstd import TSTD as TSTD
 from unseen.transduction.uda import KodirovUDA as KodirovUDA
+from unseen.transduction.views import join_views as join_views
 from unseen.transduction.zlap import ZLaP as ZLaP
 
 __version__: str

@@ -122,8 +122,8 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def watching(told: Callable[[Path], None]) -> Iterator[None]:
-    """Call ``told`` with every file that is put in place inside the block.
+def watching(notify: Callable[[Path], None]) -> Iterator[None]:
+    """Call ``notify`` with every file that is put in place inside the block.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def watching(told: Callable[[Path], None]) -> Iterator[None]:
     ...             _ = file.write(b"one")
     one.txt
     """
-    token = _watchers.set((*_watchers.get(()), told))
+    token = _watchers.set((*_watchers.get(()), notify))
     try:
         yield
     finally:
@@ -283,8 +283,8 @@ def _put_in_place(drafts: list[_Draft]) -> None:
             draft.undo()
         raise
     for draft in drafts:
-        for told in _watchers.get(()):
-            told(draft.target)
+        for notify in _watchers.get(()):
+            notify(draft.target)
     for folder, path in {draft.target.parent: draft.path for draft in drafts}.items():
         with named(path):
             sync_folder(folder)

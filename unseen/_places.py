@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["cache_folder"]
+__all__ = ["cache_folder", "cache_home", "private_folder"]
+
+PRIVATE = 0o700  # what is in photos and texts is nobody else's business
 
 
 def cache_folder(name: str) -> Path:
@@ -21,11 +23,23 @@ def cache_folder(name: str) -> Path:
     >>> cache_folder("graphs").is_dir()
     True
     """
-    given = os.environ.get("UNSEEN_CACHE")
-    folder = (Path(given) if given else _system_cache() / "unseen") / name
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    return private_folder(cache_home() / name)
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder, and those above that are missing, for this user alone."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(PRIVATE, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(PRIVATE)
     return folder
+
+
+def cache_home() -> Path:
+    """Return the folder of the cache, which may not be there yet."""
+    given = os.environ.get("UNSEEN_CACHE")
+    return Path(given) if given else _system_cache() / "unseen"
 
 
 def _system_cache() -> Path:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["shown"]
+__all__ = ["short_list", "shown"]
 
 
 def shown(value: Any, most: int = 60) -> str:
@@ -16,3 +16,15 @@ def shown(value: Any, most: int = 60) -> str:
     """
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def short_list(names: Any, most: int = 3) -> str:
+    """Name a few of many.
+
+    >>> from unseen._words import short_list
+    >>> short_list(["a", "b", "c", "d"])
+    "'a', 'b', 'c' and 1 more"
+    """
+    texts = [repr(n.item() if hasattr(n, "item") else n) for n in list(names)]
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more

@@ -7,6 +7,7 @@ by the name it will have in ``unseen``: its row prints as ``—`` until that nam
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,7 +36,7 @@ class Method:
     grid : dict
         Searched by class-wise cross-validation on the seen classes.
     start : str or None
-        The method whose winner it starts from: given as ``base`` if the estimator
+        The method whose winner it starts from: given as ``estimator`` if the method
         takes one, else by its parameters.
     adapts : bool
         Whether ``adapt`` is called, in the search and at the end.
@@ -45,7 +46,7 @@ class Method:
         Whether it needs rows, not sums. Then it gets them on 300 principal axes, and
         is searched on three folds.
     detail : bool
-        Whether accuracies and mistakes are also told class by class.
+        Whether accuracies and mistakes are also given class by class.
     alone : dict
         Parameters for prototypes alone, where they are others.
     cost : float
@@ -86,8 +87,8 @@ class Method:
         is_public = isinstance(self.estimator, str)
         return self.built and is_public and ":" not in self.name
 
-    def make(self, base: Any = None) -> Any:
-        """Return the estimator, around or from a base if it starts from one.
+    def make(self, inner: Any = None) -> Any:
+        """Return the estimator, around or from another if it starts from one.
 
         Examples
         --------
@@ -96,11 +97,13 @@ class Method:
         TSTD()
         """
         build: Callable = self.kind
-        if base is None:
+        if inner is None:
             return build(**self.parameters)
-        if "base" in build._parameter_constraints:  # type: ignore[attr-defined]
-            return build(base=base, **self.parameters)
-        return build(**base.get_params(), **self.parameters)
+        if "estimator" in build._parameter_constraints:  # type: ignore[attr-defined]
+            return build(estimator=inner, **self.parameters)
+        shared = set(inner.get_params()) & set(inspect.signature(build).parameters)
+        taken = {name: inner.get_params()[name] for name in sorted(shared)}
+        return build(**taken | self.parameters)
 
     def from_prototypes(self, prototypes: Any) -> Any:
         """Return the estimator for prototypes alone, without any seen class."""
@@ -200,6 +203,14 @@ register(
     "JLSELite",
     parameters={"tol": 0.003},
     grid={"softness": [0.01, 0.1, 1.0]},
+    **ROWS,
+)
+register(
+    "jlse",
+    "JLSE",
+    "JLSE",
+    parameters={"tol": 0.01},
+    grid={"softness": [0.01, 0.1, 1.0], "reconstruction": [0.1, 1.0]},
     **ROWS,
 )
 register("devise", "DeViSE", "DeViSE", grid={"learning_rate": RATES}, **RANKING)

@@ -5,7 +5,7 @@ reduced to products.
 """
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 
 def authors_jedm(X, A, Y, D, V, *, alpha=0.1, beta=0.01, sweeps=20):
@@ -176,10 +176,11 @@ def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, n_rounds, pul
                 anchor = k / v_j
                 return (R[:, c] @ B + anchor * Z[c]) / (R[:, c].sum() + anchor)
 
-            k = kappa
-            while np.mean((mean_of(k) - Z[c]) ** 2 / v_j) > radius:
-                k *= 1.0001
-            m[c] = mean_of(k)
+            def beyond(k, c=c, mean_of=mean_of):
+                return np.mean((mean_of(k) - Z[c]) ** 2 / v_j) - radius
+
+            held = beyond(kappa) > 0
+            m[c] = mean_of(brentq(beyond, kappa, 1e12) if held else kappa)
         L = B @ m.T - (m**2).sum(axis=1) / 2
         answer = L
         if pull:

@@ -95,7 +95,7 @@ def test_an_adapted_model_can_be_kept(tmp_path):
     ended = runner.invoke(app, [*args, "--out", str(tmp_path / "l.csv")])
     assert ended.exit_code == 0
     data = unseen.load_data("digits")
-    labels = unseen.load(kept).predict(data.X_unseen)
+    labels = unseen.load_model(kept).predict(data.X_unseen)
     written = pd.read_csv(tmp_path / "l.csv", dtype={"label": str})["label"]
     assert written.tolist() == labels.tolist()
 

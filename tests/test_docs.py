@@ -2,12 +2,13 @@
 
 import doctest
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import unseen
-from unseen.transduction.anchored import WeakStartWarning
+from unseen.transduction.anchored_rounds import WeakStartWarning
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -29,7 +30,21 @@ def test_every_public_name_is_in_the_api_reference(name):
     assert f"unseen.{name}" in reference
 
 
-@pytest.mark.filterwarnings("ignore::unseen.transduction.anchored.WeakStartWarning")
+def test_the_api_reference_names_what_rooms_offer():
+    """Each is importable, and from the room itself where that one offers it."""
+    reference = (ROOT / "docs" / "api" / "index.rst").read_text("utf-8")
+    listed = re.findall(r"^   (unseen[\w.]*)\.(\w+)$", reference, re.MULTILINE)
+    assert len(listed) == len(set(listed)) > 100
+    for place, name in listed:
+        assert hasattr(import_module(place), name), f"{place}.{name}"
+        room = import_module(".".join(place.split(".")[:2]))
+        deep = place.count(".") > 1
+        assert not (deep and name in getattr(room, "__all__", [])), f"{place}.{name}"
+
+
+@pytest.mark.filterwarnings(
+    "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"
+)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_run_as_shown(page):
     # The closing fence of a block is no part of its last answer.

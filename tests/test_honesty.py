@@ -12,6 +12,7 @@ from unseen import (
     ESZSL,
     IAP,
     JEDM,
+    JLSE,
     OTTER,
     SAE,
     SJE,
@@ -37,7 +38,9 @@ from unseen import (
 # Small made-up folds explain little; that is told, and not what is tested here.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*equal descriptions"),
-    pytest.mark.filterwarnings("ignore::unseen.transduction.anchored.WeakStartWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"
+    ),
 ]
 
 MODELS = [
@@ -59,10 +62,11 @@ MODELS = [
     SelfTraining(ALE()),
     SelfTraining(SJE()),
     LatEm(),
+    SelfTraining(JLSE(n_turns=2)),
     SelfTraining(JLSELite()),
     AnchoredSelfTraining(),
     TransCLIP(),
-    EMDirichlet(),
+    EMDirichlet(n_rounds=4, n_steps=60),
     OTTER(),
     SMS(),
     KodirovUDA(),
@@ -70,7 +74,7 @@ MODELS = [
     BiDiLEL(8, transduction="structured"),
     ClasswiseSearchCV(
         AnchoredSelfTraining(),
-        {"kappa": [2.0, 8.0], "shrinkage": [0.1, 0.5]},
+        {"kappa": [2.0, 8.0], "whitening": [0.1, 0.5]},
         n_folds=3,
     ),
     ClasswiseSearchCV(TSTD(n_components=8), {"lam": [0.1, 10.0]}, n_folds=3),

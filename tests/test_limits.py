@@ -45,6 +45,24 @@ def test_a_wrong_limit_says_what_would_be_right(monkeypatch, text, told):
         limits()
 
 
+def test_a_command_raises_limits_for_itself_and_what_it_starts(monkeypatch):
+    from typer.testing import CliRunner
+
+    from unseen.cli import app
+
+    seen = []
+    monkeypatch.setenv("UNSEEN_LIMITS", "classes=9 columns=5")
+    monkeypatch.setattr(
+        "unseen.loading.read_parts", lambda path: seen.append(limits()) or 1 / 0
+    )
+    options = ["--limit", "columns=7", "--limit", "line_bytes=8"]
+    CliRunner().invoke(app, [*options, "data", "info", "zoo.csv"])
+    assert seen == [Limits(columns=7, line_bytes=8, classes=9)]
+    assert limits() == Limits(columns=5, classes=9)
+    wrong = CliRunner().invoke(app, ["--limit", "colums=7", "data", "list"])
+    assert wrong.exit_code == 2 and "--limit 'colums' is no limit" in wrong.output
+
+
 def test_the_allowance_grows_with_the_file_and_never_falls_below_the_free_part():
     with raised(unpacked_free=1000, unpacked_ratio=10):
         assert [unpacked_allowance(n) for n in (0, 100, 101)] == [1000, 1000, 1010]

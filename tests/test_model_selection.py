@@ -13,7 +13,8 @@ from unseen import (
     ClasswiseSearchCV,
     per_class_accuracy,
 )
-from unseen.model_selection import PAPER_STAGES, deal_classes
+from unseen.model_selection import PAPER_STAGES
+from unseen.model_selection.folds import deal_classes
 
 
 @pytest.fixture

@@ -39,6 +39,9 @@ def home(tmp_path_factory):
     (home / "photos").mkdir()
     for name in ("green", "red"):
         Image.new("RGB", (40, 30), name).save(home / "photos" / f"{name}.png")
+    (home / "notes").mkdir()
+    for number, text in enumerate(("my dog barks", "it rains", "a wet day", "cats")):
+        (home / "notes" / f"{number}.txt").write_text(text)
     (home / "site").mkdir()
     watch = WATCH.format(log=str(home / "sockets.txt"))
     (home / "site" / "sitecustomize.py").write_text(watch)
@@ -62,6 +65,7 @@ COMMANDS = {
     "predict": ["predict", "d.unseen", "digits", "--out", "p.csv"],
     "encode": ["encode", "photos", "--out", "f.npz"],
     "label": ["label", "photos", "--classes", "meadow, fire", "--out", "l.csv"],
+    "texts": ["label", "notes", "--classes", "dog, rain", "--out", "t.csv"],
     "demo": ["demo", "--out", "demo"],
 }
 

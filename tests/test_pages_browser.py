@@ -7,9 +7,12 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from unseen.experiments import run_demo
+from unseen.labels import label_table
 from unseen.photos.bundled import load_photos
+from unseen.photos.photo import read_square
 from unseen.report import write_demo_report
 from unseen.report.gallery import write_gallery
 
@@ -67,6 +70,38 @@ page.onload = async () => {{
 </script>"""
 
 
+ORIGINALS = """<!doctype html><title>probe</title>
+<iframe id="page" src="few.html" style="width: {width}px; height: 900px; border: 0">
+</iframe><pre id="out">nothing</pre><script>
+const page = document.getElementById("page");
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+page.onload = async () => {{
+  const inner = page.contentDocument, root = inner.documentElement, out = [];
+  const fetched = () => page.contentWindow.performance.getEntriesByType("resource")
+    .filter((one) => !one.name.includes("thumbnails")).length;
+  const big = inner.getElementById("big"), dialog = inner.querySelector("dialog");
+  await wait(500);
+  const tiles = [...inner.querySelectorAll(".tile")];
+  out.push("early", fetched(), "tiles", tiles.length);
+  for (const [i, tile] of tiles.entries()) {{
+    tile.click();
+    out.push("at" + i, big.naturalWidth > 160 ? 1 : 0);
+    await wait(500);
+    const drawn = tile.querySelector("img");
+    const path = inner.querySelector("#told a").getAttribute("href");
+    const whole = inner.getElementById("whole").getAttribute("href");
+    out.push("small" + i, drawn.naturalWidth, "wide" + i, big.naturalWidth,
+      "high" + i, big.naturalHeight, "linked" + i, path ? 1 : 0,
+      "both" + i, path === whole ? 1 : 0,
+      "sideways" + i, dialog.scrollWidth - dialog.clientWidth);
+    inner.querySelector("#close").click();
+  }}
+  out.push("overflow", root.scrollWidth - root.clientWidth);
+  document.getElementById("out").textContent = out.join(" ");
+}};
+</script>"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
@@ -86,7 +121,28 @@ def folder(tmp_path_factory):
         folder / "many.html",
         thumbnails=lambda row: load_photos().jpegs[row % 1000],
     )
+    write_few(folder)
     return folder
+
+
+def write_few(folder):
+    """Write a page of four photos: wide, turned, of an unknown kind, badly called."""
+    photos = folder / "photos #1"
+    photos.mkdir()
+    wide, turned = Image.new("RGB", (1600, 400), "red"), Image.Exif()
+    turned[0x0112] = 6
+    names = ['50% "<b>&amp;?.jpg', "turned.jpg", "scan.tif", "page.html"]
+    wide.save(photos / names[0])
+    wide.save(photos / names[1], exif=turned)
+    wide.save(photos / names[2])
+    wide.save(photos / names[3], "JPEG")
+    sure = [0.9, 0.8, 0.7, 0.6]
+    write_gallery(
+        label_table(["cat"] * 4, ids=names, reliability=sure),
+        folder / "few.html",
+        thumbnails=lambda row: read_square(photos / names[row], 224).thumbnail,
+        originals=photos,
+    )
 
 
 def probe(folder, page, profile):
@@ -138,3 +194,16 @@ def test_the_gallery_opens_at_once_and_keys_walk(folder, tmp_path, name, most, w
     assert 0 < told["shown"] <= told["tiles"] <= most  # not all twenty thousand
     assert told["right"] == told["last"] == told["open"] == told["down"] == 1
     assert told["bold"] == 0  # names are text
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_opened_photo_is_the_original_and_only_then_fetched(folder, tmp_path, width):
+    told = probe(folder, ORIGINALS.format(width=width), tmp_path)
+    assert told["early"] == 0 and told["tiles"] == 4
+    assert [told[f"small{i}"] for i in range(4)] == [160, 40, 160, 160]  # whole
+    size = [(told[f"wide{i}"], told[f"high{i}"]) for i in range(4)]
+    assert size[0] == size[3] == (1600, 400) and size[1] == (400, 1600)
+    assert size[2] == (160, 40)  # no browser draws TIFF here: the small copy stays
+    assert [told[f"linked{i}"] for i in range(4)] == [1, 1, 1, 0]  # no page is opened
+    assert all(told[f"both{i}"] == 1 and told[f"at{i}"] == 0 for i in range(4))
+    assert all(told[f"sideways{i}"] <= 0 for i in range(4)) and told["overflow"] <= 0

@@ -3,14 +3,17 @@
 import json
 from html.parser import HTMLParser
 from types import SimpleNamespace
+from urllib.parse import urljoin, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from unseen._folders import MARK
 from unseen.experiments.demo import DemoResult
+from unseen.labels import label_table
 from unseen.photos.bundled import load_photos
 from unseen.report import write_demo_report
 from unseen.report.gallery import write_gallery
@@ -118,9 +121,10 @@ def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
         assert [photo[1] for photo in rows[name]] == mine["id"].tolist()
         assert [photo[3] for photo in rows[name]] == mine["second"].tolist()
         places = dict(zip(frame["id"], range(len(frame)), strict=True))
-        for file, path, _, _, _, truth in rows[name]:
+        for file, path, _, _, _, truth, original in rows[name]:
             assert (folder / file).read_bytes() == result.photos.jpegs[places[path]]
             assert truth == result.photos.truth[places[path]]
+            assert original is None  # the demo's photos are in no folder
 
 
 def test_the_gallery_counts_the_doubtful_and_the_wrong(tmp_path):
@@ -153,6 +157,47 @@ def test_a_file_name_that_is_no_text_can_be_shown(tmp_path):
     )
     html = page.read_text(encoding="utf-8")
     assert photos_of(html)["cat"][0][:2] == ["00000.png", "caf\\udce9.jpg"]
+
+
+def addresses(page):
+    data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
+    photos = [photo for _, row in data["rows"] for photo in row]
+    return {photo[1]: data["originals"] + photo[6] for photo in photos}
+
+
+@pytest.mark.parametrize("where", [".", "pages", "deep/er pages", "photos #1"])
+def test_every_photo_is_linked_where_it_is_seen_from_the_page(tmp_path, where):
+    names = ['a/50% "#1"?.jpg', "b:c.jpg", "é/<b>&amp;.png", "javascript:alert(1).gif"]
+    frame = label_table(["cat"] * len(names), ids=names)
+    page = write_gallery(
+        frame,
+        tmp_path / where / "labels.html",
+        thumbnails=lambda row: JPEG,
+        originals=tmp_path / "photos #1",
+    )
+    found = addresses(page)
+    assert list(found) == names
+    for name, address in found.items():
+        assert not urlsplit(address).scheme and "<" not in address
+        joined = urljoin(page.as_uri(), address)
+        assert joined == (tmp_path / "photos #1" / name).as_uri()
+
+
+def test_a_link_keeps_the_bytes_of_a_name_that_is_no_text(tmp_path):
+    frame = label_table(["cat"], ids=["caf\udce9.jpg"])
+    page = write_gallery(
+        frame, tmp_path / "a.html", thumbnails=lambda row: JPEG, originals=tmp_path
+    )
+    assert addresses(page) == {"caf\\udce9.jpg": "./caf%E9.jpg"}
+
+
+def test_a_photo_without_a_picture_is_a_grey_card(tmp_path):
+    frame = label_table(["cat"], ids=["gone.jpg"])
+    page = write_gallery(frame, tmp_path / "a.html", thumbnails=lambda row: b"")
+    (card,) = tmp_path.glob("*/00000.png")
+    with Image.open(card) as picture:
+        assert picture.convert("RGB").getpixel((0, 0)) == (160, 160, 160)
+    assert photos_of(page.read_text())["cat"][0][0] == card.name
 
 
 def test_a_thumbnail_of_another_kind_is_refused(tmp_path):

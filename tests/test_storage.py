@@ -21,7 +21,7 @@ from stored_models import FOLDER, public_estimators, scored, stored_answers
 
 import unseen
 from unseen.metrics import per_class_accuracy
-from unseen.storage import model_file, save
+from unseen.storage import model_file, save_model
 from unseen.storage.schema import classes, fits, parsed, state_of
 from unseen.storage.state import FROM_SKLEARN, STATE, VERSIONS
 from unseen.storage.values import Reader, Writer
@@ -91,12 +91,12 @@ def assert_same_state(first, second, where="model"):
 def test_every_estimator_answers_the_same_after_loading(name, dtype, data, tmp_path):
     model = fitted(estimators()[name], data, dtype)
     X = data.X_unseen.astype(dtype)
-    again = unseen.load(save(model, tmp_path / "fitted"))
+    again = unseen.load_model(save_model(model, tmp_path / "fitted"))
     assert_same_answers(model, again, X)
     assert_same_state(model, again)
     if hasattr(model, "adapt"):
         model.adapt(X)
-        again = unseen.load(save(model, tmp_path / "adapted"))
+        again = unseen.load_model(save_model(model, tmp_path / "adapted"))
         assert_same_answers(model, again, X)
         assert_same_state(model, again)
         again.adapt(X)  # what was read can be learned on
@@ -107,13 +107,13 @@ def test_every_estimator_answers_the_same_after_loading(name, dtype, data, tmp_p
 @pytest.mark.parametrize("name", estimators())
 def test_an_unfitted_estimator_keeps_its_parameters(name, tmp_path):
     model = estimators()[name]
-    again = unseen.load(save(model, tmp_path / "plan"))
+    again = unseen.load_model(save_model(model, tmp_path / "plan"))
     assert repr(again) == repr(model)
 
 
 def test_labels_rounds_and_reliability_of_the_pile_are_kept(data, tmp_path):
     model = fitted(unseen.TSTD(), data).adapt(data.X_unseen)
-    again = unseen.load(model.save(tmp_path / "tstd.unseen"))
+    again = unseen.load_model(model.save(tmp_path / "tstd.unseen"))
     assert_array_equal(again.labels_, model.labels_)
     assert_array_equal(again.reliability_, model.reliability_)
     assert [str(r) for r in again.rounds_] == [str(r) for r in model.rounds_]
@@ -121,7 +121,7 @@ def test_labels_rounds_and_reliability_of_the_pile_are_kept(data, tmp_path):
 
 def test_new_classes_and_groups_work_after_loading(data, tmp_path):
     model = fitted(unseen.TSTD(), data).adapt(data.X_unseen)
-    again = unseen.load(model.save(tmp_path / "tstd.unseen"))
+    again = unseen.load_model(model.save(tmp_path / "tstd.unseen"))
     table = data.class_embeddings.iloc[:3].rename(index=lambda name: f"new {name}")
     for who in ("all", "seen", ["1", "2"], table):
         ours, theirs = (m.predict(data.X_unseen, classes=who) for m in (model, again))
@@ -132,7 +132,7 @@ def test_names_of_features_and_numbered_classes_are_kept(data, tmp_path):
     frame = pd.DataFrame(data.X_seen, columns=[f"pixel {i}" for i in range(64)])
     table = data.class_embeddings.to_numpy()
     model = unseen.ESZSL().fit(frame, data.y_seen.astype(int), class_embeddings=table)
-    again = unseen.load(save(model, tmp_path / "eszsl"))
+    again = unseen.load_model(save_model(model, tmp_path / "eszsl"))
     assert again.feature_names_in_.tolist() == frame.columns.tolist()
     pile = pd.DataFrame(data.X_unseen, columns=frame.columns)
     assert again.predict(pile).dtype == model.predict(pile).dtype
@@ -144,7 +144,7 @@ def test_a_pipeline_is_kept_with_its_preprocessing(data, tmp_path):
     model = make_pipeline(*steps)
     embeddings = data.class_embeddings
     model.fit(data.X_seen, data.y_seen, eszsl__class_embeddings=embeddings)
-    again = unseen.load(save(model, tmp_path / "pipeline"))
+    again = unseen.load_model(save_model(model, tmp_path / "pipeline"))
     assert_same_answers(model, again, data.X_unseen)
 
 
@@ -152,14 +152,17 @@ def test_odd_parameters_are_kept(tmp_path):
     random_state = np.random.RandomState(7)
     model = unseen.JEDM(alpha=2, random_state=random_state)
     model.components_init = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    again = unseen.load(save(model, tmp_path / "odd"))
+    again = unseen.load_model(save_model(model, tmp_path / "odd"))
     assert again.alpha == 2 and type(again.alpha) is int
     assert again.random_state.rand() == random_state.rand()
     assert again.components_init.flags.f_contiguous
     search = unseen.ClasswiseSearchCV(
         unseen.ESZSL(), {"gamma": [1.0]}, scoring=per_class_accuracy
     )
-    assert unseen.load(save(search, tmp_path / "s")).scoring is per_class_accuracy
+    assert (
+        unseen.load_model(save_model(search, tmp_path / "s")).scoring
+        is per_class_accuracy
+    )
 
 
 def test_values_of_every_kind_come_back_as_they_went():
@@ -185,8 +188,8 @@ def test_values_of_every_kind_come_back_as_they_went():
 
 def test_what_happens_to_a_file_after_loading_does_not_reach_the_model(data, tmp_path):
     model = fitted(unseen.JEDM(), data)
-    path = save(model, tmp_path / "jedm")
-    again, whole = unseen.load(path), path.read_bytes()
+    path = save_model(model, tmp_path / "jedm")
+    again, whole = unseen.load_model(path), path.read_bytes()
     with open(path, "r+b") as file:  # in place, as an editor or a sync would
         file.write(bytes(len(whole)))
     assert_same_answers(model, again, data.X_unseen)
@@ -196,8 +199,8 @@ def test_what_happens_to_a_file_after_loading_does_not_reach_the_model(data, tmp
     path.write_bytes(whole)
     again.axes_[0, 0] = 99
     assert path.read_bytes() == whole
-    save(again, path)
-    assert unseen.load(path).axes_[0, 0] == 99
+    save_model(again, path)
+    assert unseen.load_model(path).axes_[0, 0] == 99
 
 
 def test_what_cannot_be_stored_is_named(data, tmp_path):
@@ -215,23 +218,23 @@ def test_what_cannot_be_stored_is_named(data, tmp_path):
     with pytest.raises(ValueError, match="'alpha' parameter of JEDM must be"):
         unseen.JEDM(alpha=-1.0).save(tmp_path / "no")
     with pytest.raises(TypeError, match="This is a dict, not a model"):
-        save({}, tmp_path / "no")
+        save_model({}, tmp_path / "no")
 
     class Outsider(unseen.JEDM):
         pass
 
     with pytest.raises(TypeError, match="is a Outsider, which is no model of unseen"):
-        save(unseen.SelfTraining(Outsider()), tmp_path / "no")
+        save_model(unseen.SelfTraining(Outsider()), tmp_path / "no")
     with pytest.raises(TypeError, match="is a LogisticRegression, which is no model"):
-        save(make_pipeline(LogisticRegression()), tmp_path / "no")
+        save_model(make_pipeline(LogisticRegression()), tmp_path / "no")
 
     class JEDM(unseen.JEDM):  # the name alone does not do
         pass
 
     with pytest.raises(TypeError, match="is a JEDM, which is no model of unseen"):
-        save(JEDM(), tmp_path / "no")
+        save_model(JEDM(), tmp_path / "no")
     with pytest.raises(TypeError, match="array of complex128"):
-        save(unseen.JEDM(components_init=np.ones((2, 2)) * 1j), tmp_path / "no")
+        save_model(unseen.JEDM(components_init=np.ones((2, 2)) * 1j), tmp_path / "no")
     assert not list(tmp_path.iterdir())
 
 
@@ -248,21 +251,21 @@ def rewrite(path, header, body):
 
 
 def test_a_newer_format_a_foreign_file_and_a_missing_one(data, tmp_path):
-    path = save(fitted(unseen.JEDM(), data), tmp_path / "jedm")
+    path = save_model(fitted(unseen.JEDM(), data), tmp_path / "jedm")
     header, body = parts_of(path)
     header["__metadata__"]["unseen_format"] = "2"
     rewrite(path, header, body)
     with pytest.raises(ValueError, match=r"has format 2, .*reads up to 1. Upgrade"):
-        unseen.load(path)
+        unseen.load_model(path)
     del header["__metadata__"]
     rewrite(path, header, body)
     with pytest.raises(ValueError, match="a safetensors file, but no model of unseen"):
-        unseen.load(path)
+        unseen.load_model(path)
     path.write_bytes(b"PK\3\4 something else")
     with pytest.raises(ValueError, match="is damaged or no model"):
-        unseen.load(path)
+        unseen.load_model(path)
     with pytest.raises(FileNotFoundError):
-        unseen.load(tmp_path / "nowhere")
+        unseen.load_model(tmp_path / "nowhere")
 
 
 def forge(path, change):
@@ -289,37 +292,39 @@ def test_a_file_names_no_class_or_function_of_its_choice(tmp_path):
         ({"$": "call", "name": "eval"}, "unknown kind 'call'"),
         ({"$": "dtype", "name": "O"}, "unknown name 'O'"),
     ):
-        path = save(unseen.JEDM(), tmp_path / "jedm")
+        path = save_model(unseen.JEDM(), tmp_path / "jedm")
         forge(path, lambda _, model=model: model)
         with pytest.raises(ValueError, match=f"cannot build .*{reason}"):
-            unseen.load(path)
+            unseen.load_model(path)
 
 
 def test_only_an_estimator_is_loaded(tmp_path):
     for model in ([], 3, {"$": "dict", "items": []}, {"$": "float", "value": "1"}):
-        path = save(unseen.JEDM(), tmp_path / "jedm")
+        path = save_model(unseen.JEDM(), tmp_path / "jedm")
         forge(path, lambda _, model=model: [model] if model == [] else model)
         with pytest.raises(ValueError, match=r"damaged or no model .it holds a"):
-            unseen.load(path)
+            unseen.load_model(path)
 
 
 def test_a_pipeline_that_would_unpickle_a_folder_is_refused(tmp_path):
-    path = save(make_pipeline(Normalizer(), unseen.ESZSL()), tmp_path / "pipeline")
+    path = save_model(
+        make_pipeline(Normalizer(), unseen.ESZSL()), tmp_path / "pipeline"
+    )
     forge(path, lambda model: model["state"].update(memory=str(tmp_path / "side")))
     with pytest.raises(ValueError, match=r"Pipeline.memory is a str, not none"):
-        unseen.load(path)
+        unseen.load_model(path)
     pipeline = make_pipeline(Normalizer(), unseen.ESZSL(), memory=str(tmp_path))
     with pytest.raises(TypeError, match=r"Pipeline.memory is a str, not none"):
-        save(pipeline, tmp_path / "no")
+        save_model(pipeline, tmp_path / "no")
 
 
 def test_a_parameter_that_scikit_learn_has_got_since_takes_its_default(tmp_path):
-    path = save(PCA(3, whiten=True), tmp_path / "pca")
+    path = save_model(PCA(3, whiten=True), tmp_path / "pca")
     forge(path, lambda model: model["state"].pop("tol") and None)
-    assert unseen.load(path).get_params() == PCA(3, whiten=True).get_params()
+    assert unseen.load_model(path).get_params() == PCA(3, whiten=True).get_params()
     forge(path, lambda model: model["state"].update(other=1))
     with pytest.raises(ValueError, match=r"PCA.other is unknown"):
-        unseen.load(path)
+        unseen.load_model(path)
 
 
 @pytest.mark.parametrize(
@@ -337,32 +342,32 @@ def test_a_parameter_that_scikit_learn_has_got_since_takes_its_default(tmp_path)
     ],
 )
 def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
-    path = save(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
+    path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
     forge(path, lambda model: model["state"].update({key: value}))
     with pytest.raises(ValueError, match=reason):
-        unseen.load(path)
+        unseen.load_model(path)
 
 
 @pytest.mark.parametrize("key", ["gamma", "coef_", "_table"])
 def test_a_state_without_one_of_its_keys_is_refused(key, data, tmp_path):
-    path = save(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
+    path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
     forge(path, lambda model: model["state"].pop(key) and None)
     with pytest.raises(ValueError, match=f"ESZSL.{key} is missing"):
-        unseen.load(path)
+        unseen.load_model(path)
 
 
 def test_texts_that_would_fill_the_memory_are_refused(data, tmp_path):
-    path = save(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
+    path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
     forge(path, lambda m: m["state"]["classes_"].update(dtype="<U500000000"))
     with pytest.raises(ValueError, match="would take 20,000,000,000 bytes"):
-        unseen.load(path)
+        unseen.load_model(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match=r"is a pipe\. Give a plain file"):
-        unseen.load(tmp_path / "pipe")
+        unseen.load_model(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize(
@@ -370,7 +375,7 @@ def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
 )
 def test_a_damaged_file_is_one_clear_error(times, data, tmp_path):
     model = fitted(unseen.JEDM(n_components=5, n_axes=5), data).adapt(data.X_unseen)
-    path = save(model, tmp_path / "jedm")
+    path = save_model(model, tmp_path / "jedm")
     content, rng = path.read_bytes(), random.Random(times)
     expected = model.predict(data.X_unseen)
     refused = 0
@@ -387,7 +392,7 @@ def test_a_damaged_file_is_one_clear_error(times, data, tmp_path):
             damaged[place] ^= rng.randint(1, 255)
         path.write_bytes(damaged)
         try:
-            again = unseen.load(path)
+            again = unseen.load_model(path)
         except ValueError as error:
             assert str(error).startswith(str(path)) and "\n" not in str(error)
             refused += 1
@@ -397,11 +402,11 @@ def test_a_damaged_file_is_one_clear_error(times, data, tmp_path):
 
 
 def test_a_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
-    path = save(unseen.JEDM(), tmp_path / "jedm")
+    path = save_model(unseen.JEDM(), tmp_path / "jedm")
     before = path.read_bytes()
     monkeypatch.setattr("safetensors.numpy.save", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        save(unseen.TSTD(), path)
+        save_model(unseen.TSTD(), path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
@@ -429,14 +434,16 @@ STORED = sorted(path.stem for path in FOLDER.glob("*.unseen"))
 
 @pytest.mark.parametrize("name", STORED)
 def test_models_of_this_release_are_read_and_answer_as_they_did(name):
-    model = unseen.load(FOLDER / f"{name}.unseen")
+    model = unseen.load_model(FOLDER / f"{name}.unseen")
     pile, answers = stored_answers()
     scores = scored(model, pile)
     assert_allclose(scores, answers[name], rtol=1e-6, atol=1e-9)
 
 
 def test_a_model_of_every_public_estimator_is_stored():
-    missing = {*public_estimators(), "NamedPhotos", "Pipeline"} - set(STORED)
+    missing = {*public_estimators(), "NamedPhotos", "NamedTexts", "Pipeline"} - set(
+        STORED
+    )
     assert not missing, "run tests/stored_models.py"
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
 
@@ -501,9 +508,9 @@ def test_a_model_that_starts_from_prototypes_is_kept(as_frame, tmp_path):
     X = np.repeat(texts.to_numpy(), 40, axis=0) + 0.5 * rng.normal(size=(120, 20))
     given = texts if as_frame else texts.to_numpy()
     model = unseen.AnchoredSelfTraining.from_prototypes(given)
-    unfitted = unseen.load(model.save(tmp_path / "unfitted"))
+    unfitted = unseen.load_model(model.save(tmp_path / "unfitted"))
     model.adapt(X)
-    adapted = unseen.load(model.save(tmp_path / "adapted"))
+    adapted = unseen.load_model(model.save(tmp_path / "adapted"))
     assert_array_equal(unfitted.adapt(X).labels_, model.labels_)
     assert_array_equal(adapted.decision_function(X), model.decision_function(X))
 
@@ -512,13 +519,13 @@ def test_prototypes_of_several_tables_are_kept(tmp_path):
     table = pd.DataFrame(np.eye(3), index=list("abc"), columns=["x", "y", "z"])
     fused = pd.concat({"one": table, "two": 2 * table}, axis=1)
     model = unseen.AnchoredSelfTraining.from_prototypes(fused)
-    again = unseen.load(model.save(tmp_path / "model"))
+    again = unseen.load_model(model.save(tmp_path / "model"))
     assert_array_equal(again.prototypes_, fused.to_numpy())
     assert_array_equal(again.classes_, fused.index)
 
 
 def test_wrappers_save_themselves(data, tmp_path):
     model = fitted(unseen.SelfTraining(unseen.ESZSL()), data).adapt(data.X_unseen)
-    again = unseen.load(model.save(tmp_path / "model"))
+    again = unseen.load_model(model.save(tmp_path / "model"))
     assert_array_equal(again.labels_, model.labels_)
     assert_array_equal(again.predict(data.X_unseen), model.predict(data.X_unseen))

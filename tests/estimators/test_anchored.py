@@ -13,10 +13,9 @@ from sklearn.base import clone
 from tests.checks import make_data
 from tests.oracles import minimise, plain_anchored
 from unseen import AnchoredSelfTraining, per_class_accuracy
-from unseen.class_table import Competition, EqualDescriptionsWarning
+from unseen.competition import Competition, EqualDescriptionsWarning
 from unseen.models.kernel_ridge import fit_ridge, kernel
 from unseen.rows.holders import MemoryRows
-from unseen.transduction.anchored import WeakStartWarning
 from unseen.transduction.anchored_learner import (
     AnchoredLearner,
     Means,
@@ -24,9 +23,10 @@ from unseen.transduction.anchored_learner import (
     gaussian_scores,
     transported,
 )
+from unseen.transduction.anchored_rounds import WeakStartWarning
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::unseen.transduction.anchored.WeakStartWarning"
+    "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"
 )
 
 
@@ -318,6 +318,26 @@ def test_class_order_row_order_and_chunks_are_free():
     assert_array_equal(shuffled.adapt(data.X_unseen[rows]).labels_, labels[rows])
 
 
+@pytest.mark.parametrize("whitening", [0.1, None])
+def test_no_axis_is_left_to_rounding(whitening):
+    """Features turned as a whole: the same axes, also where no class errs."""
+    rng = np.random.default_rng(4)
+    A = pd.DataFrame(rng.normal(size=(8, 5)))
+    y = np.repeat(np.arange(6), 40)
+    X = A.to_numpy()[y] @ rng.normal(size=(5, 30)) + rng.normal(size=(240, 30))
+    turn = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    options = {"whitening": whitening, "unit_rows": False}
+    first, other = (
+        AnchoredSelfTraining(**options).fit(M, y, class_embeddings=A)
+        for M in (X, X @ turn)
+    )
+    rows, turned = (
+        (M - model.mean_) @ model.axes_ for M, model in ((X, first), (X @ turn, other))
+    )
+    assert (np.diff(first.variances_) < 1e-9).sum() >= 30 - 6 - 1  # ties there are
+    assert_allclose(np.abs(rows), np.abs(turned), atol=1e-7)
+
+
 def test_no_rounds_and_an_endless_anchor_keep_the_start():
     data = make_data()
     plain = {"by_direction": False, "prior_rows": None}
@@ -331,11 +351,15 @@ def test_no_rounds_and_an_endless_anchor_keep_the_start():
 
 
 def test_what_the_rows_weigh_is_measured():
-    """n / (n + κ/v) for n rows per class."""
+    """n / (n + κ/v) for n rows per class that is there."""
     data = make_data()
     for kappa in (1.0, 3.0, 12.0):
-        model = fitted(data, kappa=kappa).adapt(data.X_unseen)
-        n = len(data.X_unseen) / 3
+        model = fitted(data, kappa=kappa)
+        L = model.decision_function(data.X_unseen)
+        soft = np.exp(L / 2 - (L / 2).max(axis=1, keepdims=True))
+        sizes = (soft / soft.sum(axis=1, keepdims=True)).sum(axis=0)
+        n = (sizes @ sizes) / sizes.sum()
+        model.adapt(data.X_unseen)
         assert_allclose(model.weight_, n / (n + kappa / model.variance_))
 
 
@@ -343,7 +367,7 @@ def test_every_ingredient_can_be_switched_off():
     data = make_data()
     default = fitted(data).adapt(data.X_unseen)
     for change in (
-        {"whiten": False},
+        {"whitening": None},
         {"equal_prototypes": False},
         {"by_direction": False},
         {"kernels": ["linear"]},

@@ -170,3 +170,19 @@ def test_the_draw_matters_little_and_is_repeated():
     )
     assert_array_equal(first, again)
     assert (first.argmax(axis=1) == other.argmax(axis=1)).mean() > 0.8
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_landmarks_are_placed_to_the_end_so_that_rounding_does_not_show(seed):
+    rng = np.random.default_rng(seed)
+    seen = rng.normal(size=(40, 30))
+    seen /= np.linalg.norm(seen, axis=1, keepdims=True)
+    E = rng.normal(size=(60, 12))
+    D = 0.3 * distances(E, E)
+    first, other = (
+        place_landmarks(
+            seen, D[40:, :40] * f, D[40:, 40:] * f, np.random.RandomState(0)
+        )
+        for f in (1, 1 + 1e-13)
+    )
+    assert_allclose(first, other, atol=1e-4)

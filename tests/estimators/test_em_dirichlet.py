@@ -115,7 +115,9 @@ def test_the_preference_for_few_classes_empties_some():
     used = [
         len(
             np.unique(
-                EMDirichlet.from_prototypes(texts, few_classes=w, scale=1.0)
+                EMDirichlet.from_prototypes(
+                    texts, few_classes=w, scale=1.0, n_steps=100
+                )
                 .adapt(X)
                 .labels_
             )

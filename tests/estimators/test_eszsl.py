@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.checks import make_data
 from unseen import ESZSL
-from unseen.models.eszsl import solve_eszsl
-from unseen.models.jedm import one_hot_products, signed_products
+from unseen.models.eszsl import solve_eszsl, solve_silencing
+from unseen.models.products import one_hot_products, signed_products
 from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
@@ -39,6 +39,55 @@ def test_the_closed_form_is_the_minimum_of_the_objective(small, gamma, lam, codi
         sum_rows(X, codes, 4)
     )
     assert_allclose(solve_eszsl(made, A, gamma, lam, diagonal=False), W, atol=1e-10)
+
+
+def lengths_objective(X, Y, A, W, gamma, lam):
+    fit = np.sum((X @ W @ A.T - Y) ** 2) + gamma * np.sum((W @ A.T) ** 2)
+    squares = np.sum((X @ W) ** 2, axis=0) + gamma * np.sum(W**2, axis=0)
+    return fit + lam * np.sum(np.sqrt(squares))
+
+
+def noisy_texts():
+    """Rows, signs and embeddings of which only the first three dimensions tell."""
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(8, 12))
+    y = np.arange(240) % 8
+    X = A[y][:, :3] @ rng.normal(size=(3, 6)) + 0.3 * rng.normal(size=(240, 6))
+    return X, y, A
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_lengths_in_place_of_squares_end_at_the_minimum(diagonal):
+    X, y, A = noisy_texts()
+    if diagonal:
+        X = X @ np.linalg.svd(X, full_matrices=False)[2].T
+    gamma, lam = 2.0, 20.0
+    products = one_hot_products(sum_rows(X, y, 8))
+    W = solve_silencing(products, A, gamma, lam, diagonal=diagonal)
+    Y = np.eye(8)[y]
+    least = lengths_objective(X, Y, A, W, gamma, lam)
+    rng = np.random.default_rng(0)
+    for size in (1e-1, 1e-2, 1e-3):  # convex: no step in any direction leads lower
+        for _ in range(200):
+            other = W + size * np.abs(W).max() * rng.normal(size=W.shape)
+            assert lengths_objective(X, Y, A, other, gamma, lam) > least - 1e-3 * size
+    squares = solve_eszsl(products, A, gamma, lam, diagonal=diagonal)
+    assert least < lengths_objective(X, Y, A, squares, gamma, lam)
+
+
+def test_lengths_silence_dimensions_that_tell_nothing():
+    X, y, A = noisy_texts()
+    products = one_hot_products(sum_rows(X, y, 8))
+    squares = solve_eszsl(products, A, 2.0, 20.0, diagonal=False)
+    lengths = solve_silencing(products, A, 2.0, 60.0, diagonal=False)
+
+    def told(W):  # the share of the map in dimensions that tell something
+        sizes = np.linalg.norm(W, axis=0)
+        return sizes[:3].sum() / sizes.sum()
+
+    assert told(lengths) > told(squares) + 0.1
+    sizes = np.linalg.norm(lengths, axis=0)
+    assert (sizes < 1e-3 * sizes.max()).sum() >= 4
 
 
 def test_dividing_on_all_the_axes_is_solving_on_the_features():

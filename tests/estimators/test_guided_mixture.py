@@ -6,9 +6,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import sqrtm
 
-from unseen import GuidedMixture, load
+from unseen import GuidedMixture, load_model
 from unseen.transduction.graph import near_neighbours, neighbours
-from unseen.transduction.guided_rounds import evenness, principal_axes, tightness
+from unseen.transduction.guided_measures import evenness, principal_axes, tightness
 
 
 def make_pile(seed=0, n_classes=4, per_class=15, d=12, noise=1.0, shift=2.0):
@@ -59,10 +59,40 @@ def tight_by_pairs(R, B):
     return np.sqrt(total)
 
 
+def corrected_by_loops(X, P, given):
+    """Prototypes as the head of given_prototypes.py says; rows and P of unit length."""
+    n, K = len(X), len(P)
+    mean, middle = sum(X) / n, sum(P) / K
+    rows = {i: X[i] - mean for i in given}
+    length = np.sqrt(sum(sum((x - mean) ** 2) for x in X) / n)
+    pairs = [
+        norm(rows[i]) @ norm(rows[j])
+        for i in given
+        for j in given
+        if i < j and given[i] == given[j]
+    ]
+    t = np.sqrt((sum(pairs) + 0.12 * 5) / (len(pairs) + 5))
+    Z = [norm(p - middle) for p in P]
+    leads = []
+    for c in sorted(set(given.values())):
+        own = [norm(rows[i]) for i in given if given[i] == c]
+        leads.append(np.mean([a @ Z[c] - np.mean([a @ z for z in Z]) for a in own]))
+    r = min(max(np.mean(leads) / t, 0), 0.95)
+    w = (1 - t**2) / (t**2 * (1 - r**2))
+    found = []
+    for c in range(K):
+        own = [rows[i] for i in given if given[i] == c]
+        to = sum(own) + w * length * r * t * Z[c] if own else Z[c]
+        found.append(norm(mean + length * t * norm(to)))
+    return np.array(found)
+
+
 def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.75, given=None, rounds=10):
     """Follow the head of guided_mixture.py; return the last L, u, and W R."""
     X = np.array([norm(x) for x in X])
     P = np.array([norm(p) for p in P])
+    if given:
+        P = corrected_by_loops(X, P, given)
     n, K = len(X), len(P)
     mean, middle = sum(X) / n, sum(P) / K
     lengths = [np.sqrt(sum((x - mean) ** 2)) for x in X]
@@ -118,8 +148,7 @@ def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.75, given=None, rounds=10
         for _ in range(rounds):
             R = state["R"]
             t = tight_by_pairs(R, B)
-            if not half:
-                lam = min(max(0.35 + (0.6 - t) / 0.2 * 0.6, 0.35), 0.95)
+            lam = min(max(0.35 + (0.6 - t) / 0.2 * 0.6, 0.35), 0.95)
             M = np.array([sum(R[i, c] * B[i] for i in range(n)) for c in range(K)])
             own = np.array([norm(m) for m in M])
             shares = [(R[:, c].sum() + 5) / (n + 5 * K) for c in range(K)]
@@ -133,7 +162,7 @@ def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.75, given=None, rounds=10
             labels = step(T * (lam * names + (1 - lam) * (B @ centres.T)), W)
             if sum(x != y for x, y in zip(labels, before, strict=True)) <= 0.001 * n:
                 break
-    return np.array(labels), state["L"] + state["used"]
+    return np.array(labels), state["L"] + state["used"], 2 / max(r, 0.05)
 
 
 @pytest.mark.parametrize("k", [0, 3])
@@ -141,9 +170,9 @@ def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.75, given=None, rounds=10
 def test_labels_and_reliability_are_those_of_the_loops(k, seed):
     P, X, _ = make_pile(seed)
     model = GuidedMixture.from_prototypes(P, n_neighbors=k).adapt(X)
-    labels, L = brute_force(X, P, k)
+    labels, L, T = brute_force(X, P, k)
     assert_array_equal(model.labels_, labels)
-    posterior = np.exp(L / 5 - np.log(np.exp(L / 5).sum(axis=1, keepdims=True)))
+    posterior = np.exp(L / T) / np.exp(L / T).sum(axis=1, keepdims=True)
     assert_allclose(model.reliability_, posterior.max(axis=1), rtol=1e-6)
 
 
@@ -151,7 +180,7 @@ def test_given_rows_are_certain_and_count_fully_as_in_the_loops():
     P, X, y = make_pile(2, noise=2.0)
     given = {i: int(y[i]) for i in range(0, len(y), 7)}
     model = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X, given=given)
-    labels, _ = brute_force(X, P, 3, given=given)
+    labels, *_ = brute_force(X, P, 3, given=given)
     assert_array_equal(model.labels_, labels)
     rows = list(given)
     assert_array_equal(model.labels_[rows], y[rows])
@@ -161,7 +190,7 @@ def test_given_rows_are_certain_and_count_fully_as_in_the_loops():
 def test_scores_of_new_rows_are_those_of_the_pile_without_neighbours():
     P, X, _ = make_pile()
     model = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X)
-    _, L = brute_force(X, P, 0)
+    _, L, _ = brute_force(X, P, 0)
     assert_allclose(model.decision_function(X), L, rtol=1e-6, atol=1e-8)
     assert_allclose(model.predict_proba(X).max(axis=1), model.reliability_)
     assert_array_equal(model.predict(X[:1]), model.labels_[:1])
@@ -194,7 +223,7 @@ def test_more_features_than_rows_are_rotated_without_loss(monkeypatch):
     P, X, _ = make_pile(5, d=60)
     expected = GuidedMixture.from_prototypes(P).adapt(X)
     wide = GuidedMixture.from_prototypes(P)
-    monkeypatch.setattr("unseen.transduction.guided_rounds.MOST_AXES", 59)
+    monkeypatch.setattr("unseen.transduction.guided_measures.MOST_AXES", 59)
     wide.adapt(X)
     # rows less their mean span 59 axes, and all names but what lies outside
     assert (wide.labels_ == expected.labels_).mean() > 0.95
@@ -204,7 +233,7 @@ def test_more_features_than_rows_are_rotated_without_loss(monkeypatch):
 def test_principal_axes_are_the_same_from_rows_and_from_their_gram(monkeypatch):
     from unseen.rows.holders import MemoryRows
 
-    monkeypatch.setattr("unseen.transduction.guided_rounds.MOST_AXES", 5)
+    monkeypatch.setattr("unseen.transduction.guided_measures.MOST_AXES", 5)
     rng = np.random.default_rng(0)
     rows, P = rng.normal(size=(12, 20)), rng.normal(size=(3, 20))
     few = principal_axes(MemoryRows(rows), P)
@@ -222,7 +251,7 @@ def test_chunks_and_dask_give_the_model_of_memory():
     given = {0: int(y[0]), 100: int(y[100])}
     memory = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X, given=given)
     chunks = [X[:50], X[50:51], X[51:]]
-    for pile in (iter(chunks), da.from_array(X, chunks=(37, -1))):
+    for pile in (chunks, da.from_array(X, chunks=(37, -1))):
         model = GuidedMixture.from_prototypes(P, n_neighbors=0)
         model.adapt(pile, given=given)
         assert_array_equal(model.labels_, memory.labels_)
@@ -298,7 +327,7 @@ def test_classes_the_pile_was_not_asked_about_compete_as_classes_without_rows():
     ("given", "message"),
     [
         ({99: 0}, "a label for row 99, but X has 60 rows"),
-        ({0: 7}, "the class 7, which does not compete"),
+        ({0: "a"}, "'a', but classes are numbers"),
         ([0, 1], r"shape \(2,\), but X has 60 rows"),
     ],
 )
@@ -345,7 +374,7 @@ def test_a_frame_names_the_features_of_prototypes_without():
 def test_a_saved_model_answers_as_before(tmp_path):
     P, X, _ = make_pile()
     model = GuidedMixture.from_prototypes(P).adapt(X)
-    again = load(model.save(tmp_path / "model.unseen"))
+    again = load_model(model.save(tmp_path / "model.unseen"))
     assert_allclose(again.decision_function(X), model.decision_function(X))
     assert_array_equal(again.labels_, model.labels_)
 

@@ -17,13 +17,13 @@ from unseen import (
 )
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::unseen.transduction.anchored.WeakStartWarning"
+    "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"
 )
 
 METHODS = [
     TransCLIP(),
-    EMDirichlet(),
-    EMDirichlet(labels="hard"),
+    EMDirichlet(n_rounds=4, n_steps=60),
+    EMDirichlet(labels="hard", n_rounds=4, n_steps=60),
     OTTER(),
     OTTER(class_prior="uniform"),
     SMS(),

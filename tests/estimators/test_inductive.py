@@ -10,6 +10,7 @@ from unseen import (
     ALE,
     DAP,
     IAP,
+    JLSE,
     SAE,
     SJE,
     ClasswiseSearchCV,
@@ -40,6 +41,7 @@ FROM_SUMS = [
 FROM_ROWS: list = [
     SynC(1e-3, tol=1e-7),
     SynC(1e-3, loss="structured", tol=1e-7),
+    JLSE(1e-3, tol=1e-7),
     JLSELite(1e-3, tol=1e-7),
     DeViSE(),
     ALE(),

@@ -17,15 +17,14 @@ from tests.oracles import (
     minimise,
 )
 from unseen import CCA, ESZSL, JEDM, SAE, TSTD
-from unseen.models.jedm import (
+from unseen._linalg import right_factor
+from unseen.models.jedm_solver import (
     objective,
-    one_hot_products,
-    right_factor,
-    signed_products,
     solve_jedm,
     update_codes,
     update_compatibility,
 )
+from unseen.models.products import one_hot_products, signed_products
 from unseen.rows.sums import sum_rows
 
 

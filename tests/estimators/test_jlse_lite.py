@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from tests.checks import make_data
 from tests.oracles import minimise
 from unseen import JLSELite, SelfTraining
-from unseen.models.jlse_lite import onto_simplex, simplex_codes
-from unseen.models.placed import minimise_loss, squared_hinge
+from unseen.models.relative_codes import minimise_loss, squared_hinge
+from unseen.models.simplex import onto_simplex, simplex_codes
 
 
 @pytest.fixture

@@ -238,7 +238,7 @@ def clip_like(seed=0, n_classes=8, per_class=25, p=64, gap=10.0):
 def test_zlap_equals_a_dense_inverse(k, n_classes, gamma, alpha):
     texts, images, _ = clip_like(per_class=8, gap=2.0)
     model = ZLaP(n_neighbors=k, n_classes=n_classes, gamma=gamma, alpha=alpha)
-    start = start_from(model.fit_prototypes(texts).base_, images)
+    start = start_from(model.fit_prototypes(texts).estimator_, images)
     scores = model._transduce(start).scores
     if alpha == 0:  # no label leaves its class: all rows keep the start's
         assert_array_equal(scores.argmax(axis=1), start.scores.argmax(axis=1))
@@ -263,7 +263,7 @@ def test_zlap_reaches_the_rows_across_the_gap_of_clip(seed):
 
 def test_zlap_lowers_its_objective():
     texts, images, _ = clip_like(per_class=8)
-    from unseen.transduction.graph import unit_rows
+    from unseen._linalg import unit_rows
     from unseen.transduction.zlap import joint_graph
 
     S = joint_graph(unit_rows(images), unit_rows(texts), 4, 5, 5.0).toarray()
@@ -285,7 +285,7 @@ def test_rows_against_all_classes_keep_the_answer_of_the_base():
     model = ZLaP.from_prototypes(texts, n_neighbors=1).adapt(X)
     assert model.rounds_[0].note.startswith("2 rows were not reached")
     assert_array_equal(model.labels_[:2], [0, 1])
-    assert_array_equal(model.labels_[2:], model.base_.predict(X[2:]))
+    assert_array_equal(model.labels_[2:], model.estimator_.predict(X[2:]))
 
 
 # ---- label spreading -------------------------------------------------------------

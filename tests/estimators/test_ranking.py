@@ -8,8 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import make_data
 from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning, SelfTraining
-from unseen.models.cca import row_space
-from unseen.models.ranking import canonical, rank_weights
+from unseen._linalg import row_space
+from unseen.models.epochs import canonical
+from unseen.models.ranking import rank_weights
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.checks import make_data
 from unseen import RidgeToSemantic, RidgeToVisual
-from unseen.models.ridge import solve_ridge, solve_to_visual
+from unseen.models.maps import solve_on_axes
+from unseen.models.ridge import solve_to_visual
 from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
@@ -31,7 +32,7 @@ def test_both_directions_are_least_squares_on_the_rows(small, lam):
         return np.linalg.lstsq(stacked, target, rcond=None)[0]
 
     assert_allclose(solve_to_visual(sums, A, lam), ridge(rows, X).T, atol=1e-10)
-    W = solve_ridge(sums.gram, sums.class_sums.T @ A, lam, diagonal=False)
+    W = solve_on_axes(sums.gram, sums.class_sums.T @ A, lam, diagonal=False)
     assert_allclose(W, ridge(X, rows), atol=1e-10)
 
 

@@ -20,7 +20,7 @@ from unseen import (
     LatEm,
     SelfTraining,
     TransCLIP,
-    load,
+    load_model,
 )
 from unseen.transduction.transducer import Transducer
 
@@ -108,7 +108,7 @@ def test_dask_and_files_give_the_same_rule(apart, tmp_path):
     da = pytest.importorskip("dask.array")
     pile = apart[-1]
     model = learned(PST(), apart)
-    again = load(model.save(tmp_path / "pst.unseen"))
+    again = load_model(model.save(tmp_path / "pst.unseen"))
     labels = model.predict(da.from_array(pile, chunks=(30, -1)))
     assert_array_equal(labels.compute(), model.predict(pile))
     assert_array_equal(again.predict(pile), model.predict(pile))
@@ -162,18 +162,20 @@ def test_a_fit_on_seen_classes_forgets_prototypes(method, texts, apart):
 
 
 def test_a_base_that_knows_no_prototypes_is_refused(texts):
-    with pytest.raises(ValueError, match=r"base=ESZSL\(\) learns from seen classes"):
-        CSLS.from_prototypes(texts[0], base=ESZSL())
+    with pytest.raises(
+        ValueError, match=r"estimator=ESZSL\(\) learns from seen classes"
+    ):
+        CSLS.from_prototypes(texts[0], estimator=ESZSL())
     base = AnchoredSelfTraining(kappa=3.0)
-    model = TransCLIP.from_prototypes(texts[0], base=base)
-    assert model.base_.kappa == 3.0
+    model = TransCLIP.from_prototypes(texts[0], estimator=base)
+    assert model.estimator_.kappa == 3.0
 
 
 @pytest.mark.parametrize(
     "name, value",
     [
-        ("whiten", False),
-        ("shrinkage", 0.5),
+        ("whitening", None),
+        ("whitening", 0.5),
         ("kernels", ("rbf",)),
         ("equal_prototypes", False),
         ("by_direction", False),
@@ -188,7 +190,7 @@ def test_parameters_about_seen_classes_are_refused_without_any(name, value, text
         model.adapt(X)
 
 
-@pytest.mark.parametrize("name, value", [("pile_share", 0.9), ("pile_shrinkage", 50.0)])
+@pytest.mark.parametrize("name, value", [("pile_share", 0.9), ("pile_whitening", 50.0)])
 def test_parameters_of_the_pile_work(name, value, texts):
     T, X = texts
     usual = AnchoredSelfTraining.from_prototypes(T).adapt(X)

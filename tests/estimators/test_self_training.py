@@ -7,7 +7,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from tests.checks import make_data
 from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
-from unseen.class_table import Competition, encode
+from unseen.class_table import encode
+from unseen.competition import Competition
 from unseen.rows.labelling import Labelling
 
 BASES = [CCA(), ESZSL(), JEDM(n_components=8)]
@@ -71,7 +72,7 @@ def test_tiny_piles_give_no_nan(base, n_rows):
 
 def test_a_search_through_the_wrapper_shares_its_sums():
     data = make_data()
-    grid = {"base__gamma": [0.1, 10.0], "mu": [0.1, 10.0]}
+    grid = {"estimator__gamma": [0.1, 10.0], "mu": [0.1, 10.0]}
     model = SelfTraining(ESZSL())
     search = ClasswiseSearchCV(model, grid, n_folds=3)
     search.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
@@ -144,5 +145,5 @@ def test_a_base_that_cannot_take_part_is_named():
     from sklearn.linear_model import LogisticRegression
 
     data = make_data()
-    with pytest.raises(ValueError, match="'base' parameter of SelfTraining"):
+    with pytest.raises(TypeError, match="which LogisticRegression has not"):
         SelfTraining(LogisticRegression()).fit(data.X_seen, data.y_seen)

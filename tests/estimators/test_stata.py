@@ -7,7 +7,7 @@ from scipy.special import softmax
 from scipy.stats import multivariate_normal
 
 from unseen import StatA
-from unseen.transduction.graph import unit_rows
+from unseen._linalg import unit_rows
 from unseen.transduction.start import start_from
 from unseen.transduction.stata import AnchoredClasses
 
@@ -65,7 +65,7 @@ def test_soft_labels_are_those_of_the_loops(anchor, k, n_rounds):
     texts, X, _ = texts_and_rows()
     settings = {"anchor": anchor, "n_neighbors": k, "n_rounds": n_rounds}
     model = StatA.from_prototypes(texts, **settings)
-    outcome = model._transduce(start_from(model.base_, X))
+    outcome = model._transduce(start_from(model.estimator_, X))
     expected = stata_by_hand(X, texts, anchor=anchor, k=k, n_rounds=n_rounds)
     assert_allclose(softmax(outcome.scores, axis=1), expected, atol=1e-5)
     assert len(outcome.rounds) == n_rounds + 1

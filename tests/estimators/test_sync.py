@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.checks import make_data
 from tests.oracles import minimise
 from unseen import SelfTraining, SynC
-from unseen.models.placed import minimise_loss, squared_hinge
+from unseen.models.relative_codes import minimise_loss, squared_hinge
 from unseen.models.sync import combine_phantoms, structured
 
 

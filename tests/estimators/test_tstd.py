@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.oracles import authors_jedm, authors_preparation, authors_tstd, minimise
 from unseen import JEDM, TSTD, EqualDescriptionsWarning
-from unseen.models.jedm import (
+from unseen.models.jedm_learner import (
     pile_objective,
     update_pile_codes,
     update_pile_dictionary,
@@ -123,8 +123,8 @@ def test_the_papers_round_is_one_code_and_one_dictionary_step(problem):
 
 def test_no_rounds_are_jedm(problem):
     X, y, A, seen = problem
-    model, pile = fitted(problem, rates=[])
-    jedm = JEDM().fit(X[seen], y[seen], class_embeddings=A).adapt(pile)
+    model, pile = fitted(problem, rates=[], n_components=5)
+    jedm = JEDM(n_components=5).fit(X[seen], y[seen], class_embeddings=A).adapt(pile)
     assert_array_equal(model.adapt(pile).labels_, jedm.labels_)
     assert_array_equal(model.reliability_, jedm.reliability_)
 

@@ -13,6 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from tests.checks import make_data
+from unseen import GuidedMixture
 from unseen.experiments import make_table, read_plan, read_results
 from unseen.experiments.baselines import KMeans, NamesAlone, PlainEM
 from unseen.experiments.cells import (
@@ -21,12 +22,16 @@ from unseen.experiments.cells import (
     across_a_gap,
     held_out,
     make_cell,
+    named_rows,
     piles,
     ridge_prototypes,
 )
+from unseen.experiments.constants import CONSTANTS, PARAMETERS, OtherConstants
 from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source
 from unseen.experiments.tasks import Bench, run_task
+from unseen.methods import METHODS
+from unseen.transduction import guided_rounds
 from unseen.transduction.start import start_from
 
 
@@ -132,6 +137,33 @@ def test_texts_are_read_with_their_names_and_domains(tmp_path):
     assert_allclose(coarse.prototypes[0], unit(P[[0, 3]]).mean(axis=0))
 
 
+def test_two_views_are_joined_row_by_row(tmp_path):
+    rng = np.random.default_rng(0)
+    y, made = np.array([0, 1, 1]), {}
+    for encoder, d in (("x", 3), ("z", 2)):
+        made[encoder] = rng.normal(size=(3, d)), rng.normal(size=(2, d))
+        X, P = made[encoder]
+        np.savez(
+            tmp_path / f"some_test__{encoder}.npz", X=X, y=y, P=P, classes=["a", "b"]
+        )
+    path = str(tmp_path / "some_test__x.npz")
+    cell = make_cell(Source(path, "some", "", {}, foreign=path), "names + z", 0)
+    (X, P), (U, Q) = made["x"], made["z"]
+    together = np.hstack([unit(X), unit(U)]) / np.sqrt(2)
+    assert_allclose(cell.X, together, rtol=1e-6)
+    assert_allclose(cell.foreign, together, rtol=1e-6)
+    assert_allclose(cell.prototypes, np.hstack([unit(P), unit(Q)]) / np.sqrt(2))
+    half = make_cell(
+        Source(path, "some", "", {}, foreign=path), "names + z without names", 0
+    )
+    assert_allclose(half.prototypes[:, 3:], 0)
+    assert_allclose(half.prototypes[:, :3], cell.prototypes[:, :3])
+    np.savez(tmp_path / "some_test__z.npz", X=U, y=y[::-1], P=Q, classes=["a", "b"])
+    named_rows.cache_clear()
+    with pytest.raises(ValueError, match="not those of the first view"):
+        make_cell(Source(path, "some", "", {}, foreign=path), "names + z", 0)
+
+
 def centred_start(cell):
     A, Z = (unit(M - M.mean(axis=0)) for M in (unit(cell.X), unit(cell.prototypes)))
     return A, Z, 20 * A @ Z.T
@@ -175,7 +207,7 @@ def test_plain_em_takes_the_steps_of_a_mixture_with_one_variance(cell, monkeypat
         R = softmax(scores, axis=1)
     monkeypatch.setattr("unseen.experiments.baselines.MAX_ROUNDS", 3)
     model = PlainEM.from_prototypes(cell.prototypes)
-    found = model._transduce(start_from(model.base_, cell.X)).scores
+    found = model._transduce(start_from(model.estimator_, cell.X)).scores
     assert_allclose(softmax(found, axis=1), R, atol=1e-9)
 
 
@@ -233,3 +265,34 @@ def test_truth_decides_nothing_but_the_score(tmp_path):
         found = run_task(bench, "names", RunKey("names", name, "names", "k-means", 0))
         scores.append(next(f.value for f in found if f.item == "full"))
     assert scores[0] > 0.6 > 0.4 > scores[1]
+
+
+def test_every_setting_of_the_study_is_one_change_of_the_method(cell):
+    plan = read_plan("names_study")
+    known = {f"guided: {n}" for n in (*PARAMETERS, *CONSTANTS)}
+    settings = [row.method for row in plan.rows if row.method.startswith("guided:")]
+    assert {method.rpartition(" ")[0] for method in settings} == known
+    assert len(settings) == sum(map(len, (PARAMETERS | CONSTANTS).values()))
+    default = GuidedMixture()
+    for method in settings:
+        model = METHODS[method].from_prototypes(cell.prototypes)
+        assert isinstance(model, GuidedMixture)
+        changed = [k for k, v in model.get_params().items() if v != getattr(default, k)]
+        assert len(changed) + len(getattr(model, "_constants", {})) == 1
+
+
+def test_other_constants_count_while_adapting_and_are_put_back(cell):
+    before = guided_rounds.MOST_NAMES
+    one = OtherConstants.from_prototypes(cell.prototypes, MOST_NAMES=0.4)
+    one.adapt(cell.X)
+    assert one.names_share_ <= 0.4
+    assert guided_rounds.MOST_NAMES == before
+    with pytest.raises(ValueError, match="no constant 'LEAST'"):
+        OtherConstants.from_prototypes(cell.prototypes, LEAST=1).adapt(cell.X)
+
+
+def test_the_study_says_how_many_settings_it_compared(tmp_path):
+    plan = read_plan("names_study")
+    results = read_results(write(tmp_path / "results.csv", {}))
+    n = sum(row.method.startswith("guided") for row in plan.rows)
+    assert f"{n} settings were compared." in make_table(plan, results).words

@@ -253,8 +253,7 @@ def write_model(place: int, path: Path) -> None:
 def read_model(path: Path) -> Any:
     import unseen
 
-    load = getattr(unseen, "load_model", None) or unseen.load
-    return load(path / "model.unseen")
+    return unseen.load_model(path / "model.unseen")
 
 
 def model_bytes(model: Any) -> bytes:

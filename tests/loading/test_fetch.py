@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shutil
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -109,6 +110,36 @@ def test_a_good_archive_is_fetched_once_and_unpacked(get, server, tmp_path):
     assert len(server.asked) == 1
     names = sorted(path.name for path in (tmp_path / "home").iterdir())
     assert names == [LOCK, "set", "set.sha256", "set.zip"]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["checksum", "first use"])
+def test_an_archive_of_that_name_which_is_the_users_stays(get, server, tmp_path, known):
+    checksum = f"sha256:{sha256(GOOD)}" if known else None
+    theirs = tmp_path / "home" / "set.zip"
+    theirs.parent.mkdir()
+    theirs.write_bytes(b"years of photos")
+    with pytest.raises(FileExistsError, match=r"set\.zip: is there already"):
+        get(checksum)
+    assert theirs.read_bytes() == b"years of photos"
+    theirs.rename(theirs.with_name("set.zip.part"))
+    with pytest.raises(FileExistsError, match=r"set\.zip\.part: is there already"):
+        get(checksum)
+    assert [path.name for path in theirs.parent.iterdir()] == ["set.zip.part"]
+    assert server.asked == []
+
+
+def test_an_archive_got_elsewhere_will_do_if_it_is_the_right_one(get, server, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "set.zip").write_bytes(GOOD)
+    assert get(f"sha256:{sha256(GOOD)}").trust == "checksum"
+    assert server.asked == []
+
+
+def test_what_was_fetched_before_is_replaced_by_a_newer_one(get, server, tmp_path):
+    get()
+    server.body, server.tag = zipped({"set/classes.txt": "1 wolf\n"}), '"two"'
+    shutil.rmtree(tmp_path / "home" / "set")
+    assert get(sha256=sha256(server.body)).sha256 == sha256(server.body)
 
 
 def test_an_md5_of_the_source_will_do(get):

@@ -259,3 +259,18 @@ def test_real_sets(shared_data, file, shape, n_unseen, tables):
 def test_class_tables_without_images_are_no_data_set(shared_data):
     with pytest.raises(ValueError, match="no array 'class_names'"):
         load_data(shared_data / "class_side.npz")
+
+
+def test_rows_and_names_are_enough_where_the_table_comes_from_elsewhere(tmp_path):
+    rows = np.arange(12.0).reshape(4, 3)
+    np.savez(tmp_path / "rows.npz", X=rows, y=np.array(["a", "b", "", ""]))
+    np.savez(tmp_path / "bare.npz", X=rows)
+    table = pd.DataFrame({"x": [0.0, 1.0, 2.0]}, index=["a", "b", "c"])
+    data = load_data(tmp_path / "rows.npz", classes=table)
+    assert data.unseen.tolist() == ["c"]
+    assert data.y.tolist() == ["a", "b", "", ""]
+    assert len(data.X_unlabelled) == 2
+    with pytest.raises(ValueError, match="class"):
+        load_data(tmp_path / "rows.npz")
+    bare = load_data(tmp_path / "bare.npz", classes=table)
+    assert (bare.y == "").all()

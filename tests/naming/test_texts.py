@@ -57,6 +57,13 @@ def test_texts_do_not_see_each_other(words):
     np.testing.assert_array_equal(together[2], words.encode(["frog"])[0])
 
 
+def test_a_text_is_the_same_whatever_was_read_before(words):
+    texts = ["zebra 🦓", "a striped horse", "stop sign", "zebra"]
+    words.encode(["horse", "something else"])
+    fresh = [WordLlama().encode([text])[0] for text in texts]
+    np.testing.assert_array_equal(words.encode(texts), fresh)
+
+
 @pytest.mark.parametrize("name, extra", [("minilm", "minilm"), ("clip", "clip")])
 def test_a_missing_package_names_its_extra(monkeypatch, name, extra):
     monkeypatch.setattr("unseen.naming.minilm.find_spec", lambda _: None)

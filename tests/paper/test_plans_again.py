@@ -40,3 +40,18 @@ def test_animals_by_attributes_are_found_again(name, shared_data):
 
 def unpaper(rows):
     return tuple(replace(row, paper=row.paper[:1]) for row in rows)
+
+
+def test_photos_by_names_are_found_again(shared_data):
+    path = STORED / "photos.csv"
+    if not (shared_data / "photos").is_dir():
+        pytest.skip("photos are absent")
+    known = read_results(path).fillna({"item": ""})
+    known = known.set_index(["data", "classes", "measure", "item"])["value"]
+    runs = read_plan("photos").runs([shared_data])
+    assert len(runs) == 11
+    for run in runs:
+        for one in run_task(Bench(run.source), run.part, run.key):
+            place = run.key.data, run.key.classes, one.measure, one.item
+            if one.measure != "done":
+                assert abs(one.value - known[place]) <= BAND, (place, one)

@@ -24,7 +24,7 @@ from unseen import (
 from unseen.class_table import encode
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::unseen.transduction.anchored.WeakStartWarning"
+    "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"
 )
 
 # On AwA, att_continuous, with defaults: before adapting, after, and the band.

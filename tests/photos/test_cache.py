@@ -2,12 +2,14 @@
 
 import errno
 import os
+from hashlib import sha256
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save
 
+from unseen._places import cache_folder
 from unseen.photos import cache as cache_module
-from unseen.photos import kept
 from unseen.photos.cache import FeatureCache
 
 
@@ -137,7 +139,7 @@ def test_a_shard_that_changes_while_in_use_is_an_error(colours, tmp_path):
 
 def test_only_the_user_may_look_into_the_cache(colours, tmp_path, monkeypatch):
     monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "made" / "cache"))
-    folders = [FeatureCache(colours).folder, kept.cache_folder("graphs")]
+    folders = [FeatureCache(colours).folder, cache_folder("graphs")]
     folders += [tmp_path / "made", tmp_path / "made" / "cache"]
     assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
     folders[0].chmod(0o755)  # as an older run may have left it
@@ -151,3 +153,18 @@ def test_two_runs_at_once_add_up(colours, tmp_path):
     one.flush(), two.flush()
     both = FeatureCache(colours, tmp_path)
     np.testing.assert_array_equal(both.features(digests(5))[:, 0], np.arange(5))
+
+
+def test_an_older_shard_keeps_its_features_and_gives_no_square_picture(
+    colours, tmp_path
+):
+    shard = filled(colours, tmp_path)
+    parts = load_file(shard)
+    parts["thumbnails"] = parts.pop("pictures")  # as it was called when it was square
+    content = save(parts)
+    shard.unlink()
+    (shard.parent / f"{sha256(content).hexdigest()}.safetensors").write_bytes(content)
+    again = FeatureCache(colours, tmp_path)
+    assert all(digest in again for digest in digests(3))
+    np.testing.assert_array_equal(again.features(digests(3)), rows(3))
+    assert [again.thumbnail(digest) for digest in digests(3)] == [b""] * 3

@@ -7,7 +7,7 @@ import pytest
 
 from unseen.photos import NamedPhotos, WeakNamesWarning
 from unseen.photos.bundled import load_photos
-from unseen.photos.doubt import agreement, weak_names
+from unseen.photos.doubt import agreement, look_for_doubt
 
 
 def pile(n_classes=4, per_class=30, noise=0.3):
@@ -32,11 +32,13 @@ def test_a_weak_list_is_told_what_is_weak_about_it():
     names = ["rain", "fog", "dog", "storm"]
     places = [(1001,), (1001,), (1169,), ()]
     trust = ["vague", "vague", "broad", "unknown"]
-    message = weak_names(X, shuffled, names, places, trust)
+    evidence, message = look_for_doubt(X, shuffled, names, places, trust)
+    assert evidence < 0.2
     assert "rain, fog are read as one kind of thing" in message
     assert "storm says little about looks" in message
-    assert weak_names(X, truth, names, places, trust) == ""
-    assert weak_names(X[::10], shuffled[::10], names, places, trust) == ""  # too few
+    assert look_for_doubt(X, truth, names, places, trust) == (1.0, "")
+    few = look_for_doubt(X[::10], shuffled[::10], names, places, trust)
+    assert few == (1.0, "")  # too few to tell
 
 
 def test_the_bundled_photos_and_their_names_are_not_weak():

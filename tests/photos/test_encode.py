@@ -1,6 +1,7 @@
 """The whole way from a folder to features, with files of every kind of damage."""
 
 import functools
+import io
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from unseen.limits import raised
 from unseen.photos import decode as module
@@ -43,6 +45,21 @@ def test_features_follow_the_photos(folder, colours, tmp_path):
     ]
     np.testing.assert_array_equal(encoded.features(), alone)
     assert encoded.thumbnail(3) == read_square(folder / encoded.paths[3], 16).thumbnail
+
+
+def test_a_picture_that_was_kept_as_a_square_is_made_anew(
+    folder, colours, tmp_path, monkeypatch
+):
+    Image.new("RGB", (90, 30), "red").save(folder / "wide.png")
+    encoded = encode(folder, colours, tmp_path)
+    row = encoded.paths.index("wide.png")
+    kept = encoded.thumbnail(row)
+    monkeypatch.setattr(encoded.cache, "thumbnail", lambda digest: b"")  # older shard
+    assert encoded.thumbnail(row) == kept
+    with Image.open(io.BytesIO(kept)) as picture:
+        assert picture.size == (90, 30)
+    (folder / "wide.png").unlink()
+    assert encoded.thumbnail(row) == b""
 
 
 def test_a_second_run_encodes_nothing_even_after_moving(folder, colours, tmp_path):

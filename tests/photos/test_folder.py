@@ -83,9 +83,15 @@ def test_a_name_that_is_no_utf8_keeps_its_bytes(tmp_path):
 def test_no_folder_is_one_sentence(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no such folder"):
         find_photos(tmp_path / "none")
-    touch(tmp_path, "file")
-    with pytest.raises(NotADirectoryError, match="is no folder"):
-        find_photos(tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotADirectoryError, match="neither a folder nor a photo"):
+        find_photos(tmp_path / "pipe")
+
+
+def test_one_photo_is_the_only_one_of_its_folder(tmp_path):
+    touch(tmp_path, "one.jpg")
+    touch(tmp_path, "other.jpg")
+    assert find_photos(tmp_path / "one.jpg") == (tmp_path, ["one.jpg"], [])
 
 
 def test_a_look_tells_pictures_by_their_first_bytes(tmp_path, paint):

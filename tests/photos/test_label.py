@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from sklearn.datasets import load_sample_images
@@ -51,7 +52,7 @@ def truth(frame):
 
 def test_every_photo_gets_a_label(folder):
     frame = label(folder, "palace, flower")
-    assert tuple(frame.columns) == (*COLUMNS, "answer") and len(frame) == 20
+    assert tuple(frame.columns) == (*COLUMNS, "answer", "novelty") and len(frame) == 20
     assert set(frame["answer"]) == {"adapted"}
     assert frame["id"].is_monotonic_increasing
     assert frame["label"].tolist() == truth(frame)
@@ -60,6 +61,19 @@ def test_every_photo_gets_a_label(folder):
     assert frame["reliability"].between(0, 1).all()
     assert (frame["first_trusted"] >= 0).all()
     assert frame.attrs["skipped"] == []
+
+
+def test_photos_in_the_cache_need_no_network_started(folder, tmp_path, monkeypatch):
+    first = label(folder, "palace, flower", cache=tmp_path)
+
+    def never(graph):
+        raise AssertionError("there is nothing to encode")
+
+    monkeypatch.setattr("unseen.photos.efficientnet.start_session", never)
+    again = label(folder, "palace, flower", cache=tmp_path)
+    pd.testing.assert_frame_equal(first, again)
+    with pytest.raises(AssertionError, match="nothing to encode"):
+        label(folder, "palace, flower", cache=tmp_path / "other")
 
 
 @pytest.mark.slow
@@ -130,7 +144,7 @@ def test_a_saved_model_labels_new_photos(folder, tmp_path):
     again = label(folder, model=tmp_path / "m.unseen")
     assert again["label"].tolist() == frame["label"].tolist()
     assert again["second"].tolist() == frame["second"].tolist()
-    model = unseen.load(tmp_path / "m.unseen")
+    model = unseen.load_model(tmp_path / "m.unseen")
     features = encode_folder(folder, workers=0).features()
     assert model.predict(features).tolist() == frame["label"].tolist()
     with pytest.raises(ValueError, match="Give classes or a model"):
@@ -195,12 +209,13 @@ def test_label_from_the_shell(folder, tmp_path):
     options = ["--classes", str(names), "--out", str(out), "--workers", "0"]
     ended = runner.invoke(app, ["label", str(folder), *options])
     assert ended.exit_code == 0, ended.output
-    first, *rows, message, last = ended.stdout.splitlines()
+    first, *rows, message, written, last = ended.stdout.splitlines()
     assert first.split() == ["label", "photos", "reliability"]
     assert {row.split()[0] for row in rows} == {"palace", "flower"}
     assert message.startswith("Adapted to 20 photos. ")
     assert "palace  exact" in ended.stderr
-    assert last == f"Labels are in {out}"
+    assert written == f"Labels are in {out}"
+    assert last.endswith(f"unseen review {out}")
     assert "20 of 20 files" in ended.stderr
     with open(out, encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 20

@@ -58,8 +58,10 @@ def test_every_kind_is_read_whatever_it_is_called(tmp_path, kind):
     assert square.pixels.dtype == np.uint8 and square.pixels.shape == (8, 8, 3)
     want = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
     np.testing.assert_allclose(corners(square.pixels), want, atol=30)
-    with Image.open(io.BytesIO(square.thumbnail)) as small:
-        assert small.size == (THUMBNAIL, THUMBNAIL) and small.format == "JPEG"
+    with Image.open(
+        io.BytesIO(read_square(tmp_path / "picture", 40).thumbnail)
+    ) as small:
+        assert small.size == (40, 40) and small.format == "JPEG"
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -75,6 +77,32 @@ def test_exif_brings_a_photo_upright_as_pillow_does(tmp_path, orientation, wide)
     theirs = seen(tmp_path, saved(upright, format="PNG")).pixels.astype(int)
     ours = seen(tmp_path, content).pixels.astype(int)
     assert np.abs(ours - theirs).max() <= 4  # rounding; a wrong turn is far off
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_the_thumbnail_is_the_whole_photo_upright(tmp_path, orientation):
+    from PIL import ImageOps
+
+    picture = Image.fromarray(quarters()).resize((900, 300), Image.Resampling.NEAREST)
+    tags = Image.Exif()
+    tags[0x0112] = orientation
+    content = saved(picture, format="JPEG", exif=tags, quality=95)
+    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
+    with Image.open(io.BytesIO(seen(tmp_path, content, 224).thumbnail)) as small:
+        assert max(small.size) == THUMBNAIL
+        assert small.width / small.height == pytest.approx(
+            upright.width / upright.height, rel=0.02
+        )
+        ours = np.asarray(small.resize((40, 40))).astype(int)
+    theirs = np.asarray(upright.resize((40, 40))).astype(int)
+    assert np.abs(corners(ours) - corners(theirs)).max() <= 30
+
+
+@pytest.mark.parametrize("size", [(3000, 1), (1, 3000), (1, 1)])
+def test_a_thumbnail_of_a_line_has_a_pixel_each_way(tmp_path, size):
+    square = seen(tmp_path, saved(Image.new("RGB", size, "red"), format="PNG"))
+    with Image.open(io.BytesIO(square.thumbnail)) as small:
+        assert min(small.size) == 1 and max(small.size) == min(max(size), THUMBNAIL)
 
 
 def test_only_the_middle_square_is_seen(tmp_path):
@@ -253,7 +281,7 @@ def test_a_missing_library_is_no_damage(tmp_path, monkeypatch):
     def missing(*_):
         raise ImportError("pillow")
 
-    monkeypatch.setattr(photo, "decode_square", missing)
+    monkeypatch.setattr(photo, "decode", missing)
     with pytest.raises(ImportError):
         seen(tmp_path, saved(Image.fromarray(quarters()), format="PNG"))
 

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from unseen.limits import raised
 from unseen.photos.encode import encode_folder, write_features
-from unseen.photos.precomputed import PrecomputedTexts, match_features
+from unseen.photos.precomputed import (
+    PrecomputedTexts,
+    match_features,
+    read_vectors,
+)
 
 
 @pytest.fixture
@@ -47,7 +52,7 @@ def test_rows_without_paths_follow_the_photos(folder, tmp_path):
         (np.eye(3, dtype=int), "int64"),
         (np.full((3, 2), np.nan), "NaN or infinity"),
         (np.array([["a"]] * 3), "Give one row of floats"),
-        (np.array([[None]] * 3, dtype=object), "is damaged"),
+        (np.array([[None]] * 3, dtype=object), "never unpickled"),
     ],
 )
 def test_features_that_do_not_fit_say_so(folder, tmp_path, values, said):
@@ -87,3 +92,28 @@ def test_a_path_that_is_there_twice_is_an_error(folder, tmp_path):
     (tmp_path / "f.txt").write_text("b.png\r\na.png\r\nb.png\r\n", newline="")
     with pytest.raises(ValueError, match=r"'b\.png' is there twice"):
         match_features(folder, tmp_path / "f.npy")
+
+
+def test_a_path_that_is_there_twice_is_named(folder, tmp_path):
+    paths = np.array(["a.png", "b.png", "a.png"])
+    np.savez(tmp_path / "f.npz", features=np.eye(3), paths=paths)
+    with pytest.raises(ValueError, match=r"f\.npz: the path 'a\.png' is there twice"):
+        match_features(folder, tmp_path / "f.npz")
+
+
+def test_features_that_unpack_to_far_more_than_their_size_are_refused(folder, tmp_path):
+    np.savez_compressed(tmp_path / "f.npz", features=np.zeros((3, 100_000)))
+    with raised(unpacked_free=100_000), pytest.raises(ValueError, match="unpack to"):
+        match_features(folder, tmp_path / "f.npz")
+
+
+def test_class_vectors_that_are_no_array_say_so(tmp_path):
+    np.save(tmp_path / "f.npy", np.eye(2))
+    np.testing.assert_array_equal(read_vectors(tmp_path / "f.npy"), np.eye(2))
+    np.savez(tmp_path / "f.npz", np.eye(2))
+    with pytest.raises(ValueError, match=r"f\.npz: is no \.npy file"):
+        read_vectors(tmp_path / "f.npz")
+    with open(tmp_path / "f.npy", "ab") as file:
+        file.truncate(100)
+    with pytest.raises(ValueError, match=r"f\.npy: "):
+        read_vectors(tmp_path / "f.npy")

@@ -6,15 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from unseen._linalg import block_lanczos, leading_eigenvectors
+from unseen._linalg import block_lanczos, inverse_lengths, leading_eigenvectors
 from unseen.rows.holders import MemoryRows
 from unseen.rows.labelling import Selection
-from unseen.rows.sums import (
-    add_sums,
-    inverse_lengths,
-    sum_blocks,
-    sum_rows,
-)
+from unseen.rows.sums import add_sums, sum_blocks, sum_rows
 
 
 @pytest.fixture
@@ -203,6 +198,55 @@ def test_equal_eigenvalues_do_not_stop_lanczos_from_being_right():
     assert_allclose(found, values[:20], rtol=1e-9)
     residual = S @ vectors - vectors * found
     assert np.abs(residual).max() < 1e-7 * values[0]
+
+
+def gapless(p=1024, n=3000, dtype=np.float64, fall=0.0):
+    rows = np.random.default_rng(3).normal(size=(n, p)) / (1 + np.arange(p)) ** fall
+    return (rows.T @ rows).astype(dtype)
+
+
+@pytest.mark.parametrize("fall", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_eigenvectors_are_right_with_and_without_gaps_in_the_spectrum(dtype, fall):
+    S = gapless(fall=fall)
+    found, vectors = leading_eigenvectors(S.astype, len(S), 100, dtype)
+    precise = dtype is np.float64
+    expected = np.linalg.eigvalsh(S)[::-1][:100]
+    assert_allclose(found, expected, rtol=1e-9 if precise else 2e-6)
+    residual = np.linalg.norm(S @ vectors - vectors * found, axis=0).max()
+    assert residual < (1e-9 if precise else 2e-6) * found[0]
+    assert_allclose(vectors.T @ vectors, np.eye(100), atol=1e-12 if precise else 5e-6)
+
+
+def counted_products(S, k):
+    """Count the blocks that Lanczos multiplies S with; an oracle of its cost."""
+
+    class Counted(np.ndarray):
+        products = 0
+
+        def __matmul__(self, other):
+            Counted.products += other.shape[1]
+            return np.asarray(self) @ other
+
+    answer = block_lanczos(S.view(Counted), k, block=8)
+    return answer, Counted.products
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("fall, most", [(0.0, 270), (0.1, 400)])
+def test_lanczos_gives_up_on_a_spectrum_without_gaps_in_time(fall, most, dtype):
+    answer, products = counted_products(gapless(dtype=dtype, fall=fall), 100)
+    assert answer is None
+    assert products <= most  # S has 1,024 columns, and the first look comes at 264
+
+
+def test_lapack_alone_answers_where_it_is_faster(monkeypatch):
+    S = gapless(fall=1.0)
+    monkeypatch.setattr("unseen._linalg.block_lanczos", None)
+    found, _ = leading_eigenvectors(S.astype, len(S), 100, np.float64)
+    assert_allclose(found, np.linalg.eigvalsh(S)[::-1][:100], rtol=1e-9)
+    with pytest.raises(TypeError):  # half the precision, half the cost of Lanczos
+        leading_eigenvectors(S.astype, len(S), 100, np.float32)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,0 +1,253 @@
+"""Anchored self-training on mixed piles, open piles, and lists that are too long."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+
+from unseen import AnchoredSelfTraining, ZeroShotData, per_class_accuracy
+from unseen.models.stated import stated
+from unseen.transduction.anchored_rounds import effective_number, to_drop
+from unseen.transduction.rounds import Round
+
+
+def make_data(seed=0, n_classes=24, n_unseen=6, per_class=25, noise=0.7):
+    rng = np.random.default_rng(seed)
+    names = np.array([f"class {i:02d}" for i in range(n_classes)])
+    A = rng.uniform(size=(n_classes, 8))
+    y = rng.permutation(np.repeat(np.arange(n_classes), per_class))
+    means = A @ rng.normal(size=(8, 14)) + 0.2 * rng.normal(size=(n_classes, 14))
+    X = means[y] + noise * rng.normal(size=(len(y), 14)) + 1
+    aside = (y < n_classes - n_unseen) & (rng.uniform(size=len(y)) < 0.25)
+    table = pd.DataFrame(A, index=names)
+    unseen = names[n_classes - n_unseen :]
+    return ZeroShotData("made up", X, names[y], table, unseen, aside)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+def fitted(data, **parameters):
+    model = AnchoredSelfTraining(**parameters)
+    table = data.class_embeddings
+    return model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+
+
+def mixed(data):
+    X = np.vstack([data.X_unseen, data.X_seen_test])
+    return X, np.concatenate([data.y_unseen, data.y_seen_test])
+
+
+def test_a_handicap_of_seen_classes_is_no_matter_where_none_competes(data):
+    plain = fitted(data).adapt(data.X_unseen)
+    held = fitted(data, handicap=7.0).adapt(data.X_unseen)
+    assert_array_equal(plain.labels_, held.labels_)
+    assert_allclose(plain.reliability_, held.reliability_)
+
+
+def test_a_handicap_without_rounds_changes_nothing(data):
+    """It is inside the rounds only: the answer is without it."""
+    X, _ = mixed(data)
+    plain = fitted(data, max_rounds=0).adapt(X, classes="all")
+    held = fitted(data, max_rounds=0, handicap=50.0).adapt(X, classes="all")
+    assert_array_equal(plain.labels_, held.labels_)
+
+
+def test_an_endless_handicap_leaves_seen_classes_where_they_were(data):
+    """No row moves their means, so the adapted scores are those of their own rows."""
+    X, _ = mixed(data)
+    model = fitted(data, handicap=1e9)
+    inside = model.adapt(X, classes="all").decision_function(X, classes=data.seen)
+    alone = fitted(data).adapt(data.X_unseen)  # the same metric, seen classes as fitted
+    assert_allclose(inside, alone.decision_function(X, classes=data.seen), atol=1e-6)
+
+
+def test_seen_classes_beside_keep_their_rows_from_unseen_ones(data):
+    X, y = mixed(data)
+    own = np.isin(y, data.unseen)
+    beside = fitted(data, beside_seen=True).adapt(X)
+    assert set(beside.labels_) <= set(data.unseen)
+    assert_array_equal(beside.competing_classes_, data.unseen)
+    plain = fitted(data).adapt(X)
+    ours, theirs = (
+        per_class_accuracy(y[own], model.labels_[own]) for model in (beside, plain)
+    )
+    assert ours >= theirs
+    assert_array_equal(beside.predict(X), beside.labels_)
+    # The classes themselves end nearer to where their own rows are.
+    clean = fitted(data).adapt(data.X_unseen).decision_function(data.X_unseen)
+    far = {}
+    for name, model in (("beside", beside), ("plain", plain)):
+        far[name] = np.abs(model.decision_function(data.X_unseen) - clean).mean()
+    assert far["beside"] < far["plain"]
+
+
+def test_absent_classes_are_dropped_from_a_list_that_is_too_long(data):
+    long = fitted(data).adapt(data.X_unseen, classes="all")
+    cut = fitted(data, drop_absent=True).adapt(data.X_unseen, classes="all")
+    right = fitted(data).adapt(data.X_unseen)
+    accuracy = {
+        name: per_class_accuracy(data.y_unseen, model.labels_)
+        for name, model in (("long", long), ("cut", cut), ("right", right))
+    }
+    assert accuracy["cut"] > accuracy["long"]
+    assert accuracy["cut"] >= accuracy["right"] - 0.03
+    assert set(cut.present_classes_) <= set(data.classes)
+    assert len(cut.present_classes_) < 12
+    assert_allclose(cut.class_shares_.sum(), 1)
+    assert_array_equal(cut.predict(data.X_unseen), cut.labels_)
+
+
+def test_shares_are_those_of_the_soft_labels(data):
+    model = fitted(data).adapt(data.X_unseen)
+    found = pd.Series(model.labels_).value_counts(normalize=True)
+    shares = pd.Series(model.class_shares_, index=model.present_classes_)
+    assert_allclose(shares, found[shares.index], atol=0.1)
+
+
+def test_even_sizes_count_all_classes_and_one_counts_one():
+    assert effective_number(np.array([4.0, 4, 4])) == 3
+    assert effective_number(np.array([9.0, 0, 0])) == 1
+    assert effective_number(np.zeros(3)) == 3
+
+
+def test_a_third_is_dropped_at_most_and_only_what_is_small():
+    counts = np.array([100.0, 100, 90, 1, 2, 3, 4, 80, 5])
+    assert_array_equal(np.flatnonzero(to_drop(counts)), [3, 4, 5])
+    assert not to_drop(np.full(6, 10.0)).any()
+
+
+def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):
+    with pytest.raises(ValueError, match="drop_absent"):
+        fitted(data, drop_absent=True).adapt(data.X_unseen, given={0: data.unseen[0]})
+    with pytest.raises(ValueError, match="class_prior"):
+        fitted(data, beside_seen=True, class_prior="uniform").adapt(data.X_unseen)
+
+
+def test_the_background_is_a_gaussian_as_wide_as_the_seen_means(data):
+    model = fitted(data)
+    broad, length = model.background_evidence(data.X_unseen).T
+    units = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    B = (units - model.mean_) @ model.axes_
+    rows = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    rows = (rows - model.mean_) @ model.axes_
+    means = np.array([rows[data.y_seen == c].mean(axis=0) for c in data.seen])
+    k = B.shape[1]
+    wide = multivariate_normal(np.zeros(k), np.eye(k) + means.T @ means / len(means))
+    narrow = multivariate_normal(np.zeros(k), np.eye(k))
+    assert_allclose(broad, wide.logpdf(B) - narrow.logpdf(B), rtol=1e-6, atol=1e-6)
+    assert_allclose(length, (B**2).mean(axis=1) / 2)
+
+
+# ---- explanations --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"kernels": ["linear"]}, {"kernels": ["rbf"], "equal_prototypes": False}],
+)
+@pytest.mark.parametrize("adapt", [False, True])
+def test_an_explanation_sums_to_the_margin(data, parameters, adapt):
+    model = fitted(data, **parameters)
+    if adapt:
+        model.adapt(data.X_unseen)
+    why = model.explain(data.X_unseen[:15])
+    F = np.sort(model.decision_function(data.X_unseen[:15]), axis=1)
+    assert_allclose(why.margins, F[:, -1] - F[:, -2])
+    assert_array_equal(why.labels, model.predict(data.X_unseen[:15]))
+    whole = why.contributions.sum(axis=1) + why.taught
+    assert_allclose(whole, why.margins, rtol=0.01, atol=0.01 * np.median(why.margins))
+    if not adapt:
+        assert_allclose(why.taught, 0, atol=1e-8)
+
+
+def test_contributions_are_what_changing_a_column_does():
+    """With linear prototypes of any length, by hand: a path in small steps."""
+    data = make_data(n_classes=30, n_unseen=12)
+    model = fitted(data, kernels=["linear"], equal_prototypes=False, by_direction=False)
+    why = model.explain(data.X_unseen[:1])
+    names = data.class_embeddings.index
+    units = (
+        data.class_embeddings / np.linalg.norm(data.class_embeddings, axis=1)[:, None]
+    )
+    seen = units.loc[data.seen]
+    centred = units - seen.mean()
+    centred /= np.sqrt(((seen - seen.mean()) ** 2).sum(axis=1).mean())
+    a, b = (centred.loc[n].to_numpy() for n in (why.labels[0], why.runners_up[0]))
+    x = data.X_unseen[0] / np.linalg.norm(data.X_unseen[0])
+    row = (x - model.mean_) @ model.axes_
+    # Prototypes are affine in the embedding: their slope from all classes at once.
+    Z = []
+    for name in names:
+        rule = model.linear_rule([name, names[0] if name != names[0] else names[1]])
+        coef = rule.scorer.coef[0] @ model.axes_
+        Z.append(np.linalg.solve(model.axes_.T @ model.axes_, coef))
+    unseen = [i for i, n in enumerate(names) if n in set(data.unseen)]
+    design = np.column_stack([centred.to_numpy(), np.ones(len(names))])
+    found = np.linalg.lstsq(design[unseen], np.array(Z)[unseen], rcond=None)[0]
+    path = np.linspace(0, 1, 2001)[:-1] + 1 / 4000
+    points = b + path[:, None] * (a - b)
+    means = np.column_stack([points, np.ones(len(points))]) @ found
+    slope = ((row - means) @ found[:-1].T).mean(axis=0)
+    assert_allclose(why.contributions[0], slope * (a - b), rtol=1e-3, atol=1e-6)
+    assert_allclose((slope * (a - b)).sum(), why.margins[0], rtol=0.02)
+
+
+def test_a_wrong_cell_is_among_the_doubts(data):
+    """Of eight columns, a planted error is among the first two in four of six."""
+    firsts = 0
+    for number, name in enumerate(data.unseen):
+        table = data.class_embeddings.copy()
+        column = number % table.shape[1]
+        values = table[column]
+        low = values[name] > values.median()
+        table.loc[name, column] = values.min() - 0.5 if low else values.max() + 0.5
+        model = AnchoredSelfTraining().fit(
+            data.X_seen, data.y_seen, class_embeddings=table
+        )
+        told = model.adapt(data.X_unseen).explain_class(name, n_top=2)
+        firsts += column in told.doubts["column"].to_numpy()
+    assert firsts >= 4
+
+
+def test_the_nearest_classes_are_the_nearest(data):
+    told = fitted(data).explain_class(data.unseen[0], n_top=3)
+    table = data.class_embeddings.to_numpy()
+    units = table / np.linalg.norm(table, axis=1, keepdims=True)
+    own = units[data.classes == data.unseen[0]]
+    gaps = np.linalg.norm(units[np.isin(data.classes, data.seen)] - own, axis=1)
+    assert_array_equal(told.nearest["class"], data.seen[np.argsort(gaps)[:3]])
+    assert told.doubts.empty
+
+
+def test_prototypes_alone_have_no_table_to_explain_by(data):
+    model = AnchoredSelfTraining.from_prototypes(np.eye(4, 14)).adapt(data.X_unseen)
+    with pytest.raises(ValueError, match="started from prototypes"):
+        model.explain(data.X_unseen[:1])
+
+
+# ---- what other methods state --------------------------------------------------------
+
+
+def test_what_is_stated_has_the_mean_of_what_stayed():
+    n = 1000
+    ranks = np.arange(1, n + 1) / n
+    labels = np.array(["a"] * n)
+    for share in (0.3, 0.7):
+        done = Round(1.0, np.array([n]), round((1 - share) * n), 0.0, labels)
+        assert_allclose(stated(ranks, [done], labels).mean(), share, atol=0.01)
+    assert_allclose(stated(ranks, [], labels), ranks)
+
+
+def test_labels_that_changed_back_and_forth_are_counted_once():
+    first = np.array(["a", "a", "b", "b"])
+    last = np.array(["a", "a", "b", "a"])
+    rounds = [
+        Round(1.0, np.array([2, 2]), 0, 0.0, first),
+        Round(1.0, np.array([3, 1]), 1, 0.0, last),
+    ]
+    ranks = np.array([0.5, 1.0, 1.0, 0.25])
+    assert_allclose(stated(ranks, rounds, last), ranks ** (1 / 0.75 - 1))

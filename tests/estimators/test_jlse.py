@@ -1,0 +1,109 @@
+"""JLSE: every turn against its own problem as written, solved some other way."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from tests.checks import make_data
+from unseen import JLSE, SelfTraining
+from unseen.models.jlse import class_dictionary, renew_atoms
+from unseen.models.simplex import simplex_codes
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X, D = rng.normal(size=(12, 4)), rng.normal(size=(3, 4))
+    D /= np.linalg.norm(D, axis=1, keepdims=True)
+    V, y = rng.normal(size=(3, 5)), rng.integers(5, size=12)
+    return X, D, V, np.where(np.arange(5) == y[:, None], 1.0, -1.0)
+
+
+def test_codes_of_rows_are_the_minimum_of_their_problem(rows):
+    X, D, V, signs = rows
+    model = JLSE(code_ridge=0.2, reconstruction=0.7, tol=1e-9)
+    Z = X @ model._encoder(D)
+    for _ in range(30):
+        Z = model._row_codes(X, Z, D, V, signs)
+    for x, sign, code in zip(X, signs, Z, strict=True):
+
+        def cost(z, x=x, sign=sign):
+            apart = 0.2 / 2 * z @ z + 0.7 / 2 * np.sum((x - z @ D) ** 2)
+            return apart + np.mean(np.maximum(1 - sign * (z @ V), 0) ** 2)
+
+        found = minimize(cost, np.zeros(3), options={"gtol": 1e-10})
+        assert_allclose(code, found.x, atol=1e-5)
+
+
+def test_the_code_of_a_row_without_label_is_a_ridge_regression_on_the_atoms(rows):
+    X, D, *_ = rows
+    E = JLSE(code_ridge=0.2, reconstruction=0.7)._encoder(D)
+    stacked = np.vstack([np.sqrt(0.7) * D.T, np.sqrt(0.2) * np.eye(3)])
+    for x, code in zip(X, X @ E, strict=True):
+        wanted = np.concatenate([np.sqrt(0.7) * x, np.zeros(3)])
+        assert_allclose(code, np.linalg.lstsq(stacked, wanted, rcond=None)[0])
+
+
+def test_atoms_end_at_the_best_of_length_one_at_most(rows):
+    X, D, *_ = rows
+    Z = X[:, :3] + 0.3
+    costs = []
+    for _ in range(300):
+        costs.append(np.sum((X - Z @ D) ** 2))
+        D = renew_atoms(D, Z, X)
+    assert np.all(np.diff(costs) <= 1e-10)
+    lengths = np.linalg.norm(D, axis=1)
+    assert (lengths <= 1 + 1e-12).all()
+    # A step against the gradient and back into the ball leads nowhere else.
+    moved = D - 1e-3 * (Z.T @ (Z @ D - X))
+    moved /= np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1)
+    assert_allclose(moved, D, atol=1e-6)
+
+
+def test_an_atom_nobody_uses_stays(rows):
+    X, D, *_ = rows
+    Z = np.column_stack([X[:, 0], np.zeros(12), X[:, 1]])
+    assert_array_equal(renew_atoms(D, Z, X)[1], D[1])
+
+
+def test_the_dictionary_of_classes_mixes_better_than_the_classes_themselves():
+    A = np.random.default_rng(1).normal(size=(8, 5))
+    A /= np.linalg.norm(A, axis=1, keepdims=True)
+
+    def cost(B):
+        U = simplex_codes(A, B, 0.1)
+        return np.sum((A - U @ B) ** 2) + 0.1 * np.sum(U**2)
+
+    B = class_dictionary(A, 0.1, 5)
+    assert (np.linalg.norm(B, axis=1) <= 1 + 1e-12).all()
+    assert cost(B) < cost(A) - 1e-3
+
+
+def fit(**parameters):
+    data = make_data()
+    model = JLSE(1e-3, **parameters)
+    return model.fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    ), data
+
+
+def test_every_turn_lowers_the_objective():
+    model, _ = fit(n_turns=6, tol=1e-6)
+    assert len(model.history_) == model.n_iter_ == 6
+    assert np.all(np.diff(model.history_) < 0)
+
+
+def test_scores_have_no_more_directions_than_there_are_atoms():
+    ranks = [
+        np.linalg.matrix_rank(fit(n_atoms=n, n_turns=1)[0].coef_) for n in (1, 2, 3)
+    ]
+    assert ranks == [1, 2, 3]
+
+
+def test_self_training_ends_with_what_it_predicts():
+    data = make_data()
+    model = SelfTraining(JLSE(1e-3, n_turns=2))
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    labels = model.adapt(data.X_unseen).labels_
+    assert_array_equal(model.predict(data.X_unseen), labels)

@@ -1,0 +1,133 @@
+"""Methods compared on data of one's own: what is scored, and what is said of it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from unseen import ESZSL
+from unseen.cli import app
+from unseen.experiments.comparing import compare_plan, compare_table, paired_test
+from unseen.experiments.results import COLUMNS, RunKey
+from unseen.experiments.sources import find_source
+from unseen.experiments.tasks import Bench, run_task
+from unseen.loading import load_digits_attributes
+from unseen.metrics import per_class_accuracy
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def findings():
+    bench = Bench(find_source("digits", "attributes", []))
+    key = RunKey("compare", "digits", "segments+strokes", "eszsl", 0)
+    return run_task(bench, "attributes", key)
+
+
+def test_a_fold_is_scored_as_one_would_by_hand(findings):
+    data = load_digits_attributes(["segments", "strokes"])
+    names = np.unique(data.y_seen)
+    dealt = np.random.RandomState(0).permutation(len(names))
+    values = [f.value for f in findings if f.measure == "fold"]
+    assert len(values) == 3  # seven seen classes: two in a fold at least
+    for fold, value in enumerate(values):
+        out = np.isin(data.y_seen, names[dealt[fold::3]])
+        table = data.class_embeddings.loc[names]
+        model = ESZSL().fit(
+            data.X_seen[~out], data.y_seen[~out], class_embeddings=table
+        )
+        answer = model.predict(data.X_seen[out])
+        assert value == pytest.approx(per_class_accuracy(data.y_seen[out], answer))
+
+
+def test_labels_of_unseen_classes_change_only_the_column_of_their_own(findings):
+    bench = Bench(find_source("digits", "attributes", []))
+    data = bench.data("attributes")
+    y = np.where(np.isin(data.y, data.unseen), "", data.y)
+    bench._data["attributes"] = type(data)(
+        data.name, data.X, y, data.class_embeddings, data.unseen
+    )
+    key = RunKey("compare", "digits", "segments+strokes", "eszsl", 0)
+    blind = run_task(bench, "attributes", key)
+    folds = [[f.value for f in fs if f.measure == "fold"] for fs in (findings, blind)]
+    assert folds[0] == folds[1]
+    assert [f.measure for f in findings].count("test") == 1
+    assert "test" not in [f.measure for f in blind]
+
+
+def test_folds_that_share_rows_need_a_larger_difference():
+    rng = np.random.default_rng(0)
+    ahead = rng.normal(1.0, 1.0, size=10)
+    found = paired_test(ahead, n_folds=5)
+    error = ahead.std(ddof=1) * np.sqrt(1 / 10 + 1 / 4)
+    assert found.high - found.ahead == pytest.approx(1.833 * error, rel=1e-3)
+    assert found.low < ahead.mean() < found.high
+    # p says the same as the interval: 10 % on its very edge.
+    moved = paired_test(ahead - found.low, n_folds=5)
+    assert moved.p == pytest.approx(0.1, abs=1e-6)
+    assert paired_test(-ahead, n_folds=5).p == pytest.approx(found.p)
+
+
+def test_methods_that_answer_alike_are_not_told_apart():
+    assert paired_test(np.zeros(5), n_folds=5).p == 1
+
+
+def lines(method, values, seconds=1.0):
+    for fold, value in enumerate(values):
+        line = dict.fromkeys(COLUMNS, "")
+        line |= {"task": "compare", "method": method, "seed": 0, "measure": "fold"}
+        yield line | {"item": "3", "round": fold, "value": value, "seconds": seconds}
+
+
+def test_the_table_has_the_best_first_and_pairs_the_others_with_it():
+    plan = compare_plan("digits", ["eszsl", "cca"])
+    found = [*lines("eszsl", [0.5, 0.6, 0.7]), *lines("cca", [0.6, 0.7, 0.83])]
+    table = compare_table(plan, pd.DataFrame(found))
+    assert [label for label, _ in table.rows] == ["CCA", "ESZSL"]
+    assert table.rows[0][1] == ["71.0 ± 11.5", "—", "—", "—", "—", "1.00"]
+    assert table.rows[1][1][1] == "+11.0"
+
+
+def test_the_command_prints_the_table_and_writes_a_page_that_repeats_it(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    done = run("digits", "--methods", "eszsl,cca", "--json", "--jobs", 1)
+    assert done.exit_code == 0, done.output
+    answer = json.loads(done.stdout)
+    assert set(answer["table"]) == {"ESZSL", "CCA"}
+    page = (tmp_path / "unseen-compare" / "report.html").read_text()
+    assert "unseen compare digits --methods eszsl,cca --seeds 1" in page
+    again = run("digits", "--methods", "eszsl,cca", "--json", "--jobs", 1)
+    assert json.loads(again.stdout) == answer  # nothing is run twice
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["digits", "--methods", "nonsense"], "There is no method 'nonsense'"),
+        (["digits", "--methods", ","], "--methods names none"),
+        (["nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code != 0
+    assert words in done.output
+
+
+def test_a_set_with_too_few_classes_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame({"f1": [0.0, 1, 2, 3], "f2": [1.0, 0, 1, 0]})
+    rows["label"] = ["a", "b", "", ""]
+    rows.to_csv("rows.csv", index=False)
+    table = pd.DataFrame({"class": ["a", "b", "c"], "x": [0.0, 1, 2], "z": [1, 1, 0]})
+    table.to_csv("table.csv", index=False)
+    done = run("rows.csv", "--classes", "table.csv", "--methods", "eszsl")
+    assert done.exit_code != 0
+    assert "2 seen classes" in done.output

@@ -1,0 +1,68 @@
+"""Plans on mixed piles, probabilities and open piles, on the bundled digits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from unseen.experiments import make_table, read_plan
+from unseen.experiments.results import COLUMNS, RunKey
+from unseen.experiments.sources import find_source
+from unseen.experiments.tasks import Bench, run_task
+from unseen.experiments.trusting import auroc, foreign_piles, with_rows_aside
+from unseen.loading import load_data
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench(find_source("digits", "attributes", []))
+
+
+def findings(bench, task, method="ast"):
+    key = RunKey(task, "digits", "segments+strokes", method, 0)
+    found = run_task(bench, "attributes", key)
+    failed = [f.note for f in found if f.measure == "failed"]
+    assert not failed, failed
+    return found
+
+
+@pytest.mark.parametrize("task", ["generalized", "trust", "open"])
+def test_a_task_finds_what_its_table_shows(bench, task):
+    found = findings(bench, task)
+    values = [f.value for f in found if f.measure not in ("gamma", "present")]
+    shares = [v for f, v in zip(found, values, strict=False) if v is not None]
+    assert len(shares) > 5
+    plan = read_plan(task)
+    lines = [
+        dict(zip(COLUMNS, (task, "cub_vgg", "att_312", "ast", 0, *f), strict=True))
+        for f in found
+    ]
+    table = make_table(plan, pd.DataFrame(lines))
+    written = " ".join(cell for _, cells in table.rows for cell in cells)
+    assert any(part.replace(".", "").isdigit() for part in written.split())
+
+
+def test_rows_aside_are_a_fifth_of_every_seen_class_or_the_sets_own():
+    data = load_data("digits")
+    assert data.seen_test is None
+    made = with_rows_aside(data)
+    for name in data.seen:
+        own = data.y == name
+        assert_allclose(made.seen_test[own].mean(), 0.2, atol=0.01)
+    assert not made.seen_test[np.isin(data.y, data.unseen)].any()
+    assert with_rows_aside(made) is made
+
+
+def test_foreign_rows_are_a_fifth_and_not_on_offer():
+    data = with_rows_aside(load_data("digits"))
+    for _, rows, offered, foreign in foreign_piles(data, 0):
+        assert 0.1 < foreign.mean() <= 0.2
+        assert not np.isin(data.y[rows[foreign]], offered).any()
+        assert np.isin(data.y[rows[~foreign]], offered).all()
+
+
+def test_the_area_counts_pairs():
+    rng = np.random.default_rng(0)
+    score, yes = rng.integers(0, 9, size=50), rng.uniform(size=50) < 0.4
+    pairs = [(a > b) + 0.5 * (a == b) for a in score[yes] for b in score[~yes]]
+    assert_allclose(auroc(score, yes), np.mean(pairs))

@@ -1,0 +1,344 @@
+"""Exports: what other programs read is what was labelled, and nothing is lost."""
+
+import csv
+import json
+import os
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from unseen.cli import app
+from unseen.exporting.export import plan_export
+from unseen.exporting.names import safe_name, safe_names
+from unseen.labels import label_table, write_labels
+from unseen.review.origins import Origin, note_origin
+
+IDS = ["a.jpg", "zoo/a.JPG", "zoo/b.png", "c.jpg", "d.jpg", "e <1>.jpg"]
+LABELS = ["cat", "cat", "AC/DC: live", "..", "", "cat"]
+SURE = [0.9, 0.5, 0.95, 0.8, 0.9, np.nan]
+
+
+@pytest.fixture
+def home(tmp_path):
+    for i, name in enumerate(IDS):
+        path = tmp_path / "photos" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kind = "PNG" if name.endswith("png") else "JPEG"
+        Image.new("RGB", (10 + i, 20), (40 * i, 0, 90)).save(path, kind)
+    table = label_table(LABELS, ids=IDS, reliability=SURE)
+    write_labels(table, tmp_path / "labels.csv")
+    return tmp_path
+
+
+def plan(home, to, **options):
+    options.setdefault("photos", home / "photos")
+    return plan_export(home / "labels.csv", to, home / "out", **options)
+
+
+def files(folder):
+    found = [path for path in folder.rglob("*") if not path.is_dir()]
+    return sorted(path.relative_to(folder).as_posix() for path in found)
+
+
+def contents(home):
+    return {name: (home / "photos" / name).read_bytes() for name in IDS}
+
+
+def test_folders_by_class_with_safe_names(home):
+    before = contents(home)
+    plan(home, "folders").run()
+    assert files(home / "out") == [
+        "AC_DC_ live/b.png",
+        "_/c.jpg",
+        "cat/a (2).jpg",
+        "cat/a.jpg",
+        "cat/e _1_.jpg",
+    ]
+    assert (home / "out/cat/a (2).jpg").read_bytes() == before["zoo/a.JPG"]
+    assert contents(home) == before
+
+
+@pytest.mark.parametrize(
+    ("least", "n"), [(0.0, 5), (0.5, 4), (0.6, 3), (0.91, 1)], ids=str
+)
+def test_labels_below_a_reliability_stay(home, least, n):
+    chosen = plan(home, "folders", min_reliability=least).chosen
+    assert len(chosen) == n
+    assert sum(chosen.left_out.values()) == len(IDS) - n
+
+
+def test_what_a_person_gave_goes_whatever_the_reliability(home):
+    table = label_table(
+        ["cat", "dog"], ids=IDS[:2], reliability=[0.1, 0.1], given=["yes", ""]
+    )
+    write_labels(table, home / "labels.csv")
+    assert plan(home, "folders", min_reliability=0.9).chosen.ids == ["a.jpg"]
+
+
+def test_nothing_is_left_is_said(home):
+    with pytest.raises(ValueError, match="nothing is left to export"):
+        plan(home, "folders", min_reliability=0.99)
+
+
+@pytest.mark.parametrize("how", ["copy", "hardlink", "symlink"])
+def test_photos_stay_where_they_are_unless_moved(home, how):
+    before = contents(home)
+    plan(home, "folders", how=how).run()
+    assert contents(home) == before
+    made = home / "out/cat/a.jpg"
+    assert made.read_bytes() == before["a.jpg"]
+    assert made.is_symlink() == (how == "symlink")
+    assert made.samefile(home / "photos/a.jpg") == (how != "copy")
+
+
+def test_a_move_moves_and_can_be_undone(home):
+    before = contents(home)
+    plan(home, "folders", how="move").run()
+    assert files(home / "photos") == ["d.jpg"]  # it has no label
+    with open(home / "out/moved.csv", newline="") as file:
+        moved = list(csv.DictReader(file))
+    assert len(moved) == 5
+    for one in moved:
+        os.rename(home / "out" / one["to"], one["from"])
+    assert contents(home) == before
+
+
+def test_a_move_that_fails_loses_no_photo(home, monkeypatch):
+    before = contents(home)
+    real, calls = os.unlink, []
+
+    def unlink(path, *rest, **more):
+        calls.append(path)
+        if len(calls) == 3:
+            raise PermissionError(13, "Permission denied")
+        return real(path, *rest, **more)
+
+    todo = plan(home, "folders", how="move")
+    monkeypatch.setattr(os, "unlink", unlink)
+    with pytest.raises(OSError, match="2 of 5 are at their new place"):
+        todo.run()
+    monkeypatch.undo()
+    found = [path.read_bytes() for path in home.rglob("*") if path.suffix != ".csv"
+             and path.is_file()]  # fmt: skip
+    assert set(before.values()) <= set(found)
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "link"])
+def test_nothing_is_written_over(home, what):
+    out = home / "out"
+    if what == "file":
+        out.write_text("mine")
+    elif what == "folder":
+        out.mkdir()
+        (out / "mine.txt").write_text("mine")
+    else:
+        out.symlink_to(home / "nowhere")
+    with pytest.raises(FileExistsError):
+        plan(home, "folders")
+
+
+def test_an_export_that_fails_leaves_nothing_behind(home, monkeypatch):
+    todo = plan(home, "folders")
+    (home / "photos/c.jpg").unlink()  # meanwhile
+    with pytest.raises(FileNotFoundError):
+        todo.run()
+    assert sorted(path.name for path in home.iterdir()) == ["labels.csv", "photos"]
+
+
+def test_ids_that_lead_out_are_not_followed(home):
+    (home / "secret.jpg").write_bytes(b"secret")
+    ids = ["../secret.jpg", str(home / "secret.jpg"), "a.jpg"]
+    write_labels(label_table(["cat"] * 3, ids=ids), home / "labels.csv")
+    todo = plan(home, "folders")
+    assert todo.chosen.ids == ["a.jpg"]
+
+
+def test_the_photos_are_not_exported_into_themselves(home):
+    with pytest.raises(FileExistsError):
+        plan_export(
+            home / "labels.csv", "folders", home / "photos", photos=home / "photos"
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("cat", "cat"),
+        ("..", "_"),
+        (".hidden", "_.hidden"),
+        ("-rf", "_-rf"),
+        ("a/b\\c", "a_b_c"),
+        ("nul", "nul_"),
+        ("COM1.x", "COM1.x_"),
+        ("a. ", "a"),
+        ("", "_"),
+        ("\u202egnp.exe", "_gnp.exe"),
+        ("é" * 200, "é" * 60),
+        ("caf\udce9", "caf_"),
+    ],
+)
+def test_names_are_made_safe(name, safe):
+    assert safe_name(name) == safe
+
+
+def test_no_two_names_are_alike_on_any_system():
+    names = [("Cat", ".jpg"), ("cat", ".JPG"), ("cat (2)", ".jpg"), ("c:t", ""),
+             ("c?t", ""), ("cat", ".png")]  # fmt: skip
+    found = [name.casefold() for name in safe_names(names)]
+    stems = [name.rsplit(".", 1)[0] for name in found]
+    assert len(set(stems)) == len(names)
+
+
+# ---- read by the programs themselves -------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")  # files that datasets leaves open
+def test_imagefolder_is_read_by_datasets(home):
+    datasets = pytest.importorskip("datasets")
+    plan(home, "imagefolder").run()
+    read = datasets.load_dataset(
+        "imagefolder", data_dir=str(home / "out"), cache_dir=str(home / "hf")
+    )["train"]
+    assert sorted(read["label"]) == sorted(label for label in LABELS if label)
+    sizes = {row["original"]: row["image"].size for row in read}
+    assert sizes["zoo/b.png"] == (12, 20)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_hf_is_read_by_datasets(home):
+    datasets = pytest.importorskip("datasets")
+    plan(home, "hf").run()
+    read = datasets.load_dataset(str(home / "out"), cache_dir=str(home / "hf"))["train"]
+    names = read.features["label"].names
+    told = {row["id"]: names[row["label"]] for row in read}
+    assert told == {name: lab for name, lab in zip(IDS, LABELS, strict=True) if lab}
+    assert read[0]["image"].size == (10, 20)
+
+
+def test_hf_is_plain_parquet(home):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    plan(home, "hf").run()
+    (path,) = (home / "out/data").iterdir()
+    table = parquet.read_table(path)
+    told = json.loads(table.schema.metadata[b"huggingface"])
+    names = told["info"]["features"]["label"]["names"]
+    labels = [names[code] for code in table["label"].to_pylist()]
+    assert labels == [label for label in LABELS if label]
+    image = table["image"].to_pylist()[0]
+    assert image["bytes"] == (home / "photos/a.jpg").read_bytes()
+
+
+def test_coco_is_read_by_pycocotools(home, capsys):
+    coco = pytest.importorskip("pycocotools.coco")
+    plan(home, "coco").run()
+    read = coco.COCO(str(home / "out/annotations.json"))
+    (cat,) = read.getCatIds(catNms=["cat"])
+    images = read.loadImgs(read.getImgIds(catIds=[cat]))
+    assert {one["file_name"] for one in images} == {
+        "a.jpg",
+        "a (2).jpg",
+        "e _1_.jpg",
+    }
+    for one in images:
+        with Image.open(home / "out/images" / one["file_name"]) as picture:
+            assert picture.size == (one["width"], one["height"])
+
+
+def test_label_studio_knows_the_tasks(home):
+    sdk = pytest.importorskip("label_studio_sdk.label_interface")
+    table = label_table(LABELS, ids=IDS, reliability=SURE, given=["yes"] + [""] * 5)
+    write_labels(table, home / "labels.csv")
+    plan(home, "label-studio").run()
+    interface = sdk.LabelInterface((home / "out/config.xml").read_text())
+    interface.validate()
+    tasks = json.loads((home / "out/tasks.json").read_text())
+    assert len(tasks) == 5 and tasks[0]["annotations"] and "predictions" in tasks[1]
+    for task in tasks:
+        assert interface.validate_task(
+            {"data": task["data"], **{"annotations": [], "predictions": []}}
+            | {key: task[key] for key in task if key != "data"}
+        )
+
+
+def test_label_studio_has_choices_for_all_classes(home):
+    plan(home, "label-studio").run()
+    config = ET.parse(home / "out/config.xml")
+    choices = {one.attrib["value"] for one in config.iter("Choice")}
+    assert choices == {label for label in LABELS if label}
+    tasks = json.loads((home / "out/tasks.json").read_text())
+    place = tasks[1]["data"]["image"].split("?d=")[1]
+    assert place == "out/images/a%20%282%29.jpg"
+    assert (home / "out/images/a (2).jpg").is_file()
+
+
+def test_fiftyone_finds_label_and_confidence_by_the_stem(home):
+    """As its importer reads it: classes[label], keys are names without endings."""
+    plan(home, "fiftyone").run()
+    told = json.loads((home / "out/labels.json").read_text())
+    stems = {path.stem: path for path in (home / "out/data").iterdir()}
+    assert stems.keys() == told["labels"].keys()
+    assert told["classes"][told["labels"]["b"]["label"]] == "AC/DC: live"
+    assert told["labels"]["b"]["confidence"] == 0.95
+    assert "confidence" not in told["labels"]["e _1_"]
+
+
+def test_xmp_holds_the_keyword(home):
+    labels = ["cat", "<b>&]]>", "a|b", "", "", ""]
+    table = label_table(labels, ids=IDS, reliability=SURE)
+    write_labels(table, home / "labels.csv")
+    plan(home, "xmp").run()
+    assert files(home / "out") == ["a.jpg.xmp", "zoo/a.JPG.xmp", "zoo/b.png.xmp"]
+    rdf = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+    subject = "{http://purl.org/dc/elements/1.1/}subject"
+    for name, label in zip(IDS[:3], labels, strict=False):
+        tree = ET.parse(home / "out" / f"{name}.xmp")
+        (bag,) = tree.iter(subject)
+        assert [one.text for one in bag.iter(f"{rdf}li")] == [label]
+
+
+def test_texts_go_where_texts_are_read(home):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = label_table(["good", "bad"], text=["fine & dandy", "<b>no</b>"])
+    write_labels(table, home / "labels.csv")
+    plan_export(home / "labels.csv", "hf", home / "out").run()
+    (path,) = (home / "out/data").iterdir()
+    assert parquet.read_table(path)["text"].to_pylist()[1] == "<b>no</b>"
+    plan_export(home / "labels.csv", "label-studio", home / "tasks").run()
+    tasks = json.loads((home / "tasks/tasks.json").read_text())
+    assert tasks[0]["data"]["text"] == "fine & dandy"
+    with pytest.raises(ValueError, match="is about texts, and coco is for photos"):
+        plan_export(home / "labels.csv", "coco", home / "coco")
+
+
+def test_the_corrected_table_of_a_review_finds_its_photos(home):
+    note_origin(home / "labels.csv", Origin("photos", str(home / "photos")))
+    (home / "labels.review").mkdir()
+    write_labels(
+        label_table(["dog"], ids=["a.jpg"]), home / "labels.review" / "reviewed.csv"
+    )
+    plan_export(home / "labels.review/reviewed.csv", "folders", home / "out").run()
+    assert files(home / "out") == ["dog/a.jpg"]
+
+
+# ---- the command ---------------------------------------------------------------
+
+
+def test_the_command_says_first_and_does_then(home, monkeypatch):
+    monkeypatch.chdir(home)
+    options = ["export", "labels.csv", "--to", "folders", "--photos", "photos"]
+    said = CliRunner().invoke(app, options)
+    assert said.exit_code == 0, said.output
+    assert "5 photos, copied, in 3 classes" in said.stdout
+    assert "1 have no label and stay" in said.stdout
+    assert said.stdout.endswith("Nothing is written yet: add --yes to do it.\n")
+    assert not (home / "unseen-export").exists()
+    done = CliRunner().invoke(app, [*options, "--yes"])
+    assert done.exit_code == 0 and len(files(home / "unseen-export")) == 5
+    again = CliRunner().invoke(app, [*options, "--yes"])
+    assert again.exit_code == 2 and "nothing is written over" in again.stderr
+    for bad in (["--to", "zip"], ["--to", "hf", "--how", "move"]):
+        wrong = CliRunner().invoke(app, [*options, *bad, "--out", "x"])
+        assert wrong.exit_code == 2 and wrong.stderr.startswith("unseen: ")

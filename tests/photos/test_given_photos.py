@@ -1,0 +1,221 @@
+"""Labels given for some photos: held, learned from, remembered, never written over."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from typer.testing import CliRunner
+
+import unseen
+from unseen.cli import app
+from unseen.labels import read_labels
+from unseen.photos import NamedPhotos
+from unseen.photos.bundled import load_photos
+
+runner = CliRunner()
+LEFT_OUT = "truck"  # no name for it: a class that only given labels know
+
+
+@pytest.fixture(scope="module")
+def photos():
+    return load_photos()
+
+
+@pytest.fixture(scope="module")
+def rows(photos):
+    return np.arange(0, len(photos.truth), 4)
+
+
+def fitted(photos, names=None):
+    model = NamedPhotos(photos.image_encoder, photos.text_encoder)
+    return model.fit(names or photos.classes)
+
+
+def some(truth, n, name=None):
+    """Return the first rows of a class, or of every class, with their names."""
+    found = {}
+    for one in sorted(set(truth)) if name is None else [name]:
+        found |= {int(row): one for row in np.flatnonzero(truth == one)[:n]}
+    return found
+
+
+# ---- in Python -----------------------------------------------------------------------
+
+
+def test_given_labels_are_kept_and_names_that_mislead_are_mended(photos, rows):
+    X, truth = photos.features[rows], photos.truth[rows]
+    model = fitted(photos)
+    model.prototypes_ = np.roll(model.prototypes_, 1, axis=0)  # every name misleads
+    assert np.mean(model.adapt(X).labels_ == truth) < 0.2
+    given = some(truth, 3)
+    model.adapt(X, given=given)
+    assert model.labels_[list(given)].tolist() == list(given.values())
+    assert_array_equal(model.reliability_[list(given)], 1)
+    others = np.setdiff1d(np.arange(len(X)), list(given))
+    assert np.mean(model.labels_[others] == truth[others]) > 0.6
+    assert dict(zip(model.given_.rows.tolist(), model.given_.labels, strict=True)) == (
+        given
+    )
+
+
+def test_without_given_labels_nothing_changes_not_even_after_some(photos, rows):
+    X, truth = photos.features[rows], photos.truth[rows]
+    plain, other = fitted(photos).adapt(X), fitted(photos)
+    other.adapt(X, given=some(truth, 2) | {5: "tricycle"}).adapt(X)
+    assert not hasattr(other, "given_")
+    assert_array_equal(other.classes_, plain.classes_)
+    assert_array_equal(other.labels_, plain.labels_)
+    assert_array_equal(other.reliability_, plain.reliability_)
+    assert_array_equal(other.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_new_name_makes_a_class(photos, rows):
+    X, truth = photos.features[rows], photos.truth[rows]
+    names = [name for name in photos.classes if name != LEFT_OUT]
+    model = fitted(photos, names)
+    blind = model.adapt(X).novelty_
+    given = some(truth, 3, LEFT_OUT)
+    model.adapt(X, given=given)
+    assert model.classes_.tolist() == [*names, LEFT_OUT]
+    assert model.trust_[-1] == "given"
+    own = np.setdiff1d(np.flatnonzero(truth == LEFT_OUT), list(given))
+    assert np.mean(model.labels_[own] == LEFT_OUT) > 0.6
+    rest = truth != LEFT_OUT
+    assert np.mean(model.labels_[rest] == truth[rest]) > 0.7
+    # Novelty stays what it was, but for photos that are like the new class.
+    assert np.mean(blind[own] - model.novelty_[own]) > 0
+    assert np.median(np.abs(blind - model.novelty_)[rest]) < 0.02
+    chances = model.predict_proba(X)
+    assert_allclose(chances.sum(axis=1), 1, atol=1e-5)
+    free = np.setdiff1d(np.arange(len(X)), list(given))
+    named = model.classes_[chances.argmax(axis=1)]
+    assert np.mean(named[free] == model.labels_[free]) > 0.95
+
+
+def test_none_of_these_is_no_class(photos, rows):
+    X = photos.features[rows]
+    model = fitted(photos).adapt(X, given={3: unseen.NONE_OF_THESE})
+    assert model.labels_[3] == unseen.NONE_OF_THESE and model.reliability_[3] == 1
+    assert model.classes_.tolist() == list(photos.classes)
+    assert np.isin(np.delete(model.labels_, 3), photos.classes).all()
+
+
+def test_doubt_in_names_shrinks_with_the_photos_given(photos, rows):
+    X, truth = photos.features[rows], photos.truth[rows]
+    model = fitted(photos)
+    model.prototypes_ = np.random.default_rng(0).normal(size=model.prototypes_.shape)
+    with pytest.warns(UserWarning, match="say little about these photos"):
+        doubt = 1 - model.adapt(X).evidence_
+    with pytest.warns(UserWarning, match="say little"):  # of all but one class
+        some_left = 1 - model.adapt(X, given=some(truth, 1, LEFT_OUT)).evidence_
+    assert some_left == pytest.approx(doubt * 0.95)  # nine of ten, and half of one
+    model.adapt(X, given=some(truth, 3))  # and no warning
+    assert model.weak_names_ == ""
+    assert 1 - model.evidence_ == pytest.approx(doubt / 4)
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_too_few_photos_to_learn_from_still_have_given_labels(photos, n):
+    X = photos.features[:n]
+    model = fitted(photos).adapt(X, given={0: "tricycle"})
+    assert not model.adapted_
+    assert model.labels_[0] == "tricycle" and model.reliability_[0] == 1
+
+
+def test_a_saved_model_remembers_what_was_given(photos, rows, tmp_path):
+    X, truth = photos.features[rows], photos.truth[rows]
+    names = [name for name in photos.classes if name != LEFT_OUT]
+    given = some(truth, 3, LEFT_OUT) | {3: unseen.NONE_OF_THESE}
+    model = fitted(photos, names).adapt(X, given=given)
+    again = unseen.load_model(model.save(tmp_path / "m.unseen"))
+    assert_array_equal(again.given_.rows, model.given_.rows)
+    assert_array_equal(again.given_.labels, model.given_.labels)
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_row_that_is_not_there_is_said(photos):
+    with pytest.raises(ValueError, match=r"label for row 40, but X has 40 rows"):
+        fitted(photos).adapt(photos.features[:40], given={40: "cat"})
+
+
+# ---- from the shell ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def home(photos, rows, tmp_path_factory):
+    """A folder of photos, their features, and vectors of the class names."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "photos").mkdir()
+    paths = [photos.paths[row] for row in rows]
+    for path, row in zip(paths, rows, strict=True):
+        (home / "photos" / path).write_bytes(photos.jpegs[row])
+    features = photos.features[rows]
+    np.savez(home / "features.npz", features=features, paths=np.array(paths))
+    np.save(home / "names.npy", fitted(photos).prototypes_.astype(np.float32))
+    return home
+
+
+def label(home, *options, classes=None, model=None):
+    asked = ["label", str(home / "photos"), "--encoder", str(home / "features.npz")]
+    if model is None:
+        asked += ["--classes", classes, "--text", str(home / "names.npy")]
+    else:
+        asked += ["--model", str(model)]
+    return runner.invoke(app, [*asked, *map(str, options)])
+
+
+def test_given_from_the_shell(home, photos, rows, tmp_path):
+    names, out = ",".join(photos.classes), tmp_path / "labels.csv"
+    paths = [photos.paths[row] for row in rows]
+    said = {paths[0]: "tricycle", paths[9]: "tricycle", paths[7]: "none of these"}
+    given = tmp_path / "corrections.csv"
+    lines = [f"{path},{name}\n" for path, name in said.items()]
+    given.write_text("id,label\n" + "".join(lines) + f"{paths[2]},\n")
+    options = ["--given", given, "--out", out, "--min-reliability", 0.6, "--json"]
+    saved = tmp_path / "m.unseen"
+    page = ["--save", saved, "--report"]
+    ended = label(home, *options, *page, classes=names)
+    assert ended.exit_code == 0, ended.output
+    told = json.loads(ended.stdout)
+    table = read_labels(out).set_index("id")
+    assert table.loc[list(said), "label"].tolist() == list(said.values())
+    assert (table.loc[list(said), "reliability"] == 1).all()
+    assert table["given"].to_dict() == {path: said.get(path, "") for path in paths}
+    doubtful = table["reliability"] < 0.6
+    assert (table.loc[doubtful, "label"] == "").all() and doubtful.any()
+    assert (table.loc[~doubtful, "label"] != "").all()
+    assert told["without_label"] == doubtful.sum()
+    assert sum(told["labels"].values()) + doubtful.sum() == len(rows)
+    assert "without a label" in out.with_suffix(".html").read_text("utf-8")
+    model = unseen.load_model(saved)
+    assert dict(zip(model.given_.rows, model.given_.labels, strict=True)) == {
+        sorted(paths).index(path): name for path, name in said.items()
+    }
+    again = tmp_path / "again.csv"
+    ended = label(home, "--given", given, "--out", again, model=saved)
+    assert ended.exit_code == 0, ended.output
+    table = read_labels(again).set_index("id")
+    assert table.loc[list(said), "label"].tolist() == list(said.values())
+
+
+def test_corrections_are_never_written_over(home, photos, tmp_path):
+    given, names = tmp_path / "corrections.csv", ",".join(photos.classes)
+    given.write_text(f"id,label\n{photos.paths[0]},cat\n")
+    before = given.read_bytes()
+    ended = label(home, "--given", given, "--out", given, "--force", classes=names)
+    assert ended.exit_code == 2 and "corrections.csv" in ended.stderr
+    assert given.read_bytes() == before
+
+
+def test_a_label_for_a_photo_that_is_not_there_is_one_line(home, photos, tmp_path):
+    given, names = tmp_path / "corrections.csv", ",".join(photos.classes)
+    given.write_text("id,label\nlost.jpg,cat\n")
+    ended = label(
+        home, "--given", given, "--out", tmp_path / "labels.csv", classes=names
+    )
+    assert ended.exit_code == 2
+    assert "A label is given for 'lost.jpg', but" in ended.stderr
+    assert "no photo of that path (1 such labels)" in ended.stderr
+    assert not (tmp_path / "labels.csv").exists()

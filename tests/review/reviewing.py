@@ -1,0 +1,138 @@
+"""A review of made-up photos, served by a process of its own."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from unseen.labels import label_table, write_labels
+
+MAIN = [sys.executable, "-c", "from unseen.cli import main; main()"]
+CLASSES = ["cat", "cow", "dog"]
+CENTRES = np.eye(3, 6) * 3
+
+
+def make_review(home, n=60, ids=None, classes=CLASSES, wrong=10, seed=0, photos=True):
+    """Write photos, features and labels of which some are wrong; return the truth."""
+    rng = np.random.default_rng(seed)
+    truth = np.array(classes)[np.arange(n) % len(classes)]
+    codes = np.arange(n) % len(classes)
+    centres = np.eye(len(classes), 2 * len(classes)) * 3
+    X = centres[codes] + 0.7 * rng.normal(size=(n, centres.shape[1]))
+    ids = ids or [f"{i:05d}.jpg" for i in range(n)]
+    labels = truth.astype(object)
+    rows = rng.choice(n, wrong, replace=False)
+    labels[rows] = np.array(classes)[(codes[rows] + 1) % len(classes)]
+    sure = rng.uniform(0.82, 1, n).round(4)
+    sure[rows] = rng.uniform(0.35, 0.7, wrong).round(4)
+    home.mkdir(parents=True, exist_ok=True)
+    if photos:
+        (home / "photos").mkdir(exist_ok=True)
+        for name, code in zip(ids, codes, strict=True):
+            shade = tuple(int(90 + 70 * (code == part)) for part in range(3))
+            Image.new("RGB", (48, 32), shade).save(home / "photos" / name, "JPEG")
+    np.savez(home / "features.npz", features=X, paths=np.array(ids))
+    second = np.array(classes)[(codes + 2) % len(classes)]
+    table = label_table(labels, ids=ids, reliability=sure, second=second)
+    write_labels(table, home / "labels.csv")
+    return pd.Series(truth, index=ids)
+
+
+class Served:
+    """A server in its own process; ``url`` is where its page is."""
+
+    def __init__(self, home, *options, labels="labels.csv", cache=None):
+        self.home = Path(home)
+        environment = dict(os.environ)
+        if cache is not None:
+            environment["UNSEEN_CACHE"] = str(cache)
+        command = [*MAIN, "review", labels, "--no-browser", *options]
+        self.process = subprocess.Popen(
+            command, cwd=home, env=environment, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        first = self.process.stdout.readline()
+        if not first.startswith("Open "):
+            self.process.wait(60)
+            raise AssertionError(first + self.process.stderr.read())
+        self.url = first.split()[1]
+        parts = urlsplit(self.url)
+        self.port, self.root = parts.port, parts.path
+        self.origin = f"http://127.0.0.1:{self.port}"
+
+    def ask(self, path, body=None, method=None, **headers):
+        """Return status and body of a request; ``body`` is sent as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        sent = None if body is None else json.dumps(body)
+        headers = {name.replace("_", "-"): text for name, text in headers.items()}
+        if sent is not None:
+            headers = {"Content-Type": "application/json", "Origin": self.origin} | (
+                headers
+            )
+        wanted = {name: text for name, text in headers.items() if text is not None}
+        way = method or ("GET" if body is None else "POST")
+        where = path if path.startswith("/") else self.root + path
+        connection.request(way, where, sent, wanted)
+        answer = connection.getresponse()
+        content = answer.read()
+        self.headers = dict(answer.getheaders())
+        connection.close()
+        return answer.status, content
+
+    def get(self, path, **headers):
+        status, content = self.ask("api/" + path, **headers)
+        assert status == 200, content
+        return json.loads(content)
+
+    def post(self, path, **told):
+        status, content = self.ask("api/" + path, told)
+        assert status == 200, content
+        return json.loads(content)
+
+    def say(self, rows, label, tab="one", uid=""):
+        entry = {"op": "label", "rows": rows, "label": label}
+        if uid:
+            entry["uid"] = uid
+        return self.post("answers", tab=tab, entries=[entry])
+
+    def until(self, holds, seconds=60):
+        """Wait until a state holds, and return it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            state = self.get("state")
+            if holds(state):
+                return state
+            time.sleep(0.05)
+        raise AssertionError(state)
+
+    def ready(self):
+        return self.until(lambda state: not state["hindrance"])
+
+    def taught(self):
+        return self.until(lambda state: state["lesson"]["state"] in ("done", "failed"))
+
+    def stop(self):
+        """Press Ctrl-C; return the exit code and what was printed."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate(timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()

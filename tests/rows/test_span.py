@@ -1,0 +1,232 @@
+"""Wide rows: what is learned in their span is what XᵀX would have taught."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import unseen
+from unseen import ClasswiseFolds, ClasswiseSearchCV
+from unseen.rows import span, sums
+from unseen.rows.span import is_wide, span_of
+from unseen.rows.sums import sum_rows
+
+
+def wide(n_features=700, per_class=20, dtype=np.float64, seed=0):
+    """Rows of six seen and three unseen classes, fewer than they have features."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(9, 5)), index=list("abcdefghi"))
+    means = table.to_numpy() @ rng.normal(size=(5, n_features)) / 2
+    spread = 3 * (1 + np.arange(n_features)) ** -0.5
+    noise = rng.normal(size=(9 * per_class, n_features)) * spread
+    X = (np.repeat(means, per_class, axis=0) + noise + 0.3).astype(dtype)
+    y = np.repeat(table.index.to_numpy(str), per_class)
+    seen = y < "g"
+    return X[seen], y[seen], X[~seen], table
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Make the same call form XᵀX, as if nothing were wide."""
+
+    def never(n_rows, n_features):
+        return False
+
+    def switch():
+        for module in (span, sums, unseen.model_selection.folds, unseen.rows.labelled):
+            monkeypatch.setattr(module, "is_wide", never)
+
+    return switch
+
+
+MODELS = [
+    unseen.AnchoredSelfTraining(n_axes=60),
+    unseen.AnchoredSelfTraining(n_axes=60, whitening=None),
+    unseen.BiDiLEL(n_axes=60),
+    unseen.CCA(n_axes=60),
+    unseen.ConSE(n_axes=60),
+    unseen.DAP(n_axes=60),
+    unseen.ESZSL(n_axes=60),
+    unseen.ESZSL(n_axes="all"),
+    unseen.ESZSL(n_axes=60, whitening=0.1, unit_rows=False),
+    unseen.IAP(n_axes=60),
+    unseen.JEDM(n_axes=60, n_components=40),
+    unseen.RidgeToSemantic(n_axes=60),
+    unseen.RidgeToVisual(n_axes=60),
+    unseen.SAE(n_axes=60),
+    unseen.SMS(n_axes=60),
+    unseen.SynC(loss="squared", n_axes=60),
+    unseen.TSTD(n_axes=60, n_components=40),
+]
+
+
+def scores(model, X, y, pile, table):
+    model.fit(X, y, class_embeddings=table)
+    before = model.decision_function(pile)
+    if hasattr(model, "adapt"):
+        model.adapt(pile)
+    return before, model.decision_function(pile)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_every_linear_model_answers_as_on_the_features(model, narrow):
+    data = wide()
+    found = scores(unseen_clone(model), *data)
+    narrow()
+    wanted = scores(unseen_clone(model), *data)
+    # BiDiLEL's landmarks are where an iteration stops.
+    tol = 1e-4 if isinstance(model, unseen.BiDiLEL) else 1e-8
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert_allclose(ours, theirs, rtol=0, atol=tol * np.abs(theirs).max())
+
+
+def unseen_clone(model):
+    from sklearn.base import clone
+
+    return clone(model)
+
+
+def test_folds_of_wide_rows_share_one_span(narrow):
+    X, y, _, table = wide()
+
+    def search():
+        folds = ClasswiseFolds(X, y, n_folds=3)
+        grid = {"gamma": [0.1, 1.0, 10.0]}
+        found = ClasswiseSearchCV(unseen.ESZSL(n_axes=40), grid)
+        found.fit(folds, class_embeddings=table)
+        return found.cv_results_["mean_test_score"], found.best_estimator_.coef_
+
+    means, coef = search()
+    narrow()
+    wanted_means, wanted_coef = search()
+    assert_array_equal(means, wanted_means)
+    assert_allclose(coef, wanted_coef, atol=1e-9)
+
+
+def test_folds_may_be_wide_where_the_whole_is_not():
+    X, y, _, table = wide(n_features=600, per_class=60)  # 360 rows, 120 a fold
+    folds = ClasswiseFolds(X, y, n_folds=3)
+    search = ClasswiseSearchCV(unseen.ESZSL(n_axes=40), {"gamma": [1.0]})
+    search.fit(folds, class_embeddings=table)
+    alone = unseen.ESZSL(n_axes=40, gamma=1.0).fit(X, y, class_embeddings=table)
+    assert_allclose(search.best_estimator_.coef_, alone.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_direction_of_plain_rows_is_taken_for_rounding(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(300, 2000)) + 3).astype(dtype)  # far from the origin
+    for unit_rows in (False, True):
+        found, C = span_of(X, unit_rows=unit_rows)
+        assert C.shape == (300, 300)
+        Q = found.lift(np.eye(300))
+        assert_allclose(
+            Q.T @ Q, np.eye(300), atol=1e-3 if dtype == np.float32 else 1e-9
+        )
+
+
+def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypatch):
+    X, y, pile, table = wide()
+    monkeypatch.setattr(unseen.rows.labelled, "WIDE_CHUNKS", 512)
+
+    def chunks():
+        buffer = np.empty((16, X.shape[1]))
+        for start in range(0, len(X), 16):
+            n = len(X[start : start + 16])
+            buffer[:n] = X[start : start + n]
+            yield buffer[:n], y[start : start + n]
+
+    found = unseen.ESZSL(n_axes=60).fit(chunks(), class_embeddings=table)
+    narrow()
+    wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
+    assert_allclose(
+        found.decision_function(pile), wanted.decision_function(pile), atol=1e-9
+    )
+
+
+def test_chunks_that_become_many_are_summed_after_all(monkeypatch):
+    X, y, pile, table = wide(n_features=600, per_class=60)  # 360 rows: not wide
+    monkeypatch.setattr(unseen.rows.labelled, "WIDE_CHUNKS", 512)
+    parts = [(X[i : i + 50], y[i : i + 50]) for i in range(0, len(X), 50)]
+    found = unseen.ESZSL(n_axes=60).fit(parts, class_embeddings=table)
+    wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
+    assert_allclose(
+        found.decision_function(pile), wanted.decision_function(pile), atol=1e-8
+    )
+
+
+def test_a_file_of_wide_rows_is_gathered(tmp_path, narrow):
+    X, y, pile, table = wide()
+    np.save(tmp_path / "rows.npy", X)
+    rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    found = unseen.ESZSL(n_axes=60).fit(rows, y, class_embeddings=table)
+    narrow()
+    wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
+    assert_allclose(
+        found.decision_function(pile), wanted.decision_function(pile), atol=1e-9
+    )
+
+
+def test_the_span_of_rows_gives_them_back():
+    X = wide()[0]
+    found, C = span_of(X)
+    Q = found.lift(np.eye(C.shape[1]))
+    assert_allclose(Q.T @ Q, np.eye(C.shape[1]), atol=1e-9)
+    assert_allclose(C @ Q.T, X, atol=1e-10)
+    unit, U = span_of(X, unit_rows=True)
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    assert_allclose(U @ unit.lift(np.eye(U.shape[1])).T, X / lengths, atol=1e-10)
+
+
+def test_rows_that_repeat_span_no_more_than_once():
+    X = wide()[0]
+    _, C = span_of(np.vstack([X[:10], X[:10], 2 * X[:5]]))
+    assert C.shape == (25, 10)
+    _, nothing = span_of(np.zeros((3, 600)))
+    assert_array_equal(nothing, 0)
+
+
+def test_float32_rows_are_learned_from_as_float64_ones():
+    X, y, pile, table = wide(dtype=np.float32)
+    fitted = [
+        unseen.ESZSL(n_axes=60).fit(rows, y, class_embeddings=table)
+        for rows in (X, X.astype(np.float64))
+    ]
+    single, double = (model.decision_function(pile) for model in fitted)
+    assert_allclose(single, double, atol=2e-4 * np.abs(double).max())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_wide_rows_that_are_not_finite_are_refused(bad):
+    X, y, _, table = wide()
+    X[3, 7] = bad
+    with pytest.raises(ValueError, match=r"X (contains|holds)"):
+        unseen.ESZSL(unit_rows=False).fit(X, y, class_embeddings=table)
+
+
+def test_sums_of_two_spans_are_not_added():
+    X, y, *_ = wide()
+    codes = np.unique(y, return_inverse=True)[1]
+    one, other = (sum_rows(X[i::2], codes[i::2], 6, span=True) for i in (0, 1))
+    with pytest.raises(ValueError, match="different spans"):
+        one + other
+
+
+def test_what_is_wide():
+    assert is_wide(30, 50_000) and is_wide(2_000, 100_000) and is_wide(256, 512)
+    assert not is_wide(257, 512) and not is_wide(10, 100)
+
+
+def test_thirty_rows_of_fifty_thousand_features_need_no_gram_of_them():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(8, 4)), index=list("abcdefgh"))
+    X = rng.normal(size=(30, 50_000)).astype(np.float32)
+    y = np.array(list("abcdef"))[np.arange(30) % 6]
+    tracemalloc.start()
+    for model in (unseen.AnchoredSelfTraining(), unseen.JEDM(n_axes=20)):
+        model.fit(X, y, class_embeddings=table).predict(X[:3])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * X.nbytes  # 18.6 GiB is 3,000 times

@@ -1,0 +1,152 @@
+"""What to ask a person, and how right labels are by the answers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from unseen import GuidedMixture, draw_check, estimate_accuracy, suggest
+
+
+def make_pile(seed=0, n_classes=5, per_class=40):
+    random = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_classes), per_class)
+    centres = 2 * random.normal(size=(n_classes, 20))
+    return centres[truth] + random.normal(size=(len(truth), 20)), truth, centres
+
+
+def test_as_many_rows_as_classes_show_every_class():
+    X, truth, _ = make_pile()
+    assert sorted(truth[suggest(X, 5)]) == [0, 1, 2, 3, 4]
+
+
+def test_clusters_that_have_a_given_row_are_not_asked_first():
+    X, truth, _ = make_pile()
+    given = {int(row): 0 for row in np.flatnonzero(truth < 3)[::40]}
+    assert set(truth[suggest(X, 2, given=given)]) == {3, 4}
+
+
+def test_doubtful_clusters_come_first():
+    X, truth, _ = make_pile()
+    sure = np.where(truth == 2, 0.1, 0.95)
+    assert truth[suggest(X, 5, reliability=sure)[0]] == 2
+
+
+@settings(max_examples=20, deadline=None)
+@drawn(st.integers(0, 60), st.sets(st.integers(0, 49), max_size=50), st.booleans())
+def test_no_row_is_asked_twice_and_none_that_is_given(n, told, doubts):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(50, 6))
+    sure = random.uniform(size=50) if doubts else None
+    rows = suggest(X, n, given=dict.fromkeys(told, "a"), reliability=sure)
+    assert len(rows) == min(n, 50 - len(told))
+    assert len(set(rows.tolist())) == len(rows)
+    assert not told & set(rows.tolist())
+
+
+def test_equal_rows_and_lengths_of_rows_do_not_matter():
+    X, _, _ = make_pile()
+    np.testing.assert_array_equal(suggest(X, 7), suggest(4.0 * X, 7))
+    assert len(set(suggest(np.ones((10, 3)), 4).tolist())) == 4
+
+
+def test_an_adapted_model_asks_on():
+    X, truth, centres = make_pile()
+    model = GuidedMixture.from_prototypes(centres).adapt(X)
+    first = model.suggest(X, 5)
+    model.adapt(X, given={int(row): int(truth[row]) for row in first})
+    assert not set(model.suggest(X, 5)) & set(first)
+
+
+def test_what_cannot_be_asked_is_refused():
+    with pytest.raises(ValueError, match="n=-1 rows"):
+        suggest(np.eye(3), -1)
+    with pytest.raises(ValueError, match=r"reliability has shape \(2,\)"):
+        suggest(np.eye(3), 1, reliability=[0.1, 0.2])
+    with pytest.raises(TypeError, match="all rows at once"):
+        suggest(iter([np.eye(3)]), 1)
+
+
+# ---- accuracy ------------------------------------------------------------------------
+
+
+def test_any_beginning_of_a_draw_is_spread_over_the_labels():
+    labels = np.repeat(["a", "b", "c"], [600, 300, 100])
+    rows = draw_check(labels, 1000)
+    assert sorted(rows) == list(range(1000))
+    for n in (10, 50, 200):
+        shares = pd.Series(labels[rows[:n]]).value_counts()
+        assert (abs(shares - n * pd.Series({"a": 0.6, "b": 0.3, "c": 0.1})) <= 1).all()
+
+
+def test_all_rows_checked_leave_nothing_to_guess():
+    labels, truth = np.array(list("aabbc")), dict(enumerate("aabcc"))
+    found = estimate_accuracy(labels, truth)
+    assert found[:3] == (0.8, 0.8, 0.8)
+    assert found.by_label["accuracy"].tolist() == [1.0, 0.5, 1.0]
+    assert found.by_label["rows"].tolist() == [2, 2, 1]
+
+
+def test_chosen_rows_count_as_themselves_only():
+    labels = np.repeat("a", 1000)
+    fair = {row: "a" if row % 2 else "b" for row in range(100)}
+    wrong = dict.fromkeys(range(100, 300), "b")  # chosen, because they look wrong
+    found = estimate_accuracy(labels, fair | wrong, drawn=range(100))
+    assert found.accuracy == pytest.approx((0 + 800 * 0.5) / 1000)
+    assert (found.n_checked, found.n_known) == (100, 200)
+    naive = estimate_accuracy(labels, fair | wrong)
+    assert naive.accuracy == pytest.approx(50 / 300)
+
+
+def test_chosen_rows_alone_say_nothing():
+    with pytest.raises(ValueError, match="none was drawn at random"):
+        estimate_accuracy(["a", "b"], {0: "a"}, drawn=[])
+    with pytest.raises(ValueError, match="level=90"):
+        estimate_accuracy(["a", "b"], {0: "a"}, level=90)
+
+
+def test_labels_that_were_not_checked_have_no_accuracy_of_their_own():
+    found = estimate_accuracy(["a", "a", "b"], {0: "a"})
+    assert np.isnan(found.by_label.loc["b", "accuracy"])
+    assert found.accuracy == 1.0
+
+
+CASES = {  # labels, rows, checks, accuracy, rows chosen because they are wrong
+    "few checks": (6, 480, 30, 0.6, 0),
+    "usual": (10, 2000, 100, 0.8, 0),
+    "many labels, and chosen rows": (20, 500, 60, 0.9, 20),
+    "many checks, and chosen rows": (5, 5000, 200, 0.5, 50),
+    "nearly all right": (10, 1000, 50, 0.93, 0),
+}
+
+
+def coverage(case, n_times):
+    """Return how often the interval holds the truth."""
+    n_labels, n_rows, n, accuracy, n_chosen = CASES[case]
+    random = np.random.default_rng(0)
+    held = []
+    for _ in range(n_times):
+        sizes = random.dirichlet(np.full(n_labels, 3))
+        labels = random.choice(n_labels, size=n_rows, p=sizes)
+        chance = np.clip(accuracy + 0.15 * random.normal(size=n_labels), 0.05, 0.98)
+        right = random.random(n_rows) < chance[labels]
+        truth = np.where(right, labels, (labels + 1) % n_labels)
+        chosen = random.permutation(np.flatnonzero(~right))[:n_chosen]
+        seed = int(random.integers(2**31))
+        rows = draw_check(labels, n, without=chosen, random_state=seed)
+        checked = {int(row): int(truth[row]) for row in [*rows, *chosen]}
+        found = estimate_accuracy(labels, checked, drawn=rows)
+        held.append(found.low <= right.mean() <= found.high)
+    return np.mean(held)
+
+
+def test_nine_of_ten_intervals_hold_the_truth():
+    assert 0.86 < coverage("usual", 200) < 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_nine_of_ten_intervals_hold_the_truth_to_two_points(case):
+    assert 0.88 <= coverage(case, 2500) <= 0.92

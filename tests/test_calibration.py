@@ -1,0 +1,343 @@
+"""Calibrated: chosen without unseen labels, and what it says holds."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from tests.checks import scrambled
+from unseen import (
+    ESZSL,
+    AnchoredSelfTraining,
+    Calibrated,
+    ClasswiseFolds,
+    TransCLIP,
+    ZeroShotData,
+    load_model,
+)
+from unseen.calibration.trust import (
+    Answer,
+    best_handicap,
+    best_temperature,
+    conformal_levels,
+    label_evidence,
+    learn_trust,
+    log_mean_exp,
+    trade_of,
+    weigh,
+)
+from unseen.metrics import (
+    expected_calibration_error,
+    generalized_scores,
+    harmonic_mean,
+    per_class_accuracy,
+)
+
+
+def make_data(seed=0, n_classes=32, n_unseen=8, per_class=20, noise=1.0):
+    """Many classes around a map of their embeddings, some of them unseen."""
+    rng = np.random.default_rng(seed)
+    names = np.array([f"class {i:02d}" for i in range(n_classes)])
+    A = rng.uniform(size=(n_classes, 8))
+    y = rng.permutation(np.repeat(np.arange(n_classes), per_class))
+    means = A @ rng.normal(size=(8, 14)) + 0.3 * rng.normal(size=(n_classes, 14))
+    X = means[y] + noise * rng.normal(size=(len(y), 14)) + 1
+    aside = (y < n_classes - n_unseen) & (rng.uniform(size=len(y)) < 0.25)
+    return ZeroShotData(
+        name="made up",
+        X=X,
+        y=names[y],
+        class_embeddings=pd.DataFrame(A, index=names),
+        unseen=names[n_classes - n_unseen :],
+        seen_test=aside,
+    )
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return fit(Calibrated(AnchoredSelfTraining(), cv=3), data)
+
+
+def fit(model, data):
+    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+
+
+def mixed(data):
+    X = np.vstack([data.X_unseen, data.X_seen_test])
+    return X, np.concatenate([data.y_unseen, data.y_seen_test])
+
+
+# ---- the parts, by brute force -------------------------------------------------------
+
+
+def by_hand(F, truth, seen, handicap):
+    """Return H of the labels after a handicap, by two plain loops."""
+    labels = (F - handicap * seen).argmax(axis=1)
+    sides = []
+    for side in (True, False):
+        classes = [c for c in np.unique(truth) if seen[c] == side]
+        sides.append(np.mean([np.mean(labels[truth == c] == c) for c in classes]))
+    return harmonic_mean(*sides)
+
+
+def test_the_trade_tells_the_harmonic_mean_of_every_handicap():
+    rng = np.random.default_rng(0)
+    F, truth = rng.normal(size=(60, 6)), rng.integers(0, 6, size=60)
+    seen = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
+    handicaps = np.array([0.0, 0.3, 1.0, 2.5])
+    told = trade_of(F, truth, seen).harmonic_means(handicaps)
+    assert_allclose(told, [by_hand(F, truth, seen, g) for g in handicaps])
+
+
+def test_the_handicap_is_the_best_on_a_fine_grid():
+    rng = np.random.default_rng(1)
+    seen = np.arange(8) < 5
+    piles = []
+    for _ in range(3):
+        truth = rng.integers(0, 8, size=200)
+        F = rng.normal(size=(200, 8)) + 2.0 * np.eye(8)[truth] + 1.5 * seen
+        piles.append((F, truth))
+    chosen = best_handicap([trade_of(F, t, seen) for F, t in piles])
+    at = [np.mean([by_hand(F, t, seen, g) for F, t in piles]) for g in np.r_[0:6:0.01]]
+    ours = np.mean([by_hand(F, t, seen, chosen) for F, t in piles])
+    assert chosen > 0.5
+    assert ours >= max(at) - 0.01
+
+
+def test_the_temperature_finds_what_scores_were_multiplied_by():
+    rng = np.random.default_rng(2)
+    F = rng.normal(size=(20_000, 5))
+    P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+    truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
+    assert 0.9 < best_temperature(F, truth) < 1.1
+    assert 7 < best_temperature(8 * F, truth) < 9
+
+
+def test_conformal_sets_cover_on_made_rows():
+    """Levels of one half of many classes hold for the other half."""
+    rng = np.random.default_rng(3)
+    F = rng.normal(size=(40_000, 10))
+    P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+    truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
+    half = len(P) // 2
+    levels = conformal_levels([P[:half]] * 50, [truth[:half]] * 50)
+    for coverage in (0.5, 0.8, 0.9):
+        q = levels[round(coverage * 1000)]
+        missed = 1 - P[half:][np.arange(half), truth[half:]]
+        assert abs(np.mean(missed <= q) - coverage) < 0.02
+
+
+def test_few_classes_promise_less():
+    """With 4 classes, the next may be the odd one: no level above 4/5 is a promise."""
+    P = [np.full((4, 4), 0.25)]
+    levels = conformal_levels(P, [np.arange(4)])
+    assert levels[790] == 0.75
+    assert levels[810] == 1.0
+
+
+def test_evidence_does_not_depend_on_the_order_of_rows_or_classes():
+    rng = np.random.default_rng(4)
+    F, F0 = rng.normal(size=(2, 30, 5))
+    codes = F.argmax(axis=1)
+    told = label_evidence(codes, F, F0, 2.0, 3.0)
+    rows, order = rng.permutation(30), rng.permutation(5)
+    moved = label_evidence(
+        np.argsort(order)[codes[rows]], F[rows][:, order], F0[rows][:, order], 2.0, 3.0
+    )
+    assert_allclose(moved, told[rows])
+
+
+def test_means_of_exponentials_know_no_number_of_classes():
+    F = np.random.default_rng(5).normal(size=(7, 4))
+    assert_allclose(log_mean_exp(np.hstack([F, F])), log_mean_exp(F))
+    assert_allclose(np.exp(log_mean_exp(F)), np.exp(F).mean(axis=1))
+
+
+def test_weights_of_what_is_always_right_are_a_constant_below_one():
+    weights = weigh([np.arange(6.0).reshape(3, 2)], [np.ones(3, dtype=bool)])
+    assert_allclose(weights.probability(np.zeros((2, 2))), 0.8)
+
+
+def test_piles_count_the_same_whatever_their_size():
+    """A pile ten times as large, of the same rows, changes no weight."""
+    rng = np.random.default_rng(6)
+    one, other = rng.normal(size=(2, 40, 3))
+    yes = [rng.uniform(size=40) < 0.5, rng.uniform(size=40) < 0.7]
+    plain = weigh([one, other], yes)
+    many = weigh([np.repeat(one, 10, axis=0), other], [np.repeat(yes[0], 10), yes[1]])
+    # scikit-learn's penalty is against the sum of weights, which grows.
+    assert_allclose(plain.coef, many.coef, atol=0.05)
+    assert_allclose(plain.mean, many.mean)
+
+
+def test_reliability_of_made_scores_is_honest():
+    """Scores that are posteriors up to a temperature: what is stated is right."""
+    rng = np.random.default_rng(7)
+
+    def pile():
+        F = 2 * rng.normal(size=(4000, 6))
+        P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+        truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
+        return Answer(np.arange(6), F.argmax(axis=1), 5 * F, 5 * F), truth
+
+    trust = learn_trust([pile() for _ in range(3)])
+    answer, truth = pile()
+    error = expected_calibration_error(answer.codes == truth, trust.reliability(answer))
+    assert error < 0.03
+
+
+# ---- the estimator -------------------------------------------------------------------
+
+
+def test_no_unseen_label_reaches_anything(data, model):
+    other = fit(Calibrated(AnchoredSelfTraining(), cv=3), scrambled(data))
+    for name in (
+        "gamma_",
+        "temperature_",
+        "novelty_threshold_",
+        "conformal_quantile_",
+    ):
+        assert getattr(model, name) == getattr(other, name), name
+    X, _ = mixed(data)
+    first, second = (copy.copy(m).adapt(X, classes="all") for m in (model, other))
+    assert_array_equal(first.labels_, second.labels_)
+    assert_array_equal(first.reliability_, second.reliability_)
+    assert_array_equal(first.novelty_, second.novelty_)
+
+
+def test_the_handicap_lifts_mixed_piles(data, model):
+    X, y = mixed(data)
+    plain = fit(AnchoredSelfTraining(), data).adapt(X, classes="all")
+    scores = plain.decision_function(X)
+    before = generalized_scores(y, scores, seen=data.seen, classes=data.classes)
+    ours = copy.copy(model).adapt(X, classes="all")
+    scores = ours.decision_function(X)
+    after = generalized_scores(y, scores, seen=data.seen, classes=data.classes)
+    assert model.gamma_ > 0
+    assert after["H"] > before["H"]
+    assert_array_equal(ours.predict(X), ours.labels_)
+
+
+def test_calibrated_stacking_lifts_a_model_that_never_adapts(data):
+    X, y = mixed(data)
+    plain = fit(ESZSL(), data)
+    model = fit(Calibrated(ESZSL(), cv=3), data)
+    found = {}
+    for name, one in (("plain", plain), ("calibrated", model)):
+        F = one.decision_function(X, classes="all")
+        found[name] = generalized_scores(y, F, seen=data.seen, classes=data.classes)
+    assert found["calibrated"]["H"] > found["plain"]["H"]
+    assert_allclose(found["calibrated"]["AUSUC"], found["plain"]["AUSUC"])
+    # Scores times a number are the same scores.
+    shifts = plain.decision_function(X, classes="all") - model.decision_function(
+        X, classes="all"
+    )
+    seen = np.isin(data.classes, data.seen)
+    assert_allclose(shifts[:, ~seen], 0, atol=1e-12)
+    assert_allclose(shifts[:, seen], shifts[0, seen][0])
+
+
+def test_what_is_stated_is_right_about_as_often(model):
+    """Over new sets of classes from the same source."""
+    stated, right = [], []
+    for seed in (0, 1, 2):
+        fresh = make_data(seed)
+        own = fit(Calibrated(AnchoredSelfTraining(), cv=3), fresh)
+        own.adapt(fresh.X_unseen)
+        stated.append(own.reliability_)
+        right.append(own.labels_ == fresh.y_unseen)
+    stated, right = np.concatenate(stated), np.concatenate(right)
+    assert ((0 <= stated) & (stated <= 1)).all()
+    assert expected_calibration_error(right, stated) < 0.12
+    assert right[stated > np.median(stated)].mean() > right.mean()
+
+
+def test_sets_hold_the_true_class_and_grow_with_coverage(data, model):
+    ours = copy.copy(model).adapt(data.X_unseen)
+    columns = pd.Index(ours.competing_classes_).get_indexer(data.y_unseen)
+    sizes = []
+    for coverage in (0.5, 0.9, 0.99):
+        sets = ours.predict_set(data.X_unseen, coverage=coverage)
+        sizes.append(sets.sum())
+        assert (sets.sum(axis=1) >= 1).all()
+    assert sizes == sorted(sizes)
+    sets = ours.predict_set(data.X_unseen)
+    assert sets[np.arange(len(sets)), columns].mean() > 0.8
+    with pytest.raises(ValueError, match="coverage is 1"):
+        ours.predict_set(data.X_unseen, coverage=1)
+
+
+def test_foreign_rows_are_more_novel(data, model):
+    rng = np.random.default_rng(0)
+    far = 8 * rng.normal(size=(30, data.X.shape[1]))
+    known = data.X_seen_test[:30]
+    pile = np.vstack([data.X_unseen, known, far])
+    ours = copy.copy(model).adapt(pile)
+    n = len(data.X_unseen)
+    own, seen = ours.novelty_[:n], ours.novelty_[n : n + 30]
+    assert np.median(seen) > np.median(own)
+    assert np.mean(own > ours.novelty_threshold_) < 0.3
+
+
+def test_probabilities_are_softmax_of_the_tempered_scores(data, model):
+    ours = copy.copy(model).adapt(data.X_unseen)
+    P = ours.predict_proba(data.X_unseen)
+    assert_allclose(P.sum(axis=1), 1)
+    F = ours.decision_function(data.X_unseen) / ours.temperature_
+    assert_allclose(P, np.exp(F) / np.exp(F).sum(axis=1, keepdims=True))
+
+
+def test_another_pile_starts_from_the_fit(data, model):
+    once = copy.copy(model).adapt(data.X_unseen)
+    twice = copy.copy(model).adapt(data.X_unseen[::2]).adapt(data.X_unseen)
+    assert_array_equal(once.labels_, twice.labels_)
+    assert_allclose(once.reliability_, twice.reliability_)
+
+
+def test_any_transductive_method_gets_probabilities(data):
+    model = fit(Calibrated(TransCLIP(), cv=3), data).adapt(data.X_unseen)
+    assert ((0 <= model.reliability_) & (model.reliability_ <= 1)).all()
+    right = model.labels_ == data.y_unseen
+    assert abs(model.reliability_.mean() - right.mean()) < 0.25
+    X, y = mixed(data)
+    model.adapt(X, classes="all")
+    assert per_class_accuracy(y, model.labels_) > 0.2
+
+
+def test_folds_can_be_given_by_number_or_as_folds(data):
+    one = fit(Calibrated(ESZSL(), cv=3, random_state=5), data)
+    other = fit(Calibrated(ESZSL(), cv=ClasswiseFolds(3, random_state=5)), data)
+    assert one.gamma_ == other.gamma_
+    assert one.temperature_ == other.temperature_
+
+
+def test_it_is_kept_on_disk_and_exported(data, model, tmp_path):
+    X, _ = mixed(data)
+    ours = copy.copy(model).adapt(X, classes="all")
+    again = load_model(ours.save(tmp_path / "model.unseen"))
+    assert_array_equal(again.predict(X), ours.predict(X))
+    assert_allclose(again.predict_proba(X), ours.predict_proba(X))
+    assert_array_equal(again.predict_set(X), ours.predict_set(X))
+    onnx = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    for one in (ours, fit(Calibrated(ESZSL(), cv=3), data)):
+        path = one.to_onnx(tmp_path / "model.onnx", classes="all")
+        session = onnx.InferenceSession(path)
+        labels = session.run(["labels"], {"features": X.astype(np.float32)})[0]
+        assert_array_equal(labels.astype(str), one.predict(X, classes="all"))
+
+
+def test_it_says_what_it_needs(data):
+    with pytest.raises(ValueError, match="without class_embeddings"):
+        Calibrated(ESZSL()).fit(data.X_seen, data.y_seen)
+    with pytest.raises(TypeError, match="chunk"):
+        Calibrated(ESZSL()).fit(
+            iter([data.X_seen]), None, class_embeddings=data.class_embeddings
+        )

@@ -1,0 +1,106 @@
+"""Frames of several libraries give what pandas gives, as rows, labels and tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.checks import make_data
+from unseen import ESZSL, SelfTraining, load_data
+
+
+def polars(frame):
+    return pytest.importorskip("polars").from_pandas(frame)
+
+
+def pyarrow(frame):
+    library = pytest.importorskip("pyarrow")
+    return library.Table.from_pandas(frame, preserve_index=False)
+
+
+def labels_of(kind, y):
+    frame = kind(pd.DataFrame({"y": y}))
+    return frame["y"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.mark.parametrize("kind", [polars, pyarrow])
+def test_rows_labels_and_tables_of_any_frame(data, kind):
+    names = [f"f{i}" for i in range(data.X.shape[1])]
+    X, pile = (
+        kind(pd.DataFrame(rows, columns=names)) for rows in (data.X_seen, data.X_unseen)
+    )
+    table = data.class_embeddings
+    table.columns = [f"a{i}" for i in range(table.shape[1])]
+    given = kind(table.reset_index(names="class"))
+    wanted = ESZSL().fit(data.X_seen, data.y_seen, class_embeddings=table)
+    found = ESZSL().fit(X, labels_of(kind, data.y_seen), class_embeddings=given)
+    np.testing.assert_allclose(found.coef_, wanted.coef_)
+    assert found.predict(pile).tolist() == wanted.predict(data.X_unseen).tolist()
+
+
+@pytest.mark.parametrize("kind", [polars, pyarrow])
+def test_load_data_takes_a_class_table_of_any_frame(kind):
+    rows = pd.DataFrame({"f": [0.0, 1, 2], "label": ["a", "b", ""]})
+    table = pd.DataFrame({"class": ["a", "b", "c"], "x": [0.0, 1, 2]})
+    data = load_data(rows, classes=kind(table))
+    assert data.class_embeddings["x"].tolist() == [0, 1, 2]
+    assert data.unseen.tolist() == ["c"]
+
+
+@pytest.mark.parametrize("kind", [polars, pyarrow])
+def test_a_table_without_names_says_what_is_missing(data, kind):
+    numbers = pd.DataFrame({"a": np.arange(10.0), "b": np.ones(10)})
+    with pytest.raises(ValueError, match="without a text column"):
+        ESZSL().fit(data.X_seen, data.y_seen, class_embeddings=kind(numbers))
+
+
+def test_a_round_is_shown_in_one_line(data):
+    model = SelfTraining(ESZSL()).fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    first = model.adapt(data.X_unseen).rounds_[0]
+    assert repr(first).startswith("<Round: Kept ") and len(repr(first)) < 120
+    assert "Kept" in first._repr_html_()
+
+
+def test_a_note_of_a_round_cannot_be_markup(data):
+    from unseen.transduction.rounds import Round
+
+    note = "<script>alert(1)</script>"
+    done = Round(0.5, np.array([1]), 0, 0.0, np.array(["a"]), note)
+    assert "<script>" not in done._repr_html_()
+
+
+def test_estimators_link_to_their_page():
+    assert ESZSL()._get_doc_link().endswith("api/generated/unseen.ESZSL.html")
+    assert "unseen.ESZSL.html" in ESZSL()._repr_html_()
+    assert SelfTraining(ESZSL())._get_doc_link().endswith("unseen.SelfTraining.html")
+
+    class Mine(ESZSL):
+        pass
+
+    assert Mine()._get_doc_link() == ""
+
+
+def test_self_training_says_which_methods_an_estimator_lacks(data):
+    from sklearn.linear_model import LogisticRegression
+
+    for estimator, words in (
+        (LogisticRegression(), r"learner\(.*\) and take_over\(learner\), which Logi"),
+        (WithLearner(), r"SelfTraining needs take_over\(learner\), which WithLearner"),
+    ):
+        with pytest.raises(TypeError, match=words) as told:
+            SelfTraining(estimator).fit(data.X_seen, data.y_seen)
+        assert "guide/adapt.html" in str(told.value)
+
+
+class WithLearner(ESZSL):
+    """Lacks one of the two."""
+
+    @property
+    def take_over(self):
+        raise AttributeError

@@ -1,0 +1,259 @@
+"""From a file of texts and names to labels, in Python and from the shell."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from unseen.cli import app
+from unseen.labels import COLUMNS, read_labels
+from unseen.naming.wordllama import WordLlama
+from unseen.texts import NamedTexts, label_texts, load_demo_texts
+from unseen.texts.label import TextJob
+from unseen.texts.named import FOREIGN, NONE_OF_THESE
+
+runner = CliRunner()
+DEMO = load_demo_texts()
+NAMES = ",".join(DEMO.classes)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "in" / "tickets.csv"
+    path.parent.mkdir()
+    frame = pd.DataFrame({"number": DEMO.ids, "text": DEMO.texts})
+    frame.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments, **options):
+    return runner.invoke(app, ["label", *map(str, arguments)], **options)
+
+
+def test_every_text_gets_a_label(table):
+    frame = label_texts(table, NAMES, id="number")
+    assert tuple(frame.columns) == (*COLUMNS, "novelty")
+    assert frame["id"].tolist() == DEMO.ids
+    model = NamedTexts().fit(DEMO.classes).adapt(DEMO.texts)
+    assert (frame["label"] == model.labels_).mean() == 1
+    np.testing.assert_allclose(frame["reliability"], model.reliability_, atol=1e-3)
+    np.testing.assert_allclose(frame["novelty"], model.novelty_, atol=1e-3)
+    assert "Adapted to 200 texts" in frame.attrs["message"]
+
+
+def test_rows_may_come_in_any_order_and_any_number_of_times(table):
+    frame = label_texts(DEMO.texts, NAMES)
+    order = np.random.default_rng(0).permutation(200)
+    again = label_texts([DEMO.texts[i] for i in order] * 3, NAMES)
+    wanted = frame.iloc[np.tile(order, 3)]
+    for name in ("label", "reliability", "second", "first_trusted", "novelty"):
+        assert again[name].tolist() == wanted[name].tolist()
+
+
+def test_what_was_not_learned_from_is_labelled_as_by_the_model():
+    job = TextJob(DEMO.texts, NAMES, learn_from=100)
+    frame = pd.concat(job.parts())
+    assert "Adapted to 100 texts" in job.message
+    new = frame["label"] == job.fitted.predict(DEMO.texts)
+    learned = set(job.fitted.labels_.tolist())
+    assert new.sum() >= 100 and learned <= set(DEMO.classes)
+    assert (frame["label"] == DEMO.truth).mean() > 0.65
+    backwards = pd.concat(TextJob(DEMO.texts[::-1], NAMES, learn_from=100).parts())
+    assert backwards["label"].tolist()[::-1] == frame["label"].tolist()
+
+
+def test_empty_texts_keep_their_rows(table):
+    frame = label_texts(["", *DEMO.texts, " "], NAMES)
+    assert len(frame) == 202
+    assert frame["label"].iloc[[0, -1]].tolist() == ["", ""]
+    assert frame["reliability"].iloc[[0, -1]].isna().all()
+    assert "2 texts say nothing and have no label" in frame.attrs["message"]
+
+
+def test_the_shell_writes_labels_page_and_model(table, tmp_path):
+    out = tmp_path / "out" / "labels.csv"
+    ended = run(table, "--id", "number", "--classes", NAMES, "--out", out, "--report",
+                "--save", tmp_path / "m.unseen")  # fmt: skip
+    assert ended.exit_code == 0, ended.output
+    frame = read_labels(out)
+    assert frame["id"].tolist() == DEMO.ids and "text" not in frame
+    page = out.with_suffix(".html").read_text("utf-8")
+    assert DEMO.texts[0] in page and "tickets.csv: 10 classes" in page
+    assert f"Labels are in {out}" in ended.output
+    new = tmp_path / "new.txt"
+    new.write_text("the striker shot over the goal\nis it going to rain?\n")
+    ended = run(new, "--model", tmp_path / "m.unseen", "--out", tmp_path / "n.csv",
+                "--keep-text")  # fmt: skip
+    assert ended.exit_code == 0, ended.output
+    frame = read_labels(tmp_path / "n.csv")
+    assert frame["label"].tolist() == ["football", "weather"]
+    assert frame["text"].tolist() == new.read_text().splitlines()
+
+
+def test_labels_go_through_a_pipe(table, tmp_path):
+    ended = run("-", "--classes", NAMES, "--out", "-", input="\n".join(DEMO.texts))
+    assert ended.exit_code == 0
+    rows = list(csv.DictReader(ended.stdout.splitlines()))
+    frame = label_texts(DEMO.texts, NAMES)
+    assert [row["label"] for row in rows] == frame["label"].tolist()
+    assert "Adapted to 200 texts" in ended.stderr and "Adapted" not in ended.stdout
+
+
+def test_json_tells_what_happened(table, tmp_path):
+    out = tmp_path / "l.csv"
+    ended = run(table, "--classes", NAMES, "--out", out, "--json")
+    told = json.loads(ended.stdout)
+    assert told["texts"] == 200 and told["adapted"] and told["without_label"] == 0
+    assert sum(told["labels"].values()) == 200 and told["out"] == str(out)
+
+
+def test_given_labels_are_kept_and_named(table, tmp_path):
+    given = tmp_path / "given.csv"
+    given.write_text("id,label\nt000,music\nt001,money\nt002,\n")
+    out = tmp_path / "l.csv"
+    ended = run(
+        table, "--id", "number", "--classes", NAMES, "--given", given, "--out", out
+    )
+    assert ended.exit_code == 0, ended.output
+    frame = read_labels(out)
+    assert frame["label"].tolist()[:2] == ["music", "money"]
+    assert frame["reliability"].tolist()[:2] == [1, 1]
+    given.write_text("id,label\nt999,music\n")
+    ended = run(
+        table, "--id", "number", "--classes", NAMES, "--given", given, "--out", out
+    )
+    assert ended.exit_code == 2 and "given for 't999', but tickets.csv" in ended.stderr
+
+
+def test_doubtful_and_foreign_texts_are_set_apart(table):
+    plain = label_texts(table, "weather, music")
+    strict = label_texts(table, "weather, music", min_reliability=0.9)
+    doubtful = plain["reliability"] < 0.9
+    assert doubtful.any() and (strict["label"][doubtful] == "").all()
+    assert (strict["label"][~doubtful] == plain["label"][~doubtful]).all()
+    apart = label_texts(table, "weather, music", unknown=True)
+    strange = plain["novelty"] > FOREIGN
+    assert strange.any() and (apart["label"][strange] == NONE_OF_THESE).all()
+    assert (apart["label"][~strange] == plain["label"][~strange]).all()
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--column", "txt"], "there is no column 'txt'. Its columns are"),
+        (["--id", "kind"], "id 'a' is there twice, again at text 2"),
+        (["--text", "minilm"], "--text does nothing for texts"),
+        (["--template", "about"], "Write {} once"),
+        (["--encoder", "nobody"], "There is no encoder 'nobody'"),
+        (["--out", "tickets.csv"], "is being read"),
+    ],
+)
+def test_faults_are_one_line(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    Path("tickets.csv").write_text("kind,text\na,my dog\na,the rain\n")
+    ended = run("tickets.csv", "--classes", "pets, weather", *arguments)
+    assert ended.exit_code == 2 and words in ended.stderr
+    assert len(ended.stderr.strip().splitlines()) == 1
+    assert not Path("labels.csv").exists()
+
+
+def test_what_a_person_changed_is_not_written_over(table, tmp_path):
+    out = tmp_path / "l.csv"
+    out.write_text("id,label\nt000,mine\n")
+    ended = run(table, "--classes", NAMES, "--out", out)
+    assert ended.exit_code == 2 and "--force" in ended.stderr
+    assert out.read_text() == "id,label\nt000,mine\n"
+
+
+def test_an_empty_file_is_a_sentence(tmp_path):
+    (tmp_path / "a.txt").write_text("")
+    with pytest.raises(ValueError, match=r"a.txt: there is no text in it"):
+        label_texts(tmp_path / "a.txt", "pets, weather")
+
+
+def test_the_same_text_with_two_given_labels_is_refused():
+    with pytest.raises(ValueError, match="'0' and '1' are the same, but their given"):
+        label_texts(
+            ["a dog", "a dog"], "pets, weather", given={"0": "pets", "1": "weather"}
+        )
+
+
+def test_slow_encoders_are_asked_once(tmp_path):
+    class Slow:
+        name, space, dimension = "slow", None, 256
+        n_asked = 0
+
+        def encode(self, texts):
+            Slow.n_asked += len(texts)
+            return WordLlama().encode(texts)
+
+    first = label_texts(DEMO.texts, NAMES, encoder=Slow(), cache=tmp_path / "c")
+    asked, Slow.n_asked = Slow.n_asked, 0
+    again = label_texts(DEMO.texts, NAMES, encoder=Slow(), cache=tmp_path / "c")
+    assert asked >= 210 and Slow.n_asked <= 3  # those that tell its version
+    pd.testing.assert_frame_equal(first, again)
+
+
+MEMORY = """
+import resource, sys
+from unseen.cli import main
+source, names, out = sys.argv[1:]
+sys.argv = ["unseen", "label", source, "--classes", names, "--out", out]
+try:
+    main()
+finally:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    print("peak", usage.ru_maxrss // 1024, "cpu", usage.ru_utime + usage.ru_stime)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file_and_texts_are_quick(tmp_path):
+    rng = np.random.default_rng(0)
+    words = np.array(" ".join(DEMO.texts).split())
+    path = tmp_path / "many.txt"
+    with open(path, "w") as file:
+        for _ in range(200):
+            for row in rng.choice(words, size=(1000, 9)):
+                file.write(" ".join(row) + "\n")
+    ended = subprocess.run(
+        [sys.executable, "-c", MEMORY, path, NAMES, tmp_path / "l.csv"],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    _, peak, _, cpu = ended.stdout.splitlines()[-1].split()
+    assert int(peak) < 700
+    assert 200_000 / float(cpu) > 5_000
+    assert len(read_labels(tmp_path / "l.csv")) == 200_000
+
+
+def test_review_finds_texts_and_vectors_again(table, tmp_path, monkeypatch):
+    from unseen.review.opening import find_features
+    from unseen.review.origins import find_origin
+    from unseen.review.things import find_things
+
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    out = tmp_path / "l.csv"
+    ended = run(table, "--id", "number", "--classes", NAMES, "--out", out)
+    assert f"unseen review {out}" in ended.output
+    labels, origin = read_labels(out), find_origin(out)
+    things = find_things(labels, out, origin)
+    assert things.kind == "text" and things.text(3) == DEMO.texts[3]
+    X = find_features(labels["id"].tolist(), origin, None, None, None, None)
+    np.testing.assert_array_equal(X, WordLlama().encode(DEMO.texts))
+
+
+def test_one_silent_text_is_told_as_one(tmp_path):
+    from unseen.texts import label_texts
+
+    file = tmp_path / "lines.jsonl"
+    file.write_text('{"text": "my card is lost"}\n{"text": ""}\n{"text": "a refund"}\n')
+    frame = label_texts(file, "card lost, refund", column="text")
+    assert "1 text says nothing and has no label." in frame.attrs["message"]

@@ -1,0 +1,255 @@
+"""Texts by names alone: prototypes, novelty and answers against plain arithmetic."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import unseen
+from unseen import GuidedMixture, load_model, per_class_accuracy
+from unseen.naming.names import spoken
+from unseen.texts import NamedTexts, find_encoder, load_demo_texts
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "texts"
+
+
+def unit(M):
+    return M / np.linalg.norm(M, axis=-1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load_demo_texts()
+
+
+@pytest.fixture(scope="module")
+def adapted(demo):
+    return NamedTexts().fit(demo.classes).adapt(demo.texts)
+
+
+def test_the_bundled_texts_are_two_hundred_in_ten_classes(demo):
+    assert len(set(demo.texts)) == len(set(demo.ids)) == 200
+    names, counts = np.unique(demo.truth, return_counts=True)
+    assert names.tolist() == demo.classes and set(counts) == {20}
+
+
+def test_adapting_helps_on_the_bundled_texts(demo, adapted):
+    before = per_class_accuracy(demo.truth, adapted.projected_)
+    after = per_class_accuracy(demo.truth, adapted.labels_)
+    assert 0.70 < before < after
+    assert adapted.adapted_ and "Adapted to 200 texts" in adapted.message_
+
+
+def test_the_answer_is_that_of_the_guided_mixture_on_unit_rows(demo, adapted):
+    vectors = find_encoder().encode(demo.texts)
+    names = unit(find_encoder().encode(demo.classes).astype(float))
+    other = GuidedMixture.from_prototypes(names).adapt(unit(vectors))
+    assert_array_equal(adapted.labels_, np.array(demo.classes)[other.labels_])
+    assert_allclose(adapted.reliability_, other.reliability_, atol=1e-4)
+
+
+def test_novelty_is_one_less_the_best_cosine_with_an_adapted_mean(demo, adapted):
+    X = unit(find_encoder().encode(demo.texts).astype(float))
+    R = np.array(
+        [np.sqrt(row) / sum(np.sqrt(row)) for row in adapted.predict_proba(demo.texts)]
+    )
+    mean = X.mean(axis=0)
+    centres = [sum(r * (x - mean) for r, x in zip(R[:, c], X, strict=True))
+               for c in range(10)]  # fmt: skip
+    best = [max(float(unit(x - mean) @ unit(m)) for m in centres) for x in X]
+    assert_allclose(adapted.novelty_, np.clip(1 - np.array(best), 0, 1), atol=1e-5)
+
+
+def test_names_descriptions_and_phrasings_count_the_same():
+    told = {
+        "card_lost": "I cannot find my card | where is my card",
+        "refund": ["a", "b"],
+    }
+    model = NamedTexts(template="about {}").fit(
+        ["card_lost", "refund", "openingHours"], descriptions=told
+    )
+    words = find_encoder()
+    for row, said in zip(
+        model.prototypes_,
+        [
+            ["about card lost", "I cannot find my card", "where is my card"],
+            ["about refund", "a", "b"],
+            ["about opening Hours"],
+        ],
+        strict=True,
+    ):
+        assert_allclose(
+            row, unit(words.encode(said).astype(float)).mean(axis=0), atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("card_lost", "card lost"),
+        ("cardLost", "card Lost"),
+        ("HTTPServerError", "HTTP Server Error"),
+        ("lost-or-stolen", "lost or stolen"),
+        ("a/b.c", "a b c"),
+        ("C", "C"),
+        ("iPhone 12", "i Phone 12"),
+        ("___", "___"),
+        ("カード紛失", "カード紛失"),
+    ],
+)
+def test_joined_words_are_read_apart(name, said):
+    assert spoken(name) == said
+
+
+def test_texts_that_say_nothing_have_no_label(demo):
+    texts = ["", "   ", *demo.texts, "\ue000"]
+    model = NamedTexts().fit(demo.classes).adapt(texts)
+    alone = NamedTexts().fit(demo.classes).adapt(demo.texts)
+    assert model.labels_[[0, 1, -1]].tolist() == ["", "", ""]
+    assert np.isnan(model.reliability_[[0, 1, -1]]).all()
+    assert (model.novelty_[[0, 1, -1]] == 1).all()
+    assert_array_equal(model.labels_[2:-1], alone.labels_)  # and change nothing
+    nothing = NamedTexts().fit(demo.classes).adapt(["", " "])
+    assert not nothing.adapted_ and nothing.labels_.tolist() == ["", ""]
+
+
+def test_the_order_of_classes_and_of_texts_changes_nothing(demo, adapted):
+    rng = np.random.default_rng(0)
+    order, names = rng.permutation(200), rng.permutation(demo.classes).tolist()
+    other = NamedTexts().fit(names).adapt([demo.texts[i] for i in order])
+    assert_array_equal(other.labels_, adapted.labels_[order])
+    assert_allclose(other.reliability_, adapted.reliability_[order], atol=1e-3)
+    assert_allclose(other.novelty_, adapted.novelty_[order], atol=1e-4)
+
+
+def test_vectors_and_texts_get_the_same_answer(demo, adapted):
+    vectors = find_encoder().encode(demo.texts)
+    other = NamedTexts().fit(demo.classes).adapt(vectors)
+    assert_array_equal(other.labels_, adapted.labels_)
+    one = [adapted.predict_proba([text])[0] for text in demo.texts[:5]]
+    assert_allclose(one, adapted.predict_proba(vectors)[:5], atol=1e-6)
+
+
+def test_given_labels_are_certain(demo):
+    wrong = {0: "music", 1: "money"}
+    model = NamedTexts().fit(demo.classes).adapt(["", *demo.texts], given={
+        row + 1: label for row, label in wrong.items()})  # fmt: skip
+    assert model.labels_[1:3].tolist() == ["music", "money"]
+    with pytest.raises(ValueError, match="given has a label for text 500"):
+        model.adapt(demo.texts, given={500: "music"})
+
+
+def test_given_labels_may_name_a_new_class_or_none(demo):
+    rows = {i: "animals at home" for i in np.flatnonzero(demo.truth == "pets")[:8]}
+    names = [name for name in demo.classes if name != "pets"]
+    none = int(np.flatnonzero(demo.truth == "music")[0])
+    model = NamedTexts().fit(names)
+    model.adapt(demo.texts, given={**rows, none: unseen.NONE_OF_THESE})
+    assert model.classes_.tolist() == [*names, "animals at home"]
+    assert model.labels_[none] == unseen.NONE_OF_THESE
+    found = model.labels_[demo.truth == "pets"] == "animals at home"
+    assert found[8:].mean() > 0.4
+    vectors = unit(find_encoder().encode([demo.texts[i] for i in rows]))
+    assert_allclose(model.prototypes_[-1], vectors.mean(axis=0), atol=1e-6)
+    assert model.predict_proba(demo.texts[:3]).shape == (3, 10)
+
+
+def test_first_trusted_is_zero_where_the_names_alone_had_it(adapted):
+    kept = adapted.projected_ == adapted.labels_
+    always = kept & np.all(
+        [told.labels == adapted.labels_ for told in adapted.rounds_], axis=0
+    )
+    assert_array_equal(adapted.first_trusted_ == 0, always)
+    late = adapted.rounds_[-2].labels != adapted.labels_
+    assert (adapted.first_trusted_[late] == len(adapted.rounds_)).all()
+
+
+def test_a_saved_model_answers_the_same(demo, adapted, tmp_path):
+    again = load_model(adapted.save(tmp_path / "m.unseen"))
+    assert again.encoder == "wordllama"
+    new = ["the striker shot over the goal", "is it going to rain?", ""]
+    for name, column in adapted.answer(new).items():
+        other = again.answer(new)[name]
+        assert column.tolist() == other.tolist() or np.allclose(
+            column, other, equal_nan=True
+        )
+    assert not any(text.encode() in (tmp_path / "m.unseen").read_bytes()
+                   for text in demo.texts)  # fmt: skip
+
+
+def test_it_is_cloned_and_asked_before_it_adapts(demo):
+    model = clone(NamedTexts(template="about {}")).fit(["pets", "weather"])
+    assert model.predict(["the dog barks", "it rains"]).tolist() == ["pets", "weather"]
+    assert_allclose(model.predict_proba(["a dog"]).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: NamedTexts(template="about").fit(["a"]), "Write {} once"),
+        (lambda: NamedTexts().fit("pets"), "names is one text"),
+        (lambda: NamedTexts().fit(["a", "a"]), "named twice"),
+        (
+            lambda: NamedTexts().fit(["\ue000"]),
+            "says nothing to the encoder 'wordllama'",
+        ),
+        (lambda: NamedTexts().fit(["a"], descriptions={"b": "c"}), "'b' is described"),
+        (lambda: NamedTexts().fit(["a"]).predict("text"), "X is one text"),
+        (lambda: NamedTexts().fit(["a"]).predict([3]), "holds 3, which is no text"),
+        (lambda: NamedTexts().fit(["a"]).predict(np.ones((2, 3))), "Use one encoder"),
+        (lambda: NamedTexts("nobody").fit(["a"]), "There is no encoder 'nobody'"),
+        (lambda: NamedTexts(3).fit(["a"]), "3 is no encoder"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(make, words):
+    with pytest.raises((ValueError, TypeError), match=words.replace("{}", r"\{\}")):
+        make()
+
+
+def real(name):
+    path = SHARED / f"{name}.csv"
+    if not path.exists():
+        pytest.skip("the development data is not here")
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row["text"] for row in rows], np.array([row["label"] for row in rows])
+
+
+@pytest.mark.parametrize(
+    "name, least", [("banking77_test", 0.60), ("clinc150_test", 0.68)]
+)
+@pytest.mark.filterwarnings("ignore:.*equal descriptions")
+def test_real_texts_reach_what_they_reached(name, least):
+    texts, truth = real(name)
+    model = NamedTexts().fit(sorted(set(truth.tolist()))).adapt(texts)
+    before = per_class_accuracy(truth, model.projected_)
+    assert per_class_accuracy(truth, model.labels_) >= max(least, before + 0.04)
+
+
+def test_out_of_scope_texts_are_novel():
+    from sklearn.metrics import roc_auc_score
+
+    file = SHARED / "clinc150_test__minilm-int8.npz"
+    if not file.exists():
+        pytest.skip("the development data is not here")
+    with (
+        np.load(file) as stored,
+        np.load(SHARED / "clinc150_oos__minilm-int8.npz") as others,
+    ):
+        X = np.concatenate([stored["X"], others["X"]]).astype(np.float32)
+        names, P = stored["classes"].tolist(), stored["P"].astype(np.float32)
+    known = dict(zip(map(spoken, names), P, strict=True))
+    model = NamedTexts(lambda texts: [known[text] for text in texts]).fit(names)
+    foreign = np.arange(len(X)) >= 4500
+    assert roc_auc_score(foreign, model.adapt(X).novelty_) >= 0.94
+
+
+def test_few_texts_per_class_are_said_to_make_reliability_a_guess():
+    texts = ["my card is lost", "a refund please", "when do you open"]
+    model = NamedTexts().fit(["card lost", "refund", "opening hours"]).adapt(texts)
+    assert ("is a guess" in model.message_) == model.adapted_
+    many = NamedTexts().fit(["card lost", "refund"]).adapt(5 * texts)
+    assert "is a guess" not in many.message_

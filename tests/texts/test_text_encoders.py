@@ -1,0 +1,174 @@
+"""Encoders of texts: found by name, folder or function; remembered by content."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from unseen.texts.cache import SHARD, TextCache
+from unseen.texts.encoders import encode, encoder_version, find_encoder
+
+
+class Counting:
+    """Counts what it is asked; a text is its length and its vowels."""
+
+    name, space, dimension = "counting", None, 3
+
+    def __init__(self, factor=1.0):
+        self.asked, self.factor = [], factor
+
+    def encode(self, texts):
+        self.asked += list(texts)
+        rows = [[len(t), sum(map(t.count, "aeiou")), len(t) ** 0.5] for t in texts]
+        return self.factor * np.array(rows, np.float32).reshape(-1, 3)
+
+
+def test_a_text_is_encoded_once_wherever_it_stands(tmp_path):
+    encoder = Counting()
+    cache = TextCache(encoder, tmp_path)
+    rows = cache.encode(["one", "two words", "one"])
+    cache.flush()
+    asked = encoder.asked.count("one")
+    again = TextCache(encoder, tmp_path)
+    assert_array_equal(again.encode(["new", "two words", "one", ""])[[2, 1]], rows[:2])
+    assert encoder.asked.count("one") == asked == 1
+    assert again.n_new == 2  # "new" and ""
+    assert again.encode([]).shape[0] == 0
+
+
+def test_other_vectors_have_another_folder(tmp_path):
+    class Other(Counting):
+        def encode(self, texts):
+            return super().encode(texts) ** 2
+
+    folders = {TextCache(kind(), tmp_path).folder for kind in (Counting, Other)}
+    assert len(folders) == 2
+    assert encoder_version(Counting()) == encoder_version(Counting())
+    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
+
+
+def test_a_damaged_shard_is_set_aside_and_encoded_again(tmp_path):
+    cache = TextCache(Counting(), tmp_path)
+    rows = cache.encode(["one", "two"])
+    cache.flush()
+    (shard,) = cache.folder.glob("*.safetensors")
+    content = bytearray(shard.read_bytes())
+    content[-2] ^= 1
+    shard.write_bytes(content)
+    with pytest.warns(UserWarning, match="failed its checksum and is set aside"):
+        again = TextCache(Counting(), tmp_path)
+    assert_array_equal(again.encode(["one", "two"]), rows)
+    assert again.n_new == 2 and not list(cache.folder.glob("*.safetensors"))
+
+
+def test_shards_are_flushed_on_the_way(tmp_path):
+    cache = TextCache(Counting(), tmp_path)
+    cache.encode([f"text {i}" for i in range(SHARD)])
+    assert len(list(cache.folder.glob("*.safetensors"))) == 1
+    other = TextCache(Counting(), tmp_path)
+    other.encode([f"text {i}" for i in range(SHARD)])
+    assert other.n_new == 0
+
+
+def test_functions_are_encoders():
+    def lengths(texts):
+        return [[len(text), 1] for text in texts]
+
+    assert_array_equal(find_encoder(lengths).encode(["abc"]), [[3, 1]])
+    assert find_encoder(lengths).name.endswith("lengths")
+    with pytest.raises(ValueError, match=r"made an array of shape \(1, 2\) of 2 texts"):
+        encode(find_encoder(lambda texts: [[1, 2]]), ["a", "b"])
+    with pytest.raises(ValueError, match="made NaN or infinity of the text 'b'"):
+        encode(find_encoder(lambda texts: [[1.0], [np.nan]]), ["a", "b"])
+
+
+def test_signs_that_nobody_knows_are_read_by_their_names():
+    words = find_encoder()
+    rows = encode(words, ["🦓", "🎸🎶", "🦓 zebra", "\ue000"])
+    assert_array_equal(rows[:1], words.encode(["zebra face"]))
+    assert_array_equal(rows[1:2], words.encode(["guitar multiple musical notes"]))
+    assert rows[2].any() and not rows[3].any()
+
+
+def test_halves_of_signs_do_not_stop_an_encoder():
+    assert find_encoder().encode(["caf\udce9 open"]).any()
+
+
+@pytest.mark.parametrize(
+    "name", ["model2vec:absent/one", "sentence-transformers:absent"]
+)
+def test_nothing_is_fetched_unless_asked_for(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    fakes(monkeypatch)
+    with pytest.raises(FileNotFoundError, match="--download to fetch it"):
+        find_encoder(name)
+    assert find_encoder(name, download=True).encode(["a"]).any()
+
+
+def fakes(monkeypatch):
+    """Stand-ins for the two libraries: models that count letters."""
+
+    class Model:
+        dim = 2
+
+        def __init__(self, place, **options):
+            self.place, self.options = place, options
+
+        from_pretrained = classmethod(lambda cls, place: cls(place))
+
+        def get_sentence_embedding_dimension(self):
+            return 2
+
+        def encode(self, texts, show_progress_bar=False):
+            return np.array([[len(text), 1.0] for text in texts])
+
+    static, transformers = (
+        types.ModuleType("model2vec"), types.ModuleType("sentence_transformers"),
+    )  # fmt: skip
+    static.StaticModel, transformers.SentenceTransformer = Model, Model
+    monkeypatch.setitem(sys.modules, "model2vec", static)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", transformers)
+
+
+def test_folders_are_told_apart_by_their_files(monkeypatch, tmp_path):
+    fakes(monkeypatch)
+    for name, file in (("s", "modules.json"), ("m", "model.safetensors"), ("x", "a")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text("[]")
+    assert find_encoder(tmp_path / "s").name.startswith("sentence-transformers:")
+    assert find_encoder(tmp_path / "m").name.startswith("model2vec:")
+    with pytest.raises(ValueError, match="holds no model"):
+        find_encoder(tmp_path / "x")
+
+
+def test_a_model_that_was_fetched_before_is_found(monkeypatch, tmp_path):
+    fakes(monkeypatch)
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    home = tmp_path / "hub" / "models--sentence-transformers--tiny"
+    (home / "refs").mkdir(parents=True)
+    (home / "refs" / "main").write_text("abc\n")
+    (home / "snapshots" / "abc").mkdir(parents=True)
+    found = find_encoder("sentence-transformers:tiny")
+    assert found._model.place == str(home / "snapshots" / "abc")
+    assert found._model.options["local_files_only"]
+    assert_array_equal(found.encode(["", "ab"]), [[0, 0], [2, 1]])
+
+
+def test_a_static_model_of_model2vec_gives_its_own_vectors(tmp_path):
+    model2vec = pytest.importorskip("model2vec")
+    tokenizers = pytest.importorskip("tokenizers")
+    words = {"[UNK]": 0, "card": 1, "rain": 2, "dog": 3}
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(words, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    vectors = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    static = model2vec.StaticModel(vectors, tokenizer, normalize=False)
+    static.save_pretrained(str(tmp_path / "tiny"))
+    found = find_encoder(tmp_path / "tiny")
+    rows = found.encode(["card rain", "dog", ""])
+    assert_allclose(rows[0], vectors[1:3].mean(axis=0), atol=1e-6)
+    assert_allclose(rows[1], vectors[3], atol=1e-6)
+    assert not rows[2].any()

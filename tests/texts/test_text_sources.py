@@ -1,0 +1,186 @@
+"""Files of texts: every row is there once, whatever its bytes; faults are sentences."""
+
+import io
+import json
+
+import pandas as pd
+import pytest
+
+from unseen.limits import raised
+from unseen.texts import read_texts
+from unseen.texts.lines import Lines
+from unseen.texts.source import OddBytesWarning, holds_texts, quietly
+
+ROWS = [
+    ("a1", "my card is lost"),
+    ("a2", ""),
+    ("a3", 'say "hi",\nplease'),
+    ("a4", "🦓"),
+]
+
+
+def pairs(source):
+    return [
+        (key, text)
+        for batch in source
+        for key, text in zip(batch.ids, batch.texts, strict=True)
+    ]
+
+
+def written(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.fixture(params=["csv", "tsv", "jsonl", "parquet", "utf16"])
+def table(request, tmp_path):
+    frame = pd.DataFrame(ROWS, columns=["number", "body"])
+    kind = request.param
+    path = tmp_path / f"rows.{'csv' if kind == 'utf16' else kind}"
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+        path.write_bytes(text.encode("utf-16" if kind == "utf16" else "utf-8-sig"))
+    return path
+
+
+def test_every_kind_of_file_holds_the_same_rows(table):
+    source = read_texts(table, column="body", id="number")
+    assert pairs(source) == ROWS
+    assert pairs(source) == ROWS  # and can be read again
+
+
+def test_without_ids_rows_are_numbered(table):
+    assert pairs(read_texts(table)) == [(str(i), t) for i, (_, t) in enumerate(ROWS)]
+
+
+def test_a_line_is_a_text_and_an_empty_line_keeps_its_place(tmp_path):
+    path = written(tmp_path, "a.txt", "one\r\n\ntwo three\nlast")
+    assert pairs(read_texts(path)) == [
+        ("0", "one"), ("1", ""), ("2", "two three"), ("3", "last"),
+    ]  # fmt: skip
+
+
+def test_a_folder_is_its_files_by_path(tmp_path):
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    for name, text in {
+        "b.txt": "bee\nline",
+        "deep/a.md": "ay",
+        ".hid.txt": "x",
+    }.items():
+        (tmp_path / "notes" / name).write_text(text)
+    (tmp_path / "notes" / "data.bin").write_bytes(b"\0")
+    source = read_texts(tmp_path / "notes")
+    assert pairs(source) == [("b.txt", "bee\nline"), ("deep/a.md", "ay")]
+    assert source.skipped == [("data.bin", "is no .txt or .md file")]
+
+
+def test_mixed_encodings_lose_nothing(tmp_path):
+    content = b"text\n" + "naïve café".encode() + b"\ncaf\xe9 na\xc3\xafve \x93q\x94\n"
+    source = read_texts(written(tmp_path, "mixed.csv", content))
+    with pytest.warns(OddBytesWarning, match="1 lines are not UTF-8"):
+        found = pairs(source)
+    assert [text for _, text in found] == ["naïve café", "café naïve “q”"]
+    with quietly():
+        assert pairs(source) == found
+
+
+def test_many_rows_come_in_batches(tmp_path):
+    path = written(tmp_path, "many.txt", "".join(f"{i}\n" for i in range(10_000)))
+    batches = list(read_texts(path))
+    assert max(len(batch.ids) for batch in batches) < 5000
+    assert [text for batch in batches for text in batch.texts] == [
+        str(i) for i in range(10_000)
+    ]
+
+
+@pytest.mark.parametrize(
+    "name, content, options, words",
+    [
+        ("a.csv", "n,x\n1,b\n", {"column": "y"}, "no column 'y'. Its columns are"),
+        ("a.csv", "n,x\n1,b\n", {}, "which column holds the texts? Name it"),
+        ("a.csv", "n,text\n1,b\n", {"id": "m"}, "there is no column 'm'"),
+        ("a.csv", "n,text\n1,b\n1,c\n", {"id": "n"}, "id '1' is there twice"),
+        ("a.csv", "n,text\n,b\n", {"id": "n"}, "text 1 has no id"),
+        ("a.csv", "n,text\n1,b,c\n", {}, "line 2 has 3 cells, but there are 2 columns"),
+        ("a.csv", 'text\n"b\n', {}, "is no CSV"),
+        ("a.jsonl", '{"text": "a"}\nnope\n', {}, "line 2 is no JSON"),
+        ("a.jsonl", '{"text": "a"}\n[1]\n', {}, "line 2 is [1]. Give an object"),
+        ("a.jsonl", '{"a": "a", "b": "c"}\n', {}, "line 1: which column"),
+        ("a.txt", "hello\n", {"column": "text"}, "has a text per line and no columns"),
+        ("a.parquet", b"PAR1nonsense", {}, "a.parquet"),
+        ("a.docx", b"PK", {}, "is no file of texts. Give .csv"),
+    ],
+)  # fmt: skip
+def test_faults_are_one_sentence_that_names_the_file(
+    tmp_path, name, content, options, words
+):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = written(tmp_path, name, content)
+    with pytest.raises(ValueError) as error:
+        pairs(read_texts(path, **options))
+    assert words in str(error.value) and name in str(error.value)
+
+
+def test_a_file_that_changes_between_two_readings_is_noticed(tmp_path):
+    path = written(tmp_path, "a.txt", "one\n")
+    source = read_texts(path)
+    pairs(source)
+    path.write_text("other\n")
+    with pytest.raises(ValueError, match="was changed while it was read"):
+        pairs(source)
+
+
+def test_standard_input_is_read_twice(monkeypatch):
+    for content, options, wanted in (
+        (b"one\ntwo\n", {}, [("0", "one"), ("1", "two")]),
+        (b'{"k": "x", "text": "one"}\n', {"id": "k"}, [("x", "one")]),
+        (b"k,t\nx,one\n", {"id": "k", "column": "t"}, [("x", "one")]),
+    ):
+        stdin = type("In", (), {"buffer": io.BytesIO(content)})()
+        monkeypatch.setattr("sys.stdin", stdin)
+        source = read_texts("-", **options)
+        assert pairs(source) == wanted
+        assert pairs(source) == wanted
+
+
+def test_a_megabyte_is_one_text_and_an_endless_line_is_refused(tmp_path):
+    long = "word " * 200_000
+    path = written(tmp_path, "long.csv", f'id,text\n1,"{long}"\n')
+    assert pairs(read_texts(path)) == [("0", long)]
+    with raised(line_bytes=1000), pytest.raises(ValueError, match="longer than 1,000"):
+        pairs(read_texts(path))
+
+
+def test_lines_are_told_apart_by_their_bytes():
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        text = "שלום\nこんにちは\n"
+        lines = Lines(io.BytesIO(text.encode(encoding)), "a")
+        assert "".join(lines) == text and not lines.n_odd
+
+
+def test_texts_are_told_from_photos_by_the_names_of_files(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("a")
+    assert holds_texts(tmp_path / "notes")
+    (tmp_path / "notes" / "b.JPG").write_bytes(b"")
+    assert not holds_texts(tmp_path / "notes")
+    assert not holds_texts(tmp_path / "nothing") and holds_texts("x.parquet")
+
+
+def test_python_lists_are_texts_and_nothing_else():
+    assert pairs(read_texts(("a", "b"))) == [("0", "a"), ("1", "b")]
+    with pytest.raises(TypeError, match="3 is no text"):
+        read_texts(["a", 3])
+
+
+def test_missing_values_are_empty_texts(tmp_path):
+    lines = [{"text": None}, {"text": 5}, {"text": ["x", 1]}]
+    path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines)))
+    assert [text for _, text in pairs(read_texts(path))] == ["", "5", '["x", 1]']

@@ -2,10 +2,18 @@
 
 import inspect
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import unseen
+
+sys.path.insert(0, str(Path(__file__).parent))
+import make_commands
+
+make_commands.PAGE.write_text(
+    make_commands.page(), "utf-8"
+)  # the page of commands is what the commands say
 
 project = "unseen"
 author = "The unseen developers"
@@ -24,7 +32,7 @@ templates_path = ["_templates"]
 default_role = "literal"
 nitpicky = False
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # numpydoc's Parameters say it in words
@@ -62,7 +70,17 @@ sphinx_gallery_conf = {
     "thumbnail_size": (400, 280),
 }
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
+html_css_files = ["own.css"]
+html_theme_options = {
+    "header_links_before_dropdown": 4,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "faq": [], "glossary": [], "which_method": []}
 html_title = f"unseen {release}"
 html_static_path = ["_static"]
 html_show_sphinx = False

@@ -11,8 +11,9 @@ A table stands between two comments. What is between them is made from
     <!-- results: end -->
 
 ``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``. ``caption=no``
-leaves the caption away. ``docs/results/PLAN.csv`` are those lines of a ``results.csv``
-by ``unseen reproduce`` that the plan's table needs.
+leaves the caption away, ``group=lite0`` all columns but those of a group, and
+``show=photos-short`` makes another table of the same results. ``docs/results/PLAN.csv``
+are those lines of a ``results.csv`` by ``unseen reproduce`` that the table needs.
 """
 
 from __future__ import annotations
@@ -127,6 +128,10 @@ def between(wanted: dict[str, str]) -> str:
         names = wanted["rows"].split(",")
         named = {name_of(row): row for row in plan.rows}
         plan = replace(plan, rows=tuple(named[name] for name in names))
+    if "group" in wanted:
+        mine = [column for column in plan.columns if column.group == wanted["group"]]
+        plan = replace(plan, columns=tuple(mine))
+    plan = replace(plan, show=wanted.get("show", plan.show))
     path = stored_file(plan)
     nothing = pd.DataFrame(columns=list(COLUMNS))
     results = read_stored(path) if path.exists() else nothing

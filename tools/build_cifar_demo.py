@@ -70,7 +70,8 @@ def main():
     rows = np.concatenate([rest[y[rest] == c][:PER_CLASS] for c in range(len(CLASSES))])
     encoder, words = image_encoder("lite0"), text_encoder("wordllama")
     head, _ = encoder.head()
-    texts = [*named_prototypes(head)[1], *CLASSES]
+    _, names, glosses = named_prototypes(head)
+    texts = [*dict.fromkeys([*names, *glosses, *CLASSES])]
     jpegs = [jpeg(photo) for photo in photos[rows]]
     with replace_file(OUT) as file:
         np.savez_compressed(

@@ -7,14 +7,17 @@ DICT is the folder of WordNet 3.0 with ``data.noun``, ``index.noun``, ``index.ad
 list is in the wheel of ``timm``, under ``timm/data/_info``. The file has four parts,
 split by empty lines:
 
-    node        wnid, its words, the numbers of its parents    ImageNet's 1,000 first
+    node        wnid, its words, the numbers of its parents, how many synsets are below
+                it (or it), and what WordNet says it is    ImageNet's 1,000 first
     noun        its senses, the most frequent first, between bars
     plural      irregular, and its singular
     adjective   those that were met in the texts WordNet counted
 
 Nouns are written in small letters and digits, with spaces for all other signs. A sense
 is the numbers of the lowest nodes it is a kind of, with ``=`` before them if it is the
-node itself, and ``*`` and a count behind them if the counted texts have it. Senses that
+node itself, and ``*`` and a count behind them if the counted texts have it. Then ``~``
+and a share in percent follow: how much of what WordNet knows of the sense is said by
+nodes, that of all synsets above it being -log(share of synsets below them). Senses that
 are one single thing (Paris, Einstein) are left out, but ``@`` stands first if such a
 one is the most frequent. Senses that are no physical thing are left out if the noun has
 one that is.
@@ -22,6 +25,9 @@ one that is.
 
 import argparse
 import gzip
+import math
+import re
+from collections import Counter
 from pathlib import Path
 
 PHYSICAL = "n00001930"
@@ -35,17 +41,19 @@ def lines_of(path):
 
 
 def read_synsets(path):
-    """Return wnid → (words, wnids of what it is a kind of, is it one single thing)."""
+    """Return wnid → (words, what it is a kind of, is it one single thing, gloss)."""
     synsets = {}
     for line in lines_of(path):
-        parts = line.split("|")[0].split()
+        told, gloss = line.split("|", maxsplit=1)
+        parts = told.split()
         n_words = int(parts[3], 16)
         words = [word.replace("_", " ") for word in parts[4 : 4 + 2 * n_words : 2]]
         pointers = parts[5 + 2 * n_words :]
         kinds = range(0, len(pointers) - 3, 4)
         up = ["n" + pointers[i + 1] for i in kinds if pointers[i] == "@"]
         single = any(pointers[i] == "@i" for i in kinds)
-        synsets[f"n{parts[0]}"] = words, up, single
+        gloss = re.sub(r';?\s*".*', "", gloss).strip()  # without examples of its use
+        synsets[f"n{parts[0]}"] = words, up, single, gloss
     return synsets
 
 
@@ -87,6 +95,18 @@ def lineage(wnid, synsets):
     return found
 
 
+def count_below(synsets):
+    """Return how many synsets are below each, or it."""
+    return Counter(above for wnid in synsets for above in lineage(wnid, synsets))
+
+
+def known_share(wnid, synsets, nodes, below):
+    """Return which share of what is above a synset the nodes say, in percent."""
+    says = {up: -math.log(below[up] / len(synsets)) for up in lineage(wnid, synsets)}
+    own = sum(value for up, value in says.items() if up in nodes)
+    return round(100 * own / sum(says.values()))
+
+
 def lowest(wnid, synsets, nodes):
     """Return the nodes met first on every way up from a synset."""
     found, waiting = set(), [wnid]
@@ -99,9 +119,12 @@ def lowest(wnid, synsets, nodes):
     return sorted(found)
 
 
-def sense_texts(wnids, counts, synsets, nodes):
-    """Return the senses of a noun as they are written; equal places are one sense."""
-    senses = {}
+def sense_texts(wnids, counts, synsets, nodes, below):
+    """Return the senses of a noun as they are written; equal places are one sense.
+
+    The most frequent of them says how much is known.
+    """
+    senses, known = {}, {}
     kept = [(n, w) for n, w in enumerate(wnids, start=1) if not synsets[w][2]]
     physical = [
         (n, w) for n, w in kept if w in nodes or PHYSICAL in lineage(w, synsets)
@@ -110,7 +133,12 @@ def sense_texts(wnids, counts, synsets, nodes):
         place = ",".join(map(str, lowest(wnid, synsets, nodes)))
         key = f"={place}" if wnid in nodes else place
         senses[key] = senses.get(key, 0) + counts.get(number, 0)
-    found = [f"{key}*{count}" if count else key for key, count in senses.items()]
+        if wnid not in nodes:
+            known.setdefault(key, f"~{known_share(wnid, synsets, nodes, below)}")
+    found = [
+        f"{key}{f'*{count}' if count else ''}{known.get(key, '')}"
+        for key, count in senses.items()
+    ]
     return (["@"] if synsets[wnids[0]][2] else []) + found
 
 
@@ -126,14 +154,17 @@ def main():
     leaves = options.synsets.read_text().split()
     inner = set().union(*(lineage(leaf, synsets) for leaf in leaves)) - set(leaves)
     nodes = {wnid: i for i, wnid in enumerate([*leaves, *sorted(inner)])}
+    below = count_below(synsets)
     parts = {"nodes": [], "nouns": [], "plurals": [], "adjectives": []}
     for wnid in nodes:
-        words, up, _single = synsets[wnid]
+        words, up, _single, gloss = synsets[wnid]
         above = ",".join(str(nodes[one]) for one in up)
-        parts["nodes"].append(f"{wnid}\t{', '.join(words)}\t{above}")
+        row = wnid, ", ".join(words), above, str(below[wnid]), gloss
+        parts["nodes"].append("\t".join(row))
     found = {}
     for noun, wnids in sorted(senses.items()):
-        own = sense_texts(wnids, counts.get((noun, "1"), {}), synsets, nodes)
+        met = counts.get((noun, "1"), {})
+        own = sense_texts(wnids, met, synsets, nodes, below)
         found.setdefault(plain(noun), {}).update(dict.fromkeys(own))
     parts["nouns"] = [f"{noun}\t{'|'.join(own)}" for noun, own in found.items() if own]
     for line in lines_of(options.wordnet / "noun.exc"):

@@ -66,7 +66,8 @@ class Limits:
     reader_bytes : int
         Memory of the process that reads HDF5.
     reader_seconds : float
-        How long that process may go without an answer.
+        How long that process may work without an answer, in time of the processor;
+        by the clock twelve times as long.
     photo_bytes : int
         Bytes in the file of one photo.
     photo_samples : int

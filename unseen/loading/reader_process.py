@@ -180,7 +180,8 @@ class ReaderProcess:
         process = self._process
         if process is None:
             raise RuntimeError("The process that reads HDF5 was not started.")
-        timer = threading.Timer(limits().reader_seconds, process.kill)
+        most = limits().reader_seconds * reader_worker.PATIENCE
+        timer = threading.Timer(most, process.kill)
         timer.daemon = True
         timer.start()
         try:

@@ -112,6 +112,8 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
 
 def room(module: str) -> str:
     parts = module.split(".")
+    if parts[-1] == "__main__":  # the command line by another name
+        return "cli"
     return parts[1] if len(parts) > 1 and parts[1] != "__init__" else "unseen"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from unseen.loading.parts import needs_extra
+from unseen._command import needs_extra
 
 __all__ = ["import_onnxruntime"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["short_list", "shown"]
+__all__ = ["listed", "short_list", "shown"]
 
 
 def shown(value: Any, most: int = 60) -> str:
@@ -28,3 +28,17 @@ def short_list(names: Any, most: int = 3) -> str:
     texts = [repr(n.item() if hasattr(n, "item") else n) for n in list(names)]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def listed(keys: Any, most: int = 12) -> str:
+    """Name a few of many.
+
+    Examples
+    --------
+    >>> from unseen._words import listed
+    >>> listed("abcd", most=2)
+    'a, b, ...'
+    """
+    keys = [" ".join(str(key).split()) for key in keys]
+    keys = [key if len(key) <= 60 else f"{key[:60]}..." for key in keys]
+    return ", ".join(keys[:most]) + (", ..." if len(keys) > most else "")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from unseen._command import needs_extra
 from unseen._files import replace_file
-from unseen.loading.parts import needs_extra
 
 __all__ = ["export_onnx"]
 

@@ -3,11 +3,13 @@
 Modules of this folder import nothing heavy at the top, so that help comes at once.
 """
 
+import re
 from typing import Annotated
 
 import typer
 
 from unseen import __version__
+from unseen._command import program
 from unseen.cli import (
     classes,
     compare,
@@ -79,6 +81,7 @@ def unseen(
     ] = None,
 ) -> None:
     """Label things whose classes have no labelled example."""
+    context.info_name = program()  # in usage, and in "Try '... --help'"
     if limit:
         with data.file_errors():
             context.with_resource(raised_for_all(" ".join(limit)))
@@ -100,4 +103,13 @@ def main() -> None:
     unseen ...
     exit 0
     """
+    for one in (*app.registered_commands, *data.app.registered_commands):
+        one.epilog = spelled(one.epilog)
     app(prog_name="unseen")
+
+
+def spelled(examples: str | None) -> str | None:
+    """Return the examples of a command's help as they are typed here."""
+    if examples is None or program() == "unseen":
+        return examples
+    return re.sub(r"(?m)^(  |.*\| )unseen ", rf"\g<1>{program()} ", examples)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.errors import one_line_errors
 from unseen.cli.outputs import Force, outputs
 
@@ -158,7 +159,7 @@ def fetch(
     typer.echo(f"cite     {entry.citation}")
     if entry.note:
         typer.echo(f"note     {entry.note}")
-    typer.echo(f"Look at it:  unseen data info {fetched.folder}")
+    typer.echo(f"Look at it:  {command_line('data', 'info', fetched.folder)}")
 
 
 @app.command(epilog=example("convert xlsa17/data/CUB cub.h5"))
@@ -197,7 +198,7 @@ def convert(
     typer.echo(repr(data))
     if left:
         typer.echo(f"Class tables left out: {', '.join(left)}. --classes takes them.")
-    typer.echo(f"Look at it:  unseen data info {written}")
+    typer.echo(f"Look at it:  {command_line('data', 'info', written)}")
 
 
 def chosen(classes: list[str] | None) -> Any:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.demo_texts import before_and_after, demo_texts
 from unseen.cli.errors import one_line_errors
 from unseen.cli.outputs import Force, outputs
-from unseen.cli.review import quoted
 
 if TYPE_CHECKING:
     from unseen.experiments.demo import DemoResult
@@ -60,7 +60,8 @@ def demo(
         typer.echo(summarise(result))
         typer.echo(f"All photos: {page.with_name('gallery.html')}")
         typer.echo(f"Open {page}")
-        typer.echo(f"Correct some, and it learns:  unseen review {quoted(pages[2])}")
+        review = command_line("review", pages[2])
+        typer.echo(f"Correct some, and it learns:  {review}")
 
 
 EXAMPLES = """

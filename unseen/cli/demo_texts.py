@@ -8,9 +8,9 @@ from pathlib import Path
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import file_errors
 from unseen.cli.outputs import outputs
-from unseen.cli.review import quoted
 
 
 def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
@@ -63,7 +63,7 @@ def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
         f"{100 * after:.1f} % adapted (chance 10 %)."
     )
     typer.echo(f"Open {page_path}")
-    typer.echo(f"Correct some, and it learns:  unseen review {quoted(labels)}")
+    typer.echo(f"Correct some, and it learns:  {command_line('review', labels)}")
 
 
 def before_and_after(rows: Iterable[tuple[str, float, float]]) -> list[str]:

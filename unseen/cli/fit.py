@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import Source, Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import Generalized, calibrated
@@ -97,7 +97,7 @@ def fit(
         typer.echo(json.dumps(answer, indent=2))
         return
     typer.echo(f"{' '.join(repr(model).split())}: fitted in {seconds:.1f} s.")
-    words = ["unseen", "predict", str(path), data]
+    words = ["predict", str(path), data]
     for option, values in {"--classes": classes, "--unseen": [unseen]}.items():
         for value in filter(None, values or []):
             words += [option, value]
@@ -105,7 +105,7 @@ def fit(
         words.append("--adapt")
     if generalized:
         words.append("--generalized")
-    typer.echo(f"Label the unseen rows:  {shlex.join(words)}")
+    typer.echo(f"Label the unseen rows:  {command_line(*words)}")
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import file_errors
 from unseen.cli.encode import list_skipped, show_photos
 from unseen.cli.label_output import Tally, list_readings, read_given, show_warning
 from unseen.cli.outputs import outputs
-from unseen.cli.review import quoted
 
 
 def label_photos(
@@ -102,7 +102,7 @@ def label_photos(
     typer.echo(tally.summary("photos"))
     typer.echo(frame.attrs["message"])
     typer.echo(f"Labels are in {out}")
-    typer.echo(f"Look at them and correct some:  unseen review {quoted(out)}")
+    typer.echo(f"Look at them and correct some:  {command_line('review', out)}")
     if save:
         typer.echo(f"The model is in {save}")
     if report:

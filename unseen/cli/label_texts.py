@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import file_errors
 from unseen.cli.encode import list_skipped, show_photos
 from unseen.cli.label_output import Tally, read_given, show_warning
 from unseen.cli.outputs import outputs
-from unseen.cli.review import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ def say(
     if not piped:
         out = Path(told["out"])
         typer.echo(f"Labels are in {out}")
-        typer.echo(f"Look at them and correct some:  unseen review {quoted(out)}")
+        typer.echo(f"Look at them and correct some:  {command_line('review', out)}")
     if told["model"]:
         typer.echo(f"The model is in {told['model']}", err=piped)
     if told["report"]:

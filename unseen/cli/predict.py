@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
@@ -104,8 +104,7 @@ def predict(
             fitted.save(save)
     say(labels, path, adapted=adapt, rounds=messages, as_json=as_json)
     if scored and not as_json:
-        command = shlex.join(["unseen", "score", str(path), features])
-        typer.echo(f"How good they are:  {command}")
+        typer.echo(f"How good they are:  {command_line('score', path, features)}")
 
 
 def say(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -59,8 +58,3 @@ def review(
         serve(session, port=port, ready=ready)
     given = len(session.answers.given)
     typer.echo(f"{given:,} answers are in {session.folder / 'corrections.csv'}")
-
-
-def quoted(path: Path) -> str:
-    """Return a path as one types it."""
-    return shlex.quote(str(path))

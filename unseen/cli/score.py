@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import Source, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.trusting import UNKNOWN
@@ -109,7 +110,8 @@ def score_sides(truth, called, data: str, unseen: str | None) -> dict[str, float
         lacks = "seen" if theirs.all() else "unseen"
         raise ValueError(
             f"No labelled row is of a class that is {lacks}, so there is no "
-            "harmonic mean. Label a mixed pile: unseen predict --generalized."
+            f"harmonic mean. Label a mixed pile with {command_line('predict')} and "
+            "its option --generalized."
         )
     U = per_class_accuracy(truth[theirs], called[theirs])
     S = per_class_accuracy(truth[~theirs], called[~theirs])

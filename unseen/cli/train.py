@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.data import (
     AsJson,
     FeaturesFile,
@@ -16,7 +17,6 @@ from unseen.cli.data import (
     file_errors,
 )
 from unseen.cli.outputs import Force, outputs
-from unseen.cli.review import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,15 +174,17 @@ def describe(answer: dict[str, Any], labels: Path) -> list[str]:
         )
     else:
         lines.append("How often it is right nobody knows: no random rows were checked.")
-        lines.append(f"Use Check of  unseen review {quoted(labels)}  or --checked.")
+        review = command_line("review", labels)
+        lines.append(f"Check some at random:  {review}")
+        lines.append("or give rows that were checked, with --checked.")
     if said and not (found and found["checked"] == said):
         lines.append(
             f"It agrees with people on {answer['right_where_people_said']:,} of the "
             f"{said:,} rows they named. Rows that people pick say little of others."
         )
     lines.append(f"The student is in {answer['out']}")
-    out = quoted(Path(answer["out"]))
-    lines.append(f"Label with it:  unseen predict {out} features.npz")
+    predict = command_line("predict", answer["out"], "features.npz")
+    lines.append(f"Label with it:  {predict}")
     return lines
 
 

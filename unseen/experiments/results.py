@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from unseen._command import command_line
 from unseen._files import check_target, named, replace_file
 from unseen.limits import check_plain_file
 
@@ -246,7 +247,8 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
         path /= "results.csv"
     if not path.exists():
         raise FileNotFoundError(
-            f"{path.parent} holds no results.csv. Make one with: unseen reproduce"
+            f"{path.parent} holds no results.csv. Make one with: "
+            f"{command_line('reproduce')}"
         )
     frame = pd.DataFrame(list(complete_runs(path)), columns=list(COLUMNS))
     for column in ("seed", "round", "value", "seconds"):
@@ -255,14 +257,14 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
         except (ValueError, OverflowError) as error:
             raise ValueError(
                 f"{path}: column {column!r} holds more than numbers. "
-                "Make it again with: unseen reproduce"
+                f"Make it again with: {command_line('reproduce')}"
             ) from error
     try:
         return frame.astype({"seed": int})
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"{path}: a seed is no whole number ({error}). Make it again with: "
-            "unseen reproduce"
+            f"{command_line('reproduce')}"
         ) from error
 
 

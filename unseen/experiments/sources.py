@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from unseen._command import command_line
 from unseen.data import ZeroShotData
 
 __all__ = ["Source", "find_source", "how_to_fetch", "known_sources"]
@@ -181,7 +182,8 @@ def how_to_fetch(data: str) -> str:
             f"There is no {data}. Give its path in the plan, or its folder as --data."
         )
     name = entry["fetch"]
+    fetch = command_line("data", "fetch", name, "--out", "benchmarks")
     return (
-        f"{entry['title']} is not in --data. Fetch it: unseen data fetch {name} --out "
-        f"benchmarks; then add: --data benchmarks/{name}/{CATALOGUE[name].below}"
+        f"{entry['title']} is not in --data. Fetch it: {fetch}; "
+        f"then add: --data benchmarks/{name}/{CATALOGUE[name].below}"
     )

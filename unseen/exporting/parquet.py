@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from unseen._command import needs_extra
 from unseen.exporting.selecting import Selected
-from unseen.loading.parts import needs_extra
 
 __all__ = ["write_parquet"]
 

@@ -35,8 +35,9 @@ import numpy as np
 import pandas as pd
 
 from unseen._fused_tables import one_table
+from unseen._words import listed
 from unseen.data import ZeroShotData
-from unseen.loading.parts import Parts, as_float, as_names, listed
+from unseen.loading.parts import Parts, as_float, as_names
 
 FORMAT = 1
 MARK = "unseen_format"

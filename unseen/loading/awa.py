@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from unseen._words import listed
 from unseen.loading.arrays import whole_numbers
 from unseen.loading.npy import open_npy
-from unseen.loading.parts import Parts, as_texts, listed
+from unseen.loading.parts import Parts, as_texts
 from unseen.loading.registry import reader
 from unseen.loading.text_lists import read_lines, read_numbers, read_pairs
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unseen._words import listed
 from unseen.loading.blocks import iter_blocks
-from unseen.loading.parts import Parts, listed
+from unseen.loading.parts import Parts
 
 __all__ = ["Fault", "describe", "find_faults"]
 

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unseen._command import needs_extra
 from unseen._files import replace_file
+from unseen._words import listed
 from unseen.loading.archives import unpack
 from unseen.loading.catalogue import CATALOGUE, Benchmark
-from unseen.loading.parts import listed, needs_extra
 
 __all__ = ["Fetched", "fetch"]
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.loading.parts import Parts, as_texts, listed
+from unseen._words import listed
+from unseen.loading.parts import Parts, as_texts
 
 __all__ = ["frame_columns", "is_frame", "read_frame"]
 

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+from unseen._command import needs_extra
 from unseen._files import replace_file
 from unseen.data import ZeroShotData
 from unseen.loading.arrays import (
@@ -22,7 +23,7 @@ from unseen.loading.arrays import (
     read_field_layout,
     read_own_layout,
 )
-from unseen.loading.parts import Parts, damaged_file, needs_extra
+from unseen.loading.parts import Parts, damaged_file
 from unseen.loading.reader_process import ReaderProcess, one_reader_process
 from unseen.loading.registry import reader
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from unseen._words import listed
 from unseen.loading.hdf5 import is_hdf5
 from unseen.loading.mat5 import Mat5File
-from unseen.loading.parts import as_texts, damaged_file, listed
+from unseen.loading.parts import as_texts, damaged_file
 from unseen.loading.reader_process import one_reader_process
 
 __all__ = ["MatFile", "is_mat", "mat_keys"]

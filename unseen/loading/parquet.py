@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unseen._words import listed
 from unseen.limits import check_plain_file
 from unseen.loading.csv_file import with_table_beside
 from unseen.loading.frames import read_frame
-from unseen.loading.parts import Parts, damaged_file, listed
+from unseen.loading.parts import Parts, damaged_file
 from unseen.loading.reader_process import ReaderProcess, one_reader_process
 from unseen.loading.registry import reader
 

@@ -27,8 +27,6 @@ __all__ = [
     "as_names",
     "as_texts",
     "damaged_file",
-    "listed",
-    "needs_extra",
 ]
 
 
@@ -291,31 +289,3 @@ def check_widths(longest: int, n_texts: int, n_letters: int, where: str) -> None
             f"{where} holds {n_texts} names, one of them of {longest} letters, which "
             "together do not fit in memory. Shorten the longest."
         )
-
-
-def listed(keys: Any, most: int = 12) -> str:
-    """Name a few of many.
-
-    Examples
-    --------
-    >>> from unseen.loading.parts import listed
-    >>> listed("abcd", most=2)
-    'a, b, ...'
-    """
-    keys = [" ".join(str(key).split()) for key in keys]
-    keys = [key if len(key) <= 60 else f"{key[:60]}..." for key in keys]
-    return ", ".join(keys[:most]) + (", ..." if len(keys) > most else "")
-
-
-def needs_extra(package: str, extra: str, what: str) -> ImportError:
-    """Return the error that says which extra to install.
-
-    Examples
-    --------
-    >>> from unseen.loading.parts import needs_extra
-    >>> needs_extra("h5py", "files", "birds.h5")
-    ImportError("birds.h5 needs h5py. Install it with: pip install 'unseen[files]'")
-    """
-    return ImportError(
-        f"{what} needs {package}. Install it with: pip install 'unseen[{extra}]'"
-    )

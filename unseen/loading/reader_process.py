@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from unseen._command import needs_extra
 from unseen.limits import limits
 from unseen.loading import reader_worker
-from unseen.loading.parts import as_texts, needs_extra
+from unseen.loading.parts import as_texts
 
 __all__ = ["ReaderProcess", "one_reader_process"]
 

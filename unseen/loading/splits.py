@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from unseen.loading.parts import listed
+from unseen._words import listed
 from unseen.loading.text_lists import read_lines
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import pandas as pd
 
 from unseen._frames import as_pandas
 from unseen._fused_tables import pick_tables
-from unseen._words import shown
+from unseen._words import listed, shown
 from unseen.data import fuse_tables
-from unseen.loading.parts import damaged_file, listed
+from unseen.loading.parts import damaged_file
 
 if TYPE_CHECKING:
     from unseen.loading.parts import Parts

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
+from unseen._command import needs_extra
 from unseen._files import new_file, replace_together
 from unseen._folders import replace_folder
 from unseen._fused_tables import one_table
@@ -20,7 +21,7 @@ from unseen.loading.blocks import iter_blocks
 from unseen.loading.csv_file import to_csv_text
 from unseen.loading.hdf5 import write_hdf5
 from unseen.loading.npz import save_data
-from unseen.loading.parts import as_float, needs_extra
+from unseen.loading.parts import as_float
 
 __all__ = ["WRITERS", "files_of", "kind_of", "write_data"]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen.loading.parts import needs_extra
+from unseen._command import needs_extra
 
 __all__ = ["ClipTexts", "clip_texts", "load_clip"]
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from unseen.loading.parts import listed
+from unseen._words import listed
 
 __all__ = [
     "TextEncoder",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.loading.parts import needs_extra
+from unseen._command import needs_extra
 
 __all__ = ["MiniLM"]
 

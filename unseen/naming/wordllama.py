@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from unseen.loading.parts import needs_extra
+from unseen._command import needs_extra
 
 __all__ = ["WordLlama"]
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from unseen._kept import DamagedFileError, find_kept, keep, read_kept, set_aside
 from unseen._places import cache_folder, private_folder
-from unseen.loading.parts import listed
+from unseen._words import listed
 from unseen.photos.encoders import ImageEncoder
 
 __all__ = ["FeatureCache"]

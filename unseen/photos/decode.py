@@ -18,8 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from unseen._command import needs_extra
 from unseen.limits import Limits, limits, raised
-from unseen.loading.parts import needs_extra
 from unseen.photos.photo import Square, read_square
 
 __all__ = ["BATCH", "Decoder"]

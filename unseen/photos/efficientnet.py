@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen._command import needs_extra
 from unseen._kept import DamagedFileError, find_kept, keep, read_kept, set_aside
 from unseen._onnxruntime import import_onnxruntime
 from unseen._places import cache_folder
-from unseen.loading.parts import needs_extra
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]

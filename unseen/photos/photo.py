@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen._command import needs_extra
 from unseen.limits import limits
-from unseen.loading.parts import needs_extra
 
 __all__ = ["Square", "kind_of", "open_photo", "read_square"]
 

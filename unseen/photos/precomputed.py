@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from unseen._words import listed
 from unseen.limits import check_plain_file, limits
 from unseen.loading.npy import open_npy
 from unseen.loading.npz import Archive
-from unseen.loading.parts import listed
 from unseen.naming.names import twice
 from unseen.photos.folder import Skipped, find_photos, look_at
 from unseen.photos.photo import THUMBNAIL, read_square

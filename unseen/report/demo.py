@@ -7,6 +7,7 @@ import numpy as np
 from markupsafe import Markup
 
 import unseen
+from unseen._command import program
 from unseen.experiments.demo import DemoResult
 from unseen.report.gallery import write_gallery
 from unseen.report.page import (
@@ -66,6 +67,7 @@ def write_demo_report(result: DemoResult, path: str | os.PathLike[str]) -> Path:
         "demo.html",
         path,
         version=unseen.__version__,
+        program=program(),
         result=result,
         gallery=gallery.name,
         by_class=result.by_class(),

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from unseen.loading.parts import needs_extra
+from unseen._command import needs_extra
 from unseen.review.session import Session
 
 __all__ = ["serve"]

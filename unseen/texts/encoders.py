@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen._words import shown
-from unseen.loading.parts import listed, needs_extra
+from unseen._command import needs_extra
+from unseen._words import listed, shown
 from unseen.naming.encoders import text_encoder, text_encoders
 
 __all__ = ["FunctionEncoder", "encode", "encoder_version", "find_encoder"]

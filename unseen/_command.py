@@ -1,0 +1,109 @@
+"""Command lines in messages, spelled so that they run where they are printed.
+
+A console script is found by its name only if its folder is on the PATH. After ``make
+demo`` in a checkout it is not: there the command is ``.venv/bin/unseen``, and what is
+missing comes from the checkout, not from the package index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["command_line", "needs_extra", "program"]
+
+NAME = "unseen"
+
+
+def command_line(*words: object) -> str:
+    """Return a command of this program as one types it.
+
+    Parameters
+    ----------
+    *words
+        What follows the name of the program: a command, paths, options.
+
+    Examples
+    --------
+    >>> from unseen._command import command_line
+    >>> command_line("review", "my labels.csv")
+    "unseen review 'my labels.csv'"
+    """
+    return " ".join([program(), *(shlex.quote(str(word)) for word in words)])
+
+
+def program() -> str:
+    """Return how this program is started: by its name wherever that finds it.
+
+    Otherwise the path of the script, or of the Python, that was started just now. Who
+    imports the package gets the name: nothing tells how they start the program.
+    """
+    started = Path(sys.argv[0] or NAME)
+    if started.name == "__main__.py" and started.parent.name == NAME:
+        return f"{_typed(Path(sys.executable))} -m {NAME}"
+    if started.stem == NAME and started.is_file():
+        return _typed(started)
+    return NAME
+
+
+def needs_extra(package: str, extra: str, what: str) -> ImportError:
+    """Return the error that says how to install what is missing.
+
+    Parameters
+    ----------
+    package : str
+        What could not be imported.
+    extra : str
+        The extra of this package that brings it.
+    what : str
+        What needs it.
+
+    Examples
+    --------
+    >>> from unseen._command import needs_extra
+    >>> print(needs_extra("h5py", "files", "birds.h5"))
+    birds.h5 needs h5py. Install it with: ... -m pip install ...[files]...
+    """
+    python = _typed(Path(sys.executable))
+    wanted = _wanted(extra)
+    return ImportError(
+        f"{what} needs {package}. Install it with: {python} -m pip install {wanted}"
+    )
+
+
+def _wanted(extra: str) -> str:
+    """Return what pip is to install: an extra, from where this package came from."""
+    try:
+        noted = metadata.distribution(NAME).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:  # sources that were never installed
+        noted = None
+    if noted is None:  # from the package index
+        return shlex.quote(f"{NAME}[{extra}]")
+    origin = json.loads(noted)
+    if origin.get("dir_info", {}).get("editable"):
+        folder = _shown(Path(unquote(urlsplit(origin["url"]).path)))
+        return f"-e {shlex.quote(f'{folder}[{extra}]')}"
+    kind = origin.get("vcs_info", {}).get("vcs")
+    url = f"{kind}+{origin['url']}" if kind else origin["url"]
+    return shlex.quote(f"{NAME}[{extra}] @ {url}")
+
+
+def _typed(file: Path) -> str:
+    """Return a program as one types it: its name if the PATH leads to it by that."""
+    name = file.name.removesuffix(".exe")
+    found = shutil.which(name)
+    # Not by what links lead to: every Python of an environment is a link to another.
+    same = found is not None and os.path.abspath(found) == os.path.abspath(file)
+    return name if same else shlex.quote(_shown(file))
+
+
+def _shown(file: Path) -> str:
+    """Return a path, short if it is below this folder."""
+    full, here = Path(os.path.abspath(file)), Path.cwd()
+    return str(full.relative_to(here)) if full.is_relative_to(here) else str(full)

@@ -11,6 +11,7 @@ from typing import Any
 
 # room of this package: the names it gives
 HOMES = {
+    "_progress": "show_progress",
     "asking.accuracy": "AccuracyEstimate draw_check estimate_accuracy",
     "asking.suggest": "suggest",
     "calibration": "Calibrated",

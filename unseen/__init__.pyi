@@ -1,5 +1,6 @@
 """The public names, for type checkers and editors; see ``__init__.py``."""
 
+from unseen._progress import show_progress as show_progress
 from unseen.asking.accuracy import AccuracyEstimate as AccuracyEstimate
 from unseen.asking.accuracy import draw_check as draw_check
 from unseen.asking.accuracy import estimate_accuracy as estimate_accuracy

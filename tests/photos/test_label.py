@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import unseen
 from unseen.cli import app
-from unseen.cli.encode import tell_now_and_then
+from unseen.cli.bars import tell_now_and_then
 from unseen.cli.errors import printable
 from unseen.labels import COLUMNS, write_labels
 from unseen.photos import (

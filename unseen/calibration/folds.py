@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from unseen._progress import counted
 from unseen.calibration.trust import Answer, log_mean_exp, logit_of, row_spread
 from unseen.class_table import ClassTable
 from unseen.model_selection.folds import as_frame, deal_classes
@@ -62,7 +63,7 @@ def make_folds(
     folds, n = [], len(table)
     for number in range(deal.n_repeats):
         seed = None if deal.random_state is None else deal.random_state + number
-        for held_out in deal_classes(n, deal.n_folds, seed):
+        for held_out in counted("folds", deal_classes(n, deal.n_folds, seed)):
             seen = np.ones(n, dtype=bool)
             seen[held_out] = False
             out = ~seen[codes] | some_rows(codes, seen_rows, random)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen.cli.bars import show_bytes
 from unseen.cli.errors import one_line_errors
 from unseen.cli.outputs import Force, outputs
 
@@ -217,18 +218,6 @@ def file_errors() -> Iterator[None]:
     except (ValueError, TypeError, ImportError) as error:
         typer.echo(f"unseen: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2) from error
-
-
-@contextmanager
-def show_bytes(name: str) -> Iterator[Any]:
-    """Yield a function that draws how many bytes have come, on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
 def as_lines(found: dict[str, Any]) -> Iterator[str]:

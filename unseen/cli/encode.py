@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Annotated, Any
 
 import typer
 
+from unseen.cli.bars import show_items
 from unseen.cli.data import AsJson, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.outputs import Force, outputs
@@ -61,7 +58,7 @@ def encode(
             raise ValueError(f"{out}: features are written as .npz or .npy.")
         from unseen.photos import encode_folder, write_features
 
-        with show_photos() as progress:
+        with show_items() as progress:
             encoded = encode_folder(
                 folder, encoder=encoder, cache=cache, workers=workers, progress=progress
             )
@@ -91,48 +88,3 @@ def list_skipped(skipped: Any, most: int = 20) -> None:
         typer.echo(f"skipped {printable(path)}: {printable(reason)}", err=True)
     if len(skipped) > most:
         typer.echo(f"skipped {len(skipped) - most} more; --json lists all", err=True)
-
-
-@contextmanager
-def show_photos(things: str = "files") -> Iterator[Any]:
-    """Yield a function that shows photos or texts done and the time left, on stderr."""
-    if not sys.stderr.isatty():  # a bar would be in the way, and is slow to import
-        yield tell_now_and_then(things=things)
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn(things.capitalize()),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=console, speed_estimate_period=60) as bar:
-        task = bar.add_task(things, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def tell_now_and_then(every: float = 10.0, things: str = "files") -> Any:
-    """Return a function that writes a line every few seconds, where no bar can be."""
-    started = reported = monotonic()
-
-    def tell(done: int, total: int) -> None:
-        nonlocal reported
-        now = monotonic()
-        if done < total and now - reported < every:
-            return
-        reported = now
-        left = round((now - started) / done * (total - done)) if done else 0
-        rest = f", about {left} s left" if done < total else ""
-        typer.echo(f"{done} of {total} {things}{rest}", err=True)
-
-    return tell

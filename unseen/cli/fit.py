@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen.cli.bars import show_work
 from unseen.cli.data import Source, Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import Generalized, calibrated
@@ -69,7 +70,7 @@ def fit(
     these back on mixed piles, and how far to trust its labels.
     """
     reading = [data, *(classes or []), unseen]
-    with file_errors(), outputs(out, reading=reading, force=force):
+    with file_errors(), outputs(out, reading=reading, force=force), show_work():
         from unseen.experiments.tasks import Bench
         from unseen.loading import load_data
         from unseen.methods import find_method

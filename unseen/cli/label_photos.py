@@ -9,8 +9,9 @@ from pathlib import Path
 import typer
 
 from unseen._command import command_line
+from unseen.cli.bars import show_items
 from unseen.cli.data import file_errors
-from unseen.cli.encode import list_skipped, show_photos
+from unseen.cli.encode import list_skipped
 from unseen.cli.label_output import Tally, list_readings, read_given, show_warning
 from unseen.cli.outputs import outputs
 
@@ -48,7 +49,7 @@ def label_photos(
         from unseen.labels import write_labels
         from unseen.photos import label_folder
 
-        with show_photos() as progress:
+        with show_items() as progress:
             frame = label_folder(
                 folder,
                 classes,

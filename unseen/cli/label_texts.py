@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from unseen._command import command_line
+from unseen.cli.bars import show_items
 from unseen.cli.data import file_errors
-from unseen.cli.encode import list_skipped, show_photos
+from unseen.cli.encode import list_skipped
 from unseen.cli.label_output import Tally, read_given, show_warning
 from unseen.cli.outputs import outputs
 
@@ -56,7 +57,7 @@ def label_texts(
         from unseen.report.texts import TextPage
         from unseen.texts import TextJob
 
-        with show_photos("texts") as progress:
+        with show_items("texts") as progress:
             job = TextJob(
                 source,
                 classes,

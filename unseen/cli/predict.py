@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen.cli.bars import show_work
 from unseen.cli.data import Tables, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
@@ -69,7 +70,7 @@ def predict(
     looked at.
     """
     reading = [model, features, *(classes or []), unseen]
-    with file_errors(), outputs(out, save, reading=reading, force=force):
+    with file_errors(), outputs(out, save, reading=reading, force=force), show_work():
         from unseen.labels import label_table, write_labels
         from unseen.storage import load_model
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from unseen.cli.bars import show_work
 from unseen.cli.data import Source, Tables, chosen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
@@ -59,7 +60,7 @@ def run(
     """
     files = [out / name for name in ("labels.csv", "report.html", "model.unseen")]
     reading = [data, *(classes or []), unseen]
-    with file_errors(), outputs(*files, reading=reading, force=force):
+    with file_errors(), outputs(*files, reading=reading, force=force), show_work():
         from unseen.experiments.tasks import Bench
         from unseen.labels import label_table, write_labels
         from unseen.loading import load_data

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import HasMethods, Interval, fit_context
-from unseen._progress import progress_bar
+from unseen._progress import Watchable, show_progress, steps
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
 from unseen.model_selection.folds import ClasswiseFolds, Fold
@@ -44,7 +44,7 @@ def _winner_has(name: str) -> Callable:
     return has
 
 
-class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
+class ClasswiseSearchCV(Storable, Watchable, MetaEstimatorMixin, BaseEstimator):
     """Search a grid by cross-validation over classes, not rows.
 
     Parameters
@@ -70,7 +70,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
     random_state : int, RandomState or None, default=0
         Deals the classes into folds.
     progress : bool, default=False
-        Show a progress bar on the error stream.
+        Show a bar, as ``with show_progress():`` around the search does.
 
     Attributes
     ----------
@@ -162,8 +162,8 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         scoring = self.scoring or per_class_accuracy
         results: list[Candidate] = []
         winner: dict[str, Any] = {}
-        steps = sum(len(grid) for grid, _ in stages) * len(whole.folds)
-        with progress_bar("searching", steps, shown=self.progress) as advance:
+        n_steps = sum(len(grid) for grid, _ in stages) * len(whole.folds)
+        with show_progress(self.progress), steps("searching", n_steps) as advance:
             for number, (grid, adapt) in enumerate(stages):
                 tried = [Candidate(number, {**winner, **point}, []) for point in grid]
                 for fold in whole.folds:

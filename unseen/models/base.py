@@ -21,6 +21,7 @@ from unseen._params import (
     check_rows_and_labels,
     fit_context,
 )
+from unseen._progress import Watchable
 from unseen.class_table import ClassTable, encode, unit_blocks
 from unseen.competition import Competition, EqualDescriptionsWarning
 from unseen.models.answers import Answers
@@ -36,7 +37,9 @@ from unseen.rows.sums import Sums, sum_rows
 from unseen.storage import Storable
 
 
-class ZeroShotClassifier(Answers, Storable, Documented, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(
+    Answers, Storable, Documented, Watchable, ClassifierMixin, BaseEstimator
+):
     """Base of the zero-shot models: classes compete by their embeddings."""
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -25,6 +25,7 @@ from sklearn.utils import check_random_state
 
 from unseen._linalg import row_space
 from unseen._params import Interval
+from unseen._progress import counted
 from unseen.metrics import per_class_accuracy
 from unseen.models.bilinear import Seen
 from unseen.models.learners import LabelFitLearner
@@ -111,7 +112,7 @@ class RankingClassifier(MapClassifier):
         random = check_random_state(self.random_state)
         maps = self._start(X.shape[1], basis, random).astype(X.dtype)
         starts = range(0, len(X), self.batch_size)
-        for _ in range(n_iter):
+        for _ in counted("epochs", range(n_iter)):
             total, passed = 0.0, np.zeros_like(maps)
             order = random.permutation(len(X))
             for start in starts:

@@ -18,6 +18,7 @@ from unseen._linalg import (
     right_factor,
     solve_positive,
 )
+from unseen._progress import counted
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.models.products import Products
 
@@ -88,7 +89,7 @@ def solve_jedm(
     Z = A @ V.T
     codes = update_codes(s, D, Z, alpha, code_ridge)
     history = [objective(s, codes, D, Z, alpha, beta)]
-    for sweep in range(max_iter):
+    for sweep in counted("sweeps", range(max_iter)):
         if sweep and not reference_order:
             codes = update_codes(s, D, Z, alpha, code_ridge)
         learned_from = codes

@@ -12,7 +12,6 @@ mapped, because the pages of a map count as memory.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from unseen._progress import progress_bar
+from unseen._progress import steps
 from unseen.loading.blocks import backing_files, read_blocks
 from unseen.loading.npy import is_npy, open_npy
 from unseen.loading.parquet import is_arrow_dataset, iter_parquet
@@ -114,13 +113,12 @@ class RowStream:
     ) -> Iterator[Chunk]:
         """Yield checked blocks of ``step`` rows; the last may be shorter.
 
-        The next block may take the memory of this one. ``task`` names the pass in a
-        progress bar, drawn if the error stream is a terminal.
+        The next block may take the memory of this one. ``task`` names the pass for
+        ``show_progress``.
         """
         step = step or rows_per_block(self.n_features)
-        steps = None if self.n_rows is None else -(-self.n_rows // step)
-        shown = task is not None and sys.stderr.isatty()
-        with progress_bar(task or "", steps, shown=shown) as advance:
+        n_steps = None if self.n_rows is None else -(-self.n_rows // step)
+        with steps(task or "reading", n_steps) as advance:
             for block in joined(self._checked(), step):
                 yield block
                 advance()

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
+from unseen._progress import counted
 from unseen._threads import one_thread
 from unseen.competition import Competition
 from unseen.rows.holders import Holder
@@ -147,7 +148,7 @@ class AnchoredLearner:
 
     def _rounds(self, max_rounds: int, tol: float) -> list[Round]:
         rounds: list[Round] = []
-        for number in range(1, max_rounds + 1):
+        for number in counted("rounds", range(1, max_rounds + 1)):
             before = self.labelling
             self.refit(TEMPERATURES[min(number, len(TEMPERATURES) - 1)])
             n_changed = self.labelling.n_other(before)

@@ -22,6 +22,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
 
 from unseen._params import Interval, StrOptions
+from unseen._progress import counted
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
@@ -120,7 +121,7 @@ class EMDirichlet(Transducer):
         hard = self.labels == "hard"
         u, alpha = z, np.ones((N, N))
         rounds = []
-        for number in range(self.n_rounds):
+        for number in counted("rounds", range(self.n_rounds)):
             alpha = update_alpha(alpha, u, log_z, self.n_steps)
             before, scores = u, cluster_scores(log_z, alpha, u, w)
             u = one_hot(scores) if hard else softmax(scores, axis=1)

@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen._linalg import unit_rows
 from unseen._params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
+from unseen._progress import counted
 from unseen.class_table import ClassTable, read_table, unit_blocks
 from unseen.competition import Competition, with_own_rows
 from unseen.models.adapting import Adapts, PileAnswer
@@ -365,7 +366,7 @@ class GuidedMixture(FromSums, Adapts):
         for half, sharpness in enumerate(SHARPNESS):
             if half:
                 mixture.whiten()
-            for _ in range(self.max_rounds):
+            for _ in counted("rounds", range(self.max_rounds)):
                 before = mixture.labelling
                 V = mixture.learn(sharpness)
                 mixture.label(V)

@@ -17,12 +17,11 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from sys import stderr
 from typing import Any, Protocol
 
 import numpy as np
 
-from unseen._progress import progress_bar
+from unseen._progress import counted
 from unseen._threads import one_thread
 from unseen.models.given import GivenRows
 from unseen.rows.labelling import (
@@ -137,13 +136,9 @@ def self_train(
 
     labelling = look()
     n_rows = len(labelling)
-    shown = not labelling.small and stderr.isatty()
     # The refits are small: more threads would only wait for each other.
-    with (
-        one_thread(),
-        progress_bar("self-training", len(rates), shown=shown) as advance,
-    ):
-        for rate in rates:
+    with one_thread():
+        for rate in counted("self-training", list(rates)):
             selection = labelling.selection(rate, how_many)
             objective = learner.refit(selection)
             before, labelling = labelling, look()
@@ -159,7 +154,6 @@ def self_train(
                     n_rows=n_rows,
                 )
             )
-            advance()
             if tol is not None and rate == 1 and n_changed <= tol * n_rows:
                 break
     return rounds

@@ -23,6 +23,7 @@ from scipy.special import log_softmax, softmax
 
 from unseen._linalg import unit_rows
 from unseen._params import Interval
+from unseen._progress import counted
 from unseen.transduction.graph import nearest_cosines
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
@@ -108,8 +109,8 @@ class StatA(Transducer):
             unit_rows(start.rows), unit_rows(start.prototypes), np.exp(texts)
         )
         z, rounds = np.exp(texts), []
-        for number in range(self.n_rounds + 1):  # the last only labels
-            before = z
+        for number in counted("rounds", range(self.n_rounds + 1)):
+            before = z  # the last round only labels
             fixed = texts + self.likelihood_weight * classes.likelihood()
             for _ in range(INNER_STEPS):
                 scores = fixed + A @ z

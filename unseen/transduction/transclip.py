@@ -24,6 +24,7 @@ from scipy.special import log_softmax, softmax, xlogy
 
 from unseen._linalg import unit_rows
 from unseen._params import Interval
+from unseen._progress import counted
 from unseen.transduction.graph import nearest_cosines
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
@@ -116,7 +117,7 @@ class TransCLIP(Transducer):
         )
         mixture.begin(start.probabilities.astype(np.float64))
         rounds, competition = [], start.competition
-        for _ in range(self.n_rounds):
+        for _ in counted("rounds", range(self.n_rounds)):
             before = mixture.z
             for _ in range(INNER_STEPS):
                 mixture.update_labels()

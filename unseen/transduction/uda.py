@@ -23,6 +23,7 @@ from scipy.special import softmax
 
 from unseen._linalg import solve_ridge, unit_vectors
 from unseen._params import Interval
+from unseen._progress import counted
 from unseen.models.adapting import PileAnswer
 from unseen.models.learners import PrototypeLearner
 from unseen.models.maps import POSITIVE
@@ -159,7 +160,7 @@ class KodirovUDA(RidgeToVisual):
             sparsity=self.sparsity,
         )
         rounds = []
-        for _ in range(self.n_rounds):
+        for _ in counted("rounds", range(self.n_rounds)):
             problem.update_codes()
             problem.update_dictionary()
             before, scores = scores, problem.Z @ unit_vectors(start.A).T

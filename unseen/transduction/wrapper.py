@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._documented import Documented
+from unseen._progress import Watchable
 from unseen.storage import Storable
 
 FITTED = ("classes_", "n_features_in_", "feature_names_in_", "class_embeddings_")
@@ -25,7 +26,14 @@ def _knows_a_rule(self) -> bool:
     return hasattr(getattr(self, "estimator_", self._estimator()), "linear_rule")
 
 
-class Wrapper(Storable, Documented, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class Wrapper(
+    Storable,
+    Documented,
+    Watchable,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+):
     """Base of the estimators that hold a zero-shot model, fitted as ``estimator_``."""
 
     def _estimator(self):

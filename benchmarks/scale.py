@@ -33,7 +33,7 @@ from unseen.loading.blocks import read_blocks  # noqa: E402
 from unseen.rows.holders import DiskRows  # noqa: E402
 from unseen.rows.pile import project, row_scales  # noqa: E402
 from unseen.rows.sums import sum_rows  # noqa: E402
-from unseen.transduction.anchored_learner import Means, look  # noqa: E402
+from unseen.transduction.anchored_look import Means, look  # noqa: E402
 
 N_SEEN, N_UNSEEN, N_DIMS = 40, 10, 85
 METHODS = {"AST": AnchoredSelfTraining, "TSTD": TSTD}

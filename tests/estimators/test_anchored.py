@@ -18,11 +18,10 @@ from unseen.models.kernel_ridge import fit_ridge, kernel
 from unseen.rows.holders import MemoryRows
 from unseen.transduction.anchored_learner import (
     AnchoredLearner,
-    Means,
     evenness,
-    gaussian_scores,
     transported,
 )
+from unseen.transduction.anchored_look import Means, gaussian_scores
 from unseen.transduction.anchored_rounds import WeakStartWarning
 
 pytestmark = pytest.mark.filterwarnings(

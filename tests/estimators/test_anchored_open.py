@@ -7,7 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
 from unseen import AnchoredSelfTraining, ZeroShotData, per_class_accuracy
+from unseen.competition import Competition
 from unseen.models.stated import stated
+from unseen.rows.holders import MemoryRows
+from unseen.transduction.anchored_learner import AnchoredLearner
+from unseen.transduction.anchored_look import Background
 from unseen.transduction.anchored_rounds import effective_number, to_drop
 from unseen.transduction.rounds import Round
 
@@ -34,6 +38,23 @@ def fitted(data, **parameters):
     model = AnchoredSelfTraining(**parameters)
     table = data.class_embeddings
     return model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+
+
+def learner(B, Z, variances, **others):
+    """Return the rounds at their start, without the estimator around."""
+    competition = Competition(np.arange(len(Z)), Z)
+    return AnchoredLearner(
+        MemoryRows(B),
+        competition,
+        Z,
+        variances,
+        own_rows=np.zeros(len(Z)),
+        kappa=3.0,
+        radius=None,
+        prior_rows=10.0,
+        class_prior=None,
+        **others,
+    )
 
 
 def mixed(data):
@@ -116,8 +137,30 @@ def test_even_sizes_count_all_classes_and_one_counts_one():
 
 def test_a_third_is_dropped_at_most_and_only_what_is_small():
     counts = np.array([100.0, 100, 90, 1, 2, 3, 4, 80, 5])
-    assert_array_equal(np.flatnonzero(to_drop(counts)), [3, 4, 5])
-    assert not to_drop(np.full(6, 10.0)).any()
+    assert_array_equal(np.flatnonzero(to_drop(counts, counts)), [3, 4, 5])
+    assert not to_drop(np.full(6, 10.0), np.full(6, 10.0)).any()
+
+
+def test_a_class_with_rows_of_its_own_is_not_dropped_for_being_like_another():
+    losses = np.array([100.0, 100, 1, 100, 1, 100])
+    counts = np.array([50.0, 50, 50, 50, 5, 50])
+    assert_array_equal(np.flatnonzero(to_drop(losses, counts)), [4])
+
+
+def test_losses_are_what_the_likelihood_falls_by_without_a_class():
+    rng = np.random.default_rng(0)
+    Z = np.array([[6.0, 0], [0, 6], [0.5, 6.5]])
+    B = np.repeat(Z[:2], 30, axis=0) + rng.normal(size=(60, 2))
+    taught = learner(B, Z, np.full(2, 0.1))
+    taught.refit()
+    S = B @ taught.m.T - (taught.m**2).sum(axis=1) / 2 + taught.log_sizes
+    fall = [
+        np.log(np.exp(S).sum(axis=1) / np.exp(np.delete(S, c, axis=1)).sum(axis=1))
+        for c in range(3)
+    ]
+    found = taught.losses()
+    assert_allclose(found, np.minimum(fall, 30.0).sum(axis=1), rtol=1e-6)
+    assert found[0] > 10 * found[1:].max()  # the other two share one cluster
 
 
 def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):
@@ -129,7 +172,7 @@ def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):
 
 def test_the_background_is_a_gaussian_as_wide_as_the_seen_means(data):
     model = fitted(data)
-    broad, length = model.background_evidence(data.X_unseen).T
+    broad, length, early = model.background_evidence(data.X_unseen).T
     units = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
     B = (units - model.mean_) @ model.axes_
     rows = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
@@ -140,6 +183,66 @@ def test_the_background_is_a_gaussian_as_wide_as_the_seen_means(data):
     narrow = multivariate_normal(np.zeros(k), np.eye(k))
     assert_allclose(broad, wide.logpdf(B) - narrow.logpdf(B), rtol=1e-6, atol=1e-6)
     assert_allclose(length, (B**2).mean(axis=1) / 2)
+    # Before adapting, a class is as wide as its prototype may be off.
+    Z = model._prototypes(model._competition(None))[0]
+    spread = np.eye(k) + np.diag(model.variances_)
+    F0 = model.decision_function(data.X_unseen)
+    for c in (0, 3):
+        theirs = wide.logpdf(B) - multivariate_normal(Z[c], spread).logpdf(B)
+        assert_allclose(early - F0[:, c], theirs, rtol=1e-6, atol=1e-6)
+
+
+# ---- rows of classes that nobody named -----------------------------------------------
+
+
+def test_a_background_keeps_foreign_rows_from_the_classes():
+    """Rows of two classes that are not on offer pull means less, on average."""
+    far, right = {False: [], True: []}, {False: [], True: []}
+    for seed in range(6):
+        data = make_data(seed)
+        X, y, offered = data.X_unseen, data.y_unseen, data.unseen[:4]
+        own = np.isin(y, offered)
+        clean = fitted(data).adapt(X[own], classes=offered).decision_function(X[own])
+        for beside in (False, True):
+            model = fitted(data, beside_unknown=beside).adapt(X, classes=offered)
+            assert set(model.labels_) <= set(offered)
+            assert_array_equal(model.predict(X), model.labels_)
+            far[beside] += [np.abs(model.decision_function(X[own]) - clean).mean()]
+            right[beside] += [per_class_accuracy(y[own], model.labels_[own])]
+    assert np.mean(far[True]) < 0.75 * np.mean(far[False])
+    assert np.mean(right[True]) > np.mean(right[False]) + 0.03
+
+
+def test_with_a_background_the_objective_never_falls_and_rows_are_all_counted(data):
+    rng = np.random.default_rng(1)
+    Z = 3 * rng.normal(size=(5, 6))
+    own = Z[rng.integers(0, 5, 150)] + 0.5 * rng.normal(size=(150, 6))
+    B = np.vstack([own, 3 * rng.normal(size=(50, 6))]) + rng.normal(size=(200, 6))
+    background = Background.of(3 * rng.normal(size=(20, 6)), np.full(6, 0.8))
+    taught = learner(B, Z, np.full(6, 0.5), background=background)
+    before = taught.refit()
+    for _ in range(15):
+        after = taught.refit()
+        assert after <= before + 1e-8 * abs(before)
+        before = after
+    totals = taught.totals
+    assert_allclose(totals.counts.sum() + totals.background, 200)
+    assert 10 < totals.background < 90
+
+
+def test_a_background_is_the_same_in_blocks(data):
+    X, _ = mixed(data)
+    model = fitted(data, beside_unknown=True)
+    whole = model.adapt(X).decision_function(X)
+    chunks = [X[i : i + 37] for i in range(0, len(X), 37)]
+    assert_allclose(model.adapt(chunks).decision_function(X), whole, atol=1e-6)
+
+
+def test_a_background_needs_seen_classes(data):
+    with pytest.raises(ValueError, match="beside_unknown"):
+        AnchoredSelfTraining(beside_unknown=True).fit_prototypes(np.eye(3))
+    with pytest.raises(ValueError, match="beside_unknown"):
+        fitted(data, beside_unknown=True, class_prior="uniform").adapt(data.X_unseen)
 
 
 # ---- explanations --------------------------------------------------------------------

@@ -19,7 +19,13 @@ import pandas as pd
 from sklearn.base import clone
 
 from unseen._progress import counted
-from unseen.calibration.trust import Answer, log_mean_exp, logit_of, row_spread
+from unseen.calibration.trust import (
+    Answer,
+    log_mean_exp,
+    log_relative_sizes,
+    logit_of,
+    row_spread,
+)
 from unseen.class_table import ClassTable
 from unseen.model_selection.folds import as_frame, deal_classes
 from unseen.transduction.anchored_rounds import WeakStartWarning
@@ -164,17 +170,23 @@ def novelty_evidence(model: Any, pile: OpenPile, reliability: np.ndarray):
     The seen classes against those on offer; a broad background against those, and
     against the best of them; how reliable the label is; and the length of the row.
     Differences are of logarithms of *means* over classes, so that the number of
-    classes does not matter.
+    classes does not matter. Where there is a background, also what was said of the row
+    before foreign rows could teach anything: background against the best class and
+    against the label, on prototypes alone; and the size of the class, as foreign rows
+    make it larger.
     """
     X, F, F0 = pile.X, pile.answer.F, pile.answer.F0
     unclear = -logit_of(np.log(np.maximum(reliability, 1e-300)))
     if hasattr(model, "background_evidence"):
         offered = log_mean_exp(F[:, np.isfinite(F).all(axis=0)])
-        broad, length = model.background_evidence(X).T
+        broad, length, early = model.background_evidence(X).T
         known = len(pile.others) > 0
         seen = log_mean_exp(scores_of(model, X, pile.others)) if known else broad
         ratios = [broad - offered, broad - F.max(axis=1), seen - offered]
-        return np.column_stack([*ratios, unclear, length])
+        codes = pile.answer.codes
+        own = F0[np.arange(len(F0)), codes]
+        before = [early - F0.max(axis=1), early - own, log_relative_sizes(codes)]
+        return np.column_stack([*ratios, unclear, length, *before])
     spread = row_spread(np.hstack([F0, pile.F_others]))
     start = log_mean_exp(F0 / spread)
     known = pile.F_others.shape[1] > 0

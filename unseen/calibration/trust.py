@@ -27,6 +27,7 @@ __all__ = [
     "learn_trust",
     "left_out_coverages",
     "log_mean_exp",
+    "log_relative_sizes",
     "row_spread",
     "trade_of",
     "weigh",
@@ -126,8 +127,6 @@ def label_evidence(
     before = logit_of(log_softmax(F0 / T0, axis=1)[rows, codes])
     agree = (F0.argmax(axis=1) == codes).astype(float)
     sizes = np.bincount(codes, minlength=F.shape[1])
-    used = sizes[sizes > 0]
-    relative = np.log(sizes[codes] / used.mean())
     others = F.copy()
     others[rows, codes] = -np.inf
     margin = (F[rows, codes] - others.max(axis=1)) / T if F.shape[1] > 1 else after
@@ -135,7 +134,13 @@ def label_evidence(
     sums = np.zeros((F.shape[1], 3))
     np.add.at(sums, codes, own)
     means = sums[codes] / sizes[codes][:, None]
-    return np.column_stack([own, means, relative, np.arcsinh(margin)])
+    return np.column_stack([own, means, log_relative_sizes(codes), np.arcsinh(margin)])
+
+
+def log_relative_sizes(codes: np.ndarray) -> np.ndarray:
+    """Return the log size of every row's class, the mean class that is used being 0."""
+    sizes = np.bincount(codes)
+    return np.log(sizes[codes] / sizes[sizes > 0].mean())
 
 
 def logit_of(log_p: np.ndarray) -> np.ndarray:

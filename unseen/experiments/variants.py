@@ -45,6 +45,14 @@ register(
     adapts=True,
 )
 
+register(
+    "ast: beside unknown",
+    "AST beside a background",
+    "AnchoredSelfTraining",
+    parameters={"beside_unknown": True},
+    adapts=True,
+)
+
 # What defaults were chosen from, on seen classes alone.
 STUDY: dict[str, dict[str, list]] = {
     "devise": {"learning_rate": [0.03, *RATES], "batch_size": [64, 256, 1024]},

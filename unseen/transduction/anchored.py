@@ -33,7 +33,6 @@ from numbers import Integral, Real
 import numpy as np
 import pandas as pd
 from scipy import linalg
-from scipy.special import softmax
 
 from unseen._linalg import inverse_lengths, with_fixed_signs
 from unseen._params import Interval, StrOptions
@@ -109,6 +108,9 @@ class AnchoredSelfTraining(Explains):
     beside_seen : bool, default=False
         Let seen classes take rows in the rounds though they are not on offer: for
         piles with rows of seen classes that must not get an unseen label.
+    beside_unknown : bool, default=False
+        Let a broad background take rows in the rounds: for piles with rows of classes
+        that nobody named, which would pull class means away.
     drop_absent : bool, default=False
         The list is far too long: drop the classes that hardly any row goes to, and
         start again. Ruins piles whose classes differ much in size.
@@ -171,6 +173,7 @@ class AnchoredSelfTraining(Explains):
             "pile_whitening",
             "handicap",
             "beside_seen",
+            "beside_unknown",
             "drop_absent",
         }
     )
@@ -192,6 +195,7 @@ class AnchoredSelfTraining(Explains):
         "pile_whitening": [Interval(Real, 0, None, closed="neither")],
         "handicap": NUMBER,
         "beside_seen": ["boolean"],
+        "beside_unknown": ["boolean"],
         "drop_absent": ["boolean"],
     }
 
@@ -215,6 +219,7 @@ class AnchoredSelfTraining(Explains):
         pile_whitening=0.3,
         handicap=0.0,
         beside_seen=False,
+        beside_unknown=False,
         drop_absent=False,
     ):
         self.n_axes = n_axes
@@ -234,6 +239,7 @@ class AnchoredSelfTraining(Explains):
         self.pile_whitening = pile_whitening
         self.handicap = handicap
         self.beside_seen = beside_seen
+        self.beside_unknown = beside_unknown
         self.drop_absent = drop_absent
 
     # ---- learning from the seen classes ------------------------------------------
@@ -353,24 +359,6 @@ class AnchoredSelfTraining(Explains):
 
     def _unit_rows(self) -> bool:
         return self.unit_rows
-
-    def predict_proba(self, X, *, classes=None):
-        """Return the probability of every competing class for every row.
-
-        Posteriors tempered so that those of left-out seen classes would be honest;
-        ``classes`` is explained at ``decision_function``. Classes with equal
-        descriptions share one probability, which each of them shows: only then do
-        rows sum to more than 1.
-        """
-        return self._in_blocks(X, classes, self._probabilities)
-
-    def _probabilities(self, competition: Competition, scores) -> np.ndarray:
-        if self.starts_from_prototypes and self._adapted is None:
-            T = 0.01  # cosines: the scale CLIP is made for
-        else:
-            adapted = self._adapted is not None
-            T = self._pile_temperature if adapted else self._temperature
-        return competition.spread(softmax(scores / T, axis=1))
 
     # ---- adapting ----------------------------------------------------------------
 

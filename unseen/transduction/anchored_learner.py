@@ -24,12 +24,13 @@ second run starts at the prototypes again, and sizes are held even by transport:
 class from being emptied by its neighbours in the first rounds, after which it could not
 come back. A sample of the rows tells u, so that a round is one pass over the rows
 (rows/holders.py), wherever they are. Seen classes are surer of themselves than others:
-a handicap h may be taken off their scores in R, and in nothing else.
+a handicap h may be taken off their scores in R, and in nothing else. A broad background
+(anchored_look.py) may take rows from all of them, as many as its own size says.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -38,26 +39,23 @@ from unseen._progress import counted
 from unseen._threads import one_thread
 from unseen.competition import Competition
 from unseen.rows.holders import Holder
-from unseen.rows.labelling import Labelling, best_score, held, look_at
+from unseen.rows.labelling import Labelling
 from unseen.transduction.anchored_given import Anchors
+from unseen.transduction.anchored_look import (
+    Background,
+    Means,
+    gaussian_scores,
+    look,
+    temper,
+)
 from unseen.transduction.rounds import Round
 
 TEMPERATURES = (2.0, 1.6, 1.3, 1.0)  # of the first rounds; the last one stays
 SAMPLE = 8192  # rows that tell class sizes and confidence
 # Labels this clear, and classes this even, speak for a second run; see even_pull.
 CLEAR, EVEN, QUITE_EVEN, PULL = 0.95, 0.94, 0.99, 20.0
-
-
-def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
-    """Return Σ q b m - Σ q m²/2 for every row and class."""
-    return B @ (m * q).T - np.sum(q * m * m, axis=1) / 2
-
-
-class Means(NamedTuple):
-    """What scores rows: class means, and how far each direction is trusted."""
-
-    m: np.ndarray
-    q: np.ndarray | float = 1.0
+MOST_LOSS = 30.0  # of a row by a class that goes, in units of log-likelihood
+BEYOND = 0.1  # of the rows, that the background has at the start
 
 
 class Totals(NamedTuple):
@@ -67,6 +65,7 @@ class Totals(NamedTuple):
     sums: np.ndarray  # Σ R b
     labels: np.ndarray  # rows of each label
     log_likelihood: float
+    background: float  # rows that the background takes
 
 
 class AnchoredLearner:
@@ -91,6 +90,8 @@ class AnchoredLearner:
         What given labels made of the prototypes; see ``anchored_given.py``.
     handicap : ndarray of shape (n_classes,) or float, default=0.0
         h, taken off the scores of classes inside the rounds; the answer is without it.
+    background : Background, optional
+        What takes rows that no class explains.
 
     Classes beyond those of the competition only take rows away in the rounds: no row
     gets their label.
@@ -111,8 +112,9 @@ class AnchoredLearner:
         q: np.ndarray | float = 1.0,
         anchors: Anchors | None = None,
         handicap: np.ndarray | float = 0.0,
+        background: Background | None = None,
     ):
-        self.anchors = anchors
+        self.anchors, self.background = anchors, background
         self.B, self.competition, self.Z = B, competition, Z
         self.variances, self.own_rows = variances, own_rows
         self.kappa, self.radius, self.prior_rows = kappa, radius, prior_rows
@@ -128,6 +130,7 @@ class AnchoredLearner:
         self.pull = pull
         self.shares = np.full(N, 1 / N) if shares is None else shares
         self.log_sizes = np.zeros(N)
+        self.log_beyond = float(np.log(BEYOND / (1 - BEYOND) * N))
         self._look(Means(self.Z, self.q), TEMPERATURES[0], n_steps=10)
 
     # ---- rounds ----------------------------------------------------------------------
@@ -168,6 +171,10 @@ class AnchoredLearner:
             if self.anchors is not None:
                 sizes = sizes + self.anchors.n_given
             self.log_sizes = np.log(np.maximum(sizes, 1e-300) / sizes.mean())
+        else:
+            sizes = totals.counts
+        beyond = totals.background + (self.prior_rows or 0.0)
+        self.log_beyond = float(np.log(max(beyond, 1e-300) / max(sizes.mean(), 1e-300)))
         means = Means(self._anchored_means(totals.sums, totals.counts))
         self._look(means, temperature)
         return -self.J()
@@ -182,7 +189,8 @@ class AnchoredLearner:
             )
         states = [] if self.anchors is None else [self.anchors.codes]
         inside = self.log_sizes - self.handicap / temperature
-        asked = means, temperature, inside, self.known_sizes()
+        broad = None if self.background is None else (self.background, self.log_beyond)
+        asked = means, temperature, inside, self.known_sizes(), broad
         state, totals = self.B.run(look, *asked, states=states)
         self.totals = Totals(*totals)
         self.labelling: Labelling = self.B.labelling(state, self.totals.labels)
@@ -206,7 +214,10 @@ class AnchoredLearner:
         posterior = softmax(gaussian_scores(self._sample, *self.means), axis=1)
         if len(self.Z) < 2 or posterior.max(axis=1).mean() < CLEAR:
             return 0.0
-        even = evenness(posterior.mean(axis=0), len(posterior))
+        shares = posterior.mean(axis=0)
+        if self.background is not None:  # even in what it leaves to the classes
+            shares = self.totals.counts / max(self.totals.counts.sum(), 1e-300)
+        even = evenness(shares, len(posterior))
         return PULL * float(np.clip((even - EVEN) / (QUITE_EVEN - EVEN), 0, 1))
 
     def _anchored_means(self, sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -268,16 +279,24 @@ class AnchoredLearner:
 
     def J(self) -> float:  # noqa: N802, the name in the objective
         """Return what the rounds maximise, at the present means."""
-        log_shares = self.log_sizes - np.log(len(self.Z))
+        log_all = self._log_all_sizes()
+        log_shares = self.log_sizes - log_all
         steps = (self.m - self.Z) ** 2 * (
             self._class_kappa()[:, None] / self.variances + self.own_rows[:, None]
         )
         # The look had the sizes in it, but for their constant.
-        fit = self.totals.log_likelihood - self.n_rows * np.log(len(self.Z))
+        fit = self.totals.log_likelihood - self.n_rows * log_all
         prior = 0.0
         if self.pull == 0 and self.prior_rows is not None:
             prior = self.prior_rows * log_shares.sum()
+            if self.background is not None:
+                prior += self.prior_rows * (self.log_beyond - log_all)
         return float(fit + prior - steps.sum() / 2)
+
+    def _log_all_sizes(self) -> float:
+        """Return the logarithm of what sizes sum to: those of classes sum to N."""
+        beyond = 0.0 if self.background is None else np.exp(self.log_beyond)
+        return float(np.log(len(self.Z) + beyond))
 
     def _round(self, n_changed: int) -> Round:
         return Round(
@@ -300,6 +319,18 @@ class AnchoredLearner:
         return np.array(
             [np.mean(1 / np.exp(behind / t).sum(axis=1)) for t in temperatures]
         )
+
+    def losses(self) -> np.ndarray:
+        """Return what the pile would lose by each class: Σ_i -log(1 - R_ic).
+
+        Over the sample. A class that only shares the rows of another is small by it,
+        however many it has: the other would take them gladly. A row counts no more
+        than ``MOST_LOSS``, else a few that are far from everybody would decide.
+        """
+        S = gaussian_scores(self._sample, *self.means)
+        R = softmax(S + self.log_sizes - self.handicap, axis=1)
+        rest = np.maximum(1 - R, np.exp(-MOST_LOSS))
+        return -np.log(rest).sum(axis=0)
 
     def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""
@@ -353,46 +384,3 @@ def transported(
         if np.abs(step).max() < 1e-6:
             break
     return u - u.mean()
-
-
-# ---- what is done to a block ---------------------------------------------------------
-
-
-def scores_of(block: np.ndarray, kept: dict, means: Means) -> np.ndarray:
-    """Return the scores of a block, which are kept until the means move."""
-    if kept.get("means") is not means:
-        kept.clear()
-        kept["means"], kept["S"] = means, gaussian_scores(block, *means)
-    return kept["S"]
-
-
-def look(block, kept, means, temperature, log_sizes, known, given=None):
-    """Label a block; return its state and its part of the totals.
-
-    What is given is in the prototypes already, and no part of the totals.
-    """
-    S = scores_of(block, kept, means)
-    R, evidence = posteriors(S / temperature + log_sizes)
-    state = look_at(S + known, best_score)
-    if given is not None:
-        R[given >= 0], evidence[given >= 0] = 0, 0
-        state = held(state, given)
-    labels = np.bincount(state.codes, minlength=len(log_sizes))
-    return state, (R.sum(axis=0), R.T @ block, labels, evidence.sum())
-
-
-def posteriors(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return softmax(S) and log Σ exp S of every row, by one exponential."""
-    best = S.max(axis=1, keepdims=True)
-    R = np.exp(S - best)
-    total = R.sum(axis=1, keepdims=True)
-    R /= total
-    return R, (best + np.log(total))[:, 0]
-
-
-def temper(block, kept, means, known, temperature) -> tuple[Any, tuple]:
-    """Return label and tempered posterior of each row of a block."""
-    S = scores_of(block, kept, means) + known
-    best = softmax(S / temperature, axis=1).max(axis=1)
-    state = look_at(S, lambda scores: best)
-    return state, (np.bincount(state.codes, minlength=S.shape[1]),)

@@ -24,12 +24,18 @@ from unseen.rows.holders import MemoryRows
 from unseen.rows.labelling import Labelling, margin
 from unseen.rows.pile import Pile
 from unseen.rows.sums import Reduced, sum_rows
-from unseen.transduction.anchored_learner import gaussian_scores
+from unseen.transduction.anchored_look import gaussian_scores
 from unseen.transduction.anchored_rounds import AnchoredRounds
 from unseen.transduction.given_prototypes import corrected_prototypes
 from unseen.transduction.rounds import ROUNDING, Round
 
-SEEN_ONLY = ("whitening", "kernels", "equal_prototypes", "by_direction")
+SEEN_ONLY = (
+    "whitening",
+    "kernels",
+    "equal_prototypes",
+    "by_direction",
+    "beside_unknown",
+)
 MIN_WEIGHT = 0.2  # of rows against prototypes that nothing vouches for, to adapt at all
 
 

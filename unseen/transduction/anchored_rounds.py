@@ -9,8 +9,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from unseen.competition import Competition
 from unseen.models.adapting import Adapts, PileAnswer
@@ -18,14 +17,13 @@ from unseen.models.base import FromSums
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.holders import Holder
 from unseen.transduction.anchored_given import with_given
-from unseen.transduction.anchored_learner import (
-    AnchoredLearner,
-    gaussian_scores,
-)
+from unseen.transduction.anchored_learner import AnchoredLearner
+from unseen.transduction.anchored_look import Background, gaussian_scores
 from unseen.transduction.rounds import Round
 
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 ABSENT = 0.3  # of the rows of an effective class: a class with fewer is hardly there
+FEW = 0.5  # of them: a class with more is not dropped, however little it is needed
 MOST_PASSES = 8  # in which absent classes are dropped
 
 
@@ -69,16 +67,19 @@ class AnchoredRounds(FromSums, Adapts):
             q=q,
             anchors=anchors,
             handicap=handicap,
+            background=self._background() if self.beside_unknown else None,
         )
 
     def _taught(
         self, B: Holder, competition: Competition, given=None
     ) -> AnchoredLearner:
         """Run the rounds, anew from the prototypes while absent classes are dropped."""
-        if self.class_prior is not None and (self.beside_seen or self.drop_absent):
+        others = self.beside_seen or self.beside_unknown or self.drop_absent
+        if self.class_prior is not None and others:
             raise ValueError(
-                "class_prior gives sizes of the classes on offer; beside_seen=True and "
-                "drop_absent=True change who takes part. Leave one of them out."
+                "class_prior gives sizes of the classes on offer; beside_seen=True, "
+                "beside_unknown=True and drop_absent=True change who takes part. Leave "
+                "one of them out."
             )
         if given is not None and self.drop_absent:
             raise ValueError(
@@ -91,7 +92,7 @@ class AnchoredRounds(FromSums, Adapts):
             before = learner.mean_confidence(np.array([self._temperature]))[0]
             self._teach(learner)
             n = len(competition)
-            drop = to_drop(learner.totals.counts)
+            drop = to_drop(learner.losses(), learner.totals.counts)
             gone = drop.any() and not drop[:n].all()
             if not (self.drop_absent and self.adapted_ and gone):
                 break
@@ -160,24 +161,42 @@ class AnchoredRounds(FromSums, Adapts):
             log N(b; 0, I + CᵀC/M) - log N(b; 0, I)      on the scale of scores
             |b|² / 2r
 
+        and the first again on the scale of scores before adapting (anchored_look.py).
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, 3)
         """
         pile = self._check_pile(X)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
-        C = self._seen_means
-        K = C @ C.T + len(C) * np.eye(len(C))
-        # (I + CᵀC/M)⁻¹ = I - Cᵀ (M I + C Cᵀ)⁻¹ C, and the same for the determinant.
-        lower = np.linalg.cholesky(K)
-        half = solve_triangular(lower, C @ B.T, lower=True)
-        log_det = 2 * np.log(np.diag(lower)).sum() - len(C) * np.log(len(C))
-        broad = (half**2).sum(axis=0) / 2 - log_det / 2
-        return np.column_stack([broad, (B * B).mean(axis=1) / 2])
+        broad = self._background()
+        lengths = (B * B).mean(axis=1) / 2
+        return np.column_stack([broad.scores(B), lengths, broad.start_scores(B)])
+
+    def _background(self) -> Background:
+        return Background.of(self._seen_means, self._metric())
+
+    def predict_proba(self, X, *, classes=None):
+        """Return the probability of every competing class for every row.
+
+        Posteriors tempered so that those of left-out seen classes would be honest;
+        ``classes`` is explained at ``decision_function``. Classes with equal
+        descriptions share one probability, which each of them shows: only then do
+        rows sum to more than 1.
+        """
+        return self._in_blocks(X, classes, self._probabilities)
+
+    def _probabilities(self, competition: Competition, scores) -> np.ndarray:
+        if self.starts_from_prototypes and self._adapted is None:
+            T = 0.01  # cosines: the scale CLIP is made for
+        else:
+            adapted = self._adapted is not None
+            T = self._pile_temperature if adapted else self._temperature
+        return competition.spread(softmax(scores / T, axis=1))
 
     def _temperature_after(self, before: float, learner: AnchoredLearner) -> None:
         """Adapted scores are surer of themselves: no surer than the start is right.
@@ -201,7 +220,7 @@ class AnchoredRounds(FromSums, Adapts):
         scorer = LinearScorer(scorer.coef[here], scorer.intercept[here])
         rule = LinearRule(learner.competition, scorer, self.unit_rows)
         counts = learner.totals.counts[here]
-        there = counts >= ABSENT * counts.sum() / effective_number(counts)
+        there = relative_to_effective(counts) >= ABSENT
         self.present_classes_ = learner.competition.names[there]
         self.class_shares_ = counts[there] / counts[there].sum()
         codes, reliability = learner.final(self._pile_temperature)
@@ -222,15 +241,22 @@ def effective_number(counts: np.ndarray) -> float:
     return float(counts.sum() ** 2 / squares) if squares > 0 else float(len(counts))
 
 
-def to_drop(counts: np.ndarray) -> np.ndarray:
+def to_drop(losses: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return which classes most likely have no row: at most a third, the smallest.
 
-    Those with fewer than ``ABSENT`` rows per effective class.
+    Those that the pile would lose little by, and that have not got a class's rows:
+    two classes that are there and alike could do without one another as well.
     """
-    few = counts < ABSENT * counts.sum() / effective_number(counts)
-    most = max(1, len(counts) // 3)
-    smallest = np.argsort(counts, kind="stable")[:most]
-    return few & np.isin(np.arange(len(counts)), smallest)
+    little = relative_to_effective(losses) < ABSENT
+    few = relative_to_effective(counts) < FEW
+    most = max(1, len(losses) // 3)
+    smallest = np.argsort(losses, kind="stable")[:most]
+    return little & few & np.isin(np.arange(len(losses)), smallest)
+
+
+def relative_to_effective(shares: np.ndarray) -> np.ndarray:
+    """Return shares in units of what an effective class has."""
+    return shares * effective_number(shares) / max(shares.sum(), 1e-300)
 
 
 def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float:

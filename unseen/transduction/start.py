@@ -32,7 +32,7 @@ from unseen.rows.labelling import rank_within
 from unseen.rows.pile import Pile, not_finite
 from unseen.rows.sums import indicator
 from unseen.transduction.anchored import AnchoredSelfTraining
-from unseen.transduction.anchored_learner import gaussian_scores
+from unseen.transduction.anchored_look import gaussian_scores
 
 CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this

@@ -316,6 +316,20 @@ def test_a_wrong_cell_is_among_the_doubts(data):
     assert firsts >= 4
 
 
+def test_new_classes_are_explained_as_those_of_the_table(data):
+    table, name = data.class_embeddings, data.unseen[1]
+    alone = AnchoredSelfTraining().fit(
+        data.X_seen, data.y_seen, class_embeddings=table.loc[data.seen]
+    )
+    ours = alone.adapt(data.X_unseen, classes=table.loc[data.unseen])
+    theirs = fitted(data).adapt(data.X_unseen)
+    for kind in ("doubts", "nearest"):
+        pd.testing.assert_frame_equal(
+            getattr(ours.explain_class(name), kind),
+            getattr(theirs.explain_class(name), kind),
+        )
+
+
 def test_the_nearest_classes_are_the_nearest(data):
     told = fitted(data).explain_class(data.unseen[0], n_top=3)
     table = data.class_embeddings.to_numpy()

@@ -9,7 +9,12 @@ from unseen.experiments import make_table, read_plan
 from unseen.experiments.results import COLUMNS, RunKey
 from unseen.experiments.sources import find_source
 from unseen.experiments.tasks import Bench, run_task
-from unseen.experiments.trusting import auroc, foreign_piles, with_rows_aside
+from unseen.experiments.trusting import (
+    auroc,
+    foreign_piles,
+    with_rows_aside,
+    with_wrong_cell,
+)
 from unseen.loading import load_data
 
 
@@ -26,7 +31,7 @@ def findings(bench, task, method="ast"):
     return found
 
 
-@pytest.mark.parametrize("task", ["generalized", "trust", "open"])
+@pytest.mark.parametrize("task", ["generalized", "trust", "open", "planted"])
 def test_a_task_finds_what_its_table_shows(bench, task):
     found = findings(bench, task)
     values = [f.value for f in found if f.measure not in ("gamma", "present")]
@@ -66,3 +71,13 @@ def test_the_area_counts_pairs():
     score, yes = rng.integers(0, 9, size=50), rng.uniform(size=50) < 0.4
     pairs = [(a > b) + 0.5 * (a == b) for a in score[yes] for b in score[~yes]]
     assert_allclose(auroc(score, yes), np.mean(pairs))
+
+
+def test_a_wrong_cell_is_the_only_change_and_at_the_other_end():
+    seen = pd.DataFrame([[0.0, 5], [1, 7], [4, 9]], ["a", "b", "c"])
+    table = pd.DataFrame([[3.0, 8], [0.5, 6]], ["d", "e"])
+    made = with_wrong_cell(table, seen, "d", 0)
+    assert made.loc["d"].tolist() == [0.0, 8.0]
+    assert made.loc["e"].tolist() == [0.5, 6.0]
+    assert with_wrong_cell(table, seen, "e", 1).loc["e"].tolist() == [0.5, 9.0]
+    assert table.loc["d"].tolist() == [3.0, 8.0]

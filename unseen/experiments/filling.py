@@ -30,6 +30,7 @@ from unseen.experiments.tables import (
 from unseen.experiments.trust_tables import (
     generalized_table,
     open_table,
+    planted_table,
     trust_table,
 )
 
@@ -355,6 +356,7 @@ MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
     "generalized": generalized_table,
     "trust": trust_table,
     "open": open_table,
+    "planted": planted_table,
     "compare": compare_table,
     "study": study_table,
     "names": names_table,

@@ -48,6 +48,7 @@ TASK_NAMES = (
     "generalized",
     "trust",
     "open",
+    "planted",
     "compare",
     "study",
     "names",
@@ -181,7 +182,7 @@ ORDER = (
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
     *("race", "inductive", "transductive", "ablation", "robustness", "splits"),
-    *("generalized", "trust", "open"),
+    *("generalized", "trust", "open", "planted"),
     *("readings", "study", "names", "names_cells", "names_study", "views"),
     *("photos", "texts", "few-labels", "digits"),
 )

@@ -9,7 +9,7 @@ from unseen.experiments.lookup import in_column, notes
 from unseen.experiments.plan import Plan
 from unseen.experiments.tables import NOTHING, Table, mean_and_spread
 
-__all__ = ["generalized_table", "open_table", "trust_table"]
+__all__ = ["generalized_table", "open_table", "planted_table", "trust_table"]
 
 # head: (measure, item); all in %
 MIXED = {
@@ -102,6 +102,28 @@ def open_table(plan: Plan, results: pd.DataFrame) -> Table:
     names = ["method", "pile", *list(FOREIGN)[:3], "before", "after", "classes there"]
     said = notes(plan, results)
     return Table(plan.title, plan.caption, [("", names)], rows, "data", notes=said)
+
+
+def planted_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Tell how often a wrong cell is among the first that the pile doubts."""
+    mine = results[(results.task == plan.task) & (results.measure == "found")]
+    places = sorted(mine["item"].astype(int).unique())
+    heads = [f"{head} {n}" for n in places for head in ("first", "by chance")]
+    rows = []
+    for column in plan.columns:
+        for row in plan.rows:
+            own = results[in_column(results, column) & (results.method == row.method)]
+            own = own[own.task == plan.task]
+            own = own.assign(item=own["item"].astype(str))
+            cells = [
+                in_percent(own, measure, str(n))
+                for n in places
+                for measure in ("found", "by chance")
+            ]
+            rows.append((column.head, [row.label, *cells]))
+    names = [("", ["method", *heads])]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, names, rows, "data", notes=said)
 
 
 def in_percent(results: pd.DataFrame, measure: str, item: str) -> str:

@@ -32,10 +32,11 @@ from unseen.metrics import (
 if TYPE_CHECKING:
     from unseen.experiments.tasks import Bench
 
-__all__ = ["generalized", "open_piles", "trust", "with_rows_aside"]
+__all__ = ["generalized", "open_piles", "planted", "trust", "with_rows_aside"]
 
 ASIDE = 0.2  # of the rows of every seen class
 N_FOLDS = 4
+FIRST = (5, 20, 50)  # doubts that are looked at
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -201,6 +202,42 @@ def long_lists(data: ZeroShotData, seed: int):
     yield "all classes offered", unseen, data.classes
     half = rng.permutation(data.unseen)[: len(data.unseen) // 2]
     yield "half absent", unseen[np.isin(data.y[unseen], half)], data.unseen
+
+
+def planted(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Make one cell of each unseen class wrong in turn, and look for it in the doubts.
+
+    The model learns from the seen classes alone; the others come as new classes, so
+    that it is fitted once.
+    """
+    data = bench.data(part)
+    table = data.class_embeddings
+    seen, unseen = table.loc[data.seen], table.loc[data.unseen]
+    model = bench.build(METHODS[key.method], part)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=seen)
+    rng = np.random.default_rng([key.seed, 13])
+    places = []
+    for name in unseen.index:
+        column = int(rng.integers(table.shape[1]))
+        model.adapt(data.X_unseen, classes=with_wrong_cell(unseen, seen, name, column))
+        doubts = model.explain_class(name, n_top=table.shape[1]).doubts["column"]
+        place = np.flatnonzero(doubts.to_numpy() == column)
+        places.append(int(place[0]) if len(place) else table.shape[1])
+    for n in FIRST:
+        found = float(np.mean(np.array(places) < n))
+        yield Finding("found", str(n), value=found)
+        yield Finding("by chance", str(n), value=min(1.0, n / table.shape[1]))
+
+
+def with_wrong_cell(
+    table: pd.DataFrame, seen: pd.DataFrame, name: Any, column: int
+) -> pd.DataFrame:
+    """Return the table with a cell at the other end of what seen classes have."""
+    values = seen.iloc[:, column]
+    wrong = table.copy()
+    low = wrong.loc[name].iloc[column] > values.mean()
+    wrong.loc[name, wrong.columns[column]] = values.min() if low else values.max()
+    return wrong
 
 
 def auroc(score: np.ndarray, yes: np.ndarray) -> float:

@@ -159,7 +159,7 @@ class Explains(FromPrototypes):
             ``doubts`` is empty before ``adapt``, and for a class that was seen.
         """
         self._check_explainable()
-        competition = self._competition([name])
+        competition = self._alone(name)
         T = self._scale(competition.embeddings)
         likeness = kernel("rbf", T, self._seen_embeddings)[0] - INTERCEPT
         order = np.argsort(-likeness, kind="stable")
@@ -177,6 +177,12 @@ class Explains(FromPrototypes):
             }
         )
         return ClassExplanation(name, nearest, doubts[doubts["doubt"] > 0])
+
+    def _alone(self, name) -> Competition:
+        """Return one class, as it competes: new ones stand in no fitted table."""
+        competing = self._competition(None)
+        own = np.array([other == name for other in competing.names], dtype=bool)
+        return competing.only(own) if own.any() else self._competition([name])
 
     def _check_explainable(self) -> None:
         check_is_fitted(self)

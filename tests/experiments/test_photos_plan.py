@@ -12,6 +12,7 @@ from unseen.experiments import make_table, read_plan
 from unseen.experiments.photos import posterior_by_tree
 from unseen.experiments.results import COLUMNS, RunKey
 from unseen.experiments.sources import find_source
+from unseen.experiments.sun import ATTRIBUTES, described_by_sun
 from unseen.experiments.tasks import Bench, run_task
 from unseen.naming.nouns import nouns
 from unseen.photos import NamedPhotos
@@ -134,12 +135,30 @@ def test_a_folder_of_photos_is_a_set_and_weak_names_are_a_finding(tmp_path):
     assert alone["reliability"] < 0.8
 
 
+def test_scenes_are_described_by_what_sun_s_table_says_of_them(tmp_path):
+    names = " ".join(ATTRIBUTES.split()).split(", ")
+    assert len(names) == len(set(names)) == 102
+    values = np.zeros((3, 102), np.float32)
+    values[0, names.index("trees")] = values[2, names.index("ocean")] = 1
+    values[1, names.index("snow")] = 1
+    np.savez(
+        tmp_path / "class_side.npz",
+        sun_att_raw=values,
+        sun_class_names=np.array(["forest_path", "ski_slope", "coast"]),
+    )
+    (tmp_path / "set_to_sun.csv").write_text(
+        "set,sun_class\nsea,coast\nwood,forest_path\n"
+    )
+    told = described_by_sun(tmp_path / "photos" / "set")
+    assert told == {"sea": "ocean", "wood": "trees"}
+
+
 def test_sets_are_found_in_their_folder_and_in_the_one_above(tmp_path):
     plan = read_plan("photos")
     for name in ("caltech20", "scene15", "trash6", "food10", "weather"):
         (tmp_path / "photos" / name).mkdir(parents=True)
     for folder in (tmp_path, tmp_path / "photos"):
-        assert len(plan.runs([folder])) == 11 and not plan.absent([folder])
+        assert len(plan.runs([folder])) == 13 and not plan.absent([folder])
     assert [run.key for run in plan.runs([])] == [KEY]  # the package has its own
 
 

@@ -35,7 +35,7 @@ def paint():
     return write_picture
 
 
-def write_picture(path, seed, size=(24, 18), **options):
+def write_picture(path, seed, size=(24, 23), **options):  # nearly square: seen once
     rng = np.random.default_rng(seed)
     corners = rng.integers(0, 256, (2, 2, 3)).astype(np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,11 +2,9 @@
 
 import errno
 import os
-from hashlib import sha256
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save
 
 from unseen._places import cache_folder
 from unseen.photos import cache as cache_module
@@ -153,18 +151,3 @@ def test_two_runs_at_once_add_up(colours, tmp_path):
     one.flush(), two.flush()
     both = FeatureCache(colours, tmp_path)
     np.testing.assert_array_equal(both.features(digests(5))[:, 0], np.arange(5))
-
-
-def test_an_older_shard_keeps_its_features_and_gives_no_square_picture(
-    colours, tmp_path
-):
-    shard = filled(colours, tmp_path)
-    parts = load_file(shard)
-    parts["thumbnails"] = parts.pop("pictures")  # as it was called when it was square
-    content = save(parts)
-    shard.unlink()
-    (shard.parent / f"{sha256(content).hexdigest()}.safetensors").write_bytes(content)
-    again = FeatureCache(colours, tmp_path)
-    assert all(digest in again for digest in digests(3))
-    np.testing.assert_array_equal(again.features(digests(3)), rows(3))
-    assert [again.thumbnail(digest) for digest in digests(3)] == [b""] * 3

@@ -1,7 +1,6 @@
 """The whole way from a folder to features, with files of every kind of damage."""
 
 import functools
-import io
 import os
 import shutil
 import signal
@@ -47,19 +46,25 @@ def test_features_follow_the_photos(folder, colours, tmp_path):
     assert encoded.thumbnail(3) == read_square(folder / encoded.paths[3], 16).thumbnail
 
 
-def test_a_picture_that_was_kept_as_a_square_is_made_anew(
-    folder, colours, tmp_path, monkeypatch
-):
-    Image.new("RGB", (90, 30), "red").save(folder / "wide.png")
-    encoded = encode(folder, colours, tmp_path)
-    row = encoded.paths.index("wide.png")
-    kept = encoded.thumbnail(row)
-    monkeypatch.setattr(encoded.cache, "thumbnail", lambda digest: b"")  # older shard
-    assert encoded.thumbnail(row) == kept
-    with Image.open(io.BytesIO(kept)) as picture:
-        assert picture.size == (90, 30)
-    (folder / "wide.png").unlink()
-    assert encoded.thumbnail(row) == b""
+def test_a_photo_that_is_not_square_is_seen_whole_too(colours, tmp_path):
+    """Red in the middle, green and blue at the sides, which the middle misses."""
+    shades = [[0, 255, 0]] * 20 + [[255, 0, 0]] * 40 + [[0, 0, 255]] * 20
+    bands = np.array([shades] * 40, np.uint8)
+    (home := tmp_path / "bands").mkdir()
+    for name, pixels in {
+        "wide": bands,
+        "tall": bands.transpose(1, 0, 2),
+        "square": bands[:, 20:60],
+    }.items():
+        Image.fromarray(pixels).save(home / f"{name}.png")
+    encoded = encode(home, colours, tmp_path)
+    rows = dict(zip(encoded.paths, encoded.features(), strict=True))
+    # Halves: of the middle all is red; of the whole half, the rest is as the side is.
+    np.testing.assert_allclose(rows["square.png"], [255, 0, 0] * 2)
+    sides = [0.75 * 255, 0.25 * 255, 0], [0.75 * 255, 0, 0.25 * 255]
+    np.testing.assert_allclose(rows["wide.png"], np.concatenate(sides), atol=4)
+    both = [0.75 * 255, 0.125 * 255, 0.125 * 255] * 2
+    np.testing.assert_allclose(rows["tall.png"], both, atol=4)
 
 
 def test_a_second_run_encodes_nothing_even_after_moving(folder, colours, tmp_path):

@@ -2,7 +2,8 @@
 
 A set is a folder with a folder of photos per class, or the bundled photos; the names of
 the folders are all that is known of the classes. The class table that a column names is
-the image encoder. Photos are labelled in five ways, the ITEMS of results.csv:
+the image encoder; ``+sun`` behind it describes scenes by SUN's attributes, see sun.py.
+Photos are labelled in five ways, the ITEMS of results.csv:
 
     words      nearest prototype; prototypes from word vectors of the names alone
     ImageNet   the encoder's own posterior over ImageNet's classes below the place of a
@@ -38,13 +39,14 @@ BUNDLED = "cifar10"  # what sources.toml calls the photos of the package
 
 
 class _Set(NamedTuple):
-    """Features, their classes, the class names, and the encoders."""
+    """Features, their classes, the class names, the encoders, and descriptions."""
 
     X: np.ndarray
     truth: np.ndarray
     names: list[str]
     image: Any
     text: Any
+    descriptions: dict[str, str] | None = None
 
 
 def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -53,9 +55,9 @@ def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
     found = _read(bench.source.path, part)
     # Names that no dictionary has are part of the case: nobody describes them here.
-    words = NamedPhotos(found.image, found.text, tree=False)
-    words.fit(found.names, allow_unknown=True)
-    model = NamedPhotos(found.image, found.text).fit(found.names, allow_unknown=True)
+    told: dict[str, Any] = {"descriptions": found.descriptions, "allow_unknown": True}
+    words = NamedPhotos(found.image, found.text, tree=False).fit(found.names, **told)
+    model = NamedPhotos(found.image, found.text).fit(found.names, **told)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakNamesWarning)  # it is a finding here
@@ -116,8 +118,9 @@ def posterior_by_tree(
 
 
 @lru_cache(maxsize=2)
-def _read(path: str, encoder: str) -> _Set:
+def _read(path: str, part: str) -> _Set:
     """Encode a set; features are kept in the cache, so only the first time is long."""
+    from unseen.experiments.sun import described_by_sun
     from unseen.photos import encode_folder, image_encoder
 
     if path == BUNDLED:
@@ -127,8 +130,12 @@ def _read(path: str, encoder: str) -> _Set:
         return _Set(
             own.features, own.truth, own.classes, own.image_encoder, own.text_encoder
         )
+    encoder, _, described = part.partition("+")
     image = image_encoder(encoder)
     encoded = encode_folder(path, encoder=image, workers=0)
     truth = np.array([Path(photo).parts[0] for photo in encoded.paths])
     names = sorted(set(truth.tolist()))
-    return _Set(np.asarray(encoded.features()), truth, names, image, "wordllama")
+    X, told = np.asarray(encoded.features()), None
+    if described:
+        told = described_by_sun(Path(path))
+    return _Set(X, truth, names, image, "wordllama", told)

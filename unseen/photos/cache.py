@@ -1,13 +1,10 @@
 """Features and thumbnails kept on disk by the content of their photo.
 
-    features/<encoder>-<version>/<SHA-256>.safetensors      one shard per flush
+    features/<encoder>-<version>-<views>/<SHA-256>.safetensors      one shard per flush
         digests     (n, 32)          SHA-256 of each file
         features    (n, dimension)
         pictures    (total bytes,)   JPEGs of the whole photos, small, end to end
         ends        (n,)             where each of them ends
-
-In older shards ``thumbnails`` show the middle square only: their features are as good
-as ever, their pictures are made anew from the photos when a page wants them.
 
 A shard is written whole or not at all and never changed, so a run may be killed at
 any moment, and several may go on at once. What was flushed is never encoded again,
@@ -40,8 +37,8 @@ __all__ = ["FeatureCache"]
 SHARD = 256  # photos; a killed run loses at most so many
 OPEN_SHARDS = 8  # kept in memory while reading: 20 MB
 BLOCK = 1024  # rows handed out at once
+VIEWS = 2  # raise it when the way photos are cut for an encoder changes
 SUFFIX = ".safetensors"
-SQUARES = "thumbnails"  # what older shards have in place of pictures
 
 
 class _Shard(NamedTuple):
@@ -49,11 +46,8 @@ class _Shard(NamedTuple):
     features: np.ndarray
     pictures: np.ndarray
     ends: np.ndarray
-    whole: bool = True
 
     def thumbnail(self, row: int) -> bytes:
-        if not self.whole:
-            return b""
         start = self.ends[row - 1] if row else 0
         return self.pictures[start : self.ends[row]].tobytes()
 
@@ -87,7 +81,7 @@ class FeatureCache:
     def __init__(
         self, encoder: ImageEncoder, folder: str | os.PathLike[str] | None = None
     ) -> None:
-        name = f"{encoder.name}-{encoder.version}"
+        name = f"{encoder.name}-{encoder.version}-{VIEWS}"
         self.dimension = encoder.dimension
         home = Path(folder) if folder is not None else cache_folder("features")
         self.folder = private_folder(home / name)
@@ -157,7 +151,7 @@ class FeatureCache:
         return np.concatenate([empty, *self.blocks(digests)])
 
     def thumbnail(self, digest: bytes) -> bytes:
-        """Return the small JPEG of a photo, b"" if only its middle was kept."""
+        """Return the small JPEG of a photo."""
         self.flush()
         path, place = self._place[digest]
         return self._read(path).thumbnail(place)
@@ -201,13 +195,11 @@ class FeatureCache:
 
         try:
             parts: dict[str, Any] = load(read_kept(path))
-            if SQUARES in parts:
-                parts |= {"pictures": parts.pop(SQUARES), "whole": False}
             shard = _Shard(**parts)
         except (SafetensorError, TypeError) as error:
             raise ValueError(f"it is no shard of features: {error}") from error
         n, total = len(shard.digests), int(shard.ends[-1]) if len(shard.ends) else 0
-        shapes = [part.shape for part in shard[:4]]
+        shapes = [part.shape for part in shard]
         wanted = [(n, 32), (n, self.dimension), (total,), (n,)]
         if shapes != wanted:
             raise ValueError(

@@ -35,7 +35,7 @@ __all__ = ["EfficientNetLite", "lite0", "lite2"]
 
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stage; the others have 1
 EPSILON = 1e-3  # of batch norm
-GRAPH = 1  # raise it when the graph or the way photos are cut changes
+GRAPH = 1  # raise it when the graph changes
 OPSET, IR_VERSION = 17, 8
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -26,7 +26,7 @@ from unseen.photos.cache import FeatureCache
 from unseen.photos.decode import BATCH, Decoder
 from unseen.photos.encoders import ImageEncoder, image_encoder
 from unseen.photos.folder import Found, Skipped, find_photos, look_at
-from unseen.photos.photo import THUMBNAIL, Square, read_square
+from unseen.photos.photo import Square
 
 __all__ = ["EncodedFolder", "encode_folder", "write_features"]
 
@@ -74,9 +74,8 @@ class EncodedFolder:
         return self.cache.blocks(self.digests)
 
     def thumbnail(self, row: int) -> bytes:
-        """Return a photo as a small JPEG, b"" if its file is gone since."""
-        known = self.cache.thumbnail(self.digests[row])
-        return known or read_square(self.folder / self.paths[row], THUMBNAIL).thumbnail
+        """Return a photo as a small JPEG."""
+        return self.cache.thumbnail(self.digests[row])
 
 
 def encode_folder(
@@ -134,12 +133,28 @@ def encode_folder(
         for batch in in_batches(decoder.squares(ledger.unknown()), BATCH):
             good = ledger.note(batch)
             if good:
-                digests, pixels, thumbnails, _reasons = zip(*good, strict=True)
-                store.add(digests, encoder.encode(np.stack(pixels)), thumbnails)
+                thumbnails = [square.thumbnail for square in good]
+                digests = [square.digest for square in good]
+                store.add(digests, encode_squares(encoder, good), thumbnails)
     finally:  # keep what is done, also when interrupted
         store.flush()
         decoder.close()
     return ledger.close(encoder)
+
+
+def encode_squares(encoder: ImageEncoder, squares: Sequence[Square]) -> np.ndarray:
+    """Return the features of photos: of the middle, and the mean of both views.
+
+    A photo that is not square is seen twice, its middle and all of it squeezed: the
+    sides of a bird or a bottle are part of it.
+    """
+    middles: list[Any] = [one.pixels for one in squares]
+    features = np.array(encoder.encode(np.stack(middles)))
+    rows = [row for row, one in enumerate(squares) if one.whole is not None]
+    if rows:
+        wholes: list[Any] = [squares[row].whole for row in rows]
+        features[rows] = (features[rows] + encoder.encode(np.stack(wholes))) / 2
+    return features
 
 
 class _Ledger:

@@ -1,7 +1,8 @@
-"""One file of a picture → a square of RGB and a small copy, or the reason why not.
+"""One file of a picture → squares of RGB and a small copy, or the reason why not.
 
-    bytes → right kind? → not too large? → RGB → middle square → upright
-                                                → small whole  → upright
+    bytes → right kind? → not too large? → RGB → middle square   → upright
+                                                → whole, squeezed → upright
+                                                → small whole     → upright
 
 Files come from anywhere, so nothing in them may stop a run or fill the memory: only
 six kinds are opened, a file or a header that promises too much ends it before any pixel
@@ -38,6 +39,7 @@ STARTS = {
 LONGEST_START = 12
 THUMBNAIL = 160  # pixels of the longer side
 BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
+SQUARE, WIDEST = 1.05, 2.0  # sides' ratio of what needs no second look; most squeezed
 ORIENTATION = 0x0112  # EXIF: how the camera was held
 TILE = (322, 323)  # TIFF: width and height of the pieces a picture is kept in
 
@@ -46,13 +48,15 @@ class Square(NamedTuple):
     """A photo as an encoder takes it and as a page shows it, or the ``reason`` why not.
 
     ``digest`` is the SHA-256 of the file, ``pixels`` are ``uint8`` of shape (size,
-    size, 3) of its middle, ``thumbnail`` is a small JPEG of the whole photo.
+    size, 3) of its middle, ``thumbnail`` is a small JPEG of the whole photo. ``whole``
+    are pixels of all of it, squeezed into a square; None if it is nearly one itself.
     """
 
     digest: bytes
     pixels: np.ndarray | None = None
     thumbnail: bytes = b""
     reason: str = ""
+    whole: np.ndarray | None = None
 
 
 def kind_of(start: bytes) -> str | None:
@@ -110,7 +114,12 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
     digest = hashlib.sha256(content).digest()
     try:
         image, turn = decode(content, size)
-        return Square(digest, middle(image, size, turn), make_thumbnail(image, turn))
+        return Square(
+            digest,
+            middle(image, size, turn),
+            make_thumbnail(image, turn),
+            whole=squeezed(image, size, turn),
+        )
     except ImportError:
         raise
     except TooLargeError as error:
@@ -201,16 +210,38 @@ def middle(image: Any, size: int, turn: Any = None) -> np.ndarray:
     >>> middle(Image.new("RGB", (40, 20), "red"), 8).shape
     (8, 8, 3)
     """
+    return _cut(image, size, turn, 1.0)
+
+
+def squeezed(image: Any, size: int, turn: Any = None) -> np.ndarray | None:
+    """Return a picture squeezed into a square, upright, (size, size, 3) ``uint8``.
+
+    Of one more than twice as long as it is wide it is the middle. What is nearly square
+    is in its middle square already: None.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> from unseen.photos.photo import squeezed
+    >>> squeezed(Image.new("RGB", (40, 20), "red"), 8).shape
+    (8, 8, 3)
+    >>> squeezed(Image.new("RGB", (41, 40), "red"), 8) is None
+    True
+    """
+    if max(image.size) <= SQUARE * min(image.size):
+        return None
+    return _cut(image, size, turn, WIDEST)
+
+
+def _cut(image: Any, size: int, turn: Any, widest: float) -> np.ndarray:
+    """Return the middle, sides at most so unlike, as a square."""
     width, height = image.size
-    side = min(width, height)
-    left, top = (width - side) / 2, (height - side) / 2
-    image = image.resize(
-        (size, size),
-        BICUBIC,
-        box=(left, top, left + side, top + side),
-        reducing_gap=3.0,
-    )
-    # The middle square stays the middle square under every turn, so turn it last.
+    most = widest * min(width, height)
+    wide, high = min(width, most), min(height, most)
+    left, top = (width - wide) / 2, (height - high) / 2
+    box = left, top, left + wide, top + high
+    image = image.resize((size, size), BICUBIC, box=box, reducing_gap=3.0)
+    # The middle stays the middle under every turn, so turn it last.
     return np.asarray(image if turn is None else image.transpose(turn))
 
 

@@ -12,6 +12,7 @@ from unseen.experiments.tasks import Bench, run_task
 from unseen.experiments.trusting import (
     auroc,
     foreign_piles,
+    held_out,
     with_rows_aside,
     with_wrong_cell,
 )
@@ -31,13 +32,15 @@ def findings(bench, task, method="ast"):
     return found
 
 
-@pytest.mark.parametrize("task", ["generalized", "trust", "open", "planted"])
+@pytest.mark.parametrize(
+    "task", ["generalized", "trust", "open", "open study", "planted"]
+)
 def test_a_task_finds_what_its_table_shows(bench, task):
     found = findings(bench, task)
     values = [f.value for f in found if f.measure not in ("gamma", "present")]
     shares = [v for f, v in zip(found, values, strict=False) if v is not None]
     assert len(shares) > 5
-    plan = read_plan(task)
+    plan = read_plan(task.replace(" ", "_"))
     lines = [
         dict(zip(COLUMNS, (task, "cub_vgg", "att_312", "ast", 0, *f), strict=True))
         for f in found
@@ -81,3 +84,15 @@ def test_a_wrong_cell_is_the_only_change_and_at_the_other_end():
     assert made.loc["e"].tolist() == [0.5, 6.0]
     assert with_wrong_cell(table, seen, "e", 1).loc["e"].tolist() == [0.5, 9.0]
     assert table.loc["d"].tolist() == [3.0, 8.0]
+
+
+def test_a_study_sees_no_row_of_an_unseen_class():
+    data = with_rows_aside(load_data("digits"))
+    chosen = []
+    for fold in range(3):
+        part = held_out(data, fold)
+        assert not np.isin(part.y, data.unseen).any()
+        assert set(part.classes) == set(data.seen)
+        assert not part.seen_test[np.isin(part.y, part.unseen)].any()
+        chosen += list(part.unseen)
+    assert sorted(chosen) == sorted(data.seen)

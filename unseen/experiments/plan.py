@@ -48,6 +48,7 @@ TASK_NAMES = (
     "generalized",
     "trust",
     "open",
+    "open study",
     "planted",
     "compare",
     "study",
@@ -182,7 +183,7 @@ ORDER = (
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
     *("race", "inductive", "transductive", "ablation", "robustness", "splits"),
-    *("generalized", "trust", "open", "planted"),
+    *("generalized", "trust", "open", "open_study", "planted"),
     *("readings", "study", "names", "names_cells", "names_study", "views"),
     *("photos", "texts", "few-labels", "digits"),
 )

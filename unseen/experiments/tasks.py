@@ -32,7 +32,13 @@ from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source
 from unseen.experiments.splits import splits
 from unseen.experiments.texts import texts
-from unseen.experiments.trusting import generalized, open_piles, planted, trust
+from unseen.experiments.trusting import (
+    generalized,
+    open_piles,
+    open_study,
+    planted,
+    trust,
+)
 from unseen.methods import METHODS, Method
 from unseen.metrics import confusion, per_class_accuracy
 from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
@@ -324,6 +330,7 @@ TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "generalized": generalized,
     "trust": trust,
     "open": open_piles,
+    "open study": open_study,
     "planted": planted,
     "compare": compare,
     "study": study,

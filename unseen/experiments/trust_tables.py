@@ -87,7 +87,7 @@ def open_table(plan: Plan, results: pd.DataFrame) -> Table:
     for column in plan.columns:
         for row in plan.rows:
             own = mine[in_column(mine, column) & (mine.method == row.method)]
-            for pile in own.loc[own.measure == "AUROC", "item"].unique():
+            for pile in own.loc[own.measure == "clean", "item"].unique():
                 cells = [in_percent(own, name, pile) for name in FOREIGN.values()]
                 rows.append(
                     (column.head, [row.label, f"foreign {pile}", *cells, NOTHING])

@@ -28,11 +28,19 @@ from unseen.metrics import (
     risk_coverage,
     told_side_scores,
 )
+from unseen.model_selection.folds import deal_classes
 
 if TYPE_CHECKING:
     from unseen.experiments.tasks import Bench
 
-__all__ = ["generalized", "open_piles", "planted", "trust", "with_rows_aside"]
+__all__ = [
+    "generalized",
+    "open_piles",
+    "open_study",
+    "planted",
+    "trust",
+    "with_rows_aside",
+]
 
 ASIDE = 0.2  # of the rows of every seen class
 N_FOLDS = 4
@@ -164,17 +172,54 @@ def open_piles(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         called = model.novelty_ > model.novelty_threshold_
         yield Finding("false alarms", name, value=float(called[own].mean()))
         yield Finding("found", name, value=float(called[foreign].mean()))
-    start = model.estimator_
-    if not hasattr(start, "drop_absent"):
-        return
-    for name, rows, offered in long_lists(data, key.seed):
+    if hasattr(model.estimator_, "drop_absent"):
+        yield from on_long_lists(model.estimator_, data, key.seed)
+
+
+def on_long_lists(model: Any, data: ZeroShotData, seed: int) -> Iterator[Finding]:
+    """Adapt with lists that do not fit, as they are and with absent classes dropped."""
+    for name, rows, offered in long_lists(data, seed):
         y = data.y[rows]
         for drop in (False, True):
-            start.set_params(drop_absent=drop)
-            start.adapt(data.X[rows], classes=offered)
-            share = per_class_accuracy(y, start.labels_)
+            model.set_params(drop_absent=drop)
+            model.adapt(data.X[rows], classes=offered)
+            share = per_class_accuracy(y, model.labels_)
             yield Finding("dropped" if drop else "kept", name, value=share)
-        yield Finding("present", name, value=len(start.present_classes_))
+        yield Finding("present", name, value=len(model.present_classes_))
+
+
+def open_study(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Make open piles of held-out seen classes: what is chosen is chosen on these.
+
+    A seed is a fold: a quarter of the seen classes plays the unseen ones, and no row of
+    a class that is truly unseen is there.
+    """
+    data = held_out(with_rows_aside(bench.data(part)), key.seed)
+    model = built(bench, METHODS[key.method], data)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    for name, rows, offered, foreign in foreign_piles(data, key.seed):
+        y, own = data.y[rows], ~foreign
+        clean = model.adapt(data.X[rows[own]], classes=offered).labels_
+        yield Finding("clean", name, value=per_class_accuracy(y[own], clean))
+        labels = model.adapt(data.X[rows], classes=offered).labels_
+        yield Finding("accuracy", name, value=per_class_accuracy(y[own], labels[own]))
+    yield from on_long_lists(model, data, key.seed)
+
+
+def held_out(data: ZeroShotData, fold: int) -> ZeroShotData:
+    """Return the seen classes alone, those of a fold in the place of unseen ones."""
+    here = np.isin(data.y, data.seen)
+    n_folds = min(N_FOLDS, len(data.seen) // 2)
+    chosen = data.seen[deal_classes(len(data.seen), n_folds, 0)[fold % n_folds]]
+    aside = np.asarray(data.seen_test)[here] & ~np.isin(data.y[here], chosen)
+    return replace(
+        data,
+        X=data.X[here],
+        y=data.y[here],
+        class_embeddings=data.class_embeddings.loc[data.seen],
+        unseen=chosen,
+        seen_test=aside,
+    )
 
 
 def foreign_piles(data: ZeroShotData, seed: int):

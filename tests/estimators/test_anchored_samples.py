@@ -241,9 +241,12 @@ def test_every_number_of_every_round_is_that_of_the_samples(classes, options):
     model, oracle, pile = learned(X, y, table, classes, **options)
     model.adapt(pile, classes=classes)
     chosen = list(range(10)) if classes == "all" else [7, 8, 9]
-    (first, *later), _, costs = oracle.adapt(pile, chosen, **options)
+    (first, *later), means, costs = oracle.adapt(pile, chosen, **options)
     names = oracle.names[chosen]
     assert len(model.rounds_) == len(later)
+    moves = means - oracle.start(chosen)[0]
+    spreads = [move @ np.linalg.solve(oracle.V, move) / 8 for move in moves]
+    assert f"moved {np.mean(spreads) ** 0.5:.2f} of" in model.rounds_[-1].note
     before = None
     for ours, S, cost in zip(model.rounds_, later, costs, strict=True):
         codes = S.argmax(axis=1)

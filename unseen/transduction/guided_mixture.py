@@ -65,7 +65,7 @@ class GuidedMixture(FromSums, Adapts):
 
     Parameters
     ----------
-    plain : float in [0, 1], default=0.75
+    plain : float in [0, 1], default=0.5
         How much of a name's plain cosine to the mean row is kept: 0 compares centred
         rows with centred names, 1 is nearer to plain cosines, which do better where
         classes are absent.
@@ -91,7 +91,7 @@ class GuidedMixture(FromSums, Adapts):
     ----------
     labels_ : ndarray of shape (n_samples,)
     reliability_ : ndarray of shape (n_samples,)
-        Probability of the label.
+        Probability of the label, by class means that the row itself had no part in.
     rounds_ : list of Round
     stopped_because_ : str
     adapted_ : bool
@@ -105,8 +105,8 @@ class GuidedMixture(FromSums, Adapts):
     prototype_worth_ : float
         a, the rows that a prototype counts as.
     temperature_ : float
-        Of posteriors: 2 over the cosine of class means with their names. Names that
-        say little of the rows leave little certain.
+        Of posteriors: 0.9 over the cosine of rows with the names of their classes.
+        Names that say little of the rows, and loose classes, leave little certain.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class GuidedMixture(FromSums, Adapts):
     def __init__(
         self,
         *,
-        plain=0.75,
+        plain=0.5,
         balance=3.0,
         n_neighbors=5,
         neighbor_weight=4.0,
@@ -287,8 +287,10 @@ class GuidedMixture(FromSums, Adapts):
     def predict_proba(self, X, *, classes=None):
         """Return the probability of every competing class for every row.
 
-        ``classes`` is explained at ``decision_function``. Classes with equal
-        descriptions share one probability, which each of them shows.
+        For new rows. Rows of the pile shaped the classes, and look more certain here
+        than in ``reliability_``, which leaves that out. ``classes`` is explained at
+        ``decision_function``. Classes with equal descriptions share one probability,
+        which each of them shows.
         """
         return self._in_blocks(X, classes, self._probabilities)
 

@@ -45,8 +45,9 @@ LEAST_NAMES, MOST_NAMES = 0.35, 0.95  # the share of names there
 UNEVEN, EVEN = 0.7, 0.95  # share of classes in use: sizes are free, sizes are evened
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 10.0  # per class, for neighbours to have their full say
-DOUBT = 2.0  # temperature of posteriors where class means are their names
-LEAST_AGREEMENT = 0.05  # of class means and names, for a temperature
+DOUBT = 0.9  # temperature of posteriors where rows are their names
+LEAST_AGREEMENT = 0.02  # of rows and names, for a temperature
+LITTLE = 1e-4  # soft labels below this shape no mean
 
 
 class PassSums(NamedTuple):
@@ -58,6 +59,14 @@ class PassSums(NamedTuple):
     free: np.ndarray
 
 
+class Clusters(NamedTuple):
+    """Class means in V: unit directions, lengths, and what their cosines count."""
+
+    units: np.ndarray
+    lengths: np.ndarray
+    factor: float
+
+
 class Pass(NamedTuple):
     """What every block is asked in a pass."""
 
@@ -67,6 +76,7 @@ class Pass(NamedTuple):
     graph: sparse.csr_array | None
     weight: float
     temperature: float
+    clusters: Clusters | None
 
 
 @dataclass
@@ -106,6 +116,7 @@ class Mixture:
     tightness: float = field(init=False, default=0.0)
     evenness: float = field(init=False, default=0.0)
     agreement: float = field(init=False, default=1.0)
+    clusters: Clusters | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.n, self.K = len(self.rows), len(self.P)
@@ -164,7 +175,13 @@ class Mixture:
     def label(self, V: np.ndarray) -> None:
         """Make a pass: soft labels by V, then what sizes add in the next pass."""
         self.asked = Pass(
-            self.turn, V, self.u, self.graph, self.weight, self.temperature
+            self.turn,
+            V,
+            self.u,
+            self.graph,
+            self.weight,
+            self.temperature,
+            self.clusters,
         )
         state, sums = self.rows.run(soft_labels, self.asked, states=self._states)
         self.sums = PassSums(*sums)
@@ -197,8 +214,10 @@ class Mixture:
         # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
         # sqrt(1 - t²) off their mean. So a name is worth this many rows:
         self.worth = (1 - t * t) / max(t * t * (1 - r * r), 1e-3)
-        means = unit_rows(M + self.worth * r * t * self.Z)
-        share = self.names_share
+        means = M + self.worth * r * t * self.Z
+        lengths = np.linalg.norm(means, axis=1)
+        means, share = unit_rows(means), self.names_share
+        self.clusters = Clusters(means, lengths, sharpness * (1 - share))
         self._names_say = share * self._spread(widened(own, 0))
         V = self._names_say * self._names()
         V[:, :-1] += (1 - share) * means
@@ -222,8 +241,11 @@ class Mixture:
 
     @property
     def temperature(self) -> float:
-        """Of posteriors: the less class means and names agree, the less is certain."""
-        return DOUBT / max(self.agreement, LEAST_AGREEMENT)
+        """Of posteriors: the less rows and their names agree, the less is certain.
+
+        A row has the cosine t with its class, which has the cosine r with its name.
+        """
+        return DOUBT / max(self.agreement * self.tightness, LEAST_AGREEMENT)
 
     def _spread(self, V: np.ndarray) -> float:
         D = V - V.mean(axis=0)
@@ -261,8 +283,9 @@ def soft_labels(block, kept, asked: Pass, given=None):
     B = turned(block, kept, asked.turn)
     L, R = posteriors(B, kept, asked, given)
     free = (L - asked.u).argmax(axis=1)
-    reported = softmax(L / asked.temperature, axis=1).max(axis=1)
     codes = L.argmax(axis=1)
+    alone = without_own(L, R, B, asked.clusters)
+    reported = softmax(alone / asked.temperature, axis=1)[np.arange(len(L)), codes]
     if given is not None:
         known = given >= 0
         codes[known], reported[known] = given[known], 1
@@ -285,6 +308,26 @@ def posteriors(B, kept, asked: Pass, given) -> tuple[np.ndarray, np.ndarray]:
         R[rows] = 0
         R[rows, given[rows]] = 1
     return L, R
+
+
+def without_own(L, R, B, clusters: Clusters | None) -> np.ndarray:
+    """Return L as if no row had shaped the means it is compared with.
+
+    A row of weight R adds R b to a mean m. Without it, with s = b·m / |m|, its cosine
+    is (|m| s - R) / sqrt(|m|² - 2 R |m| s + R²): what is left is known in closed form.
+    """
+    if clusters is None:
+        return L
+    L = L.copy()
+    units, lengths, factor = clusters
+    for c, length in enumerate(lengths):
+        rows = np.flatnonzero(R[:, c] > LITTLE)
+        share, s = R[rows, c], B[rows] @ units[c]
+        rest = np.sqrt(
+            np.maximum(length**2 - 2 * share * length * s + share**2, SMALL)
+        )
+        L[rows, c] += factor * ((length * s - share) / rest - s)
+    return L
 
 
 def carried(block, kept, asked: Pass, turn, given=None):

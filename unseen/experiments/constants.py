@@ -19,7 +19,7 @@ __all__ = ["CONSTANTS", "PARAMETERS", "OtherConstants"]
 
 # What was compared with the value in use, which is in the row "guided".
 PARAMETERS: dict[str, list[Any]] = {
-    "plain": [0.0, 0.5, 1.0],
+    "plain": [0.0, 0.25, 0.75, 1.0],
     "balance": [0.0, 1.0, 10.0],
     "n_neighbors": [0, 3, 10],
     "neighbor_weight": [2.0, 8.0],

@@ -323,9 +323,7 @@ def without_own(L, R, B, clusters: Clusters | None) -> np.ndarray:
     for c, length in enumerate(lengths):
         rows = np.flatnonzero(R[:, c] > LITTLE)
         share, s = R[rows, c], B[rows] @ units[c]
-        rest = np.sqrt(
-            np.maximum(length**2 - 2 * share * length * s + share**2, SMALL)
-        )
+        rest = np.sqrt(np.maximum(length**2 - 2 * share * length * s + share**2, SMALL))
         L[rows, c] += factor * ((length * s - share) / rest - s)
     return L
 

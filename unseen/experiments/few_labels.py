@@ -4,19 +4,22 @@ A budget of labels is spent on rows drawn at random, or on those that ``suggest`
 for; a person would answer with the truth. The method learns from them beside its
 prototypes, and two plain classifiers from them alone: the nearest class mean and
 logistic regression, both on rows of unit length.
+
+Photos are labelled as ``unseen label`` does, which is by the guided mixture: no other
+method is run on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from unseen._linalg import unit_vectors
 from unseen.asking.suggest import suggest
-from unseen.experiments.cells import make_cell
+from unseen.experiments.photos import is_photo_set, read_set
 from unseen.experiments.results import Finding, RunKey
 from unseen.methods import METHODS
 from unseen.metrics import per_class_accuracy
@@ -24,50 +27,79 @@ from unseen.metrics import per_class_accuracy
 if TYPE_CHECKING:
     from unseen.experiments.tasks import Bench
 
-__all__ = ["few_labels", "logistic", "nearest_mean"]
+__all__ = ["MEASURES", "few_labels", "logistic", "nearest_mean"]
 
 PER_CLASS = (1, 3, 5)  # of photos: labels for each class, on average
 IN_ALL = (20, 100)  # of sets with seen classes
+PHOTOS = "guided"  # what labels photos
+# Who labels, as results.csv calls it.
+MEASURES = ("without", "nearest mean", "logistic", "with labels")
+
+
+class _Task(NamedTuple):
+    """Rows, their classes, who labels them from given ones, and how many are given."""
+
+    X: np.ndarray
+    y: np.ndarray
+    label: Callable[[dict], np.ndarray]
+    budgets: dict[str, int]
 
 
 def few_labels(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Adapt with no label and with a few, chosen in two ways; score the others."""
-    method = METHODS[key.method]
-    if Path(bench.source.path).is_dir() and not bench.source.about:
-        cell = make_cell(bench.source, part, key.seed)
-        X, y = cell.X, cell.y
-        model = method.from_prototypes(cell.prototypes)
-        budgets = {f"{n} per class": n * len(cell.prototypes) for n in PER_CLASS}
-    else:
-        data = bench.data(part)
-        model = bench.fitted(method, part, 0)
-        X, y = bench.pile, data.y_unseen
-        budgets = {f"{n} in all": n for n in IN_ALL}
-    alone = model.adapt(X).labels_
+    of_photos = is_photo_set(bench.source)
+    if of_photos and key.method != PHOTOS:
+        return
+    task = photo_task(bench, part) if of_photos else seen_task(bench, part, key)
+    X, y, label, budgets = task
+    alone = label({})
     for name, n in budgets.items():
         for how, rows in chosen(X, n, key.seed).items():
-            answers = {
-                "names alone": alone,
-                "nearest mean": nearest_mean(X, rows, y[rows]),
-                "logistic": logistic(X, rows, y[rows]),
-                "given": with_labels(model, X, rows, y[rows]),
-            }
+            given = dict(zip(rows.tolist(), y[rows].tolist(), strict=True))
+            answers = (
+                alone,
+                nearest_mean(X, rows, y[rows]),
+                logistic(X, rows, y[rows]),
+                label(given),
+            )
             others = np.setdiff1d(np.arange(len(y)), rows)
-            for measure, labels in answers.items():
+            for measure, labels in zip(MEASURES, answers, strict=True):
                 share = per_class_accuracy(y[others], labels[others])
                 yield Finding(measure, f"{name}, {how}", value=share)
+
+
+def photo_task(bench: Bench, part: str) -> _Task:
+    """Return photos, and how ``unseen label`` labels them."""
+    from unseen.photos import NamedPhotos, WeakNamesWarning
+
+    found = read_set(bench.source.path, part)
+    model = NamedPhotos(found.image, found.text).fit(found.names, allow_unknown=True)
+
+    def label(given: dict) -> np.ndarray:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakNamesWarning)  # it is the case here
+            return model.adapt(found.X, given=given or None).labels_
+
+    budgets = {f"{n} per class": n * len(found.names) for n in PER_CLASS}
+    return _Task(found.X, found.truth, label, budgets)
+
+
+def seen_task(bench: Bench, part: str, key: RunKey) -> _Task:
+    """Return a pile, and a method that learned from seen classes."""
+    data = bench.data(part)
+    model = bench.fitted(METHODS[key.method], part, 0)
+
+    def label(given: dict) -> np.ndarray:
+        return model.adapt(bench.pile, given=given or None).labels_
+
+    budgets = {f"{n} in all": n for n in IN_ALL}
+    return _Task(bench.pile, data.y_unseen, label, budgets)
 
 
 def chosen(X: np.ndarray, n: int, seed: int) -> dict[str, np.ndarray]:
     """Return n rows drawn at random, and n that are worth asking about."""
     drawn = np.random.default_rng([11, seed]).permutation(len(X))[:n]
     return {"random": drawn, "suggested": suggest(X, n, random_state=seed)}
-
-
-def with_labels(model: Any, X, rows, labels) -> np.ndarray:
-    """Return the labels of a pile for some rows of which they are given."""
-    given = dict(zip(rows.tolist(), labels.tolist(), strict=True))
-    return model.adapt(X, given=given).labels_
 
 
 def nearest_mean(X, rows, labels) -> np.ndarray:

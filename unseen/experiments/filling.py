@@ -15,6 +15,7 @@ from dataclasses import replace
 import pandas as pd
 
 from unseen.experiments.comparing import compare_table
+from unseen.experiments.few_labels_table import few_labels_table
 from unseen.experiments.lookup import in_column, notes, sources_of
 from unseen.experiments.photo_tables import photos_short_table, photos_table
 from unseen.experiments.plan import Column, Plan, Row
@@ -323,27 +324,6 @@ def texts_table(plan: Plan, results: pd.DataFrame) -> Table:
     ]
     said = notes(plan, results)
     return Table(plan.title, plan.caption, heads, rows, "texts", notes=said)
-
-
-def few_labels_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Show what budgets of labels make of data sets: alone, by others, and by us."""
-    mine = results[results.task == plan.task]
-    measures = ("names alone", "nearest mean", "logistic", "given")
-    rows = []
-    for column in plan.columns:
-        here = mine[in_column(mine, column)]
-        for row in plan.rows:
-            own = here[here.method == row.method]
-            for item in own.loc[own.measure == "given", "item"].unique():
-                found = own[own["item"] == item].groupby("measure")["value"]
-                cells = [
-                    mean_and_spread(100 * found.get_group(measure).to_numpy(float))
-                    for measure in measures
-                ]
-                rows.append((column.head, [row.label, item, *cells]))
-    heads = [("", ["method", "labels", "without", *measures[1:]])]
-    said = notes(plan, results)
-    return Table(plan.title, plan.caption, heads, rows, "data", notes=said)
 
 
 MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {

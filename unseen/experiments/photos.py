@@ -31,14 +31,22 @@ from unseen.methods import METHODS
 from unseen.metrics import per_class_accuracy
 
 if TYPE_CHECKING:
+    from unseen.experiments.sources import Source
     from unseen.experiments.tasks import Bench
 
-__all__ = ["BUNDLED", "photos", "posterior_by_tree"]
+__all__ = [
+    "BUNDLED",
+    "PhotoSet",
+    "is_photo_set",
+    "photos",
+    "posterior_by_tree",
+    "read_set",
+]
 
 BUNDLED = "cifar10"  # what sources.toml calls the photos of the package
 
 
-class _Set(NamedTuple):
+class PhotoSet(NamedTuple):
     """Features, their classes, the class names, the encoders, and descriptions."""
 
     X: np.ndarray
@@ -53,7 +61,7 @@ def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Label photos in every way; score the labels and what is said about them."""
     from unseen.photos import NamedPhotos, WeakNamesWarning
 
-    found = _read(bench.source.path, part)
+    found = read_set(bench.source.path, part)
     # Names that no dictionary has are part of the case: nobody describes them here.
     told: dict[str, Any] = {"descriptions": found.descriptions, "allow_unknown": True}
     words = NamedPhotos(found.image, found.text, tree=False).fit(found.names, **told)
@@ -117,8 +125,13 @@ def posterior_by_tree(
     return np.stack(columns, axis=1)
 
 
+def is_photo_set(source: Source) -> bool:
+    """Tell whether a data set is photos, with nothing known of classes but names."""
+    return source.path == BUNDLED or (Path(source.path).is_dir() and not source.about)
+
+
 @lru_cache(maxsize=2)
-def _read(path: str, part: str) -> _Set:
+def read_set(path: str, part: str) -> PhotoSet:
     """Encode a set; features are kept in the cache, so only the first time is long."""
     from unseen.experiments.sun import described_by_sun
     from unseen.photos import encode_folder, image_encoder
@@ -127,7 +140,7 @@ def _read(path: str, part: str) -> _Set:
         from unseen.photos.bundled import load_photos
 
         own = load_photos()
-        return _Set(
+        return PhotoSet(
             own.features, own.truth, own.classes, own.image_encoder, own.text_encoder
         )
     encoder, _, described = part.partition("+")
@@ -138,4 +151,4 @@ def _read(path: str, part: str) -> _Set:
     X, told = np.asarray(encoded.features()), None
     if described:
         told = described_by_sun(Path(path))
-    return _Set(X, truth, names, image, "wordllama", told)
+    return PhotoSet(X, truth, names, image, "wordllama", told)

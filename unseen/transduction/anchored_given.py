@@ -12,6 +12,10 @@ is what prototype and rows say together, worth g_c rows more than before. In the
 a self-labelled row counts as one, a prototype as κ / v and a given row as κ: what is
 certain is not discounted. The mean of a class that has no prototype is that of its
 rows, worth these rows and no more.
+
+The first labels are those of the prototypes as they were. A corrected one lies nearer
+to its class, and so to rows of all others; among prototypes that nothing corrected it
+would take rows from its neighbours, and the rounds would not give them back.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ class Anchors(NamedTuple):
     """Prototypes with given rows in them, and what they are worth.
 
     ``own_rows`` (N,) count as self-labelled rows do; ``described`` (N,) is 1 for
-    classes with a prototype and 0 for those that have rows only.
+    classes with a prototype and 0 for those that have rows only; ``start`` (N, r) is
+    what labels rows before the first round.
     """
 
     Z: np.ndarray
@@ -39,10 +44,7 @@ class Anchors(NamedTuple):
     described: np.ndarray
     n_given: np.ndarray
     codes: np.ndarray | list
-
-    def left_variances(self) -> np.ndarray:
-        """Return what is left of v_j now that rows were given, mean over classes."""
-        return np.mean(1 / (1 / self.variances + self.n_given[:, None]), axis=0)
+    start: np.ndarray
 
 
 def with_given(
@@ -83,10 +85,11 @@ def with_given(
     prior = 1 / variances + own_rows[:, None]
     prior = np.where(given.new[:, None], 0.0, prior)
     weight = np.maximum(prior + counts[:, None], 1e-300)
+    start = np.where(given.new[:, None], means, Z)
     Z = np.where((counts > 0)[:, None], (prior * Z + sums) / weight, Z)
     own_rows = own_rows + max(kappa, 1.0) * counts
     described = np.where(given.new, 0.0, 1.0)
-    return Anchors(Z, variances, own_rows, described, counts, codes)
+    return Anchors(Z, variances, own_rows, described, counts, codes, start)
 
 
 def measured_factor(

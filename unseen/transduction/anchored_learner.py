@@ -131,7 +131,8 @@ class AnchoredLearner:
         self.shares = np.full(N, 1 / N) if shares is None else shares
         self.log_sizes = np.zeros(N)
         self.log_beyond = float(np.log(BEYOND / (1 - BEYOND) * N))
-        self._look(Means(self.Z, self.q), TEMPERATURES[0], n_steps=10)
+        start = self.Z if self.anchors is None else self.anchors.start
+        self._look(Means(start, self.q), TEMPERATURES[0], n_steps=10)
 
     # ---- rounds ----------------------------------------------------------------------
 

@@ -52,8 +52,6 @@ class AnchoredRounds(FromSums, Adapts):
                 B, Z, variances, rows, given, kappa=self.kappa, n_measured=n_measured
             )
             Z, variances, rows = anchors.Z, anchors.variances, anchors.own_rows
-            if np.ndim(q) and self.by_direction:
-                q = 1 / (1 + anchors.left_variances())
         return AnchoredLearner(
             B,
             competition,

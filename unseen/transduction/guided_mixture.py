@@ -43,7 +43,7 @@ from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
 from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
 from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
-from unseen.transduction.given_prototypes import corrected_prototypes
+from unseen.transduction.given_trust import told_prototypes
 from unseen.transduction.guided_measures import by_spread
 from unseen.transduction.guided_rounds import (
     SHARPNESS,
@@ -328,24 +328,17 @@ class GuidedMixture(FromSums, Adapts):
         if len(competition) < 2 or len(rows) < len(competition):
             return self._keep(rows, competition)
         P = unit_rows(self._prototypes(competition))
-        codes = None if given is None else given.codes
-        around = rows.centred(mean)
+        named = np.ones(len(P), dtype=bool) if given is None else ~given.new
+        centre = P[named].mean(axis=0)
+        P, around = P - centre, rows.centred(mean)
+        offset, mixture = P @ mean, None
+        if named.sum() > 1:  # first, what the pile says without anything given
+            who = competition if named.all() else competition.only(named)
+            mixture, rounds = self._mixed(around, P[named], offset[named], who)
         if given is not None:
-            P = unit_rows(corrected_prototypes(around, mean, P, given))
-        centre = P.mean(axis=0)
-        mixture = Mixture(
-            around,
-            P - centre,
-            (P - centre) @ mean,
-            self.plain,
-            self.balance,
-            self.whitening,
-            (self.loose, self.tight),
-            int(self.n_neighbors),
-            self.neighbor_weight,
-            in_chunks(codes, rows),
-        )
-        rounds = self._run(mixture, competition)
+            told = told_prototypes(around, mixture, P, offset, given)
+            around = rows.centred(mean)  # nothing kept of the rounds before
+            mixture, rounds = self._mixed(around, *told, competition, given)
         self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
         self._names_mean, self._pull = centre, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
@@ -360,6 +353,16 @@ class GuidedMixture(FromSums, Adapts):
             rounds,
             LinearRule(competition, scorer, True),
         )
+
+    def _mixed(
+        self, rows, P, offset, competition: Competition, given: GivenRows | None = None
+    ) -> tuple[Mixture, list[Round]]:
+        """Return the mixture after its rounds, and these."""
+        codes = None if given is None else in_chunks(given.codes, rows)
+        bounds, k = (self.loose, self.tight), int(self.n_neighbors)
+        settings = self.plain, self.balance, self.whitening, bounds, k
+        mixture = Mixture(rows, P, offset, *settings, self.neighbor_weight, codes)
+        return mixture, self._run(mixture, competition)
 
     def _run(self, mixture: Mixture, competition: Competition) -> list[Round]:
         """Make the rounds of both halves."""

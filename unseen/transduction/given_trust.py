@@ -1,0 +1,137 @@
+"""What given rows say of the answer that a pile had without them.
+
+The pile was labelled by prototypes alone (:class:`GuidedMixture`), with
+
+    b_i  (r,)   its rows as they were compared, of unit length
+    m_c  (r,)   the direction of class c as it came out, of unit length
+    t           cosine of a row with the class it was put in
+
+A given row *leads* its class by  l_i = b_i·m_c - mean_d b_i·m_d: by t where c is the
+class of that name, by nothing where the name led elsewhere. Names are good for some
+classes and bad for others of the same pile, so every class is judged by its own rows,
+drawn to what all of them say (s² the variance of a row's lead, μ and β² mean and
+variance of classes, the usual ones where few classes are given):
+
+    l_c = (Σ_i l_i / s² + μ / β²) / (n_c / s² + 1 / β²),      trust_c = l_c / t
+
+One row that was given by mistake thus moves one class, and little of it where all
+others agree with the names.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen._linalg import unit_rows, unit_vectors
+from unseen.models.given import GivenRows, in_chunks
+from unseen.rows.holders import Holder
+from unseen.transduction.given_prototypes import (
+    MOST,
+    USUAL,
+    pair_cosine,
+    told_directions,
+)
+from unseen.transduction.guided_measures import tightness
+from unseen.transduction.guided_rounds import Mixture, carried, turned
+
+# What is usual, in units of t, and the classes or rows that this counts as. All were
+# taken from the development sets of photos.
+USUAL_TRUST, TRUST_CLASSES = 0.8, 3.0
+USUAL_BETWEEN, BETWEEN_CLASSES = 0.35, 5.0
+LEAST_BETWEEN = 0.1
+USUAL_SPREAD, SPREAD_ROWS = 0.13, 10.0  # of a row's lead, not in units of t
+
+
+class Told(NamedTuple):
+    """Prototypes less their mean, and what the mean row says of each class."""
+
+    P: np.ndarray
+    offset: np.ndarray
+
+
+def told_prototypes(
+    rows: Holder,
+    mixture: Mixture | None,
+    P: np.ndarray,
+    offset: np.ndarray,
+    given: GivenRows,
+) -> Told:
+    """Return prototypes that given rows corrected where the pile's answer was wrong.
+
+    Parameters
+    ----------
+    rows : Holder
+        Rows of unit length less their mean.
+    mixture : Mixture or None
+        After its rounds, without given rows, among the classes that have names; None
+        where these are fewer than two.
+    P : ndarray of shape (n_classes, p)
+        Unit prototypes less their mean; those of new classes are not looked at.
+    offset : ndarray of shape (n_classes,)
+    given : GivenRows
+    """
+    named = ~given.new
+    A, codes = picked(rows, None, given)
+    trust, usual = np.zeros(len(P)), USUAL
+    if mixture is not None:
+        trust[named] = trusted(mixture, given)
+        _, (totals,) = mixture.rows.run(carried, mixture.asked, None)
+        counts, squares, _, _ = mixture.sums
+        usual = tightness(counts, squares, totals, mixture.n) ** 2
+    t2 = pair_cosine(A, codes, usual)
+    D = told_directions(A, codes, P, given, t2, trust)
+    length = np.sqrt(np.mean(np.sum(P[named] ** 2, axis=1)))
+    return Told(length * (D - D.mean(axis=0)), trust * offset)
+
+
+def trusted(mixture: Mixture, given: GivenRows) -> np.ndarray:
+    """Return how far each class with a name came out as the class of that name."""
+    B, codes = picked(mixture.rows, mixture.turn, given)
+    named = ~given.new
+    place = np.where(named, np.cumsum(named) - 1, -1)[codes]
+    B, place = B[place >= 0], place[place >= 0]
+    S = B @ unit_rows(mixture.sums.totals).T
+    lead = S[np.arange(len(S)), place] - S.mean(axis=1)
+    t = max(mixture.tightness, 1e-3)
+    return np.clip(judged(lead / t, place, mixture.K, USUAL_SPREAD / t), 0, MOST)
+
+
+def judged(
+    lead: np.ndarray, codes: np.ndarray, n_classes: int, usual_spread: float
+) -> np.ndarray:
+    """Return the lead of every class, by its own rows and by what all classes say.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.given_trust import judged
+    >>> nothing = np.zeros(0)
+    >>> judged(nothing, nothing.astype(int), 2, 0.3)
+    array([0.8, 0.8])
+    """
+    n = np.bincount(codes, minlength=n_classes).astype(np.float64)
+    found = np.bincount(codes, weights=lead, minlength=n_classes) / np.maximum(n, 1)
+    there = n > 0
+    around = np.sum((lead - found[codes]) ** 2) + SPREAD_ROWS * usual_spread**2
+    spread = around / (np.sum(n[there] - 1) + SPREAD_ROWS)
+    usual = USUAL_BETWEEN**2
+    weight = 1 / (spread / n[there] + usual)
+    firm = TRUST_CLASSES / usual
+    mean = (weight @ found[there] + firm * USUAL_TRUST) / (weight.sum() + firm)
+    beyond = np.sum((found[there] - mean) ** 2 - spread / n[there])
+    between = (beyond + BETWEEN_CLASSES * usual) / (there.sum() + BETWEEN_CLASSES)
+    between = max(float(between), LEAST_BETWEEN**2)
+    return (found * n / spread + mean / between) / (n / spread + 1 / between)
+
+
+def picked(rows: Holder, turn, given: GivenRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return given rows, turned, at unit length, and their classes."""
+    states = [in_chunks(given.codes, rows)]
+    _, (some, codes) = rows.run(pick_turned, turn, states=states)
+    return unit_vectors(np.vstack(some)), np.concatenate(codes)
+
+
+def pick_turned(block, kept, turn, given):
+    """Return the given rows of a block, turned, and their classes."""
+    known = given >= 0
+    return None, ([turned(block[known], {}, turn)], [given[known]])

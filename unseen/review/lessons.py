@@ -51,7 +51,13 @@ class Lessons:
             self.hindrance = "Getting ready to learn ..."
             self._on_thread(self._prepare, prepare)
 
-    def start(self, model: Model, given: dict[int, str], take_over: TakeOver) -> None:
+    def start(
+        self,
+        model: Model,
+        given: dict[int, str],
+        renames: list[tuple[str, str]],
+        take_over: TakeOver,
+    ) -> None:
         """Start a lesson; ``take_over`` gets its labels and returns what they change.
 
         While a lesson is running, another is not started.
@@ -60,7 +66,7 @@ class Lessons:
             raise RefusedError(self.hindrance)
         if self.last["state"] != "running":
             self.last = {"state": "running", "given": len(given)}
-            self._on_thread(self._learn, self.teacher, model, given, take_over)
+            self._on_thread(self._learn, self.teacher, model, given, renames, take_over)
 
     def _on_thread(self, work: Callable[..., None], *arguments: Any) -> None:
         threading.Thread(target=work, args=arguments, name=NAME, daemon=True).start()
@@ -78,10 +84,11 @@ class Lessons:
         teacher: Teacher,
         model: Model,
         given: dict[int, str],
+        renames: list[tuple[str, str]],
         take_over: TakeOver,
     ) -> None:
         try:
-            taught = teacher.teach(model, given)
+            taught = teacher.teach(model, given, renames)
             changes = take_over(taught.model, taught.seconds, given)
         except Exception as error:  # it must reach the page, whatever it is
             self.last = {"state": "failed", "reason": said(error)}

@@ -52,9 +52,40 @@ def open_review(
 
     def prepare() -> Teacher:
         X = find_features(session_ids, origin, folder, features, encoder, progress)
-        return PileTeacher(X)
+        return PileTeacher(X, find_start(origin, encoder))
 
     return Session(labels, things, prepare)
+
+
+def find_start(origin: Origin | None, encoder: str | None) -> Any:
+    """Return the mixture that made the labels of names; None where it is not known.
+
+    So a lesson is what ``unseen label --given`` does.
+    """
+    if origin is None or not origin.names or origin.model or encoder is not None:
+        return None
+    if origin.kind == "texts":
+        from unseen.texts import NamedTexts
+
+        return NamedTexts(origin.encoder or "wordllama").fit(origin.names).model_
+    from unseen.photos import NamedPhotos
+
+    if origin.kind == "demo":
+        from unseen.photos.bundled import load_photos
+
+        photos = load_photos()
+        named = NamedPhotos(photos.image_encoder, photos.text_encoder)
+    elif origin.kind == "photos" and not is_file(origin.encoder, origin.text):
+        named = NamedPhotos(origin.encoder or "lite0", origin.text or "wordllama")
+    else:
+        return None
+    known = origin.descriptions
+    return named.fit(origin.names, descriptions=known, allow_unknown=True).model_
+
+
+def is_file(*encoders: str) -> bool:
+    """Tell whether one of these is a file of features or vectors, not an encoder."""
+    return any(Path(encoder).exists() for encoder in encoders if encoder)
 
 
 def find_features(

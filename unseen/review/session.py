@@ -331,15 +331,15 @@ class Session:
                 raise RefusedError(
                     "There is no answer to learn from yet. Correct some first."
                 )
-            answers, renames = self.answers, len(self.answers.renames)
+            answers, renames = self.answers, list(self.answers.renames)
 
             def take_over(new: Model, seconds: float, given: dict[int, str]) -> dict:
                 with self.lock:
-                    for old, name in self.answers.renames[renames:]:  # meanwhile
+                    for old, name in self.answers.renames[len(renames) :]:  # meanwhile
                         new = new.renamed(old, name)
                     return self._take_over(new, uid, tab)
 
-            self.lessons.start(answers.model, dict(answers.given), take_over)
+            self.lessons.start(answers.model, dict(answers.given), renames, take_over)
 
     def _take_over(self, new: Model, uid: str, tab: str) -> dict[str, Any]:
         """Make a model's new labels the current ones; return what that changes."""

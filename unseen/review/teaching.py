@@ -1,33 +1,32 @@
-"""The model learns from the answers.
+"""The model learns from the answers: ``adapt(given=answers)``, as everywhere else.
 
     X  (n, d)   features of all rows, as they were labelled by
-    P  (K, d)   where classes start: what their names say, or the mean of their rows
+    P  (K, d)   where classes start: what their names say, or, where nobody noted the
+                names, the mean of the rows that have their label now
 
-A given row counts as three in the mean of its class, and keeps its label. Adapting
-alone would change labels too, so it is done twice, with the answers and without: what
-comes out otherwise is what they taught. Labels that were doubtful may change as well,
-others not. So one slip of a finger moves little; held inside the rounds, it changed a
-sixth of the demo's labels.
-
-Large piles are met on their main axes, so that learning again takes seconds.
+Large piles are met on their main axes and without neighbours, so that learning again
+takes a second or two. Labels that come out otherwise for that reason alone stay: there
+it is done twice, with the answers and without, and what differs is what they taught.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
+from unseen.models.given import NONE_OF_THESE
 from unseen.review.answers import Model
+
+if TYPE_CHECKING:
+    from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["PileTeacher", "Taught", "Teacher"]
 
-GIVEN = 3.0  # rows that a given one counts as
-DOUBTFUL = 0.7  # labels less reliable than this may change without an answer
 LARGE, AXES = 4_000, 128  # rows from which on a pile is met on that many axes
 PER_QUESTION = 20  # doubtful rows that one question stands for
 
@@ -42,8 +41,16 @@ class Taught(NamedTuple):
 class Teacher(Protocol):
     """What a review needs of a model."""
 
-    def teach(self, current: Model, given: Mapping[int, str]) -> Taught:
-        """Learn from given labels ("" for none of the classes) and label all rows."""
+    def teach(
+        self,
+        current: Model,
+        given: Mapping[int, str],
+        renames: Sequence[tuple[str, str]] = (),
+    ) -> Taught:
+        """Learn from given labels ("" for none of the classes) and label all rows.
+
+        ``renames`` are old and new names of classes, in order.
+        """
 
     def suggest(self, current: Model, n: int, taken: Collection[int]) -> list[int]:
         """Return the rows whose labels would help most."""
@@ -51,7 +58,14 @@ class Teacher(Protocol):
 
 @dataclass
 class PileTeacher:
-    """Teaches by adapting class means to the pile; given labels stay as they are.
+    """Teaches by adapting to the pile; given labels stay as they are.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    start : GuidedMixture, optional
+        Fitted to the prototypes of names; without, classes start at the mean of the
+        rows that have their label now.
 
     Examples
     --------
@@ -69,6 +83,7 @@ class PileTeacher:
     """
 
     X: np.ndarray
+    start: GuidedMixture | None = None
 
     def __post_init__(self) -> None:
         # Slow to import, so not in the first lesson.
@@ -77,42 +92,83 @@ class PileTeacher:
         from unseen.transduction.guided_mixture import GuidedMixture
 
         self.clusterer, self.learner = KMeans, GuidedMixture
-        self._before: tuple[Model, Model] | None = None  # labels, learned from alone
         units = self.X / np.maximum(np.linalg.norm(self.X, axis=1, keepdims=True), 1e-9)
-        if len(units) >= LARGE and units.shape[1] > AXES:
-            units = on_axes(units, AXES)
+        self.large, self._axes = len(units) >= LARGE, np.eye(0)
+        if self.large and units.shape[1] > AXES:
+            self._axes = main_axes(units, AXES)
+            units = units @ self._axes
         self.rows = np.ascontiguousarray(units)
+        self._alone: tuple[object, np.ndarray, Model] | None = None
+        if self.large and self.start is not None:  # or the first lesson would wait
+            self._without(None, np.arange(len(self.rows)))
 
-    def teach(self, current: Model, given: Mapping[int, str]) -> Taught:
+    def teach(
+        self,
+        current: Model,
+        given: Mapping[int, str],
+        renames: Sequence[tuple[str, str]] = (),
+    ) -> Taught:
         """Learn from given labels ("" for none of the classes) and label all rows."""
         started = time.monotonic()
-        if self._before is None or self._before[0] is not current:
-            self._before = current, self._adapted(current, {})
-        before, after = self._before[1], self._adapted(current, given)
-        other = before.labels != after.labels  # what the answers taught
-        doubtful = current.reliability < DOUBTFUL
-        other |= doubtful & (after.reliability > current.reliability)
-        columns = zip(current, after, strict=True)
-        new = Model(*(np.where(other, told, old) for old, told in columns))
+        if self.start is None:
+            renames = ()  # the labels that it starts from have their new names
+        # Rows without a label, and whom nobody gave one, take no part.
+        part = current.labels != ""
+        part[list(given)] = True
+        new = self._adapted(current, np.flatnonzero(part), given, renames)
+        if self.large:
+            before = renamed(self._without(current, np.flatnonzero(part)), renames)
+            columns = zip(current, new, strict=True)
+            other = new.labels != before.labels
+            new = Model(*(np.where(other, now, was) for was, now in columns))
         for row, name in given.items():
             new.labels[row], new.reliability[row] = name, 1.0
         return Taught(new, time.monotonic() - started)
 
-    def _adapted(self, current: Model, given: Mapping[int, str]) -> Model:
-        """Label all rows, from class means in which given rows count for more."""
-        labels, weights = known_labels(current, given)
-        rows = np.flatnonzero(labels != "")
-        P = class_means(self.rows[rows], labels[rows], weights[rows])
-        if len(P) < 2:
+    def _without(self, current: Model | None, rows: np.ndarray) -> Model:
+        """Return what comes out without any answer; it is kept for the next lesson."""
+        of = self.start or current
+        kept = self._alone
+        if kept is None or kept[0] is not of or not np.array_equal(kept[1], rows):
+            self._alone = kept = of, rows, self._adapted(current, rows, {}, ())
+        return kept[2]
+
+    def _adapted(self, current: Model | None, rows, given, renames) -> Model:
+        """Label some rows with what was given; the others belong to no class."""
+        P, parameters = self._prototypes(current)
+        own = names_before(P.index, renames)
+        named = {*own, *given.values()} - {""}
+        if len(named) < 2:
             raise ValueError(
-                f"There {'is one class' if len(P) else 'is no class'}, and nothing to "
+                f"There {'is one class' if named else 'is no class'}, and nothing to "
                 "learn apart. Name at least two."
             )
-        learner = self.learner.from_prototypes(
-            P, n_neighbors=0 if len(self.rows) >= LARGE else 5
-        )
-        learner.adapt(self.rows[rows])
-        return spread(current, rows, learner, learner.predict_proba(self.rows[rows]))
+        if self.large:
+            parameters = parameters | {"n_neighbors": 0}
+        learner = self.learner(**parameters)
+        if len(P):
+            learner.fit_prototypes(P)
+        place = np.cumsum(np.isin(np.arange(len(self.rows)), rows)) - 1
+        told = {
+            int(place[row]): own.get(name, name) or NONE_OF_THESE
+            for row, name in given.items()
+        }
+        pile = self.rows[rows]
+        learner.adapt(pile, given=told or None)
+        chances = learner.predict_proba(pile)
+        return renamed(spread(len(self.rows), rows, learner, chances), renames)
+
+    def _prototypes(self, current: Model | None) -> tuple[pd.DataFrame, dict]:
+        """Return where classes start, and the parameters of what learns."""
+        if self.start is not None:
+            P = self.start.class_embeddings_
+            P = P @ self._axes if self._axes.size else P
+            return pd.DataFrame(P, index=self.start.classes_), self.start.get_params()
+        assert current is not None  # labels are the only start there is
+        rows = np.flatnonzero(current.labels != "")
+        weights = np.nan_to_num(current.reliability, nan=1.0)
+        weights = np.maximum(weights, 1e-3)[rows]
+        return class_means(self.rows[rows], current.labels[rows], weights), {}
 
     def suggest(self, current: Model, n: int, taken: Collection[int]) -> list[int]:
         """Return doubtful rows that are unlike each other."""
@@ -126,25 +182,37 @@ class PileTeacher:
         return [int(free[row]) for row in dict.fromkeys(far.argmin(axis=0))]
 
 
-def on_axes(units: np.ndarray, n_axes: int) -> np.ndarray:
-    """Return rows on the main axes of their second moments."""
+def main_axes(units: np.ndarray, n_axes: int) -> np.ndarray:
+    """Return the main axes of the second moments of rows."""
     from scipy.linalg import eigh
 
     moments = (units.T @ units).astype(np.float64)
     last = len(moments) - 1
     axes = eigh(moments, subset_by_index=[last - n_axes + 1, last])[1]
-    return units @ axes.astype(units.dtype)
+    return axes.astype(units.dtype)
 
 
-def known_labels(
-    current: Model, given: Mapping[int, str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is known of every row, and how far to trust it."""
-    labels = current.labels.copy()
-    weights = np.nan_to_num(current.reliability, nan=1.0)
-    for row, name in given.items():
-        labels[row], weights[row] = name, GIVEN
-    return labels, np.maximum(weights, 1e-3)
+def names_before(names, renames: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the first name of every class by what it is called after the renames.
+
+    >>> from unseen.review.teaching import names_before
+    >>> names_before(["cat", "dog"], [("cat", "pet"), ("pet", "tom")])
+    {'tom': 'cat', 'dog': 'dog'}
+    """
+    before: dict[str, str] = {}
+    for name in names:
+        called = name
+        for old, new in renames:
+            called = new if called == old else called
+        before.setdefault(called, name)
+    return before
+
+
+def renamed(model: Model, renames: Sequence[tuple[str, str]]) -> Model:
+    """Return an answer with the names that classes have by now."""
+    for old, new in renames:
+        model = model.renamed(old, new)
+    return model
 
 
 def class_means(
@@ -158,12 +226,11 @@ def class_means(
     return pd.DataFrame(totals / sizes[:, None], index=list(names))
 
 
-def spread(current: Model, rows: np.ndarray, learner, chances: np.ndarray) -> Model:
+def spread(n: int, rows: np.ndarray, learner, chances: np.ndarray) -> Model:
     """Return the answer for all rows; those that took no part belong to no class."""
-    n = len(current.labels)
     labels, second = np.full(n, "", object), np.full(n, "", object)
     reliability = np.ones(n)
-    names = np.asarray(learner.classes_, dtype=object)
+    names = np.asarray(learner.competing_classes_, dtype=object)
     labels[rows] = np.asarray(learner.labels_, dtype=object)
     reliability[rows] = learner.reliability_
     order = np.argsort(-chances, axis=1, kind="stable")

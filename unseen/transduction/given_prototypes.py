@@ -18,7 +18,8 @@ A name that says nothing (r = 0) has no part in it. A class of which nothing is 
 keeps its prototype. Where the pile was labelled by the prototypes before anything was
 given (given_trust.py), it is known where each of them led, and one that led to the
 rows of its class counts for more: w is multiplied by (1 - s_c²)^-POWER, with s_c the
-trust in class c.
+trust in class c. A slip of a finger must not undo a name either: of g given rows in
+all, w τ r t is FIRST / g at least.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from unseen.models.given import GivenRows, in_chunks
 from unseen.rows.holders import Holder
 
 USUAL, USUAL_PAIRS = 0.12, 5.0  # t² before any pair was seen, and how firmly
+FIRST = 3.0  # given rows that it takes to outweigh a name
 MOST = 0.95  # r is never taken to be more
 POWER = 1.5  # chosen with plan few-labels on four of the development sets of photos
 
@@ -93,7 +95,8 @@ def told_directions(
     worth = (1 - t2) / (t2 * (1 - r * r)) * (1 - np.square(trust)) ** -POWER
     sums = np.zeros_like(P)
     np.add.at(sums, codes, A)
-    told = sums + (np.where(named, worth, 0.0) * r * np.sqrt(t2))[:, None] * Z
+    pull = np.maximum(worth * r * np.sqrt(t2), FIRST / len(A))
+    told = sums + np.where(named, pull, 0.0)[:, None] * Z
     # A class of which nothing is given keeps its prototype, whatever that is worth.
     return unit_vectors(np.where((given.counts == 0)[:, None], Z, told))
 

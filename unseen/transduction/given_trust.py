@@ -26,7 +26,7 @@ import numpy as np
 
 from unseen._linalg import unit_rows, unit_vectors
 from unseen.models.given import GivenRows, in_chunks
-from unseen.rows.holders import Holder
+from unseen.rows.holders import Holder, MemoryRows
 from unseen.transduction.given_prototypes import (
     MOST,
     USUAL,
@@ -42,6 +42,9 @@ USUAL_TRUST, TRUST_CLASSES = 0.8, 3.0
 USUAL_BETWEEN, BETWEEN_CLASSES = 0.35, 5.0
 LEAST_BETWEEN = 0.1
 USUAL_SPREAD, SPREAD_ROWS = 0.13, 10.0  # of a row's lead, not in units of t
+
+
+MOST_ROWS = 8192  # that tell what a pile says without given rows
 
 
 class Told(NamedTuple):
@@ -65,8 +68,8 @@ def told_prototypes(
     rows : Holder
         Rows of unit length less their mean.
     mixture : Mixture or None
-        After its rounds, without given rows, among the classes that have names; None
-        where these are fewer than two.
+        After its rounds, without given rows, among the classes that have names, on
+        :func:`some_of` the rows; None where these are fewer than two.
     P : ndarray of shape (n_classes, p)
         Unit prototypes less their mean; those of new classes are not looked at.
     offset : ndarray of shape (n_classes,)
@@ -76,7 +79,7 @@ def told_prototypes(
     A, codes = picked(rows, None, given)
     trust, usual = np.zeros(len(P)), USUAL
     if mixture is not None:
-        trust[named] = trusted(mixture, given)
+        trust[named] = trusted(rows, mixture, given)
         _, (totals,) = mixture.rows.run(carried, mixture.asked, None)
         counts, squares, _, _ = mixture.sums
         usual = tightness(counts, squares, totals, mixture.n) ** 2
@@ -86,9 +89,15 @@ def told_prototypes(
     return Told(length * (D - D.mean(axis=0)), trust * offset)
 
 
-def trusted(mixture: Mixture, given: GivenRows) -> np.ndarray:
+def some_of(rows: Holder) -> Holder:
+    """Return rows that speak for all: the whole pile, or evenly some of a large one."""
+    step = -(-len(rows) // MOST_ROWS)
+    return rows if step == 1 else MemoryRows(rows.sample(step))
+
+
+def trusted(rows: Holder, mixture: Mixture, given: GivenRows) -> np.ndarray:
     """Return how far each class with a name came out as the class of that name."""
-    B, codes = picked(mixture.rows, mixture.turn, given)
+    B, codes = picked(rows, mixture.turn, given)
     named = ~given.new
     place = np.where(named, np.cumsum(named) - 1, -1)[codes]
     B, place = B[place >= 0], place[place >= 0]

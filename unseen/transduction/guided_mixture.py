@@ -43,7 +43,7 @@ from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
 from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
 from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
-from unseen.transduction.given_trust import told_prototypes
+from unseen.transduction.given_trust import Told, some_of, told_prototypes
 from unseen.transduction.guided_measures import by_spread
 from unseen.transduction.guided_rounds import (
     SHARPNESS,
@@ -331,14 +331,15 @@ class GuidedMixture(FromSums, Adapts):
         named = np.ones(len(P), dtype=bool) if given is None else ~given.new
         centre = P[named].mean(axis=0)
         P, around = P - centre, rows.centred(mean)
-        offset, mixture = P @ mean, None
-        if named.sum() > 1:  # first, what the pile says without anything given
-            who = competition if named.all() else competition.only(named)
-            mixture, rounds = self._mixed(around, P[named], offset[named], who)
+        told = Told(P, P @ mean)
         if given is not None:
-            told = told_prototypes(around, mixture, P, offset, given)
+            first = None  # what the pile says without anything given
+            if named.sum() > 1:
+                alone = some_of(around), told.P[named], told.offset[named]
+                first, _ = self._mixed(*alone, competition.only(named))
+            told = told_prototypes(around, first, *told, given)
             around = rows.centred(mean)  # nothing kept of the rounds before
-            mixture, rounds = self._mixed(around, *told, competition, given)
+        mixture, rounds = self._mixed(around, *told, competition, given)
         self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
         self._names_mean, self._pull = centre, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness

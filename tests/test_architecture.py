@@ -69,6 +69,7 @@ SHARED = {
         "anchored_given",
         "anchored_explain",
         "given_prototypes",
+        "given_trust",
         "anchored_learner",
         "anchored_rounds",
         "anchored_prototypes",

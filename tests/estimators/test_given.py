@@ -291,6 +291,85 @@ def test_given_rows_correct_names_as_far_as_they_show_them_wrong():
     assert right(centres, told) >= right(centres) - 0.02
 
 
+def test_trust_tells_names_that_led_to_their_class_from_others(monkeypatch):
+    from unseen.transduction import given_trust
+
+    random = np.random.default_rng(4)
+    centres, truth = random.normal(size=(8, 40)), np.repeat(np.arange(8), 40)
+    X = centres[truth] + 1.2 * random.normal(size=(320, 40))
+    names = centres.copy()
+    names[[6, 7]] = centres[[7, 6]]  # two names are each other's
+    kept = {}
+
+    def spy(rows, mixture, given):
+        kept["trust"] = trusted(rows, mixture, given)
+        return kept["trust"]
+
+    trusted = given_trust.trusted
+    monkeypatch.setattr(given_trust, "trusted", spy)
+    told = {int(row): int(truth[row]) for row in range(0, 320, 20)}
+    GuidedMixture.from_prototypes(names).adapt(X, given=told)
+    assert (kept["trust"][:6] > 0.8).all() and (kept["trust"][6:] < 0.5).all()
+
+
+@pytest.mark.parametrize("n", [1, 4, 400])
+def test_a_class_is_judged_as_bayes_says(n):
+    """By a grid over its lead, once mean and variances are what judged found."""
+    from unseen.transduction import given_trust as gt
+
+    random = np.random.default_rng(5)
+    codes = np.repeat(np.arange(30), n)
+    lead = random.normal(0.6, 0.4, 30)[codes] + 0.3 * random.normal(size=30 * n)
+    found = gt.judged(lead, codes, 30, 0.3)
+    none = gt.judged(lead, codes, 31, 0.3)[30]  # a class without rows: the mean
+    means = np.bincount(codes, weights=lead) / n
+    slope = np.polyfit(means - none, found - none, 1)[0]  # drawn to the mean
+    np.testing.assert_allclose(found, none + slope * (means - none), atol=1e-9)
+    grid = np.linspace(-6, 6, 24_001)
+    # spread .3² and between .4², but for what 30 classes leave to chance
+    log = -((grid - none) ** 2) / 0.32 - n * (grid - means[0]) ** 2 / 0.18
+    weights = np.exp(log - log.max())
+    np.testing.assert_allclose(found[0], weights @ grid / weights.sum(), atol=0.08)
+
+
+def test_what_a_large_pile_says_is_asked_of_some_of_it(monkeypatch):
+    from unseen.transduction import given_trust
+
+    random = np.random.default_rng(6)
+    centres, truth = random.normal(size=(3, 8)), np.arange(600) % 3
+    X = centres[truth] + 0.7 * random.normal(size=(600, 8))
+    told = {0: 0, 1: 1, 2: 2}
+    model = GuidedMixture.from_prototypes(centres)
+    whole = model.adapt(X, given=told).labels_
+    monkeypatch.setattr(given_trust, "MOST_ROWS", 100)
+    some = model.adapt(X, given=told).labels_
+    assert len(some) == 600 and np.mean(some == whole) > 0.98
+
+
+def test_a_slip_does_not_undo_a_name():
+    """One wrong label among none: its class must not be lost."""
+    random = np.random.default_rng(2)
+    truth = np.arange(300) % 3
+    X = 2 * np.eye(3, 8)[truth] + 0.8 * random.normal(size=(300, 8))
+    model = GuidedMixture.from_prototypes(np.eye(3, 8))
+    plain = model.adapt(X).labels_
+    slip = model.adapt(X, given={0: 1}).labels_
+    assert slip[0] == 1 and np.mean(slip[1:] != plain[1:]) < 0.03
+
+
+def test_given_rows_do_not_make_their_classes_greedy(described):
+    """Before any round, other rows have the label that the prototypes give them."""
+    X, y, table, seen = described
+    pile, truth = X[~seen], y[~seen]
+    model = unseen.AnchoredSelfTraining(max_rounds=0)
+    model.fit(X[seen], y[seen], class_embeddings=table)
+    plain = model.adapt(pile).labels_
+    given = {row: truth[row] for row in (0, 1, 2, 31)}  # of two classes of four
+    labels = model.adapt(pile, given=given).labels_
+    others = np.setdiff1d(np.arange(len(pile)), list(given))
+    np.testing.assert_array_equal(labels[others], plain[others])
+
+
 def test_numbers_alone_are_a_start(named):
     X, truth, _ = named
     codes = np.searchsorted(NAMES, truth)

@@ -3,6 +3,7 @@
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from reviewing import CLASSES, make_review
 
@@ -287,6 +288,35 @@ def test_the_order_of_rows_is_free_in_a_lesson():
     two = PileTeacher(X[order]).teach(mixed, given).model
     np.testing.assert_array_equal(one.labels[order], two.labels)
     np.testing.assert_allclose(one.reliability[order], two.reliability, atol=1e-5)
+
+
+def test_a_lesson_is_adapt_with_given_labels_and_follows_renames():
+    from unseen import NONE_OF_THESE, GuidedMixture
+
+    rng = np.random.default_rng(3)
+    codes = np.arange(120) % 3
+    centres = rng.normal(size=(3, 10))
+    X = centres[codes] + 0.9 * rng.normal(size=(120, 10))
+    P = pd.DataFrame(centres + rng.normal(size=centres.shape), index=CLASSES)
+    start = GuidedMixture.from_prototypes(P, plain=0.0)
+    plain = start.adapt(X).labels_.astype(object)
+    current = Model(plain, np.full(120, 0.5), np.full(120, ""))
+    truth = np.array(CLASSES, dtype=object)[codes]
+    given = {row: truth[row] for row in (0, 1, 2, 3, 4)} | {5: ""}
+    taught = PileTeacher(X, start).teach(current, given).model
+    told = {row: name or NONE_OF_THESE for row, name in given.items()}
+    model = GuidedMixture.from_prototypes(P, plain=0.0).adapt(X, given=told)
+    same = np.where(model.labels_ == NONE_OF_THESE, "", model.labels_)
+    np.testing.assert_array_equal(taught.labels, same)
+    np.testing.assert_allclose(taught.reliability, model.reliability_)
+
+    renames = [(CLASSES[0], "tom"), (CLASSES[1], CLASSES[2])]
+    after = dict(zip(CLASSES, ["tom", CLASSES[2], CLASSES[2]], strict=True))
+    now = {row: after.get(name, name) for row, name in given.items() if name == "cat"}
+    once = PileTeacher(X, start).teach(current, {row: "cat" for row in now})
+    again = PileTeacher(X, start).teach(current, now, renames)
+    wanted = [after[name] for name in once.model.labels]
+    assert again.model.labels.tolist() == wanted and "tom" in wanted
 
 
 def test_one_wrong_answer_moves_little():

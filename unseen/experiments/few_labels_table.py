@@ -22,21 +22,22 @@ def few_labels_table(plan: Plan, results: pd.DataFrame) -> Table:
     mine = results[(results.task == plan.task) & results.measure.isin(MEASURES)]
     budget = mine["item"].str.rsplit(", ", n=1)
     mine = mine.assign(budget=budget.str[0], way=budget.str[1])
-    rows, shown = [], []
+    rows: list[tuple[str, list[str]]] = []
+    shown: list[pd.DataFrame] = []
     for row in plan.rows:
         for column in plan.columns:
             here = mine[in_column(mine, column) & (mine.method == row.method)]
             for name, found in here.groupby("budget", sort=False):
-                rows.append((column.head, [row.label, name, *_cells(found)]))
+                rows.append((column.head, [row.label, str(name), *_cells(found)]))
                 shown.append(found.assign(head=column.head))
     everything = pd.concat(shown) if shown else mine.assign(head="")
     common = everything[everything.budget.str.endswith("per class")]
     for name, found in common.groupby("budget", sort=False):
         n = found["head"].nunique()
         if n > 1:
-            means = found.groupby(["measure", "way", "seed"], as_index=False)
-            cells = _cells(means["value"].mean())
-            rows.append((f"mean of {n} sets", ["", name, *cells]))
+            means = found.groupby(["measure", "way", "seed"])["value"].mean()
+            cells = _cells(means.reset_index())
+            rows.append((f"mean of {n} sets", ["", str(name), *cells]))
     heads = [("", ["method", "labels given", "none given"])]
     heads += [(f"{way}:", ["nearest mean", "logistic", "ours"]) for way in WAYS]
     said = notes(plan, results)

@@ -346,14 +346,9 @@ class GuidedMixture(FromSums, Adapts):
         self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
         self.temperature_ = mixture.temperature
         scorer = as_scorer(mixture.asked.V, mixture.asked.u, mixture.turn)
-        labelling = mixture.labelling
-        return PileAnswer(
-            competition,
-            labelling.codes,
-            np.asarray(labelling.strength, dtype=np.float64),
-            rounds,
-            LinearRule(competition, scorer, True),
-        )
+        done, rule = mixture.labelling, LinearRule(competition, scorer, True)
+        sure = np.asarray(done.strength, dtype=np.float64)
+        return PileAnswer(competition, done.codes, sure, rounds, rule)
 
     def _mixed(
         self, rows, P, offset, competition: Competition, given: GivenRows | None = None

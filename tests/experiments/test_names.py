@@ -69,6 +69,23 @@ def test_piles_are_what_they_say(cell):
     assert not np.array_equal(again["Zipf"], other["Zipf"])
 
 
+def test_large_piles_are_cut_at_random_and_small_ones_are_whole(cell, monkeypatch):
+    monkeypatch.setattr("unseen.experiments.cells.LARGEST", 70)
+    found = {kind: y for kind, _, y in piles(cell, 0)}
+    assert len(found["full"]) == 70 and len(found["ten rows per class"]) == 60
+    assert set(found["full"]) == set(range(6))  # not the first rows of the set
+
+
+def test_methods_share_the_cells_of_a_draw(tmp_path):
+    path = tmp_path / "a_test__x.npz"
+    rng = np.random.default_rng(0)
+    y, P = np.arange(40) % 4, rng.normal(size=(4, 6))
+    np.savez(path, X=P[y], y=y, P=P, classes=np.arange(4).astype(str))
+    bench = Bench(Source(str(path), "a", "", {"names": "names"}))
+    assert bench.cell("names", 0) is bench.cell("names", 0)
+    assert bench.cell("names", 0) is not bench.cell("names", 1)
+
+
 def test_ridge_prototypes_are_those_of_sklearn_at_the_best_left_out_error():
     rng = np.random.default_rng(0)
     A, M, B = (

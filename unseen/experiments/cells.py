@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Cell", "make_cell", "piles"]
 
 KINDS = ("full", "half absent", "Zipf", "ten rows per class", "20 % foreign")
-LARGEST = 1500  # rows of a pile from a set with seen classes
+LARGEST = 1500  # rows of a pile
 HELD_OUT = 4  # one of so many seen classes is held out
 
 
@@ -221,7 +221,7 @@ def piles(cell: Cell, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]
             strange = rng.permutation(cell.foreign)[: len(y) // 4]
             X = np.concatenate([X, strange.astype(X.dtype)])
             y = np.concatenate([y, np.full(len(strange), -1)])
-        mixed = rng.permutation(len(y))
+        mixed = rng.permutation(len(y))[:LARGEST]
         yield kind, X[mixed], y[mixed]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from unseen._linalg import unit_vectors
 from unseen.class_table import encode
 from unseen.data import ZeroShotData
-from unseen.experiments.cells import make_cell, piles
+from unseen.experiments.cells import Cell, make_cell, piles
 from unseen.experiments.comparing import compare
 from unseen.experiments.few_labels import few_labels
 from unseen.experiments.photos import photos
@@ -70,6 +70,7 @@ class Bench:
         self._data: dict[str, ZeroShotData] = {}
         self._winners: dict[tuple[str, str], dict[str, Any]] = {}
         self.calibrated: dict[tuple[str, str], Any] = {}  # by method and part
+        self._cells: dict[tuple[str, int], Cell] = {}
 
     @classmethod
     def of(cls, data: ZeroShotData, n_folds: int | None) -> Bench:
@@ -80,6 +81,12 @@ class Bench:
         bench = cls(Source("", data.name, "", {"": data.tables}, n_folds or 0))
         bench._data[""] = data
         return bench
+
+    def cell(self, part: str, seed: int) -> Cell:
+        """Return rows and prototypes of plan ``names``; methods share them."""
+        if (part, seed) not in self._cells:
+            self._cells[part, seed] = make_cell(self.source, part, seed)
+        return self._cells[part, seed]
 
     def data(self, part: str) -> ZeroShotData:
         """Return the set with one class table; the rows are read once."""
@@ -308,7 +315,7 @@ def study(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
 def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Label piles of every kind from prototypes alone, one draw of each."""
-    cell = make_cell(bench.source, part, key.seed)
+    cell = bench.cell(part, key.seed)
     method = METHODS[key.method]
     for kind, X, y in piles(cell, key.seed):
         start = time.process_time()

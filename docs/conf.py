@@ -78,7 +78,7 @@ html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["glossary-link"],
 }
 html_sidebars = {"index": [], "faq": [], "glossary": [], "which_method": []}
 html_title = f"unseen {release}"

@@ -3,8 +3,8 @@ Anchored self-training, round by round
 ======================================
 
 The default method starts from prototypes that class embeddings predict, and lets
-unlabelled rows correct them, as far as is due. First what the rounds do to three
-unseen digits, then what the anchor is worth.
+unlabelled rows correct them, only as far as the seen classes show them to be wrong.
+First what the rounds do to three unseen digits, then what the anchor is worth.
 """
 
 # %%

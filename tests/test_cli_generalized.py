@@ -76,7 +76,7 @@ def test_rows_below_a_reliability_are_left_unknown(mixed, model, tmp_path):
     assert (after["label"][low] == "unknown").all()
     assert (after["label"][~low] == before["label"][~low]).all()
     told = call("score", least, mixed)
-    assert f"{low.sum()} without a label are left out" in told.output
+    assert f"{low.sum()} rows without a label are not scored" in told.output
 
 
 def test_labels_without_a_reliability_cannot_be_left_out(mixed, model, tmp_path):

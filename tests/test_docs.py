@@ -92,3 +92,40 @@ def test_the_same_picture_is_described_by_the_same_numbers():
     numbers = [set(re.findall(r"[\d.]+ %", text)) for text in told]
     assert numbers[0] == numbers[1] and len(numbers[0]) == 2
     assert all("photos" in text for text in told)
+
+
+PRIVATE_WORDS = (
+    "held to prototypes by",
+    "never PyTorch",
+    "tells nothing apart",
+    "Decides every draw",
+    "several fuse",
+    "looked through",
+    "as far as is due",
+    "so-manieth",
+)
+
+
+@pytest.mark.parametrize("phrase", PRIVATE_WORDS)
+def test_nobody_has_to_guess_what_is_meant(phrase):
+    """Phrases that readers stumbled over stay away from all that users read."""
+    told = [README, *ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md")]
+    told += [*ROOT.glob("unseen/cli/*.py"), *ROOT.glob("unseen/report/templates/*")]
+    told += ROOT.glob("examples/*.py")
+    assert len(told) > 60
+    assert [
+        p.name for p in told if phrase in " ".join(p.read_text("utf-8").split())
+    ] == []
+
+
+def test_every_page_leads_to_the_glossary():
+    """By its footer; the pages of the guide in their text, too."""
+    conf = (ROOT / "docs" / "conf.py").read_text("utf-8")
+    footer = ROOT / "docs" / "_templates" / "glossary-link.html"
+    assert '"footer_end": ["glossary-link"]' in conf
+    assert "pathto('glossary')" in footer.read_text("utf-8")
+    first = [README, *ROOT.glob("docs/guide/*.md"), *ROOT.glob("docs/*.md")]
+    others = {"changelog", "glossary", "command_line"}
+    others |= {"photos", "review", "correct", "trust"}  # by the footer alone
+    lacking = {p.stem for p in first if "glossary.md" not in p.read_text("utf-8")}
+    assert lacking <= others

@@ -202,7 +202,7 @@ def test_score_and_report_take_labels_of_photos(tmp_path):
     right = str(write_labels(truth, tmp_path / "truth.csv"))
     ended = runner.invoke(app, ["score", labels, right])
     assert ended.exit_code == 0, ended.output
-    assert "1 without a label are left out." in ended.stderr
+    assert "1 rows without a label are not scored." in ended.stderr
     assert ended.stdout.splitlines()[-1].split()[-1] == "75.0"  # (1 + 1/2) / 2
     ended = runner.invoke(app, ["report", labels, "--data", right])
     assert ended.exit_code == 0, ended.output

@@ -201,7 +201,7 @@ def test_train_then_predict(home):
     assert ended.exit_code == 0, ended.output
     assert "Learned 3 classes from 77 labels." in ended.output
     assert "13 are less reliable than 0.8" in ended.output
-    assert "How often it is right nobody knows" in ended.output
+    assert "How often it is right is unknown" in ended.output
     again = train(home, "--json")  # over its own file
     answer = json.loads(again.stdout)
     assert answer["accuracy"] is None and answer["agreement"] > 0.7
@@ -261,7 +261,7 @@ def test_what_a_review_drew_is_known_and_what_people_picked_is_not_mixed_in(home
     [
         (["--min-reliability", "0.99"], "There are 0 labels to learn from"),
         (["--features", "none.npz"], "none.npz"),
-        (["--out", "student.pkl"], "a student is written as .onnx"),
+        (["--out", "student.pkl"], "must end in .onnx"),
         (["--checked", "none.csv"], "none.csv"),
     ],
 )

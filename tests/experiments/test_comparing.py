@@ -110,7 +110,7 @@ def test_the_command_prints_the_table_and_writes_a_page_that_repeats_it(
     "arguments, words",
     [
         (["digits", "--methods", "nonsense"], "There is no method 'nonsense'"),
-        (["digits", "--methods", ","], "--methods names none"),
+        (["digits", "--methods", ","], "--methods is empty"),
         (["nowhere.csv"], "nowhere.csv"),
     ],
 )

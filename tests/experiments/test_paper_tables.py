@@ -10,6 +10,7 @@ from results_made_up import accuracy_run, key, write
 from unseen.experiments import make_table, read_plan, read_results
 from unseen.experiments.results import COLUMNS, Finding
 from unseen.experiments.tables import Table
+from unseen.report.experiment import table_as_html
 
 HOSTILE = "<script>alert(1)</script> & $x_1$ | \\end{table}"
 
@@ -124,7 +125,7 @@ def test_every_form_escapes_what_it_is_given():
     table = Table(
         HOSTILE, HOSTILE, [(HOSTILE, ["a", "b"])], [(HOSTILE, [HOSTILE, "1"])]
     )
-    page = Tags(table.to_html())
+    page = Tags(table_as_html(table))
     assert "script" not in page.tags and HOSTILE in page.text
     lines = table.to_markdown().splitlines()
     assert not any("<script" in line for line in lines)
@@ -139,7 +140,11 @@ def test_every_form_escapes_what_it_is_given():
 
 def test_the_three_forms_hold_the_same_cells(results):
     table = make_table(read_plan("table5"), results)
-    page, markdown, latex = Tags(table.to_html()), table.to_markdown(), table.to_latex()
+    page, markdown, latex = (
+        Tags(table_as_html(table)),
+        table.to_markdown(),
+        table.to_latex(),
+    )
     for label, found in table.rows:
         assert f"| {label} | {' | '.join(found)} |" in markdown
         assert label in page.text
@@ -154,4 +159,4 @@ def test_the_three_forms_hold_the_same_cells(results):
 def test_an_empty_frame_is_no_error():
     nothing = pd.DataFrame(columns=list(COLUMNS))
     for name in ("table2", "race", "ablation", "robustness"):
-        assert make_table(read_plan(name), nothing).to_html()
+        assert table_as_html(make_table(read_plan(name), nothing))

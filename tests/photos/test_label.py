@@ -249,7 +249,7 @@ def test_a_corrected_csv_is_not_written_over(folder, tmp_path):
     out.write_text(corrected := first.replace("palace", "castle", 1))
     ended = runner.invoke(app, command)
     assert ended.exit_code == 2 and out.read_text() == corrected
-    assert f"{out}: is there already" in ended.stderr and "--force" in ended.stderr
+    assert f"{out}: already exists" in ended.stderr and "--force" in ended.stderr
     assert runner.invoke(app, [*command, "--force"]).exit_code == 0
     assert out.read_text() == first
     assert runner.invoke(app, command).exit_code == 0

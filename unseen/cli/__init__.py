@@ -75,12 +75,12 @@ def unseen(
         list[str] | None,
         typer.Option(
             metavar="NAME=NUMBER",
-            help="Raise a limit on what a file may ask for, such as columns=500000; "
-            "several may be given.",
+            help="Raise a limit on what a file may contain, such as columns=500000. "
+            "May be repeated.",
         ),
     ] = None,
 ) -> None:
-    """Label things whose classes have no labelled example."""
+    """Label photos, texts and rows of data whose classes have no labelled example."""
     context.info_name = program()  # in usage, and in "Try '... --help'"
     if limit:
         with data.file_errors():

@@ -20,11 +20,11 @@ Examples:
   unseen classes classes.txt
 """
 TRUST = {
-    "exact": "ImageNet has photos of it by this name",
-    "close": "few classes of ImageNet are of its kind",
-    "broad": "many classes of ImageNet are of its kind",
+    "exact": "ImageNet has a class of this name",
+    "close": "ImageNet has a few classes of this kind",
+    "broad": "ImageNet has many classes of this kind",
     "vague": "the name says little about how it looks; describe it",
-    "unknown": "no English noun; describe it",
+    "unknown": "not an English noun; describe it",
 }
 
 
@@ -33,13 +33,14 @@ def classes(
         str, typer.Argument(help="Names between commas, or a .txt or .csv file.")
     ],
     allow_unknown: Annotated[
-        bool, typer.Option("--allow-unknown", help="Names no one knows are no error.")
+        bool, typer.Option("--allow-unknown", help="Do not fail on unknown names.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show how NAMES are read: as what, beside which classes of ImageNet, how surely.
+    """Show how class NAMES are understood, and which classes of ImageNet they are near.
 
-    A description behind a colon decides. Exit code 1 if a name is unknown.
+    If a name is misunderstood, add a description after a colon. Exit code 1 if one is
+    unknown.
     """
     with file_errors():
         from unseen.naming import read_classes, read_names

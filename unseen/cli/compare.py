@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import Source, Tables, chosen, file_errors
+from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
 
@@ -29,29 +29,27 @@ def compare(
         typer.Option(help="Methods between commas.", autocompletion=complete_method),
     ] = USUAL,
     classes: Tables = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="Standard split, or file with a name per line.")
-    ] = None,
+    unseen: Unseen = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="How often the classes are dealt into folds.")
+        int, typer.Option(min=1, help="How many times to deal the classes into folds.")
     ] = 1,
-    out: Annotated[
-        Path, typer.Option(help="Folder for results and page; made if need be.")
-    ] = Path("unseen-compare"),
+    out: Annotated[Path, typer.Option(help="Folder for results and page.")] = Path(
+        "unseen-compare"
+    ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the table as JSON.")
     ] = False,
 ) -> None:
-    """Try several methods on DATA and say which is best, and how surely.
+    """Compare methods on DATA: which is best, and how certain that is.
 
     The labelled classes are dealt into folds; each method labels every fold as if its
     classes had no label. No label of an unseen class is used for that. If their rows
     have labels, the accuracy on them is a column of its own.
 
-    Every run adds its lines to OUT/results.csv as it ends; the same command goes on
-    where it was.
+    Every run adds its lines to OUT/results.csv as it ends; the same command continues
+    an interrupted run.
     """
     with file_errors():
         from unseen.cli.reproduce import Progress
@@ -62,7 +60,7 @@ def compare(
 
         names = [name.strip() for name in methods.split(",") if name.strip()]
         if not names:
-            raise ValueError(f"--methods names none. Give some: --methods {USUAL}")
+            raise ValueError(f"--methods is empty. Try --methods {USUAL}")
         plan = compare_plan(
             data,
             list(dict.fromkeys(names)),

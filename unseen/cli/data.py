@@ -28,7 +28,7 @@ Examples:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Look at data sets, check, fetch and convert them.",
+    help="Look at data sets; check, fetch and convert them.",
     epilog=EXAMPLES,
 )
 
@@ -47,9 +47,19 @@ LabelledBy = Annotated[
     str | None,
     typer.Option(help="Encoder of the features.", show_default="as labelled"),
 ]
+Unseen = Annotated[
+    str | None,
+    typer.Option(
+        help="Which classes are unseen: a standard split, or a file of names."
+    ),
+]
 Tables = Annotated[
     list[str] | None,
-    typer.Option("--classes", help="Class table: a name or a file; several fuse."),
+    typer.Option(
+        "--classes",
+        help="Class table: a file, or the name of one in the data. "
+        "Repeat the option to join several tables.",
+    ),
 ]
 
 
@@ -103,7 +113,7 @@ def info(path: Source, as_json: AsJson = False) -> None:
     epilog=example("check my_birds", "check birds.csv --classes attributes.csv")
 )
 def check(path: Source, classes: Tables = None, as_json: AsJson = False) -> None:
-    """Name every fault of PATH at once; exit code 1 if there is one."""
+    """List everything that is wrong with PATH; exit code 1 if anything is."""
     with file_errors():
         from unseen.loading import read_parts
         from unseen.loading.checks import find_faults
@@ -132,10 +142,10 @@ def check(path: Source, classes: Tables = None, as_json: AsJson = False) -> None
 
 @app.command(epilog=example("fetch xlsa17 --out benchmarks"))
 def fetch(
-    name: Annotated[str, typer.Argument(help="Benchmark, see: unseen data list")],
+    name: Annotated[str, typer.Argument(help="Name, as unseen data list shows it.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for data sets.", show_default="the cache folder"),
+        typer.Option(help="Folder to unpack into.", show_default="the cache folder"),
     ] = None,
     sha256: Annotated[
         str | None, typer.Option(help="SHA-256 that the archive must have.")
@@ -151,8 +161,8 @@ def fetch(
     entry = CATALOGUE[name]
     if fetched.trust == "first use":
         typer.echo(
-            "No checksum is known for this archive. This download was taken on trust; "
-            "its SHA-256 was written down, and the next must match it.",
+            "The source gives no checksum for this archive, so this download could not "
+            "be checked. Its SHA-256 is noted, and later downloads must match it.",
             err=True,
         )
     typer.echo(f"sha256   {fetched.sha256} ({fetched.trust})")
@@ -168,18 +178,16 @@ def convert(
     source: Source,
     target: Annotated[Path, typer.Argument(help="File or folder to write.")],
     classes: Tables = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="Standard split, or file with a name per line.")
-    ] = None,
+    unseen: Unseen = None,
     kind: Annotated[
         str | None, typer.Option(help="Kind of file.", show_default="by the suffix")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write any set that can be read in any kind that can be written.
+    """Convert a data set to another kind of file.
 
-    Of several class tables the default one is written; --classes, given several times,
-    takes more.
+    If the set has several class tables, its default one is written; repeat --classes to
+    write more.
     """
     with file_errors():
         from unseen.loading import load_data, read_parts, write_data
@@ -198,7 +206,7 @@ def convert(
         left = sorted(set(offered) - set(data.tables))
     typer.echo(repr(data))
     if left:
-        typer.echo(f"Class tables left out: {', '.join(left)}. --classes takes them.")
+        typer.echo(f"Class tables left out: {', '.join(left)}; --classes keeps them.")
     typer.echo(f"Look at it:  {command_line('data', 'info', written)}")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for report and gallery; made if need be.")
+        Path, typer.Option(help="Folder for the report, gallery and labels.")
     ] = Path("unseen-demo"),
     texts: Annotated[
         bool, typer.Option("--texts", help="Label 200 short texts instead of photos.")
@@ -31,7 +31,7 @@ def demo(
 ) -> None:
     """Name 1,000 photos by ten class names, without one labelled photo.
 
-    Prints the accuracy by the names alone and after adapting to the photos, and where
+    Prints the accuracy by the names alone and after adapting to the photos, then where
     to find the report and the gallery. With --texts, the same for 200 short texts.
     Nothing is downloaded.
     """

@@ -21,7 +21,7 @@ Examples:
   unseen encode photos/ --out features.npy --encoder lite2
 """
 
-Folder = Annotated[Path, typer.Argument(help="Folder of photos; looked through.")]
+Folder = Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")]
 Cache = Annotated[
     Path | None,
     typer.Option(help="Folder for features.", show_default="the user's cache folder"),
@@ -30,7 +30,7 @@ Workers = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Processes that decode; 0 for none.",
+        help="Processes that decode photos; 0 for none.",
         show_default="one per processor, at most 8",
     ),
 ]
@@ -50,7 +50,7 @@ def encode(
     """Turn the photos below FOLDER into features.
 
     JPEG, PNG, WebP, GIF, TIFF and BMP; all other files are listed with the reason.
-    Photos encoded before come from the cache, so an interrupted run goes on.
+    Photos encoded before come from the cache, so an interrupted run can be continued.
     """
     beside = out.with_suffix(".txt") if out.suffix == ".npy" else None
     with file_errors(), outputs(out, beside, reading=[folder], force=force):
@@ -77,7 +77,7 @@ def encode(
     list_skipped(encoded.skipped)
     typer.echo(
         f"{len(encoded)} photos x {encoded.encoder.dimension} features "
-        f"({encoded.n_new} encoded now, the others known)."
+        f"({encoded.n_new} encoded now, the rest from the cache)."
     )
     typer.echo(f"Written to {out}")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import AsJson, Tables, file_errors
+from unseen.cli.data import AsJson, Tables, Unseen, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.predict import read_features
@@ -17,7 +17,7 @@ from unseen.cli.trusting import Generalized
 EXAMPLES = """
 Examples:
 
-  unseen explain digits.unseen digits --rows 3,17
+  unseen explain digits.unseen digits --rows 2,5
 
   unseen explain cub.unseen xlsa17/data/CUB --rows 8855 --adapt --out why.html
 
@@ -29,35 +29,37 @@ MOST_ROWS = 100
 def explain(
     model: Annotated[Path, typer.Argument(help="File written by unseen fit.")],
     features: Annotated[
-        str, typer.Argument(help="Data set, whose unseen rows are labelled, or .npy.")
+        str,
+        typer.Argument(help="Data set whose unlabelled rows are meant, or .npy."),
     ],
     rows: Annotated[
         str, typer.Option(help="Rows to explain, by number, as in labels.csv.")
     ] = "",
     of_class: Annotated[
         str | None,
-        typer.Option("--class", help="Class to explain: its neighbours and doubts."),
+        typer.Option(
+            "--class",
+            help="Class to explain.",
+        ),
     ] = None,
     adapt: Annotated[
         bool, typer.Option("--adapt", help="Let the model teach itself first.")
     ] = False,
     generalized: Generalized = False,
-    top: Annotated[int, typer.Option(min=1, help="Columns to name.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Columns to list.")] = 10,
     classes: Tables = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="Split of the set, as given to unseen fit.")
-    ] = None,
+    unseen: Unseen = None,
     out: Annotated[
-        Path | None, typer.Option(help="Page with pictures to write as well.")
+        Path | None, typer.Option(help="HTML page to write as well.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Say why MODEL gave rows of FEATURES their labels.
 
-    For a row: the runner-up, and what every column of the class table adds to the lead
-    over it, with what the pile taught. For a class: the seen classes most like it, and
-    cells of the class table that the pile contradicts.
+    For a row: the second-best class, and how much each column of the class table and
+    the other unlabelled rows add to the lead over it. For a class: the seen classes
+    most like it, and entries of the class table that the unlabelled rows contradict.
     """
     reading = [model, features, *(classes or []), unseen]
     with file_errors(), outputs(out, reading=reading, force=force):

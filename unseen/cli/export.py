@@ -25,8 +25,8 @@ Examples:
   unseen export labels.csv --to folders --how move --out sorted --yes
 
 Formats: folders (one per class), imagefolder and hf (Hugging Face), coco,
-label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). The first
-example only says what would be done; --yes does it.
+label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). Without
+--yes the command only says what it would do.
 """
 
 
@@ -41,14 +41,17 @@ def export(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder to make; absent or empty before.")
+        Path, typer.Option(help="Folder to write; must be new or empty.")
     ] = Path("unseen-export"),
     min_reliability: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Leave labels below out; yours always go."),
+        typer.Option(
+            min=0, max=1, help="Leave out labels below this, but no corrected one."
+        ),
     ] = 0.0,
     how: Annotated[
-        str, typer.Option(help="Photos: copy, hardlink, symlink or move.")
+        str,
+        typer.Option(help="Photos: copy, hardlink, symlink or move them."),
     ] = "copy",
     photos: Annotated[
         Path | None,
@@ -57,12 +60,13 @@ def export(
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do it, instead of only saying what.")
+        bool,
+        typer.Option("--yes", help="Do it. Otherwise nothing is written."),
     ] = False,
 ) -> None:
-    """Write the photos of LABELS by class, or labels as other programs read them.
+    """Sort photos into folders by LABELS, or write labels for other programs.
 
-    Without --yes it only says what it would do. Nothing is ever written over.
+    Without --yes it only says what it would do. No file is ever overwritten.
     """
     with file_errors():
         from unseen.exporting.export import plan_export

@@ -11,7 +11,7 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.bars import show_work
-from unseen.cli.data import Source, Tables, chosen, file_errors
+from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import Generalized, calibrated
 
@@ -22,7 +22,7 @@ Examples:
 
   unseen fit xlsa17/data/CUB --method tstd --search --out cub.unseen
 
-  unseen fit my_birds --classes attributes --set kappa=8 --json
+  unseen fit my_birds --classes attributes.csv --set kappa=8 --json
 
   unseen fit digits --generalized --out mixed.unseen
 """
@@ -41,20 +41,21 @@ def fit(
         str, typer.Option(help="Method.", autocompletion=complete_method)
     ] = "ast",
     classes: Tables = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="Standard split, or file with a name per line.")
-    ] = None,
+    unseen: Unseen = None,
     search: Annotated[
         bool,
-        typer.Option("--search", help="Choose parameters by class-wise folds first."),
+        typer.Option(
+            "--search",
+            help="First choose parameters by cross-validation over the seen classes.",
+        ),
     ] = False,
     folds: Annotated[int, typer.Option(min=2, help="Folds of --search.")] = 5,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Parameter as NAME=VALUE; repeatable."),
+        typer.Option("--set", help="Set a parameter: NAME=VALUE. May be repeated."),
     ] = None,
     generalized: Generalized = False,
-    seed: Annotated[int, typer.Option(min=0, help="Decides every draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     out: Annotated[Path, typer.Option(help="File for the model.")] = Path(
         "model.unseen"
     ),
@@ -65,9 +66,9 @@ def fit(
 ) -> None:
     """Learn from the labelled rows of DATA and save the model.
 
-    DATA is a file, a folder or a bundled set. Rows of its unseen classes are not looked
-    at. With --generalized the model learns on folds of the seen classes how far to hold
-    these back on mixed piles, and how far to trust its labels.
+    DATA is a file, a folder or a bundled set. Rows of its unseen classes are not
+    used. With --generalized, cross-validation over the seen classes also measures how
+    much to favour the unseen ones where both occur, and how reliable the labels are.
     """
     reading = [data, *(classes or []), unseen]
     with file_errors(), outputs(out, reading=reading, force=force), show_work():

@@ -51,7 +51,7 @@ def label(
     ] = Path("labels.csv"),
     report: Annotated[
         bool,
-        typer.Option("--report", help="Write a page to look at too, beside the CSV."),
+        typer.Option("--report", help="Also write an HTML page, beside the CSV."),
     ] = False,
     encoder: Annotated[
         str | None,
@@ -64,73 +64,81 @@ def label(
     text: Annotated[
         str | None,
         typer.Option(
-            help="What reads names of classes of photos: wordllama, minilm, clip, or "
-            "a .npy file of class vectors.",
+            help="Photos only: what turns class names into vectors: wordllama, minilm, "
+            "clip, or a .npy file with a vector per class.",
             show_default="wordllama; clip with clip",
         ),
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Save the adapted model for new ones.")
+        Path | None, typer.Option(help="Save the adapted model, for use with --model.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="A saved model, instead of --classes.")
+        Path | None, typer.Option(help="Label with a saved model instead of --classes.")
     ] = None,
     allow_unknown: Annotated[
-        bool, typer.Option("--allow-unknown", help="Take names no one knows, too.")
+        bool,
+        typer.Option(
+            "--allow-unknown",
+            help="Photos only: accept names that are not English nouns.",
+        ),
     ] = False,
     column: Annotated[
         str | None,
         typer.Option(
-            help="Column with the texts.", show_default="the only one, or text"
+            help="Texts only: their column.",
+            show_default="the only one, or text",
         ),
     ] = None,
     id: Annotated[
         str | None,
-        typer.Option(help="Column with ids of texts.", show_default="numbers from 0"),
+        typer.Option(help="Texts only: column of ids.", show_default="numbers from 0"),
     ] = None,
     keep_text: Annotated[
-        bool, typer.Option("--keep-text", help="Write the texts beside their labels.")
+        bool,
+        typer.Option("--keep-text", help="Texts only: write the texts too."),
     ] = False,
     template: Annotated[
         str,
         typer.Option(
-            help="Sentence that names of texts' classes are put into, such as 'this "
-            "text is about {}'."
+            help="Texts only: sentence to put each class name into, such as 'this text "
+            "is about {}'."
         ),
     ] = "",
     given: Annotated[
-        Path | None, typer.Option(help="CSV of id and label: labels that are certain.")
+        Path | None,
+        typer.Option(help="CSV of id and label, where you are certain."),
     ] = None,
     unknown: Annotated[
         bool,
-        typer.Option("--unknown", help="Set apart what is like none of the classes."),
+        typer.Option("--unknown", help="Call what is like no class 'none of these'."),
     ] = False,
     min_reliability: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Leave less reliable ones without label."),
+        typer.Option(min=0, max=1, help="Give no label less reliable than this."),
     ] = 0.0,
     learn_from: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Most texts to learn from; all are labelled.",
+            help="Texts only: learn from at most this many. All are labelled.",
             show_default="5000, or 10 per class, up to 20000",
         ),
     ] = None,
     download: Annotated[
-        bool, typer.Option("--download", help="Fetch a text encoder that is not here.")
+        bool,
+        typer.Option("--download", help="Texts only: download a missing encoder."),
     ] = False,
     cache: Cache = None,
     workers: Workers = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Label photos or texts with class names; not one of them needs a label.
+    """Label photos or texts by the names of their classes, without a labelled example.
 
     Writes id (the path, or the number of the text), label, reliability, second choice
-    and the round in which the label was first trusted. Files that are neither photo nor
-    text are listed with the reason. A second run takes features from the cache. Given
-    labels are certain: a new name makes a class, "none of these" says that none fits.
+    and the round since which the label has been used. Files that cannot be read are
+    listed with the reason. A second run takes features from the cache. In the file of
+    --given, a new name adds a class, and "none of these" says that no class fits.
     """
     from unseen.texts.source import holds_texts
 

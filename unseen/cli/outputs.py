@@ -21,7 +21,7 @@ import typer
 
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Write over files that this program did not write."),
+    typer.Option("--force", help="Overwrite files that this program did not write."),
 ]
 
 
@@ -59,12 +59,12 @@ def outputs(
     for file in wanted:
         target = check_target(file, reading=sources)
         if target in targets:
-            raise ValueError(f"{file}: would be written twice. Give another name.")
+            raise ValueError(f"{file}: would be written twice. Choose another name.")
         targets[target] = file
         if not force and file.exists() and not is_own(file):
             raise FileExistsError(
-                f"{file}: is there already, and was not written by this program or was "
-                "changed since. Give another --out, or --force to write over it."
+                f"{file}: already exists, and this program did not write it, or it was "
+                "changed since. Choose another --out, or overwrite it with --force."
             )
 
     def note(target: Path) -> None:  # at once: what comes next may fail

@@ -11,7 +11,7 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.bars import show_work
-from unseen.cli.data import Tables, chosen, file_errors
+from unseen.cli.data import Tables, Unseen, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
     Generalized,
@@ -41,15 +41,13 @@ def predict(
     model: Annotated[Path, typer.Argument(help="File written by unseen fit or train.")],
     features: Annotated[
         str,
-        typer.Argument(help="Data set, whose unseen rows are labelled, or .npy array."),
+        typer.Argument(help="Data set whose unlabelled rows are meant, or .npy."),
     ],
     out: Annotated[Path, typer.Option(help="File for the labels.")] = Path(
         "labels.csv"
     ),
     classes: Tables = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="Split of the set, as given to unseen fit.")
-    ] = None,
+    unseen: Unseen = None,
     adapt: Annotated[
         bool, typer.Option("--adapt", help="Let the model teach itself on the rows.")
     ] = False,
@@ -76,7 +74,9 @@ def predict(
 
         if model.suffix == ".onnx":
             if adapt or generalized or save or classes or unseen:
-                raise ValueError(f"{model}: a student only labels. Leave options out.")
+                raise ValueError(
+                    f"{model}: a student takes --out and --min-reliability only."
+                )
             table = leave_unknown(ask_student(model, Path(features)), min_reliability)
             write_labels(table, out)
             say(table["label"].to_numpy(), out, as_json=as_json)
@@ -188,7 +188,7 @@ def read_features(
     if apart:
         raise ValueError(
             f"Model and {data.name} do not agree on who is unseen: {apart[0]!r} is for "
-            "one of them only. Give --unseen as it was given to unseen fit."
+            "one of them only. Give --unseen the same value as for unseen fit."
         )
     pile = mixed_pile(data) if mixed else data.pile
     return pile, data.X[pile], bool((data.y[pile] != "").all())

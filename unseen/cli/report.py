@@ -26,11 +26,12 @@ def report(
     source: Annotated[
         Path,
         typer.Argument(
-            exists=True, help="Folder of unseen reproduce, its results.csv, or labels."
+            exists=True, help="CSV of labels, or a folder that unseen reproduce wrote."
         ),
     ],
     data: Annotated[
-        str | None, typer.Option(help="Set with the true classes, for labels.")
+        str | None,
+        typer.Option(help="Data set with the true classes, to score labels."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -41,7 +42,7 @@ def report(
         bool, typer.Option("--json", help="Print the path as JSON.")
     ] = False,
 ) -> None:
-    """Write SOURCE as one HTML page that needs no other file and no network."""
+    """Turn labels or results into one HTML page that needs no other file."""
     home = source if source.is_dir() else source.parent
     target = out or home / "report.html"
     found = source / "results.csv" if source.is_dir() else source

@@ -54,14 +54,16 @@ def reproduce(
     ],
     data: Annotated[
         list[Path] | None,
-        typer.Option(exists=True, help="Folder of data sets, or a set; repeatable."),
+        typer.Option(
+            exists=True, help="Folder of data sets, or a set. May be repeated."
+        ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(help="Folder for results; made if need be.")
-    ] = Path("unseen-results"),
+    out: Annotated[Path, typer.Option(help="Folder for results.")] = Path(
+        "unseen-results"
+    ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Make failed runs again.")
+        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
     ] = False,
     force: Force = False,
     as_json: Annotated[
@@ -70,8 +72,8 @@ def reproduce(
 ) -> None:
     """Run what the paper ran, then write its tables, figures and a report.
 
-    Every run adds its lines to OUT/results.csv as it ends. Stop it whenever you like,
-    even by force: the same command goes on where it was. Exit code 1 if a run failed.
+    Every run adds its lines to OUT/results.csv as it ends. It may be stopped at
+    any time, even killed: the same command continues. Exit code 1 if a run failed.
     """
     with file_errors():
         from unseen.experiments import plan_names, read_plan, read_results, run_plans
@@ -127,10 +129,10 @@ def say_what_is_absent(plans: list[Plan], folders: list[str]) -> list[Plan]:
         typer.echo(how_to_fetch(name), err=True)
     ready = [plan for plan in plans if plan.runs(folders)]
     if not ready:
-        raise ValueError("No plan has data to run on.")
+        raise ValueError("None of the data was found. Give its folder with --data.")
     for plan in plans:
         if plan not in ready:
-            typer.echo(f"{plan.name} is left out: none of its data is there.", err=True)
+            typer.echo(f"{plan.name} is left out: its data was not found.", err=True)
     return ready
 
 

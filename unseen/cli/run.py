@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from unseen.cli.bars import show_work
-from unseen.cli.data import Source, Tables, chosen, file_errors
+from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
@@ -34,9 +34,7 @@ Examples:
 def run(
     data: Source,
     classes: Tables = None,
-    unseen: Annotated[
-        str | None, typer.Option(help="Standard split, or file with a name per line.")
-    ] = None,
+    unseen: Unseen = None,
     method: Annotated[
         str, typer.Option(help="Method.", autocompletion=complete_method)
     ] = "ast",
@@ -55,7 +53,7 @@ def run(
 
     DATA is a file, a folder or a bundled set. Rows with an empty label, and rows of
     classes that are unseen, get one of the unseen classes; their labels, if they have
-    any, are not looked at. With --generalized all classes compete: rows may be of seen
+    any, are not used. With --generalized all classes compete: rows may be of seen
     classes too.
     """
     files = [out / name for name in ("labels.csv", "report.html", "model.unseen")]

@@ -36,7 +36,7 @@ def score(
         ),
     ] = False,
     unseen: Annotated[
-        str | None, typer.Option(help="Split of the set, for --generalized.")
+        str | None, typer.Option(help="Which classes are unseen, for --generalized.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the scores as JSON.")
@@ -47,7 +47,7 @@ def score(
     DATA is the set whose rows were labelled; it needs no class table. For photos, give
     a CSV file of the true labels with the columns id (the path) and label.
 
-    Prints the accuracy of every class, and their mean: large classes weigh no more.
+    Prints the accuracy of each class, and their mean: every class counts the same.
     """
     with file_errors():
         import numpy as np
@@ -58,7 +58,7 @@ def score(
         given = read_labels(labels)
         none = given["label"].isin(["", UNKNOWN])
         if none.any():
-            typer.echo(f"{none.sum()} without a label are left out.", err=True)
+            typer.echo(f"{none.sum()} rows without a label are not scored.", err=True)
         given = given[~none]
         truth = find_truth(given, data)
         called = given["label"].to_numpy(dtype=str)

@@ -35,8 +35,8 @@ Examples:
 
   unseen predict student.onnx features.npz --out new.csv
 
-The first learns from what unseen label wrote. checked.csv holds id and label of rows
-that were drawn at random and looked at; what Check of unseen review drew is known.
+labels.csv is what unseen label wrote. checked.csv holds id and label of rows that were
+drawn at random and checked by a person; rows checked in unseen review are found.
 """
 
 
@@ -50,12 +50,14 @@ def train(
     min_reliability: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Learn from labels at least as reliable, and from yours."
+            min=0,
+            max=1,
+            help="Learn from labels at least this reliable, and corrected ones.",
         ),
     ] = 0.8,
     checked: Annotated[
         Path | None,
-        typer.Option(help="CSV of id and label: drawn at random, checked by a person."),
+        typer.Option(help="CSV of id and label of rows drawn at random and checked."),
     ] = None,
     photos: PhotosFolder = None,
     features: FeaturesFile = None,
@@ -63,16 +65,16 @@ def train(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a plain classifier on the LABELS that are reliable, and write it as ONNX.
+    """Train a plain classifier on the reliable LABELS, and write it as ONNX.
 
-    Logistic regression on the features, with calibrated probabilities. It says how well
-    it imitates the labels and, if a person checked some that were drawn at random, how
-    often it is right.
+    Logistic regression on the features, with calibrated probabilities. Prints how
+    well it reproduces the labels and, if rows were checked by a person, how often it is
+    right.
     """
     reading = labels, checked, photos, features, encoder
     with file_errors(), outputs(out, reading=reading, force=force):
         if out.suffix != ".onnx":
-            raise ValueError(f"{out}: a student is written as .onnx. Name it so.")
+            raise ValueError(f"{out}: must end in .onnx.")
         from unseen.labels import read_labels
         from unseen.review.opening import find_features
         from unseen.review.origins import find_origin
@@ -173,7 +175,7 @@ def describe(answer: dict[str, Any], labels: Path) -> list[str]:
             "random and checked by a person; none was learned from before it answered."
         )
     else:
-        lines.append("How often it is right nobody knows: no random rows were checked.")
+        lines.append("How often it is right is unknown: no random rows were checked.")
         review = command_line("review", labels)
         lines.append(f"Check some at random:  {review}")
         lines.append("or give rows that were checked, with --checked.")

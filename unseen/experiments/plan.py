@@ -149,19 +149,26 @@ class Plan:
             method = METHODS.get(row.method)
             if method is not None and not method.built:
                 continue
-            for seed in range(self.n_seeds or (method.n_seeds if method else 1)):
+            for seed in self._seeds(method, source):
                 key = RunKey(self.task, *where, row.method, seed)
                 runs.append(PlannedRun(key, column.classes, source))
         return runs
 
+    def _seeds(self, method: Any, source: Source) -> range:
+        """Return the seeds of one row; of a set with many splits, one for each."""
+        if source.n_splits and self.task == "accuracy":
+            return range(source.n_splits)
+        return range(self.n_seeds or (method.n_seeds if method else 1))
+
     def absent(self, folders: Sequence[str | Path]) -> list[str]:
         """Return the data sets of the plan that are in none of the folders."""
-        names = [
+        there = {
             column.data
             for column in self.columns
-            if find_source(column.data, column.classes, folders) is None
-        ]
-        return list(dict.fromkeys(names))
+            if find_source(column.data, column.classes, folders) is not None
+        }
+        names = dict.fromkeys(column.data for column in self.columns)
+        return [name for name in names if name not in there]
 
 
 @cache

@@ -41,6 +41,8 @@ class Source:
         Where rows of other classes are, for the plan ``names``.
     unseen : str
         The split, as ``load_data`` takes it; the set's own if empty.
+    n_splits : int
+        Splits of the scenes that stand for SUN, see ``scenes.py``; 0 for other sets.
     """
 
     path: str
@@ -50,9 +52,14 @@ class Source:
     n_folds: int = 5
     foreign: str = ""
     unseen: str = ""
+    n_splits: int = 0
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
+        if self.n_splits:
+            from unseen.experiments.scenes import load_scenes
+
+            return load_scenes(Path(self.path), among_all=part.endswith("among_all"))
         from unseen.loading import load_data
 
         split = {"unseen": self.unseen} if self.unseen else {}
@@ -131,6 +138,7 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
                 about=entry["about"],
                 tables={k: v for k, v in entry.items() if k not in NOT_TABLES},
                 n_folds=entry.get("folds", 5),
+                n_splits=entry.get("splits", 0),
             )
     return None
 
@@ -154,13 +162,13 @@ def own_name(data: str) -> str:
     return Path(data).stem
 
 
-NOT_TABLES = {"file", "bundled", "about", "about_words", "folds"}
+NOT_TABLES = {"file", "bundled", "about", "about_words", "folds", "splits"}
 
 
 def _locate(name: str, folders: Sequence[str | Path]) -> Path | None:
     for folder in map(Path, folders):
         for path in (folder / name, folder):
-            if path.name == name and path.exists():
+            if path.name == Path(name).name and path.exists():
                 return path
     return None
 

@@ -1,4 +1,4 @@
-"""A table of text, as Markdown, LaTeX and HTML, and how its numbers are written."""
+"""A table of text, as Markdown and LaTeX, and how its numbers are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING = "—"
 
 @dataclass
 class Table:
-    """A table of text, ready to be written in any form.
+    """A table of text, ready to be written in any form; ``report`` writes HTML.
 
     Parameters
     ----------
@@ -96,12 +96,6 @@ class Table:
                 r"\end{table}",
             ]
         )
-
-    def to_html(self, *, titled: bool = True) -> str:
-        """Write the table as HTML, everything escaped; its title may be elsewhere."""
-        from unseen.report.page import render
-
-        return render("table.html", table=self, name=self.name, titled=titled)
 
     @property
     def name(self) -> str:

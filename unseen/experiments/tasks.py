@@ -29,6 +29,7 @@ from unseen.experiments.few_labels import few_labels
 from unseen.experiments.photos import photos
 from unseen.experiments.piles import robustness
 from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.scenes import scene_split
 from unseen.experiments.sources import Source
 from unseen.experiments.splits import splits
 from unseen.experiments.texts import texts
@@ -180,6 +181,9 @@ class Bench:
 def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Fit, adapt if the method does, and score every round."""
     method = METHODS[key.method]
+    if bench.source.n_splits:
+        yield from one_split(bench.data(part), method, key.seed)
+        return
     data, (_, pile) = bench.data(part), bench.view(method)
     model = bench.fitted(method, part, key.seed)
     yield Finding("chosen", note=json.dumps(bench.winner(method, part)))
@@ -196,6 +200,18 @@ def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     yield Finding("final", value=per_class_accuracy(truth, labels))
     if method.detail and key.seed == 0:
         yield from class_by_class(truth, before, labels)
+
+
+def one_split(data: ZeroShotData, method: Method, number: int) -> Iterator[Finding]:
+    """Fit by default settings on one split of the scenes, adapt and score."""
+    data = scene_split(data, number)
+    model = Bench.of(data, None).fitted(replace(method, from_rows=False), "", 0)
+    truth, pile = data.y_unseen, data.X_unseen
+    labels = model.predict(pile)
+    yield Finding("accuracy", round=0, value=per_class_accuracy(truth, labels))
+    if method.adapts:
+        labels = model.adapt(pile).labels_
+    yield Finding("final", value=per_class_accuracy(truth, labels))
 
 
 def class_by_class(truth, before, after) -> Iterator[Finding]:

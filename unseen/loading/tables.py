@@ -192,7 +192,8 @@ def _one(parts: Parts, name: str, source: Any) -> pd.DataFrame:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if not path.exists():
-            known = f"The tables are {listed(parts.tables)}." if parts.tables else ""
+            names = [name for name in parts.tables if name]
+            known = f"The tables are {listed(names)}." if names else ""
             raise ValueError(
                 f"{parts.where}: there is no class table {str(source)!r}, nor a file "
                 f"of that name. {known}".rstrip()

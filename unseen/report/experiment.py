@@ -20,10 +20,12 @@ from unseen.experiments.plan import Plan, plan_names, read_plan
 from unseen.experiments.results import read_results
 from unseen.methods import METHODS
 from unseen.report.figures import draw_confusion, draw_plan, draw_recalls
-from unseen.report.page import inline_svg, write_page
+from unseen.report.page import inline_svg, render, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from unseen.experiments.tables import Table
 
 __all__ = ["write_experiment_report", "write_tables_and_figures"]
 
@@ -142,7 +144,7 @@ def write_tables_and_figures(
             files = files_of(plan, out)
             if plan.show in MAKERS:
                 table = make_table(plan, found)
-                texts = [table.to_markdown(), table.to_latex(), table.to_html()]
+                texts = [table.to_markdown(), table.to_latex(), table_as_html(table)]
                 contents |= zip(files, texts, strict=True)
             else:
                 figure = draw_plan(plan, found)
@@ -204,7 +206,9 @@ def make_section(plan: Plan, results: pd.DataFrame) -> dict[str, Any]:
         "figure": None,
     }
     if plan.show in MAKERS:
-        section["table"] = Markup(make_table(plan, results).to_html(titled=False))
+        section["table"] = Markup(
+            table_as_html(make_table(plan, results), titled=False)
+        )
         return section
     figure = draw_plan(plan, results)
     if figure is not None:
@@ -381,3 +385,8 @@ def repeat_command(plans: Sequence[Plan], folders: Sequence[str]) -> str:
     wanted = ["all"] if names == list(plan_names()) else names
     data = [word for folder in folders or ["DIR"] for word in ("--data", folder)]
     return shlex.join(["unseen", "reproduce", *wanted, *data])
+
+
+def table_as_html(table: Table, *, titled: bool = True) -> str:
+    """Write a table as HTML, everything escaped; its title may be elsewhere."""
+    return render("table.html", table=table, name=table.name, titled=titled)

@@ -58,7 +58,7 @@ NUMBER = [Interval(Real, 0, None, closed="left")]
 
 
 class AnchoredSelfTraining(Explains):
-    """Anchored self-training: prototypes that the pile may correct, as far as is due.
+    """Anchored self-training: unlabelled rows correct prototypes, within limits.
 
     The default method of the package. Every ingredient can be switched off; the
     ablation shows what each is worth.

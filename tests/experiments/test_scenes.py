@@ -86,6 +86,14 @@ def test_a_run_scores_one_split_by_default_settings(folder):
     assert [f.value for f in found if f.measure == "final"] == [share]
 
 
+def test_one_bench_serves_both_tables_in_any_order(folder):
+    parts = "attributes_among_all", "attributes"
+    for order in (parts, parts[::-1]):
+        bench = Bench(source(folder, "attributes"))
+        sizes = {part: len(bench.data(part).unseen) for part in order}
+        assert sizes == {"attributes": 5, "attributes_among_all": 30}
+
+
 def test_table_3_runs_every_method_on_every_split(folder):
     plan = read_plan("table3")
     runs = plan.runs([folder])

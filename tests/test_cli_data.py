@@ -134,6 +134,6 @@ def test_convert_says_which_tables_it_leaves_out(tmp_path, shared_data):
         pytest.skip("the set is absent")
     shown = run("convert", source, tmp_path / "one.npz")
     assert shown.exit_code == 0
-    assert "Class tables left out: att_binary, wordvec_1000." in shown.stdout
+    assert "Class tables left out: att_binary, wordvec_1000;" in shown.stdout
     shown = run("convert", source, tmp_path / "two.npz", "--classes", "att_binary")
     assert "left out" not in shown.stdout

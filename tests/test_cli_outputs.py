@@ -84,7 +84,7 @@ def test_a_file_of_somebody_is_never_written_over(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labels.csv").write_text("my thesis")
     ended = run("predict", model, "digits")
-    assert ended.exit_code == 2 and "Give another --out, or --force" in ended.stderr
+    assert ended.exit_code == 2 and "Choose another --out" in ended.stderr
     assert (tmp_path / "labels.csv").read_text() == "my thesis"
 
 

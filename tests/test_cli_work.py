@@ -119,7 +119,7 @@ def test_a_search_is_what_the_library_does(tmp_path):
         (["fit", "digits", "--method", "magic"], "The methods are"),
         (["fit", "digits", "--set", "kappa"], "NAME=VALUE"),
         (["fit", "digits", "--set", "kappa=-1"], "kappa"),
-        (["fit", "digits", "--search"], "needs 10 seen classes"),
+        (["fit", "digits", "--method", "cca", "--search"], "needs 10 classes"),
         (["predict", "nowhere.unseen", "digits"], "nowhere.unseen"),
         (["report", "{labels}", "--data", "nowhere"], "There is no file"),
         (["report", "notes.csv"], "no results.csv of this version"),
@@ -228,3 +228,20 @@ def test_the_time_left_is_that_of_the_work_left(monkeypatch):
     assert progress.left(0.5) == "time left unknown"
     assert progress.left(0.75) == "about 10 s left"  # 10 s for a quarter
     assert clock(0) == "0 s" and clock(3601) == "60 min 01 s"
+
+
+def test_a_search_says_when_there_is_nothing_to_search(tmp_path):
+    out = tmp_path / "model.unseen"
+    ended = CliRunner().invoke(app, ["fit", "digits", "--search", "--out", str(out)])
+    assert ended.exit_code == 0 and out.exists()
+    assert "nothing to search" in ended.stderr
+
+
+def test_too_many_folds_are_told_in_words_of_the_command_line(tmp_path):
+    out = tmp_path / "model.unseen"
+    words = ["fit", "digits", "--method", "eszsl", "--search", "--out", str(out)]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 2 and not out.exists()
+    assert "--folds 5 needs 10 classes" in ended.stderr and "has 7" in ended.stderr
+    again = CliRunner().invoke(app, [*words, "--folds", "3"])
+    assert "Try --folds 3." in ended.stderr and again.exit_code == 0

@@ -52,10 +52,12 @@ def test_the_numbers_are_those_of_the_paper(name, caption):
         if re.search(r"\d\.\d", line)
     }
     theirs = {tuple(x.strip() for x in line) for line in theirs}
-    ours = {
-        tuple("-" if math.isnan(x) else f"{x:.1f}" for x in row.paper)
-        for row in read_plan(name).rows
-        if not all(map(math.isnan, row.paper))
+    rows = [row.paper for row in read_plan(name).rows]
+    columns = [c for c in zip(*rows, strict=True) if not all(map(math.isnan, c))]
+    ours = {  # of columns that the paper has, and rows
+        tuple("-" if math.isnan(x) else f"{x:.1f}" for x in numbers)
+        for numbers in zip(*columns, strict=True)
+        if not all(map(math.isnan, numbers))
     }
     assert ours == theirs
 

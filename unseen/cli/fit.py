@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from unseen.cli.bars import show_work
 from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import Generalized, calibrated
+
+if TYPE_CHECKING:
+    from unseen.methods import Method
 
 EXAMPLES = """
 Examples:
@@ -81,7 +84,7 @@ def fit(
         given = load_data(data, chosen(classes), unseen=unseen)
         typer.echo(repr(given), err=True)
         start = time.perf_counter()
-        bench = Bench.of(given, folds if search else None)
+        bench = Bench.of(given, folds_of(way, len(given.seen), folds, search))
         model = bench.fitted(way, "", seed, **wanted)
         if generalized:
             model = calibrated(model, given, seed)
@@ -108,6 +111,26 @@ def fit(
     if generalized:
         words.append("--generalized")
     typer.echo(f"Label the unseen rows:  {command_line(*words)}")
+
+
+def folds_of(way: Method, n_seen: int, folds: int, search: bool) -> int | None:
+    """Return the folds of a search, or None if there is none; too many are an error."""
+    if not search:
+        return None
+    if not way.grid and way.start is None:
+        typer.echo(
+            f"--search: {way.label} has nothing to search; it is fitted with its "
+            "default settings.",
+            err=True,
+        )
+        return None
+    if n_seen < 2 * folds:
+        enough = f"Try --folds {n_seen // 2}." if n_seen >= 4 else "Leave out --search."
+        raise ValueError(
+            f"--folds {folds} needs {2 * folds} classes with labels, two for each "
+            f"fold; the data has {n_seen}. {enough}"
+        )
+    return folds
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -92,7 +92,7 @@ def stored_file(plan: Plan) -> Path:
 def needed(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
     """Return the lines that a plan's table is made from, without words and times."""
     mine = results[(results.task == plan.task) & ~results.measure.isin(UNTOLD)]
-    mine = mine[mine.method.isin([row.method for row in plan.rows])]
+    mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
     here = [in_column(mine, column) for column in plan.columns]
     mine = mine[pd.concat(here, axis=1).any(axis=1)] if here else mine
     if plan.show == "plain table":

@@ -3,7 +3,7 @@
     python benchmarks/images.py throughput
     python benchmarks/images.py memory --photos 1000 20000 [--encoder mean]
 
-``throughput`` runs onnxruntime alone on batches in memory, decodes the photos alone, and
+``throughput`` runs onnxruntime alone on batches in memory, decodes photos alone, and
 takes a whole folder from files to features, in turns in one run, and prints ratios of
 CPU time: whatever else the machine is doing slows all three alike. ``memory`` encodes
 folders of different size in fresh processes and prints the most that each took. The

@@ -13,6 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
+from unseen._threads import product
+
 DOUBLE = np.dtype(np.float64)
 ROUNDING = 1e-14  # share of the largest eigenvalue that smaller ones drown in
 GAPLESS = 1e-2  # residual at a look: 5e-2 for noise alike in all directions, else less
@@ -240,12 +242,12 @@ def block_lanczos(
         newest = slice(size, size + block)
         Q[:, newest] = V
         size += block
-        W = S @ V
-        H = Q[:, recent].T @ W  # three blocks of the recurrence, then all again
+        W = product(S, V)
+        H = product(Q[:, recent].T, W)  # three blocks of the recurrence, then all again
         T[recent, newest], T[newest, recent] = H, H.T
         largest = max(largest, np.abs(H).max())
         W -= Q[:, recent] @ H
-        W -= Q[:, :size] @ (Q[:, :size].T @ W)
+        W -= product(Q[:, :size], product(Q[:, :size].T, W))
         V, R = linalg.qr(W, mode="economic", overwrite_a=True, check_finite=False)
         if np.abs(np.diag(R)).min() <= noise * largest:
             return None  # the new directions are rounding noise
@@ -255,7 +257,7 @@ def block_lanczos(
             values, U = values[-k:], U[:, -k:]
             residual = linalg.norm(R @ U[-block:], axis=0).max() / values[-1]
             if residual <= tol:
-                vectors = Q[:, :size] @ U.astype(dtype, copy=False)
+                vectors = product(Q[:, :size], U.astype(dtype, copy=False))
                 return values, vectors.astype(np.float64, copy=False)
             budget -= krylov_work(p, size, size - looked_at)
             looked_at, next_look = size, size + 2 * block

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import HasMethods, Interval, fit_context
 from unseen._progress import Watchable, show_progress, steps
+from unseen._threads import one_thread
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
 from unseen.model_selection.folds import ClasswiseFolds, Fold
@@ -131,6 +132,7 @@ class ClasswiseSearchCV(Storable, Watchable, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
+    @one_thread()  # small solves; sums and axes of the folds have all threads
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, class_embeddings):
         """Search on the seen classes, then fit the winner on all of them.

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import fit_context
+from unseen._threads import one_thread
 from unseen.class_table import ClassTable
 from unseen.competition import Competition
 from unseen.models.given import (
@@ -51,6 +52,7 @@ class Adapts:
     _adapted: LinearRule | None
     given_: Given
 
+    @one_thread()  # of BLAS; strips have all of them
     @fit_context(prefer_skip_nested_validation=False)
     def adapt(self, X, *, classes=None, given=None):
         """Learn from a pile of rows, none of which needs a label.

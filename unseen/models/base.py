@@ -22,6 +22,7 @@ from unseen._params import (
     fit_context,
 )
 from unseen._progress import Watchable
+from unseen._threads import one_thread
 from unseen.class_table import ClassTable, encode, unit_blocks
 from unseen.competition import Competition, EqualDescriptionsWarning
 from unseen.models.answers import Answers
@@ -173,6 +174,7 @@ class FromSums(ZeroShotClassifier):
 
     _running: tuple  # what partial_fit has summed so far
 
+    @one_thread()  # of BLAS; strips have all of them
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, *, class_embeddings=None):
         """Learn from rows of seen classes.

@@ -2,6 +2,8 @@
 
 source.py            rows from files, datasets and chunks, in blocks
 sums.py, labelled.py what solvers see of labelled rows
+gram.py              the one pass that makes them, on all cores
+neighbours.py        the nearest of other rows, exactly or nearly
 pile.py, holders.py  unlabelled rows, and who holds them on the axes of a model
 scores.py            their scores, to rank and to report
 labelling.py         their labels, and which of them to trust

@@ -6,7 +6,7 @@ Self-training looks at B in two ways only: it labels rows, and it sums those it 
 Both are passes over blocks. A function meets every block and returns a state, which
 stays with the rows, and totals, which add up. Whoever holds the rows runs it:
 
-    MemoryRows   one block, which keeps its scores from pass to pass
+    MemoryRows   strips of an array, which keep their scores from pass to pass
     DiskRows     a temporary file, a block at a time
     DaskRows     the workers of a cluster (distributed_rows.py)
 """
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from unseen._threads import each, strips
 from unseen.loading.blocks import fill, fill_apart
 from unseen.rows.labelling import Labelling, RowState, Selection
 from unseen.rows.scores import Scores
@@ -73,6 +74,13 @@ class Holder(ABC):
     def sample(self, step: int) -> np.ndarray:
         """Return every ``step``-th row."""
 
+    def undivided(self) -> Holder:
+        """Return the rows as one block if they are in memory: for work that needs all.
+
+        Others stay as they are.
+        """
+        return self
+
     def labelling(self, state: Any, sizes: np.ndarray) -> Labelling:
         """Return the labels that a pass left as state."""
         return Labelling(state, sizes, small=False)
@@ -93,7 +101,7 @@ class Holder(ABC):
 
 
 class MemoryRows(Holder):
-    """Rows in an array: one block.
+    """Rows in an array: strips that threads share, the same for any number of them.
 
     Examples
     --------
@@ -111,7 +119,8 @@ class MemoryRows(Holder):
 
     def __init__(self, B: np.ndarray):
         self._given, self.shape = B, B.shape
-        self._kept: dict = {}
+        self._strips = strips(max(1, len(B)), B.shape[1])
+        self._kept: list[dict] = [{} for _ in self._strips]
         self._summed: tuple | None = None
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
@@ -125,11 +134,30 @@ class MemoryRows(Holder):
 
     def centred(self, centre):
         """See ``Holder.centred``."""
-        return MemoryRows(self._given - centre)
+        shifted = np.empty(self.shape)
+
+        def shift(here: slice) -> None:
+            np.subtract(self._given[here], centre, out=shifted[here])
+
+        each(shift, self._strips)
+        return MemoryRows(shifted)
 
     def run(self, work, *arguments, states=()):
         """See ``Holder.run``."""
-        return work(self.B, self._kept, *arguments, *states)
+
+        def met(here: slice, kept: dict) -> tuple:
+            cuts = (cut(one, here) for one in states)
+            return work(self.B[here], kept, *arguments, *cuts)
+
+        _ = self.B  # made before several ask for it
+        made, totals = zip(*each(met, self._strips, self._kept), strict=True)
+        return join(made), add_up(totals)
+
+    def undivided(self):
+        """See ``Holder.undivided``."""
+        whole = MemoryRows(self._given)
+        whole._strips, whole._kept = [slice(0, len(self))], [{}]
+        return whole
 
     def sample(self, step):
         """See ``Holder.sample``."""

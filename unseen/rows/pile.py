@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from unseen._linalg import inverse_lengths
+from unseen._threads import each, product, strips
 from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space
 from unseen.rows.source import RowStream, whole_needed
 from unseen.rows.sums import Sums, rows_per_block
@@ -159,7 +160,10 @@ def carry(
 
 def row_scales(X: np.ndarray, unit_rows: bool) -> np.ndarray:
     """Return the factor of each row: ``1 / |x|``, or 1."""
-    return inverse_lengths(X) if unit_rows else np.ones(len(X), dtype=X.dtype)
+    if not unit_rows:
+        return np.ones(len(X), dtype=X.dtype)
+    parts = each(lambda here: inverse_lengths(X[here]), strips(*X.shape))
+    return np.concatenate([np.ones(0, dtype=X.dtype), *parts])
 
 
 def scaled_sum(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -169,7 +173,7 @@ def scaled_sum(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return scaled rows on axes, in the precision of the rows."""
-    projected = X @ axes.astype(X.dtype, copy=False)
+    projected = product(X, axes.astype(X.dtype, copy=False))
     projected *= scales[:, None]
     return projected
 

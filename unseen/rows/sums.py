@@ -20,18 +20,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from unseen._linalg import (
     DOUBLE,
-    inverse_lengths,
     leading_eigenvectors,
     with_fixed_signs,
 )
+from unseen._threads import each, product
+from unseen.rows.gram import CACHED_ELEMENTS, add_tiles, tiles_of_gram, whole_gram
 from unseen.rows.span import Span, is_wide, span_of
 
 BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own precision
-CACHED_ELEMENTS = 2**18  # numbers that stay in a processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +185,9 @@ class Sums:
             S_w = reduced.sums.within_class_scatter() / max(self.n_rows, 1)
             n_dims = min(n_axes or self.n_features, self.n_features)
             root = inverse_root(S_w, shrinkage, n_dims)
-            self._reduced[key] = Reduced(
-                reduced.mean, reduced.axes @ root, reduced.sums.projected(root)
-            )
+            axes = product(reduced.axes, root)
+            sums = reduced.sums.projected(root)
+            self._reduced[key] = Reduced(reduced.mean, axes, sums)
         return self._reduced[key]
 
     def _reduce(self, n_axes: int | None) -> Reduced:
@@ -226,11 +226,14 @@ class Sums:
         total, mean = self.class_sums.sum(axis=0), self.mean
         centred = np.empty(self.gram.shape, dtype=dtype)
         step = max(1, CACHED_ELEMENTS // len(mean))
-        for start in range(0, len(mean), step):
+
+        def centre(start: int) -> None:
             rows = slice(start, start + step)
             strip = np.outer(total[rows], mean)
             np.subtract(self.gram[rows], strip, out=strip)
             centred[rows] = strip
+
+        each(centre, range(0, len(mean), step))
         return centred
 
 
@@ -304,21 +307,17 @@ def sum_blocks(
     unit_rows: bool = False,
 ) -> Sums:
     """Sum an iterator of ``(rows, codes)`` blocks, holding one block at a time."""
-    gram = None
+    tiles: list[np.ndarray] = []
     class_sums = np.zeros((n_classes, n_features))
     counts, dtype = np.zeros(n_classes), DOUBLE
     for X, codes in blocks:
-        upper = _upper_gram(X, codes, class_sums, unit_rows)
-        if gram is None:
-            gram = upper
-        else:
-            gram = gram.astype(np.float64, copy=False)
-            gram += upper
+        new = tiles_of_gram(X, codes, class_sums, unit_rows)
+        tiles = add_tiles([tile.astype(DOUBLE, copy=False) for tile in tiles], new)
         counts += np.bincount(codes, minlength=n_classes)
         dtype = coarser(dtype, X.dtype)
-    if gram is None:
-        gram = np.zeros((n_features, n_features))
-    return Sums(mirrored(gram), class_sums, counts, dtype)
+    shape = n_features, n_features
+    gram = whole_gram(tiles, n_features) if tiles else np.zeros(shape)
+    return Sums(gram, class_sums, counts, dtype)
 
 
 def add_sums(parts: Iterable[Sums]) -> Sums:
@@ -331,54 +330,6 @@ def add_sums(parts: Iterable[Sums]) -> Sums:
     class_sums = sum((part.class_sums for part in others), start=first.class_sums)
     counts = sum((part.counts for part in others), start=first.counts)
     return Sums(gram, class_sums, counts, dtype, same_span(every))
-
-
-def _upper_gram(X, codes, class_sums, unit_rows) -> np.ndarray:
-    """Return the upper triangle of XᵀX, zeros below, and add to the class sums.
-
-    Goes through X in pieces that stay in the cache while they are scaled, counted
-    and multiplied, so that the block comes through memory once.
-    """
-    p = X.shape[1]
-    rank_k_update = linalg.blas.get_blas_funcs("syrk", dtype=X.dtype)
-    lower = np.zeros((p, p), dtype=X.dtype, order="F")
-    step = max(512, 2 * CACHED_ELEMENTS // p)  # fewer rows would meet XᵀX too often
-    scaled = np.empty((min(step, len(X)), p), dtype=X.dtype)
-    for start in range(0, len(X), step):
-        rows = np.ascontiguousarray(X[start : start + step])
-        if unit_rows:
-            factors = inverse_lengths(rows)[:, None]
-            rows = np.multiply(rows, factors, out=scaled[: len(rows)])
-        here = codes[start : start + step]
-        class_sums += indicator(here, len(class_sums), X.dtype).T @ rows
-        rank_k_update(1, rows.T, beta=1, c=lower, lower=1, overwrite_c=1)
-    return lower.T
-
-
-def mirrored(upper: np.ndarray) -> np.ndarray:
-    """Return the full symmetric matrix of an upper triangle, in float64.
-
-    Made in place if it is float64 already. Tile by tile: a transposed tile that fits
-    the cache is copied many times faster.
-    """
-    p, tile = len(upper), 256
-    full = upper if upper.dtype == DOUBLE else np.empty(upper.shape)
-    for i in range(0, p, tile):
-        rows = slice(i, i + tile)
-        corner = upper[rows, rows]
-        full[rows, rows] = np.triu(corner) + np.triu(corner, 1).T
-        for j in range(i + tile, p, tile):
-            columns = slice(j, j + tile)
-            full[rows, columns] = upper[rows, columns]
-            full[columns, rows] = upper[rows, columns].T
-    return full
-
-
-def indicator(codes: np.ndarray, n_classes: int, dtype=np.float64) -> sparse.csr_array:
-    """Return the sparse 0/1 matrix with one row per sample, one column per class."""
-    n = len(codes)
-    ones, ends = np.ones(n, dtype=dtype), np.arange(n + 1)
-    return sparse.csr_array((ones, codes, ends), shape=(n, n_classes))
 
 
 def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:

@@ -36,8 +36,9 @@ from unseen.models.base import FromSums
 from unseen.models.maps import POSITIVE
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.models.stated import stated
+from unseen.rows.gram import indicator
 from unseen.rows.labelling import rank_share
-from unseen.rows.sums import Sums, indicator
+from unseen.rows.sums import Sums
 from unseen.transduction.transducer import as_round
 
 SAMMON_STEPS = 2000

@@ -19,31 +19,23 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen._linalg import unit_rows
+from unseen.rows.neighbours import nearest
 
 
 def neighbours(
-    rows: np.ndarray, k: int, others: np.ndarray | None = None
+    rows: np.ndarray, k: int, others: np.ndarray | None = None, search: str = "exact"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and numbers of each row's k nearest others, nearest first.
 
-    Exact, in float32; fewer than k if there are not that many others. By default the
-    others are the rows themselves, each without itself.
+    Fewer than k if there are not that many others. By default the others are the rows
+    themselves, each without itself. ``search`` is as for :func:`nearest`.
 
     >>> import numpy as np
     >>> from unseen.transduction.graph import neighbours
     >>> neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
     array([[1], [0], [1]])
     """
-    from sklearn.neighbors import NearestNeighbors  # slow to import
-
-    k = min(k, len(rows) - 1 if others is None else len(others))
-    if k < 1:
-        return np.zeros((len(rows), 0)), np.zeros((len(rows), 0), dtype=np.intp)
-    rows = np.ascontiguousarray(rows, dtype=np.float32)
-    among = rows if others is None else np.ascontiguousarray(others, dtype=np.float32)
-    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(among)
-    distances, numbers = search.kneighbors(None if others is None else rows)
-    return distances.astype(np.float64), numbers
+    return nearest(rows, k, others, search)
 
 
 def near_neighbours(
@@ -170,8 +162,10 @@ def smoothness(S: Any, F: np.ndarray) -> float:
     return float(np.einsum("ij,ij->", F, F - S @ F))
 
 
-def nearest_cosines(rows: np.ndarray, k: int) -> sparse.csr_array:
+def nearest_cosines(
+    rows: np.ndarray, k: int, search: str = "exact"
+) -> sparse.csr_array:
     """Return (W + Wᵀ)/2k with W the cosines of each row's k nearest."""
-    distances, numbers = neighbours(unit_rows(rows), k)
+    distances, numbers = neighbours(unit_rows(rows), k, search=search)
     W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
     return sparse.csr_array((W + W.T) / (2 * k))

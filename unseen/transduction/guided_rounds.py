@@ -119,6 +119,7 @@ class Mixture:
     clusters: Clusters | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
+        self.rows = self.rows.undivided()  # the graph joins all of them
         self.n, self.K = len(self.rows), len(self.P)
         self.u, self.graph = np.zeros(self.K), None
         few = min(1.0, self.n / (ENOUGH_ROWS * self.K))

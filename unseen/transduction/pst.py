@@ -27,7 +27,7 @@ from unseen.transduction.graph import (
 )
 from unseen.transduction.memory import check_memory, spreading_bytes
 from unseen.transduction.start import Start
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
+from unseen.transduction.transducer import SEARCH, START, Outcome, Transducer, as_round
 
 
 class PST(Transducer):
@@ -40,6 +40,10 @@ class PST(Transducer):
         authors start from ``DAP()``.
     n_neighbors : int, default=15
         Neighbours of a row in the graph.
+    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
+        How neighbours are found: among all rows, or nearly, by faiss
+        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     alpha : float in [0, 1), default=0.5
         Weight of the graph; 0 is the estimator.
     space : {'scores', 'rows'}, default='scores'
@@ -50,6 +54,8 @@ class PST(Transducer):
     ----------
     labels_, reliability_, rounds_
         Left by ``adapt``.
+    neighbor_search_ : str
+        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -72,17 +78,27 @@ class PST(Transducer):
     Kept 533 of 533 rows (rate 1); ... 15 neighbours ...
     """
 
-    _adapt_parameters = frozenset({"n_neighbors", "alpha", "space"})
+    _adapt_parameters = frozenset({"n_neighbors", "neighbors", "alpha", "space"})
     _parameter_constraints: dict = {
         **START,
+        **SEARCH,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="left")],
         "space": [StrOptions({"scores", "rows"})],
     }
 
-    def __init__(self, estimator=None, *, n_neighbors=15, alpha=0.5, space="scores"):
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_neighbors=15,
+        neighbors="auto",
+        alpha=0.5,
+        space="scores",
+    ):
         self.estimator = estimator
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.alpha = alpha
         self.space = space
 
@@ -91,7 +107,8 @@ class PST(Transducer):
         spreading = spreading_bytes(n, n_classes, 2 * self.n_neighbors)
         check_memory("PST", spreading, f"labels and a graph of {n:,} rows")
         places = start.contrast()[0] if self.space == "scores" else start.rows
-        distances, numbers = neighbours(places, self.n_neighbors)
+        search = self._search(places)
+        distances, numbers = neighbours(places, self.n_neighbors, search=search)
         W = graph(gaussian(distances), numbers)
         S = symmetric_normalised(W + W.T)
         L = start.probabilities

@@ -12,13 +12,16 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 
 from unseen._params import Interval
 from unseen.rows.labelling import Labelling, margin
+from unseen.transduction.graph import graph, neighbours
 from unseen.transduction.memory import check_memory, spreading_bytes
 from unseen.transduction.rounds import ROUNDING, Round
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
+    SEARCH,
     START,
     Outcome,
     Transducer,
@@ -39,6 +42,10 @@ class SpreadLabels(Transducer):
         Share of each predicted class, at least one row, that keeps its label.
     n_neighbors : int, default=7
         Neighbours in the graph, the row itself among them, as scikit-learn counts.
+    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
+        How neighbours are found: among all rows, or nearly, by faiss
+        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     alpha : float in (0, 1), default=0.5
         How much a row takes from its neighbours.
 
@@ -47,6 +54,8 @@ class SpreadLabels(Transducer):
     labels_, reliability_, rounds_
         Left by ``adapt``. Rows that no label reaches keep that of the estimator, with
         the lowest reliability; the note of the round counts them.
+    neighbor_search_ : str
+        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -69,18 +78,22 @@ class SpreadLabels(Transducer):
     Kept 42... of 533 rows (rate 0.8); ...
     """
 
-    _adapt_parameters = frozenset({"rate", "n_neighbors", "alpha"})
+    _adapt_parameters = frozenset({"rate", "n_neighbors", "neighbors", "alpha"})
     _parameter_constraints: dict = {
         **START,
+        **SEARCH,
         "rate": [Interval(Real, 0, 1, closed="right")],
         "n_neighbors": [Interval(Integral, 2, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(self, estimator=None, *, rate=0.8, n_neighbors=7, alpha=0.5):
+    def __init__(
+        self, estimator=None, *, rate=0.8, n_neighbors=7, neighbors="auto", alpha=0.5
+    ):
         self.estimator = estimator
         self.rate = rate
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.alpha = alpha
 
     def _transduce(self, start: Start) -> Outcome:
@@ -107,9 +120,18 @@ class SpreadLabels(Transducer):
         """Return label distributions (n, N); zeros where no label arrives."""
         from sklearn.semi_supervised import LabelSpreading  # slow to import
 
+        k, search = self.n_neighbors - 1, self._search(start.rows)
+
+        def joined(rows: np.ndarray, others: None = None) -> sparse.csr_array:
+            """Join every row to its neighbours and, as scikit-learn does, to itself."""
+            numbers = neighbours(rows, k, search=search)[1]
+            own = np.arange(len(rows))[:, None]
+            return graph(
+                np.ones((len(rows), 1 + numbers.shape[1])), np.hstack([own, numbers])
+            )
+
         spreading = LabelSpreading(
-            kernel="knn",
-            n_neighbors=min(self.n_neighbors, len(seeds)),
+            kernel=joined,
             alpha=self.alpha,
             max_iter=MAX_ITER,
         ).fit(start.rows.astype(np.float32), seeds)

@@ -28,9 +28,9 @@ from unseen.models.given import GivenRows
 from unseen.models.learners import OffsetLearner, ViewLearner
 from unseen.models.maps import PrototypeClassifier
 from unseen.models.scoring import LinearScorer
+from unseen.rows.gram import indicator
 from unseen.rows.labelling import rank_within
 from unseen.rows.pile import Pile, not_finite
-from unseen.rows.sums import indicator
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.anchored_look import gaussian_scores
 

@@ -46,6 +46,10 @@ class StatA(Transducer):
         w, what the mixture counts.
     n_neighbors : int, default=3
         k; neighbours count 1/2k each way.
+    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
+        How neighbours are found: among all rows, or nearly, by faiss
+        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     n_rounds : int, default=10
         A fixed number, as in the authors' program.
 
@@ -54,6 +58,8 @@ class StatA(Transducer):
     labels_ : ndarray of shape (n_samples,)
     reliability_ : ndarray of shape (n_samples,)
     rounds_ : list of Round
+    neighbor_search_ : str
+        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -79,7 +85,7 @@ class StatA(Transducer):
     """
 
     _adapt_parameters = frozenset(
-        {"anchor", "likelihood_weight", "n_neighbors", "n_rounds"}
+        {"anchor", "likelihood_weight", "n_neighbors", "neighbors", "n_rounds"}
     )
     _parameter_constraints: dict = {
         **START,
@@ -94,17 +100,19 @@ class StatA(Transducer):
         anchor=1.0,
         likelihood_weight=0.02,
         n_neighbors=3,
+        neighbors="auto",
         n_rounds=10,
     ):
         self.estimator = estimator
         self.anchor = anchor
         self.likelihood_weight = likelihood_weight
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.n_rounds = n_rounds
 
     def _transduce(self, start: Start) -> Outcome:
         texts = log_softmax(start.logits.astype(np.float64), axis=1)
-        A = nearest_cosines(start.rows, self.n_neighbors)
+        A = nearest_cosines(start.rows, self.n_neighbors, self._search(start.rows))
         classes = AnchoredClasses(
             unit_rows(start.rows), unit_rows(start.prototypes), np.exp(texts)
         )

@@ -40,6 +40,7 @@ from unseen.transduction.graph import (
 from unseen.transduction.memory import check_memory, spreading_bytes
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
+    SEARCH,
     START,
     Outcome,
     Transducer,
@@ -64,6 +65,10 @@ class TMVHLP(Transducer):
         has. The authors took 500 on AwA.
     n_neighbors : int, default=30
         k, of graphs and hyperedges.
+    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
+        How neighbours are found: among all rows, or nearly, by faiss
+        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     alpha : float in [0, 1), default=0.35
         How far labels flow in one step.
     steps : int, default=1
@@ -75,6 +80,8 @@ class TMVHLP(Transducer):
     ----------
     labels_, reliability_, rounds_
         Left by ``adapt``; one entry of ``rounds_`` per step.
+    neighbor_search_ : str
+        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -102,10 +109,11 @@ class TMVHLP(Transducer):
     """
 
     _adapt_parameters = frozenset(
-        {"n_similar", "n_neighbors", "alpha", "steps", "regularisation"}
+        {"n_similar", "n_neighbors", "neighbors", "alpha", "steps", "regularisation"}
     )
     _parameter_constraints: dict = {
         **START,
+        **SEARCH,
         "n_similar": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
@@ -119,6 +127,7 @@ class TMVHLP(Transducer):
         *,
         n_similar=30,
         n_neighbors=30,
+        neighbors="auto",
         alpha=0.35,
         steps=1,
         regularisation=1e-4,
@@ -126,6 +135,7 @@ class TMVHLP(Transducer):
         self.estimator = estimator
         self.n_similar = n_similar
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.alpha = alpha
         self.steps = steps
         self.regularisation = regularisation
@@ -136,7 +146,8 @@ class TMVHLP(Transducer):
         spreading = spreading_bytes(n + n_classes, n_classes, edges)
         check_memory("TMVHLP", spreading, f"labels and hypergraphs of {n:,} rows")
         views, rho = self._views(start)
-        S = hypergraph(views, n_classes, self.n_neighbors)
+        search = self._search(views[0])
+        S = hypergraph(views, n_classes, self.n_neighbors, search)
         L = np.zeros((n + n_classes, n_classes))
         np.fill_diagonal(L, 1.0)  # prototypes are the first nodes
         scores, rounds = start.scores, []
@@ -194,14 +205,16 @@ def canonical(
     )
 
 
-def hypergraph(views: list[np.ndarray], n_prototypes: int, k: int) -> LinearOperator:
+def hypergraph(
+    views: list[np.ndarray], n_prototypes: int, k: int, search: str = "exact"
+) -> LinearOperator:
     """Return S of the nodes, to be multiplied by."""
     n = len(views[0])
     W = sparse.csr_array((n, n))
     for weight, view in zip(VIEW_WEIGHTS, views, strict=True):
-        K = view_graph(view, n_prototypes, k)
+        K = view_graph(view, n_prototypes, k, search)
         W = W + GRAPH_SHARE * weight / 2 * (K + K.T)
-    h, delta = hyperedges(views, k)
+    h, delta = hyperedges(views, k, search)
     roots = inverse_roots(
         W @ np.ones(n) + (1 - GRAPH_SHARE) * (h.T @ (delta * h.sum(1)))
     )
@@ -217,9 +230,11 @@ def hypergraph(views: list[np.ndarray], n_prototypes: int, k: int) -> LinearOper
     return LinearOperator((n, n), matvec=apply_to_one, matmat=apply, dtype=float)
 
 
-def view_graph(view: np.ndarray, n_prototypes: int, k: int) -> sparse.csr_array:
+def view_graph(
+    view: np.ndarray, n_prototypes: int, k: int, search: str = "exact"
+) -> sparse.csr_array:
     """Return the neighbours of every node in one view; prototypes have more."""
-    distances, numbers = neighbours(view, k)
+    distances, numbers = neighbours(view, k, search=search)
     rows = graph(gaussian(distances), numbers)[n_prototypes:]
     # Among its own nearest a prototype finds itself first.
     far, many = neighbours(view[:n_prototypes], PROTOTYPE_FACTOR * k + 1, view)
@@ -228,10 +243,15 @@ def view_graph(view: np.ndarray, n_prototypes: int, k: int) -> sparse.csr_array:
     return sparse.csr_array(sparse.vstack([graph(weights, many, len(view)), rows]))
 
 
-def hyperedges(views: list[np.ndarray], k: int) -> tuple[sparse.csr_array, np.ndarray]:
+def hyperedges(
+    views: list[np.ndarray], k: int, search: str = "exact"
+) -> tuple[sparse.csr_array, np.ndarray]:
     """Return h (edges, nodes) and δ; the columns of √δ h have unit length."""
     first, second = views
-    pairs = [neighbours(first, k, second), neighbours(second, k, first)]
+    pairs = [
+        neighbours(first, k, second, search),
+        neighbours(second, k, first, search),
+    ]
     H = sparse.vstack(
         [graph(gaussian(far), numbers, len(first)) for far, numbers in pairs]
     ).tocsr()

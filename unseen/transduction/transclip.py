@@ -51,6 +51,10 @@ class TransCLIP(Transducer):
         w, what the mixture counts.
     n_neighbors : int, default=3
         k; neighbours count 1/2k each way.
+    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
+        How neighbours are found: among all rows, or nearly, by faiss
+        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     n_rounds : int, default=10
         A fixed number, as in the authors' program.
 
@@ -61,6 +65,8 @@ class TransCLIP(Transducer):
         Rank of a row among the rows of its label: 1 for the best.
     rounds_ : list of Round
         With the objective after every round.
+    neighbor_search_ : str
+        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -85,7 +91,7 @@ class TransCLIP(Transducer):
     """
 
     _adapt_parameters = frozenset(
-        {"text_weight", "likelihood_weight", "n_neighbors", "n_rounds"}
+        {"text_weight", "likelihood_weight", "n_neighbors", "neighbors", "n_rounds"}
     )
     _parameter_constraints: dict = {
         **START,
@@ -100,19 +106,21 @@ class TransCLIP(Transducer):
         text_weight=1.0,
         likelihood_weight=0.02,
         n_neighbors=3,
+        neighbors="auto",
         n_rounds=10,
     ):
         self.estimator = estimator
         self.text_weight = text_weight
         self.likelihood_weight = likelihood_weight
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.n_rounds = n_rounds
 
     def _transduce(self, start: Start) -> Outcome:
         mixture = Mixture(
             unit_rows(start.rows),
             self.text_weight * log_softmax(start.logits.astype(np.float64), axis=1),
-            nearest_cosines(start.rows, self.n_neighbors),
+            nearest_cosines(start.rows, self.n_neighbors, self._search(start.rows)),
             self.likelihood_weight,
         )
         mixture.begin(start.probabilities.astype(np.float64))

@@ -15,13 +15,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import HasMethods, Interval, fit_context
+from unseen._params import HasMethods, Interval, StrOptions, fit_context
 from unseen.competition import Competition
 from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.answers import Answers
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
+from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search
 from unseen.rows.source import is_stream, whole_needed
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.rounds import Round
@@ -29,8 +30,10 @@ from unseen.transduction.start import Start, ask, competing, start_from
 from unseen.transduction.wrapper import Wrapper
 
 START: dict = {"estimator": [HasMethods(["fit", "predict"]), None]}
+SEARCH: dict = {"neighbors": [StrOptions(set(NEIGHBOUR_SEARCHES))]}
 # Of a mixture that the neighbours of a row have a say in.
 MIXTURE: dict = {
+    **SEARCH,
     "likelihood_weight": [Interval(Real, 0, None, closed="left")],
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     "n_rounds": [Interval(Integral, 1, None, closed="left")],
@@ -59,6 +62,12 @@ class Transducer(Answers, Adapts, Wrapper):
     """
 
     _adapt_parameters: frozenset[str] = frozenset()
+
+    def _search(self, rows: np.ndarray) -> str:
+        """Choose how the neighbours of rows are found, and leave it to be read."""
+        n, p = rows.shape
+        self.neighbor_search_ = chosen_search(self.neighbors, n, n, p)
+        return self.neighbor_search_
 
     @abstractmethod
     def _transduce(self, start: Start) -> Outcome:

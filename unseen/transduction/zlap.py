@@ -26,6 +26,7 @@ from unseen.transduction.graph import graph, neighbours, propagate, symmetric_no
 from unseen.transduction.memory import check_memory, spreading_bytes
 from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
+    SEARCH,
     START,
     Outcome,
     Transducer,
@@ -43,6 +44,10 @@ class ZLaP(Transducer):
         Where to start: its prototypes become nodes. None for ``AnchoredSelfTraining``.
     n_neighbors : int, default=4
         Other rows that each row is joined to.
+    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
+        How neighbours are found: among all rows, or nearly, by faiss
+        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     n_classes : int, default=5
         Classes that each row is joined to.
     gamma : float, default=5.0
@@ -55,6 +60,8 @@ class ZLaP(Transducer):
     labels_, reliability_, rounds_
         Left by ``adapt``. Rows that no label reaches keep that of the estimator, with
         the lowest reliability; the note of the round counts them.
+    neighbor_search_ : str
+        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -79,9 +86,12 @@ class ZLaP(Transducer):
     Kept 100 of 100 rows (rate 1); ... 0 rows were not reached ...
     """
 
-    _adapt_parameters = frozenset({"n_neighbors", "n_classes", "gamma", "alpha"})
+    _adapt_parameters = frozenset(
+        {"n_neighbors", "neighbors", "n_classes", "gamma", "alpha"}
+    )
     _parameter_constraints: dict = {
         **START,
+        **SEARCH,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_classes": [Interval(Integral, 1, None, closed="left")],
         "gamma": [Interval(Real, 0, None, closed="neither")],
@@ -89,10 +99,18 @@ class ZLaP(Transducer):
     }
 
     def __init__(
-        self, estimator=None, *, n_neighbors=4, n_classes=5, gamma=5.0, alpha=0.3
+        self,
+        estimator=None,
+        *,
+        n_neighbors=4,
+        neighbors="auto",
+        n_classes=5,
+        gamma=5.0,
+        alpha=0.3,
     ):
         self.estimator = estimator
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
         self.n_classes = n_classes
         self.gamma = gamma
         self.alpha = alpha
@@ -104,7 +122,14 @@ class ZLaP(Transducer):
         )
         check_memory("ZLaP", spreading, f"labels and a graph of {n:,} rows")
         rows, classes = unit_rows(start.rows), unit_rows(start.prototypes)
-        S = joint_graph(rows, classes, self.n_neighbors, self.n_classes, self.gamma)
+        S = joint_graph(
+            rows,
+            classes,
+            self.n_neighbors,
+            self.n_classes,
+            self.gamma,
+            self._search(rows),
+        )
         E = np.zeros((n + n_classes, n_classes))
         np.fill_diagonal(E, 1.0)  # classes are the first nodes
         F = propagate(S, E, self.alpha)
@@ -121,10 +146,15 @@ class ZLaP(Transducer):
 
 
 def joint_graph(
-    rows: np.ndarray, classes: np.ndarray, n_rows: int, n_classes: int, gamma: float
+    rows: np.ndarray,
+    classes: np.ndarray,
+    n_rows: int,
+    n_classes: int,
+    gamma: float,
+    search: str = "exact",
 ) -> sparse.csr_array:
     """Return S over classes and rows, both of unit length, classes first."""
-    distances, numbers = neighbours(rows, n_rows)
+    distances, numbers = neighbours(rows, n_rows, search=search)
     among_rows = graph(np.maximum(1 - distances**2 / 2, 0.0), numbers)
     cosines = rows @ classes.T
     k = min(n_classes, len(classes))

@@ -1,0 +1,120 @@
+"""Neighbours: exact ones against brute force, approximate ones by their recall."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from unseen import PST, SpreadLabels, StatA, TransCLIP, ZLaP, load_data
+from unseen.rows import neighbours as module
+from unseen.rows.neighbours import chosen_search, nearest
+
+
+def brute(rows, k, others=None):
+    """Return the same by sorting all distances in float64."""
+    among = rows if others is None else others
+    apart = np.linalg.norm(rows[:, None].astype(float) - among[None], axis=2)
+    if others is None:
+        np.fill_diagonal(apart, np.inf)
+    order = np.argsort(apart, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(apart, order, axis=1), order
+
+
+@pytest.mark.parametrize("n, k", [(3, 1), (50, 49), (300, 7), (300, 500)])
+@pytest.mark.parametrize("block", [8, 64, 4096])
+def test_exact_neighbours_are_those_of_brute_force(monkeypatch, n, k, block):
+    monkeypatch.setattr(module, "BLOCK", block)
+    rows = np.random.default_rng(0).normal(size=(n, 6))
+    distances, numbers = nearest(rows, k)
+    expected, order = brute(rows, min(k, n - 1))
+    assert_array_equal(numbers, order)
+    assert_allclose(distances, expected, rtol=1e-12)
+
+
+def test_exact_neighbours_among_others():
+    rng = np.random.default_rng(0)
+    rows, others = rng.normal(size=(40, 5)), rng.normal(size=(90, 5))
+    distances, numbers = nearest(rows, 4, others)
+    expected, order = brute(rows, 4, others)
+    assert_array_equal(numbers, order)
+    assert_allclose(distances, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("far, size", [(1e6, 1.0), (0.0, 1e200), (0.0, 1e-200)])
+def test_far_from_the_origin_and_at_any_size_they_are_the_same(far, size):
+    rows = np.random.default_rng(0).normal(size=(200, 4))
+    assert_array_equal(nearest((rows + far) * size, 3)[1], nearest(rows, 3)[1])
+
+
+def test_of_equal_rows_the_first_are_taken():
+    rows = np.ones((9, 3))
+    assert nearest(rows, 2)[1].tolist() == [[1, 2], [0, 2]] + [[0, 1]] * 7
+
+
+def test_rows_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        nearest(np.array([[0.0], [np.nan], [1.0]]), 1)
+
+
+# ---- which search --------------------------------------------------------------------
+
+
+def test_auto_is_exact_for_piles_of_ordinary_size():
+    assert chosen_search("auto", 100_000, 100_000, 512) == "exact"
+
+
+def test_without_faiss_only_what_needs_it_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert chosen_search("exact", 10**6, 10**6, 512) == "exact"
+    with pytest.raises(ImportError, match=r"unseen\[neighbors\]"):
+        chosen_search("approximate", 10, 10, 2)
+    with pytest.raises(ValueError, match=r"about 2\d\d minutes of one core"):
+        chosen_search("auto", 10**6, 10**6, 512)
+
+
+@pytest.mark.parametrize("kind", [PST, SpreadLabels, StatA, TransCLIP, ZLaP])
+def test_estimators_say_which_search_it_was(kind, monkeypatch):
+    data = load_data("digits")
+    model = kind().fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    first = model.adapt(data.X_unseen).labels_
+    assert model.neighbor_search_ == "exact"
+    model.set_params(neighbors="exact")
+    assert_array_equal(model.adapt(data.X_unseen).labels_, first)
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(ImportError, match="needs faiss"):
+        model.set_params(neighbors="approximate").adapt(data.X_unseen)
+
+
+# ---- the graph of faiss --------------------------------------------------------------
+
+
+def recall(found, true):
+    return (
+        np.mean([len({*a} & {*b}) for a, b in zip(found, true, strict=True)])
+        / (true.shape[1])
+    )
+
+
+def test_approximate_neighbours_are_nearly_all_the_true_ones():
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(30, 64))
+    rows = means[rng.integers(30, size=6_000)] + rng.normal(size=(6_000, 64))
+    distances, numbers = nearest(rows, 10, search="approximate")
+    exact, true = nearest(rows, 10)
+    assert recall(numbers, true) >= 0.98
+    assert (numbers != np.arange(len(rows))[:, None]).all()
+    assert_allclose(distances[:, 0], exact[:, 0], rtol=0.2)
+    assert (np.diff(distances, axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("kind", [PST, TransCLIP, ZLaP])
+def test_labels_by_approximate_neighbours_are_nearly_all_alike(kind):
+    pytest.importorskip("faiss")
+    data = load_data("digits")
+    model = kind().fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    exact = model.adapt(data.X_unseen).labels_
+    nearly = model.set_params(neighbors="approximate").adapt(data.X_unseen)
+    assert nearly.neighbor_search_ == "approximate"
+    assert (nearly.labels_ == exact).mean() >= 0.99

@@ -1,0 +1,175 @@
+"""All cores: the same numbers from one thread and from several."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import unseen._threads as threads
+from unseen import JEDM, TSTD, AnchoredSelfTraining, GuidedMixture
+from unseen._threads import each, n_threads, one_thread, product
+from unseen.rows.neighbours import nearest
+from unseen.rows.sums import sum_rows
+
+
+@pytest.fixture
+def on(monkeypatch):
+    """Return a function that lets so many threads work, whatever the machine has."""
+
+    def allow(n):
+        monkeypatch.setattr(threads, "_allowed", lambda: n)
+
+    return allow
+
+
+def rows_of(n, p, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    A, y = rng.uniform(size=(12, 9)), rng.integers(8, size=n)
+    means = A @ rng.normal(size=(9, p))
+    X = means[y] + rng.standard_normal((n, p))
+    pile = means[rng.integers(8, 12, size=n)] + rng.standard_normal((n, p))
+    return X.astype(dtype), y, A, pile.astype(dtype)
+
+
+@pytest.mark.parametrize("p", [40, 512, 700, 1_300])
+@pytest.mark.parametrize("unit_rows", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_are_those_of_numpy_and_the_same_on_any_number_of_threads(
+    on, p, unit_rows, dtype
+):
+    X, y, _, _ = rows_of(5_000, p, dtype)
+    made = []
+    for n in (1, 2, 3):
+        on(n)
+        with one_thread():
+            made.append(sum_rows(X, y, 8, unit_rows=unit_rows))
+    for other in made[1:]:
+        assert_array_equal(other.gram, made[0].gram)
+        assert_array_equal(other.class_sums, made[0].class_sums)
+    X = X.astype(np.float64)
+    if unit_rows:
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    near = {"rtol": 2e-4, "atol": 2e-5 * np.abs(X.T @ X).max()}
+    if dtype == np.float64:
+        near = {"rtol": 1e-9, "atol": 1e-9 * np.abs(X.T @ X).max()}
+    assert_allclose(made[0].gram, X.T @ X, **near)
+    assert_array_equal(made[0].gram, made[0].gram.T)
+
+
+@pytest.mark.parametrize("kind", [AnchoredSelfTraining, JEDM, TSTD])
+def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on, kind):
+    X, y, A, pile = rows_of(3_000, 600)
+    made = []
+    for n in (1, 2, 3):
+        on(n)
+        model = kind().fit(X, y, class_embeddings=A).adapt(np.vstack([pile] * 2))
+        made.append((model.reliability_, model.decision_function(pile)))
+    for reliability, scores in made[1:]:
+        assert_array_equal(reliability, made[0][0])
+        assert_array_equal(scores, made[0][1])
+
+
+def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
+    pile = rows_of(4_000, 300)[3]
+    names = np.random.default_rng(1).normal(size=(4, 300)) + pile[:4]
+    made = []
+    for n in (1, 2):
+        on(n)
+        made.append(GuidedMixture.from_prototypes(names).adapt(pile).reliability_)
+    assert_array_equal(*made)
+
+
+def test_neighbours_are_alike_on_any_number_of_threads(on):
+    pile = rows_of(3_000, 30)[3]
+    made = []
+    for n in (1, 2):
+        on(n)
+        made.append(nearest(pile, 5))
+    for one, two in zip(*made, strict=True):
+        assert_array_equal(one, two)
+
+
+def test_inside_of_a_strip_there_is_one_thread_and_blas_has_one_too(on):
+    on(2)
+
+    def seen(_):
+        blas = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
+        return n_threads(), set(blas)
+
+    assert each(seen, range(4)) == [(1, {1})] * 4
+
+
+def test_a_limit_by_the_user_is_kept_and_comes_back():
+    with threadpool_limits(limits=1, user_api="blas"):
+        assert n_threads() == 1
+    blas = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
+    with one_thread(), one_thread():
+        pass
+    after = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
+    assert after == blas
+
+
+def test_two_threads_of_the_user_do_not_leave_blas_at_one():
+    """The first to enter is the first to leave."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        inside, leave = threading.Event(), threading.Event()
+
+        def first():
+            with one_thread():
+                inside.set()
+                leave.wait(10)
+
+        other = threading.Thread(target=first)
+        other.start()
+        inside.wait(10)
+        with one_thread():
+            leave.set()
+            other.join()
+        blas = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
+        assert set(blas) == {2}
+
+
+def test_an_error_in_a_strip_is_raised(on):
+    on(2)
+
+    def fail(i):
+        if i == 3:
+            raise ValueError("the third")
+        return i
+
+    with pytest.raises(ValueError, match="the third"):
+        each(fail, range(6))
+    assert each(abs, [-1, -2, -3]) == [1, 2, 3]  # and the pool works on
+
+
+def test_what_is_ignored_outside_is_ignored_in_strips(on):
+    on(2)
+    with np.errstate(over="ignore"):
+        each(lambda x: np.array([x]) * 1e300, [1e300, 1e300])
+
+
+def test_a_product_in_strips_is_the_product(on):
+    on(2)
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(5_000, 300)), rng.normal(size=(300, 7))
+    assert_allclose(product(A, B), A @ B, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_threads_of_its_own():
+    code = """
+import os, numpy as np
+import unseen._threads as threads
+threads._allowed = lambda: 2
+assert threads.each(abs, [-1, -2]) == [1, 2]
+child = os.fork()
+if not child:
+    os._exit(0 if threads.each(abs, [-1, -2]) == [1, 2] else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)

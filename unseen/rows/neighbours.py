@@ -1,0 +1,217 @@
+"""Nearest neighbours among rows: exact for as many as can be, else by faiss.
+
+    exact        all pairs, in strips of rows that threads share: the time of one
+                 ``X @ X.T`` in float32; distances of those found are made in float64
+    approximate  a navigable small-world graph (HNSW) by faiss, an extra:
+                 ``pip install unseen[neighbors]``; about 98 of 100 are the true ones
+    auto         exact while that is minutes of work, approximate beyond
+
+Whoever asks is told which of the two it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen._threads import each, n_threads, strips
+
+__all__ = ["NEIGHBOUR_SEARCHES", "chosen_search", "nearest"]
+
+NEIGHBOUR_SEARCHES = ("auto", "exact", "approximate")
+MOST_WORK = 2e13  # multiplications of "auto" that are made exactly: minutes
+PER_SECOND = 4e10  # of them on one core, about
+SLACK = 8  # more than k are looked at in float64: what rounding may have swapped
+BLOCK = 4096  # others that a strip meets at a time
+LINKS, BREADTH = 32, 80  # of the graph: recall .98 on AwA's features, more on easier
+
+
+def chosen_search(search: str, n_rows: int, n_others: int, n_features: int) -> str:
+    """Return ``"exact"`` or ``"approximate"`` for what was asked, or say what it takes.
+
+    >>> from unseen.rows.neighbours import chosen_search
+    >>> chosen_search("auto", 50_000, 50_000, 512)
+    'exact'
+    """
+    work = float(n_rows) * n_others * n_features
+    if search == "exact" or (search == "auto" and work <= MOST_WORK):
+        return "exact"
+    if faiss() is not None:
+        return "approximate"
+    if search == "approximate":
+        raise ImportError(
+            "neighbors='approximate' needs faiss. Install it with "
+            "pip install 'unseen[neighbors]', or take neighbors='exact'."
+        )
+    minutes = work / PER_SECOND / 60
+    raise ValueError(
+        f"The neighbours of {n_rows:,} rows among {n_others:,} with {n_features:,} "
+        f"numbers each take about {minutes:,.0f} minutes of one core. Install faiss "
+        "with pip install 'unseen[neighbors]' for an approximate search, or take "
+        "neighbors='exact' to wait."
+    )
+
+
+def faiss():
+    """Return the module, or None if it is not installed."""
+    try:
+        import faiss
+    except ModuleNotFoundError:
+        return None
+    return faiss
+
+
+def nearest(
+    rows: np.ndarray, k: int, others: np.ndarray | None = None, search: str = "exact"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return distances and numbers of each row's k nearest others, nearest first.
+
+    Fewer than k if there are not that many others. By default the others are the rows
+    themselves, each without itself.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    k : int
+    others : ndarray of shape (n_others, n_features), optional
+    search : {'exact', 'approximate'}, default='exact'
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.rows.neighbours import nearest
+    >>> nearest(np.array([[0.0], [1.0], [3.0]]), 1)[1]
+    array([[1], [0], [1]])
+    """
+    alone = others is None
+    among = rows if others is None else others
+    k = min(k, len(among) - alone)
+    if k < 1:
+        return np.zeros((len(rows), 0)), np.zeros((len(rows), 0), dtype=np.intp)
+    centre = among.mean(axis=0, dtype=np.float64)
+    scale = largest(among, centre)
+    if not np.isfinite(scale):
+        raise ValueError("Rows hold NaN or infinity: they have no neighbours.")
+    A = shrunk(among, centre, scale)
+    B = A if alone else shrunk(rows, centre, scale)
+    wanted = min(k + SLACK, len(among) - alone)
+    find = by_all_pairs if search == "exact" else by_graph
+    numbers = find(B, A, wanted, alone)
+    return by_distance(rows, among, numbers, k, scale)
+
+
+def largest(rows: np.ndarray, centre: np.ndarray) -> float:
+    """Return the largest number of centred rows, 1 if all are zero."""
+    there = strips(*rows.shape)
+    return max(each(lambda s: float(np.abs(rows[s] - centre).max()), there)) or 1.0
+
+
+def shrunk(rows: np.ndarray, centre: np.ndarray, scale: float) -> np.ndarray:
+    """Return centred rows of ordinary size in float32: squares keep their digits."""
+    made = np.empty(rows.shape, dtype=np.float32)
+
+    def shrink(here: slice) -> None:
+        made[here] = (rows[here] - centre) / scale
+
+    each(shrink, strips(*rows.shape))
+    return made
+
+
+def by_distance(rows, among, numbers, k, scale) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k nearest of some candidates by distances in float64, nearest first.
+
+    Of equally near ones the first.
+    """
+    distances = np.empty((len(rows), k))
+    chosen = np.empty((len(rows), k), dtype=np.intp)
+
+    def sort(here: slice) -> None:
+        found = np.sort(numbers[here], axis=1)
+        apart = (among[found].astype(np.float64) - rows[here, None]) / scale
+        # A search may find too few: those have number -1.
+        squares = np.where(found < 0, np.inf, np.einsum("ijk,ijk->ij", apart, apart))
+        order = np.argsort(squares, axis=1, kind="stable")[:, :k]
+        near = np.sqrt(np.take_along_axis(squares, order, axis=1))
+        distances[here] = near * scale
+        chosen[here] = np.take_along_axis(found, order, axis=1)
+
+    width = numbers.shape[1] * rows.shape[1]
+    each(sort, strips(len(rows), width, 2**18))
+    return distances, chosen
+
+
+# ---- all pairs -----------------------------------------------------------------------
+
+
+def by_all_pairs(rows, others, k: int, alone: bool) -> np.ndarray:
+    """Return the numbers of the k nearest others of every row, in no order.
+
+    |x - y|² = |x|² - 2 (x·y - |y|²/2): nearest is where the bracket is largest.
+    """
+    half = np.einsum("ij,ij->i", others, others) / 2
+    minus = np.full((len(rows), 1), -1, dtype=np.float32)
+    rows, others = np.hstack([rows, minus]), np.column_stack([others, half])
+    numbers = np.empty((len(rows), k), dtype=np.intp)
+
+    def search(here: slice) -> None:
+        own = np.arange(len(rows))[here] if alone else None
+        numbers[here] = best_of_strip(rows[here], others, k, own)
+
+    # As many rows as keep the scores of a block in the cache.
+    each(search, strips(len(rows), BLOCK, 2**20))
+    return numbers
+
+
+def best_of_strip(X, others, k: int, own: np.ndarray | None) -> np.ndarray:
+    """Return the numbers of the k others with the largest products, for a few rows.
+
+    Once k are known, few others of a block are better than the worst of them; only
+    those are sorted in.
+    """
+    best = np.full((len(X), k), -np.inf, dtype=np.float32)
+    numbers = np.zeros((len(X), k), dtype=np.intp)
+    room = np.empty((len(X), min(BLOCK, len(others))), dtype=np.float32)
+    for start in range(0, len(others), BLOCK):
+        stop = min(start + BLOCK, len(others))
+        S = np.matmul(X, others[start:stop].T, out=room[:, : stop - start])
+        if own is not None:
+            mine = np.flatnonzero((own >= start) & (own < stop))
+            S[mine, own[mine] - start] = -np.inf
+        if not start and stop > k:
+            numbers = np.argpartition(S, -k, axis=1)[:, -k:]
+            best = np.take_along_axis(S, numbers, axis=1)
+            continue
+        better = np.flatnonzero(S > best.min(axis=1, keepdims=True))
+        row, column = np.divmod(better, stop - start)
+        counts = np.bincount(row, minlength=len(X))
+        # The better ones of every row side by side, after the best so far.
+        place = k + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        values = np.full((len(X), k + counts.max()), -np.inf, dtype=np.float32)
+        which = np.zeros(values.shape, dtype=np.intp)
+        values[:, :k], which[:, :k] = best, numbers
+        values[row, place], which[row, place] = S[row, column], start + column
+        top = np.argpartition(values, -k, axis=1)[:, -k:]
+        best = np.take_along_axis(values, top, axis=1)
+        numbers = np.take_along_axis(which, top, axis=1)
+    return numbers
+
+
+# ---- a graph -------------------------------------------------------------------------
+
+
+def by_graph(rows, others, k: int, alone: bool) -> np.ndarray:
+    """Return the numbers of nearly the k nearest others, by faiss; -1 for none."""
+    library = faiss()
+    before = library.omp_get_max_threads()
+    library.omp_set_num_threads(n_threads())
+    try:
+        index = library.IndexHNSWFlat(others.shape[1], LINKS)
+        index.hnsw.efConstruction = index.hnsw.efSearch = max(BREADTH, 2 * k)
+        index.add(others)
+        found = index.search(rows, k + alone)[1]
+    finally:
+        library.omp_set_num_threads(before)
+    if not alone:
+        return found
+    own = found == np.arange(len(rows))[:, None]
+    own[~own.any(axis=1), -1] = True  # one too many, and it is not the row itself
+    return found[~own].reshape(len(rows), k)

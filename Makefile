@@ -58,7 +58,7 @@ docs: $(STAMP)  ## build the documentation; warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -j auto docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-bench: $(STAMP)  ## ratios of our costs to one matrix product, one and two threads
+bench: $(STAMP)  ## costs in matrix products, one and two threads, the last beside now
 	$(BIN)/python benchmarks/ratios.py
 
 asv: $(STAMP)  ## the same ratios by asv, which compares commits

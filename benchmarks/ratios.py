@@ -3,7 +3,10 @@
     python benchmarks/ratios.py                          one and two BLAS threads
     python benchmarks/ratios.py --data ../shared/data    with CUB: AST and the search
     python benchmarks/ratios.py --only JEDM              rows whose name holds "JEDM"
+    python benchmarks/ratios.py --keep                   store them in last.json
+    python benchmarks/ratios.py --markdown               print what is stored
 
+The table has what was stored last beside what is measured now.
 Absolute times mean little on shared machines; ratios taken in one run hold. Every
 ratio is the best of several repetitions, taken in turns with its unit. Each number of
 threads has a process of its own. Growth is the slope of log time against log size, of
@@ -25,11 +28,15 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--data", type=Path, help="folder with cub_vgg.npz")
 parser.add_argument("--repeat", type=int, default=7, help="repetitions, best counts")
 parser.add_argument("--only", default="", help="rows whose name holds this")
+parser.add_argument("--group", help="dictionary, wide, few, pile, cub or growth")
 parser.add_argument("--threads", type=int, help="one number of threads, as JSON")
+parser.add_argument("--keep", action="store_true", help="store the rows in last.json")
+parser.add_argument("--markdown", action="store_true", help="print what is stored")
 arguments = parser.parse_args()
 for library in ("OPENBLAS", "MKL", "OMP"):  # must be set before NumPy is loaded
     os.environ[f"{library}_NUM_THREADS"] = str(arguments.threads or 1)
 
+import last  # noqa: E402
 import numpy as np  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
@@ -44,6 +51,7 @@ from unseen import (  # noqa: E402
     load_data,
 )
 from unseen.model_selection import PAPER_STAGES  # noqa: E402
+from unseen.rows.neighbours import nearest  # noqa: E402
 from unseen.rows.sums import sum_rows  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -66,14 +74,14 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(case: Case) -> float:
-    """Best time of the work over best time of its unit, taken in turns."""
+def measure(case: Case) -> tuple[float, float | None]:
+    """Best time of the work over best time of its unit, in turns; and the time."""
     if case.unit is None:
-        return case.work()
+        return case.work(), None
     repeat = case.repeat or arguments.repeat
     pairs = [(seconds(case.unit), seconds(case.work)) for _ in range(repeat)]
     units, works = zip(*pairs, strict=True)
-    return min(works) / min(units)
+    return min(works) / min(units), min(works)
 
 
 def made_up(n_rows: int, n_features: int, n_seen: int = 40, n_classes: int = 50):
@@ -185,6 +193,40 @@ def wide_cases() -> Iterator[Case]:
         lambda: X.T @ X,
         "≤ 1.5",
         repeat=3,
+    )
+
+
+def few_and_wide_cases() -> Iterator[Case]:
+    X, y, A = made_up(2_000, 100_000)
+    for kind in (AnchoredSelfTraining, JEDM):
+        yield Case(
+            f"{kind.__name__} fit, 2,000 × 100,000",
+            "X @ X.T",
+            lambda kind=kind: kind().fit(X, y, class_embeddings=A),
+            lambda: X @ X.T,
+            "≤ 3",
+            repeat=2,
+        )
+
+
+def pile_cases() -> Iterator[Case]:
+    X, y, A = made_up(100_000, 512)
+    model = AnchoredSelfTraining().fit(X[:20_000], y[:20_000], class_embeddings=A)
+    yield Case(
+        "AST adapt, 100,000 × 512",
+        "X.T @ X",
+        lambda: model.adapt(X),
+        lambda: X.T @ X,
+        repeat=2,
+    )
+    rows = X[:20_000]
+    yield Case(
+        "exact neighbours, 20,000 × 512",
+        "X @ X.T",
+        lambda: nearest(rows, 10),
+        lambda: rows @ rows.T,
+        "≤ 1.3",
+        repeat=2,
     )
 
 
@@ -346,19 +388,30 @@ def slope(make: Callable[[int], Callable], sizes: tuple[int, ...]) -> float:
 # ---- printing ----------------------------------------------------------------------
 
 
+GROUPS = {
+    "dictionary": dictionary_cases,
+    "wide": wide_cases,
+    "few": few_and_wide_cases,
+    "pile": pile_cases,
+    "cub": flagship_cases,
+    "growth": growth_cases,
+}
+
+
 def one_number_of_threads() -> None:
     """Measure every case; print one JSON line each."""
-    for cases in (dictionary_cases, wide_cases, flagship_cases, growth_cases):
-        for case in cases():
+    for name, cases in GROUPS.items():
+        for case in cases() if arguments.group in (None, name) else ():
             if arguments.only.lower() in case.name.lower():
-                value = measure(case)
-                row = [case.name, case.unit_name, value, case.aim]
+                value, taken = measure(case)
+                row = [case.name, case.unit_name, value, case.aim, taken]
                 print(json.dumps(row), flush=True)
 
 
 def rows_of(threads: int, console: Console) -> list[list]:
     command = [sys.executable, __file__, "--threads", str(threads)]
     command += ["--repeat", str(arguments.repeat), "--only", arguments.only]
+    command += ["--group", arguments.group] if arguments.group else []
     if arguments.data:
         command += ["--data", str(arguments.data)]
     rows = []
@@ -375,15 +428,27 @@ def main() -> int:
     if arguments.threads:
         one_number_of_threads()
         return 0
+    if arguments.markdown:
+        print(last.markdown())
+        return 0
     one, two = (rows_of(n, Console(stderr=True)) for n in (1, 2))
-    table = Table(title="Costs as ratios")
-    for column in ("work", "unit", "1 thread", "aim", "2 threads"):
-        right = column.endswith(("thread", "threads"))
-        table.add_column(column, justify="right" if right else "left")
-    for first, second in zip(one, two, strict=True):
-        name, unit, value, aim = first
-        table.add_row(name, unit, f"{value:.2f}", aim, f"{second[2]:.2f}")
-    Console(width=120).print(table)
+    table = Table(title="Costs as ratios; the last before the present ones")
+    texts, numbers = ("work", "unit", "aim"), ("1 thread", "2 threads", "2 cores / 1")
+    for column in (*texts, *numbers):
+        table.add_column(column, justify="right" if column in numbers else "left")
+    before, now = last.read(), {}
+    for (name, unit, first, aim, alone), (*_, second, _, both) in zip(
+        one, two, strict=True
+    ):
+        values = first, second, both / alone if alone else None
+        old = before.get(f"{name} | {unit}", [None] * 3)
+        pairs = zip(old, values, strict=True)
+        shown = (f"{last.told(a):>5} {last.told(b):>6}" for a, b in pairs)
+        table.add_row(name, unit, aim, *shown)
+        now[f"{name} | {unit}"] = [v if v is None else round(v, 3) for v in values]
+    Console(width=140).print(table)
+    if arguments.keep:
+        last.keep(now)
     return 0
 
 

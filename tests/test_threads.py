@@ -36,13 +36,13 @@ def rows_of(n, p, dtype=np.float32):
     return X.astype(dtype), y, A, pile.astype(dtype)
 
 
-@pytest.mark.parametrize("p", [40, 512, 700, 1_300])
+@pytest.mark.parametrize("p", [40, 512, 1_100])
 @pytest.mark.parametrize("unit_rows", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_are_those_of_numpy_and_the_same_on_any_number_of_threads(
     on, p, unit_rows, dtype
 ):
-    X, y, _, _ = rows_of(5_000, p, dtype)
+    X, y, _, _ = rows_of(4_200, p, dtype)
     made = []
     for n in (1, 2, 3):
         on(n)
@@ -63,7 +63,7 @@ def test_sums_are_those_of_numpy_and_the_same_on_any_number_of_threads(
 
 @pytest.mark.parametrize("kind", [AnchoredSelfTraining, JEDM, TSTD])
 def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on, kind):
-    X, y, A, pile = rows_of(3_000, 600)
+    X, y, A, pile = rows_of(1_500, 520)
     made = []
     for n in (1, 2, 3):
         on(n)
@@ -75,7 +75,7 @@ def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on,
 
 
 def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
-    pile = rows_of(4_000, 300)[3]
+    pile = rows_of(4_000, 280)[3]
     names = np.random.default_rng(1).normal(size=(4, 300)) + pile[:4]
     made = []
     for n in (1, 2):

@@ -1,0 +1,52 @@
+"""What the benchmarks measured last, beside what they measure now.
+
+``last.json`` holds the ratios of one machine, named in it; ``ratios.py --keep`` writes
+it anew, ``ratios.py --markdown`` prints it as the table of the README.
+"""
+
+import json
+import os
+import platform
+from pathlib import Path
+
+FILE = Path(__file__).with_name("last.json")
+
+
+def machine() -> str:
+    """Return processor and cores in a line."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [li.split(":")[1].strip() for li in lines if li.startswith("model name")]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    return (
+        f"{names[0] if names else platform.machine()}, {cores or os.cpu_count()} cores"
+    )
+
+
+def read() -> dict[str, list]:
+    """Return (one thread, two threads, two cores over one) by work and unit."""
+    return json.loads(FILE.read_text())["rows"] if FILE.exists() else {}
+
+
+def keep(rows: dict[str, list]) -> None:
+    """Write rows over those of the same name; others stay."""
+    made = {"machine": machine(), "rows": read() | rows}
+    FILE.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+
+
+def told(value: float | None) -> str:
+    """Return a number for a table."""
+    return "" if value is None else f"{value:.2f}"
+
+
+def markdown() -> str:
+    """Return the table of the README."""
+    stored = json.loads(FILE.read_text())
+    lines = [
+        f"| {stored['machine']} | in units of | one core | two cores | two over one |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for name, values in stored["rows"].items():
+        work, unit = name.split(" | ")
+        lines.append(f"| {work} | {unit} | {' | '.join(map(told, values))} |")
+    return "\n".join(lines)

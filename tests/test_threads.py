@@ -76,7 +76,7 @@ def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on,
 
 def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
     pile = rows_of(4_000, 280)[3]
-    names = np.random.default_rng(1).normal(size=(4, 300)) + pile[:4]
+    names = np.random.default_rng(1).normal(size=(4, 280)) + pile[:4]
     made = []
     for n in (1, 2):
         on(n)

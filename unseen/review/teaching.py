@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
+from unseen.asking.suggest import suggest
 from unseen.models.given import NONE_OF_THESE
 from unseen.review.answers import Model
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["PileTeacher", "Taught", "Teacher"]
 
 LARGE, AXES = 4_000, 128  # rows from which on a pile is met on that many axes
-PER_QUESTION = 20  # doubtful rows that one question stands for
 
 
 class Taught(NamedTuple):
@@ -87,11 +87,9 @@ class PileTeacher:
 
     def __post_init__(self) -> None:
         # Slow to import, so not in the first lesson.
-        from sklearn.cluster import KMeans
-
         from unseen.transduction.guided_mixture import GuidedMixture
 
-        self.clusterer, self.learner = KMeans, GuidedMixture
+        self.learner = GuidedMixture
         units = self.X / np.maximum(np.linalg.norm(self.X, axis=1, keepdims=True), 1e-9)
         self.large, self._axes = len(units) >= LARGE, np.eye(0)
         if self.large and units.shape[1] > AXES:
@@ -171,15 +169,10 @@ class PileTeacher:
         return class_means(self.rows[rows], current.labels[rows], weights), {}
 
     def suggest(self, current: Model, n: int, taken: Collection[int]) -> list[int]:
-        """Return doubtful rows that are unlike each other."""
-        free = np.setdiff1d(np.arange(len(self.rows)), np.fromiter(taken, int))
-        doubt = np.nan_to_num(current.reliability[free])
-        free = free[np.argsort(doubt, kind="stable")[: PER_QUESTION * n]]
-        if len(free) <= n:
-            return free.tolist()
-        clusters = self.clusterer(n, n_init=1, random_state=0).fit(self.rows[free])
-        far = clusters.transform(self.rows[free])
-        return [int(free[row]) for row in dict.fromkeys(far.argmin(axis=0))]
+        """Return the rows to ask for, as ``unseen.suggest`` chooses them."""
+        given = dict.fromkeys(taken, NONE_OF_THESE)  # whatever was said of them
+        doubt = current.reliability
+        return suggest(self.rows, n, reliability=doubt, given=given).tolist()
 
 
 def main_axes(units: np.ndarray, n_axes: int) -> np.ndarray:

@@ -290,7 +290,7 @@ def test_encode_from_the_shell(folder, tmp_path):
         ([".", "--classes", "a"], "labels.csv: would lie in ., which is being read"),
         (["empty", "--classes", "file", "--out", "file"], "file: is being read"),
         (["empty", "--classes", "a", "--out", "/dev/null"], "is a device"),
-        (["empty", "--classes", "a", "--out", "file"], "--force to write over it"),
+        (["empty", "--classes", "a", "--out", "file"], "overwrite it with --force"),
         (["empty", "--classes", "a", "--out", "x.html", "--report"], "written twice"),
         (["empty"], "Name the classes"),
         (["empty", "--model", "nowhere.unseen"], "nowhere.unseen"),

@@ -19,6 +19,8 @@ import numpy as np
 from scipy import linalg
 
 from unseen._linalg import inverse_lengths
+from unseen._threads import each
+from unseen.rows.gram import tile_of, tile_places, whole_gram
 
 __all__ = ["Span", "is_wide", "span_of"]
 
@@ -66,10 +68,8 @@ def is_wide(n_rows: int, n_features: int) -> bool:
 
 def products(X: np.ndarray) -> np.ndarray:
     """Return X Xᵀ in float64, one half multiplied out and mirrored."""
-    rank_k_update = linalg.blas.get_blas_funcs("syrk", dtype=X.dtype)
-    upper = rank_k_update(1, np.ascontiguousarray(X).T, trans=1)
-    K = np.triu(upper).astype(np.float64)
-    return K + np.triu(K, 1).T
+    places = tile_places(len(X))
+    return whole_gram(each(tile_of, [X.T] * len(places), places), len(X))
 
 
 def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray]:

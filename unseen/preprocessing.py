@@ -31,7 +31,7 @@ from unseen._params import (
     fit_context,
     refuse_masked,
 )
-from unseen.rows.pile import check_range
+from unseen.rows.pile import check_range, not_finite
 from unseen.rows.sums import Sums, sum_rows
 
 SIZE = [*COUNT, None]
@@ -60,14 +60,14 @@ class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X, y=None):
         """Learn the seen mean."""
         X = check_rows(self, X)
-        self.seen_mean_ = self.mean_ = X.mean(axis=0, dtype=np.float64)
+        self.seen_mean_ = self.mean_ = mean_row(X)
         return self
 
     def adapt(self, X):
         """Take the mean of a pile of unlabelled rows from now on."""
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
-        self.mean_ = X.mean(axis=0, dtype=np.float64)
+        self.mean_ = mean_row(X)
         return self
 
     def transform(self, X):
@@ -81,6 +81,15 @@ class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def mean_row(X: np.ndarray) -> np.ndarray:
+    """Return the mean of the rows; raise if their sum leaves the range of floats."""
+    with np.errstate(over="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+    if not np.isfinite(mean).all():
+        raise not_finite(X)
+    return mean
 
 
 class _FromSums(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

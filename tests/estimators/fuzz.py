@@ -143,7 +143,8 @@ def as_type(X, kind):
     if kind == "frame":
         return pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
     if kind == "masked":
-        return np.ma.masked_array(X, mask=X > np.median(X) if X.size else False)
+        middle = np.sort(X, axis=None)[X.size // 2] if X.size else 0
+        return np.ma.masked_array(X, mask=middle < X)
     if kind in ("i8", "i4", "bool"):
         X = np.nan_to_num(np.clip(X, -1e6, 1e6))
         return (X > 0) if kind == "bool" else X.round().astype(kind)

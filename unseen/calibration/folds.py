@@ -192,5 +192,20 @@ def novelty_evidence(model: Any, pile: OpenPile, reliability: np.ndarray):
     known = pile.F_others.shape[1] > 0
     seen = log_mean_exp(pile.F_others / spread) if known else start
     best = F.max(axis=1) / row_spread(F)
-    length = np.log(np.maximum(np.linalg.norm(X, axis=1), 1e-300))
-    return np.column_stack([seen - start, -start, -best, unclear, length])
+    return np.column_stack([seen - start, -start, -best, unclear, log_lengths(X)])
+
+
+def log_lengths(X: np.ndarray) -> np.ndarray:
+    """Return the logarithm of each row's length, also where its square has no number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.calibration.folds import log_lengths
+    >>> (log_lengths(np.array([[3e-300, 4e-300], [3e300, 4e300]])) / np.log(10)).round(1)
+    array([-299.3,  300.7])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    top = np.maximum(np.abs(X).max(axis=1), 1e-300)
+    lengths = np.linalg.norm(X / top[:, None], axis=1)  # at least 1, or all is zero
+    return np.log(top) + np.log(np.maximum(lengths, 1))

@@ -153,7 +153,15 @@ def regular_root(C: np.ndarray, regularisation: float, n_dims: int) -> np.ndarra
 
     The mean is over ``n_dims`` dimensions, of which C may leave out some without any.
     """
-    mean = np.trace(C) / n_dims
-    return linalg.cholesky(
-        C + (regularisation * mean or 1.0) * np.eye(len(C)), lower=True
-    )
+    try:
+        return linalg.cholesky(ridged(C, regularisation, n_dims), lower=True)
+    except linalg.LinAlgError:  # equal rows: all there is in C is rounding
+        values, axes = linalg.eigh(C)
+        C = (axes * np.maximum(values, 0)) @ axes.T
+        return linalg.cholesky(ridged(C, regularisation, n_dims), lower=True)
+
+
+def ridged(C: np.ndarray, regularisation: float, n_dims: int) -> np.ndarray:
+    """Return C + regularisation · mean variance · I; I alone where nothing varies."""
+    ridge = regularisation * max(np.trace(C), 0) / n_dims
+    return C + (ridge or 1.0) * np.eye(len(C))

@@ -71,8 +71,9 @@ def score_blocks(
     Blocks small enough for the cache, so that neither the lengths of the rows nor what
     is made of the scores costs a second journey through memory, and X is not copied.
     """
-    coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
-    intercept = scorer.intercept.astype(X.dtype)
+    with np.errstate(over="ignore"):  # float32 has no number for what float64 learned
+        coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
+        intercept = scorer.intercept.astype(X.dtype)
     step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
     room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
     for start in range(0, len(X), step):

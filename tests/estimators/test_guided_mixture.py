@@ -59,32 +59,43 @@ def tight_by_pairs(R, B):
     return np.sqrt(total)
 
 
-def corrected_by_loops(X, P, given):
-    """Prototypes as the head of given_prototypes.py says; rows and P of unit length."""
-    n, K = len(X), len(P)
-    mean, middle = sum(X) / n, sum(P) / K
-    rows = {i: X[i] - mean for i in given}
-    length = np.sqrt(sum(sum((x - mean) ** 2) for x in X) / n)
-    pairs = [
-        norm(rows[i]) @ norm(rows[j])
-        for i in given
-        for j in given
-        if i < j and given[i] == given[j]
+def told_by_loops(A, alone, around, offset, given):
+    """Prototypes and offsets, by the heads of given_trust.py and given_prototypes.py."""
+    K, B, t, R = len(around), alone["B"], alone["t"], alone["R"]
+    of = [[i for i in given if given[i] == c] for c in range(K)]
+    there = [c for c in range(K) if of[c]]
+    m = [norm(sum(R[i, c] * B[i] for i in range(len(B)))) for c in range(K)]
+    lead = {i: (B[i] @ m[given[i]] - np.mean([B[i] @ d for d in m])) / t for i in given}
+    found = {c: np.mean([lead[i] for i in of[c]]) for c in there}
+    beside = sum((lead[i] - found[given[i]]) ** 2 for i in given)
+    s2 = (beside + 10 * (0.13 / t) ** 2) / (len(given) - len(there) + 10)
+    noise = {c: s2 / len(of[c]) for c in there}
+    weight = {c: 1 / (noise[c] + 0.35**2) for c in there}
+    firm = 3 / 0.35**2
+    mu = sum(weight[c] * found[c] for c in there) + firm * 0.8
+    mu /= sum(weight.values()) + firm
+    beta2 = sum((found[c] - mu) ** 2 - noise[c] for c in there) + 5 * 0.35**2
+    beta2 = max(beta2 / (len(there) + 5), 0.1**2)
+    trust = [
+        (sum(lead[i] for i in of[c]) / s2 + mu / beta2) / (len(of[c]) / s2 + 1 / beta2)
+        for c in range(K)
     ]
-    t = np.sqrt((sum(pairs) + 0.12 * 5) / (len(pairs) + 5))
-    Z = [norm(p - middle) for p in P]
-    leads = []
-    for c in sorted(set(given.values())):
-        own = [norm(rows[i]) for i in given if given[i] == c]
-        leads.append(np.mean([a @ Z[c] - np.mean([a @ z for z in Z]) for a in own]))
-    r = min(max(np.mean(leads) / t, 0), 0.95)
-    w = (1 - t**2) / (t**2 * (1 - r**2))
-    found = []
-    for c in range(K):
-        own = [rows[i] for i in given if given[i] == c]
-        to = sum(own) + w * length * r * t * Z[c] if own else Z[c]
-        found.append(norm(mean + length * t * norm(to)))
-    return np.array(found)
+    trust = np.clip(trust, 0, 0.95)
+    pairs = [A[i] @ A[j] for own in of for i in own for j in own if i < j]
+    usual = tight_by_pairs(R, A) ** 2
+    t2 = min(max((sum(pairs) + 5 * usual) / (len(pairs) + 5), 0.02), 0.9)
+    Z = [norm(p) for p in around]
+    leads = [
+        np.mean([A[i] @ Z[c] - np.mean([A[i] @ z for z in Z]) for i in of[c]])
+        for c in there
+    ]
+    r = min(max(np.mean(leads) / np.sqrt(t2), 0), 0.95)
+    w = (1 - t2) / (t2 * (1 - r**2)) * (1 - trust**2) ** -1.5
+    pull = np.maximum(w * r * np.sqrt(t2), 3 / len(given))
+    D = [norm(sum(A[i] for i in of[c]) + pull[c] * Z[c]) for c in range(K)]
+    D = np.array([D[c] if of[c] else Z[c] for c in range(K)])
+    length = np.sqrt(sum(sum(p * p) for p in around) / K)
+    return length * (D - sum(D) / K), trust * offset
 
 
 def reliability_by_loops(L, R, B, means, weight, temperature):
@@ -104,15 +115,21 @@ def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.5, given=None, rounds=10)
     """Follow the head of guided_mixture.py; return labels, scores and reliability."""
     X = np.array([norm(x) for x in X])
     P = np.array([norm(p) for p in P])
+    mean, middle = sum(X) / len(X), sum(P) / len(P)
+    length = np.mean([np.sqrt(sum((x - mean) ** 2)) for x in X])
+    A, around = np.array([norm(x - mean) for x in X]), P - middle
+    offset = np.array([p @ mean for p in around])
+    settings = k, kappa, rho, plain, rounds
     if given:
-        P = corrected_by_loops(X, P, given)
-    n, K = len(X), len(P)
-    mean, middle = sum(X) / n, sum(P) / K
-    lengths = [np.sqrt(sum((x - mean) ** 2)) for x in X]
-    A = np.array([norm(x - mean) for x in X])
-    around = P - middle
+        *_, alone = mix(A, length, around, offset, *settings, given=None)
+        around, offset = told_by_loops(A, alone, around, offset, given)
+    return mix(A, length, around, offset, *settings, given)[:3]
+
+
+def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
+    n, K = len(A), len(around)
     root = np.sqrt(sum(sum(p * p) for p in around) / K)
-    o = np.array([p @ mean for p in around]) / (root * np.mean(lengths))
+    o = offset / (root * length)
     o = o - o.mean()
     kappa *= min(1, n / (10 * K))
     state = {"u": np.zeros(K), "R": None}
@@ -179,7 +196,7 @@ def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.5, given=None, rounds=10)
     L = state["L"] + state["used"]
     doubt = 0.9 / max(r * t, 0.02)
     sure = reliability_by_loops(L, state["R"], B, means, T * (1 - lam), doubt)
-    return np.array(labels), L, sure
+    return np.array(labels), L, sure, {"B": B, "t": t, "R": state["R"]}
 
 
 @pytest.mark.parametrize("k", [0, 3])
@@ -196,9 +213,11 @@ def test_given_rows_are_certain_and_count_fully_as_in_the_loops():
     P, X, y = make_pile(2, noise=2.0)
     given = {i: int(y[i]) for i in range(0, len(y), 7)}
     model = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X, given=given)
-    labels, *_ = brute_force(X, P, 3, given=given)
+    labels, _, sure = brute_force(X, P, 3, given=given)
     assert_array_equal(model.labels_, labels)
     rows = list(given)
+    sure[rows] = 1
+    assert_allclose(model.reliability_, sure, rtol=1e-6)
     assert_array_equal(model.labels_[rows], y[rows])
     assert_array_equal(model.reliability_[rows], 1)
 

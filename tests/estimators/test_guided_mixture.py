@@ -60,7 +60,7 @@ def tight_by_pairs(R, B):
 
 
 def told_by_loops(A, alone, around, offset, given):
-    """Prototypes and offsets, by the heads of given_trust.py and given_prototypes.py."""
+    """Prototypes and offsets by the heads of given_trust.py and given_prototypes.py."""
     K, B, t, R = len(around), alone["B"], alone["t"], alone["R"]
     of = [[i for i in given if given[i] == c] for c in range(K)]
     there = [c for c in range(K) if of[c]]

@@ -63,7 +63,7 @@ def scene_split(data: ZeroShotData, number: int) -> ZeroShotData:
     >>> from unseen.experiments.scenes import scene_split
     >>> from unseen.loading import load_data
     >>> [scene_split(load_data("digits"), i).unseen.tolist() for i in (0, 1)]
-    [['0', '2', '5', '6', '8'], ['2', '3', '4', '5', '6']]
+    [['0', '2', '6', '8', '9'], ['0', '3', '4', '5', '6']]
     """
     own = np.unique(data.y)
     choices = list(combinations(own.tolist(), N_UNSEEN))

@@ -67,7 +67,7 @@ def tiles_of_gram(X, codes, class_sums, unit_rows) -> list[np.ndarray]:
         if p > NARROW:
             scaled = (X[first:] if room is None else room)[:size]
             made = add_tiles(made, each(tile_of, [scaled] * len(places), places))
-    return made
+    return made or [tile_of(X, place) for place in places]  # of no rows: zeros
 
 
 def tile_of(rows: np.ndarray, place: tuple[slice, slice]) -> np.ndarray:

@@ -53,6 +53,7 @@ PILE = {
 }
 HISTORY = {"history_": "list[float]", "n_iter_": "int"}
 MAP = {"coef_": "float[k, d]"}
+SEARCH = {"neighbor_search_": "str | absent"}
 
 # What a base class keeps; its heirs keep it too.
 SHARED: dict[str, dict[str, str]] = {
@@ -264,14 +265,14 @@ STATE: dict[str, dict[str, str]] = {
     "InvertedSoftmax": {},
     "NormalisedScores": {},
     "OTTER": {"class_prior_": "float[m] | absent"},
-    "PST": {},
+    "PST": SEARCH,
     "PrototypeAveraging": {},
     "SelfTraining": {},
-    "SpreadLabels": {},
-    "StatA": {},
-    "TMVHLP": {},
-    "TransCLIP": {},
-    "ZLaP": {},
+    "SpreadLabels": SEARCH,
+    "StatA": SEARCH,
+    "TMVHLP": SEARCH,
+    "TransCLIP": SEARCH,
+    "ZLaP": SEARCH,
     "ClasswiseSearchCV": {
         "scoring": "none | function",
         "best_estimator_": "estimator",

@@ -5,8 +5,9 @@
                 names, the mean of the rows that have their label now
 
 Large piles are met on their main axes and without neighbours, so that learning again
-takes a second or two. Labels that come out otherwise for that reason alone stay: there
-it is done twice, with the answers and without, and what differs is what they taught.
+takes a second or two. Labels by names that come out otherwise for that reason alone
+stay: there it is done twice, with the answers and without, and what differs is what
+they taught.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class PileTeacher:
         part = current.labels != ""
         part[list(given)] = True
         new = self._adapted(current, np.flatnonzero(part), given, renames)
-        if self.large:
+        if self.large and self.start is not None:
             before = renamed(self._without(current, np.flatnonzero(part)), renames)
             columns = zip(current, new, strict=True)
             other = new.labels != before.labels

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+from unseen import _shards
 from unseen._places import cache_folder
 from unseen.photos import cache as cache_module
 from unseen.photos.cache import FeatureCache
@@ -110,7 +111,7 @@ def test_what_cannot_be_read_now_is_left_alone(
 
     where = "read_digests" if when == "taking up" else "read_kept"
     with monkeypatch.context() as patch:
-        patch.setattr(cache_module, where, fails)
+        patch.setattr(_shards, where, fails)
         with pytest.warns(UserWarning, match=rf"left .*{os.strerror(number)}"):
             assert digests(1)[0] not in FeatureCache(colours, tmp_path)
     assert shard.read_bytes() == content

@@ -1,5 +1,7 @@
 """Encoders of texts: found by name, folder or function; remembered by content."""
 
+import errno
+import os
 import sys
 import types
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from unseen import _shards
 from unseen.texts.cache import SHARD, TextCache
 from unseen.texts.encoders import encode, encoder_version, find_encoder
 
@@ -59,8 +62,25 @@ def test_a_damaged_shard_is_set_aside_and_encoded_again(tmp_path):
     shard.write_bytes(content)
     with pytest.warns(UserWarning, match="failed its checksum and is set aside"):
         again = TextCache(Counting(), tmp_path)
-    assert_array_equal(again.encode(["one", "two"]), rows)
+        assert_array_equal(again.encode(["one", "two"]), rows)
     assert again.n_new == 2 and not list(cache.folder.glob("*.safetensors"))
+
+
+def test_a_shard_that_cannot_be_read_now_is_left_alone(tmp_path, monkeypatch):
+    cache = TextCache(Counting(), tmp_path)
+    rows = cache.encode(["one", "two"])
+    cache.flush()
+    (shard,) = cache.folder.glob("*.safetensors")
+
+    def fails(*_):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_shards, "read_kept", fails)
+        again = TextCache(Counting(), tmp_path)
+        with pytest.warns(UserWarning, match="left as it is .* Its texts are encoded"):
+            assert_array_equal(again.encode(["two", "one"]), rows[::-1])
+    assert shard.exists() and again.n_new == 2
 
 
 def test_shards_are_flushed_on_the_way(tmp_path):

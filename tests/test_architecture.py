@@ -31,10 +31,6 @@ FLOORS = [
     {"cli"},
 ]
 
-# Debts, each with its reason. A debt that is paid leaves the list.
-KNOWN_UPWARD = {
-    ("photos", "report"): "labelling photos ends with a page, on demand",
-}
 # Files of models/ and transduction/ that hold no method, or share what methods need.
 SHARED = {
     "models": {
@@ -148,7 +144,7 @@ def test_every_room_has_a_floor():
 
 
 def test_rooms_import_downward_only():
-    assert upward() == set(KNOWN_UPWARD)
+    assert upward() == set()
 
 
 def test_no_module_is_longer_than_it_can_be_read():

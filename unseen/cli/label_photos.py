@@ -48,6 +48,7 @@ def label_photos(
         warnings.showwarning = show_warning
         from unseen.labels import write_labels
         from unseen.photos import label_folder
+        from unseen.report.gallery import gallery_at
 
         with show_items() as progress:
             frame = label_folder(
@@ -59,7 +60,7 @@ def label_photos(
                 workers=workers,
                 progress=progress,
                 model=model,
-                report=page if report else None,
+                report=gallery_at(page) if report else None,
                 save=save,
                 allow_unknown=allow_unknown,
                 unknown=unknown,

@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["adapted_message", "second_best", "since_when"]
+__all__ = ["AnswersByNames", "adapted_message", "second_best", "since_when"]
 
 FEW = 5  # per class: with fewer, each shapes the class it is then found sure of
+
+
+class AnswersByNames:
+    """What labels things by names alone: how it speaks of them, and is kept."""
+
+    _things: str  # what gets labels, for messages
+    _encoders_by: tuple[str, ...]  # parameters that hold an encoder
+
+    classes_: np.ndarray
+    reliability_: np.ndarray
+    adapted_: bool
+    stopped_because_: str
+
+    @property
+    def message_(self) -> str:
+        """Whether the answer was adapted to the pile, and if not why, in a line."""
+        check_is_fitted(self, "adapted_")
+        why = self.stopped_because_
+        if not self.adapted_:
+            return f"Not adapted, by the names alone. {why}"
+        learned = int(np.isfinite(self.reliability_).sum())
+        return adapted_message(learned, len(self.classes_), self._things, why)
+
+    def save(self, path):
+        """Save this model as one file, which ``unseen.load_model`` reads.
+
+        Encoders are saved by name: what is new must be encoded by one of that name.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        stored = copy.copy(self)
+        for private in [key for key in vars(stored) if key.startswith("_")]:
+            del stored.__dict__[private]
+        for one in self._encoders_by:
+            setattr(stored, one, self._name_of(getattr(self, one)))
+        return super(AnswersByNames, stored).save(path)  # type: ignore[misc]
+
+    def _name_of(self, encoder: Any) -> str:
+        return getattr(encoder, "name", encoder)
 
 
 def adapted_message(n: int, n_classes: int, what: str, why: str) -> str:

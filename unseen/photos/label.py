@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def label_folder(
     workers: int | None = None,
     progress: Progress | None = None,
     model: str | os.PathLike[str] | None = None,
-    report: str | os.PathLike[str] | None = None,
+    report: Callable[[pd.DataFrame, Any], Any] | None = None,
     save: str | os.PathLike[str] | None = None,
     allow_unknown: bool = False,
     unknown: bool = False,
@@ -80,8 +80,9 @@ def label_folder(
     model : path, optional
         A model saved before, instead of ``classes``: photos get its answers as it is,
         nothing is adapted. Its image encoder is used.
-    report : path, optional
-        Write a gallery of the photos by class there.
+    report : callable, optional
+        Called with the answer and the photos, which have thumbnails;
+        :func:`unseen.report.gallery.gallery_at` makes a page of them.
     save : path, optional
         Save the adapted model there; ``unseen.load_model`` reads it, and its
         ``predict`` labels features of new photos.
@@ -103,9 +104,9 @@ def label_folder(
         never), ``answer`` ("adapted", "names only" or "saved model"), ``novelty`` (how
         little it is like any class, 0 to 1), ``given`` if labels were given;
         :func:`unseen.labels.write_labels` writes it as CSV. Of ``frame.attrs``,
-        ``skipped`` lists ``(path, reason)`` of all other files, ``message`` says
-        whether the answer was adapted and if not why, ``weak_names`` why it is not to
-        be trusted, ``readings`` how each name was read.
+        ``classes`` lists who competed, ``skipped`` ``(path, reason)`` of all other
+        files, ``message`` says whether the answer was adapted and if not why,
+        ``weak_names`` why it is not to be trusted, ``readings`` how each name was read.
 
     Examples
     --------
@@ -121,9 +122,8 @@ def label_folder(
     >>> frame["label"].tolist()
     ['palace', 'flower']
     """
-    for target in (report, save):
-        if target is not None:
-            check_target(target, reading=[folder])  # now, not after the work
+    if save is not None:
+        check_target(save, reading=[folder])  # now, not after the work
     if not 0 <= min_reliability <= 1:
         raise ValueError(
             f"min_reliability is {min_reliability}. Give a number from 0 to 1."
@@ -154,24 +154,11 @@ def label_folder(
         told = given_rows(given, photos)
         frame = predict_photos(fitted, photos, unknown)
     frame = finished(frame, told, min_reliability)
+    frame.attrs["classes"] = fitted.classes_.tolist()
     if save is not None:
         fitted.save(save)
     if report is not None:
-        from unseen.report.gallery import write_gallery
-
-        title = f"{photos.folder.resolve().name}: {len(fitted.classes_)} classes"
-        about = " ".join(
-            filter(None, [frame.attrs["message"], frame.attrs.get("weak_names", "")])
-        )
-        shown = frame.assign(label=frame["label"].replace("", "without a label"))
-        write_gallery(
-            shown,
-            report,
-            thumbnails=photos.thumbnail,
-            originals=photos.folder,
-            title=title,
-            about=about,
-        )
+        report(frame, photos)
     return frame
 
 

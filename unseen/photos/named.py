@@ -11,7 +11,6 @@ pile of foreign photos would teach that they belong here), all rows of unit leng
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
 from unseen.models.given import NONE_OF_THESE, Given, described_by_rows
-from unseen.naming.answer import adapted_message, second_best, since_when
+from unseen.naming.answer import AnswersByNames, second_best, since_when
 from unseen.naming.encoders import text_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names
@@ -49,7 +48,7 @@ GIVEN = "given"  # trust in a class that photos describe, not its name
 SHARPER = 3.0  # posteriors of the mixture are too flat for photos by this power
 
 
-class NamedPhotos(Storable, BaseEstimator):
+class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
     """Label photos by class names alone.
 
     Parameters
@@ -111,6 +110,8 @@ class NamedPhotos(Storable, BaseEstimator):
     >>> bool((model.labels_ == photos.truth).mean() > 0.74)
     True
     """
+
+    _things, _encoders_by = "photos", ("image_encoder", "text_encoder")
 
     def __init__(
         self,
@@ -302,36 +303,6 @@ class NamedPhotos(Storable, BaseEstimator):
     def _cosines(self, X) -> np.ndarray:
         """Return cosines with the prototypes, both less their means."""
         return unit_rows(unit_rows(X) - self.pile_mean_) @ centred(self.prototypes_).T
-
-    @property
-    def message_(self) -> str:
-        """Whether the answer was adapted to the photos, and if not why, in a line."""
-        check_is_fitted(self, "adapted_")
-        if self.adapted_:
-            n, classes = len(self.labels_), len(self.classes_)
-            return adapted_message(n, classes, "photos", self.stopped_because_)
-        return f"Not adapted, by the names alone. {self.stopped_because_}"
-
-    def save(self, path):
-        """Save this model as one file, which ``unseen.load_model`` reads.
-
-        Encoders are saved by name: new photos must be encoded by one of that name.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        stored = copy.copy(self)
-        stored.__dict__.pop("_places", None)
-        for one in ("image_encoder", "text_encoder"):
-            encoder = getattr(self, one)
-            setattr(stored, one, getattr(encoder, "name", encoder))
-        return Storable.save(stored, path)
 
     def to_onnx(self, path, *, classes=None):
         """Write the classifier of features as an ONNX file.

@@ -27,7 +27,7 @@ from unseen._files import check_target, new_file
 from unseen._folders import remove_folder, replace_folder
 from unseen.report.page import write_page
 
-__all__ = ["write_gallery"]
+__all__ = ["gallery_at", "write_gallery"]
 
 OWN_FOLDER = re.compile(rb'"folder": ("[^"/]+-thumbnails-[0-9a-f]{16}")')
 JPEG, PNG = b"\xff\xd8\xff", b"\x89PNG"
@@ -117,6 +117,42 @@ def write_gallery(
             },
         )
     return path
+
+
+def gallery_at(path: str | os.PathLike[str]) -> Callable[[pd.DataFrame, Any], Path]:
+    """Return what writes labelled photos of a folder as a page.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    callable
+        For ``unseen.photos.label_folder(..., report=...)``.
+
+    Examples
+    --------
+    >>> from unseen.report.gallery import gallery_at
+    >>> gallery_at("/dev/null")
+    Traceback (most recent call last):
+    FileExistsError: /dev/null: is a device. Give the name of a file to write.
+    """
+    check_target(path)  # now, not after the work
+
+    def write(frame: pd.DataFrame, photos: Any) -> Path:
+        told = [frame.attrs["message"], frame.attrs.get("weak_names", "")]
+        n_classes = len(frame.attrs["classes"])
+        return write_gallery(
+            frame.assign(label=frame["label"].replace("", "without a label")),
+            path,
+            thumbnails=photos.thumbnail,
+            originals=photos.folder,
+            title=f"{photos.folder.resolve().name}: {n_classes} classes",
+            about=" ".join(filter(None, told)),
+        )
+
+    return write
 
 
 @contextmanager

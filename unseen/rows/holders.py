@@ -41,12 +41,9 @@ class Holder(ABC):
     Attributes
     ----------
     shape : tuple of int
-    keeps : bool
-        Whether a block keeps what a pass made of it; see :meth:`run`.
     """
 
     shape: tuple[int, int]
-    keeps = False
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -114,8 +111,6 @@ class MemoryRows(Holder):
     array([[4., 0.],
            [0., 2.]])
     """
-
-    keeps = True
 
     def __init__(self, B: np.ndarray):
         self._given, self.shape = B, B.shape

@@ -11,7 +11,6 @@ mean m of all learned texts, all rows of unit length:
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
 from unseen.models.given import NONE_OF_THESE
-from unseen.naming.answer import adapted_message, second_best, since_when
+from unseen.naming.answer import AnswersByNames, second_best, since_when
 from unseen.naming.names import checked_descriptions, checked_names, spoken
 from unseen.storage import Storable
 from unseen.texts.encoders import encode, encoder_name, find_encoder
@@ -35,7 +34,7 @@ SOFTER = 0.5  # power of probabilities p: doubtful texts shape no class much
 FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
 
 
-class NamedTexts(Storable, BaseEstimator):
+class NamedTexts(AnswersByNames, Storable, BaseEstimator):
     """Label texts by class names alone.
 
     Parameters
@@ -81,6 +80,8 @@ class NamedTexts(Storable, BaseEstimator):
     ['cooking']
     """
 
+    _things, _encoders_by = "texts", ("encoder",)
+
     def __init__(self, encoder="wordllama", *, template=""):
         self.encoder = encoder
         self.template = template
@@ -123,14 +124,18 @@ class NamedTexts(Storable, BaseEstimator):
         if silent:
             raise ValueError(
                 f"{', '.join(map(repr, silent[:3]))} says nothing to the encoder "
-                f"{self._name()!r}. Describe it in English: '{silent[0]}: ...'."
+                f"{self._name_of(self.encoder)!r}. Describe it in English: "
+                f"'{silent[0]}: ...'."
             )
         self.classes_ = np.array(names)
-        frame = pd.DataFrame(self.prototypes_, index=names)
-        self.model_ = GuidedMixture.from_prototypes(frame)
+        self.model_ = self._mixture()
         self.means_ = unit_rows(self.prototypes_)
         self.mean_ = np.zeros(self.means_.shape[1])
         return self
+
+    def _mixture(self) -> GuidedMixture:
+        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
+        return GuidedMixture.from_prototypes(frame)
 
     def _read(self, phrasings: list[list[str]]) -> np.ndarray:
         """Return the mean of unit rows for every class, of all it is said by."""
@@ -157,9 +162,7 @@ class NamedTexts(Storable, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X)
         says = np.asarray(rows.any(axis=1))
-        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
-        model = GuidedMixture.from_prototypes(frame)
-        pile = rows[says]
+        model, pile = self._mixture(), rows[says]
         if len(pile):
             among = _given_among(given, says)
             model.adapt(pile, given=among)
@@ -257,38 +260,8 @@ class NamedTexts(Storable, BaseEstimator):
         likeness = unit_rows(rows - self.mean_) @ self.means_.T
         return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
 
-    @property
-    def message_(self) -> str:
-        """Whether the answer was adapted to the texts, and if not why, in a line."""
-        check_is_fitted(self, "adapted_")
-        if self.adapted_:
-            learned = int(np.isfinite(self.reliability_).sum())
-            classes = len(self.classes_)
-            return adapted_message(learned, classes, "texts", self.stopped_because_)
-        return f"Not adapted, by the names alone. {self.stopped_because_}"
-
-    def save(self, path):
-        """Save this model as one file, which ``unseen.load_model`` reads.
-
-        The encoder is saved by name, texts are not saved.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        stored = copy.copy(self)
-        stored.encoder = self._name()
-        stored.__dict__.pop("_found", None)
-        return Storable.save(stored, path)
-
-    def _name(self) -> str:
-        named = self.encoder if isinstance(self.encoder, str) else self._encoder()
-        return named if isinstance(named, str) else encoder_name(named)
+    def _name_of(self, encoder: Any) -> str:
+        return encoder if isinstance(encoder, str) else encoder_name(self._encoder())
 
     def _encoder(self) -> Any:
         if getattr(self, "_found", (None, None))[0] is not self.encoder:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
 from unseen.rows.distributed import sum_dask, take_apart, tree_sum
+from unseen.rows.distributed_blocks import Blocks
 from unseen.rows.distributed_rows import DaskRows
 from unseen.rows.labelling import Labelling, best_score, margin
 from unseen.rows.sums import sum_rows
@@ -133,6 +134,56 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
     assert_allclose(ours.components_, theirs.components_, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("model", MODELS[:2], ids=str)
+def test_workers_that_leave_and_join_change_nothing(model, monkeypatch):
+    """One is killed, one joins, one is sent home with its rows, between passes."""
+    data = make_data(3)
+    X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
+    theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)
+    n_passes, at_work = 0, []
+    run = DaskRows.run
+
+    def watched(rows, *arguments, **others):
+        nonlocal n_passes
+        n_passes += 1
+        if n_passes in events:
+            events[n_passes]()
+        at_work.append(set(cluster.scheduler.workers))
+        return run(rows, *arguments, **others)
+
+    def kill_one():
+        address, process = sorted(client.run(os.getpid).items())[0]
+        os.kill(process, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while address in cluster.scheduler.workers and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def one_joins():
+        cluster.scale(3)
+        client.wait_for_workers(3, timeout=60)
+
+    def one_leaves():
+        holders = [worker for worker, keys in client.has_what().items() if keys]
+        client.retire_workers(sorted(holders)[:1], close_workers=True)
+
+    events = {2: kill_one, 3: one_joins, 4: one_leaves}
+    monkeypatch.setattr(DaskRows, "run", watched)
+    options = {"threads_per_worker": 1, "processes": True, "memory_limit": 0}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, dashboard_address=":0", **options
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        chunks = da.from_array(X, chunks=(40, 16)), da.from_array(pile, chunks=(45, 16))
+        ours = clone(model).fit(chunks[0], y, class_embeddings=A).adapt(chunks[1])
+    assert n_passes > 4, "all of it happened in the middle"
+    assert len(set.union(*at_work)) >= 4, "others were at work than at first"
+    assert not at_work[0] <= at_work[-1], "one of the first is gone"
+    assert_array_equal(ours.labels_, theirs.labels_)
+    assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
+
+
 # ---- without a cluster: threads of this process --------------------------------------
 
 
@@ -214,10 +265,16 @@ def test_histograms_choose_the_rows_that_sorting_chooses(data):
     chunks = [dask.delayed(part) for part in np.split(B, ends[:-1])]
     here = Labelling.of(B, ranking).selection(rate, how_many)
     with dask.config.set(scheduler="synchronous"):
-        rows = DaskRows(chunks, [()] * len(chunks), lengths, k)
+        deal = data.draw(st.lists(st.integers(0, 2), min_size=5, max_size=5))
+        places = [[i for i in range(len(chunks)) if deal[i] == j] for j in range(3)]
+        places = [those for those in places if those]
+        held = [dask.delayed([chunks[i] for i in those]) for those in places]
+        rows = DaskRows(Blocks(held, [()] * len(held), places, lengths), k)
         labelling = rows.scores(np.eye(k)).labelling(ranking)
         there = labelling.selection(rate, how_many)
-        kept = there.kept and np.concatenate(dask.compute(*there.kept))
+        kept = there.kept
+        if kept is not None:
+            kept = rows.blocks.in_order(dask.compute(*kept), lengths)
         assert_array_equal(labelling.codes, Labelling.of(B, ranking).codes)
         assert_array_equal(
             np.arange(n) if kept is None else kept.nonzero()[0], here.rows

@@ -1,9 +1,10 @@
 """A pile on many machines: Dask workers hold its rows on the axes, and send sums.
 
-Every worker carries its chunks to the axes and keeps them. A pass sends one function
-out, with class means or the like, and brings totals back, added up in a tree; labels
-stay with the rows and come here once, at the end. The work on a chunk is asked of the
-worker that holds it, of another only when that one is gone.
+Every worker carries its chunks to the axes and keeps them, in blocks of several
+(distributed_blocks.py). A pass sends one function out, with class means or the like,
+and brings totals back, added up in a tree; labels stay with the rows and come here
+once, at the end. The work on a block is asked of the worker that holds it, of another
+only when that one is gone.
 
 Which rows to trust is a question of ranks over the whole pile: the k-th largest
 reliability of every class. Histograms of its digits, which add up too, find it
@@ -13,7 +14,6 @@ exactly, without bringing the rows together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -21,13 +21,14 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from unseen.rows.distributed import checked_part, take_apart, tree_sum
-from unseen.rows.holders import BLOCK_NUMBERS, Holder, add_up, meet_chunk
+from unseen.rows.distributed_blocks import Blocks, at_home, find_homes, gather
+from unseen.rows.holders import BLOCK_NUMBERS, Holder, add_up, meet_chunks
 from unseen.rows.labelling import (
     Labelling,
     RowState,
 )
 from unseen.rows.pile import Pile, carry
-from unseen.rows.source import whole_needed
+from unseen.rows.source import float_type, whole_needed
 
 DIGITS = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))  # shift, bits
 
@@ -79,7 +80,8 @@ class DaskPile(Pile):
                 found.append(delayed(describe_rows)(*those))
         lengths, sums = zip(*compute(*found), strict=True)
         self._means[unit_rows] = sum(sums) / sum(lengths)
-        return DaskRows(chunks, homes, list(lengths), axes.shape[1])
+        row_bytes = axes.shape[1] * float_type(self.parts.head, "X").itemsize
+        return DaskRows(gather(chunks, homes, list(lengths), row_bytes), axes.shape[1])
 
 
 def carry_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> tuple:
@@ -92,40 +94,18 @@ def describe_rows(rows: np.ndarray, total: np.ndarray) -> tuple[int, np.ndarray]
     return len(rows), total
 
 
-def find_homes(chunks: list[Any]) -> list[tuple[str, ...]]:
-    """Return the workers that hold each chunk; nobody where there is no cluster."""
-    from distributed import default_client
-    from distributed.client import futures_of
-
-    futures = [futures_of(chunk) for chunk in chunks]
-    if not all(futures):  # threads of this process: all is here
-        return [()] * len(chunks)
-    keys = [found[0].key for found in futures]
-    holders = default_client().who_has([found[0] for found in futures])
-    return [tuple(holders[key]) for key in keys]
-
-
-def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
-    """Ask tasks made inside of these workers, of others only if they are gone."""
-    from dask import annotate
-
-    if not workers:
-        return nullcontext()
-    return annotate(workers=list(workers), allow_other_workers=True)
-
-
 # ---- passes --------------------------------------------------------------------------
 
 
 class DaskRows(Holder):
-    """Rows on axes that Dask workers hold; a state is a delayed one for every chunk.
+    """Rows on axes that Dask workers hold; a state is a delayed one for every block.
 
-    A worker goes through a chunk in strips that stay in its cache.
+    A worker goes through a block in strips that stay in its cache.
     """
 
-    def __init__(self, chunks: list[Any], homes: list, lengths: list, n_axes: int):
-        self.chunks, self.homes, self.lengths = chunks, homes, lengths
-        self.shape = sum(lengths), n_axes
+    def __init__(self, blocks: Blocks, n_axes: int):
+        self.blocks = blocks
+        self.shape = sum(blocks.lengths), n_axes
         self.centre = np.zeros(n_axes)
         self.step = max(1, BLOCK_NUMBERS // max(1, n_axes))
 
@@ -140,7 +120,7 @@ class DaskRows(Holder):
         from dask import persist
 
         shared = self.centre, self.step, work, arguments
-        both = self.ask(meet_chunk, shared, self.chunks, *states)
+        both = self.blocks.ask(meet_chunks, shared, self.blocks.held, *states)
         state, totals = persist(
             [one[0] for one in both], tree_sum([one[1] for one in both], add_up)
         )
@@ -150,39 +130,27 @@ class DaskRows(Holder):
         """See ``Holder.sample``; these few rows travel, once."""
         from dask import compute
 
-        firsts = np.cumsum(self.lengths) - self.lengths
+        blocks = self.blocks
+        firsts = np.cumsum(blocks.lengths) - blocks.lengths
         wanted = [
             range(-int(first) % step, n, step)
-            for first, n in zip(firsts, self.lengths, strict=True)
+            for first, n in zip(firsts, blocks.lengths, strict=True)
         ]
-        parts = compute(*self.ask(take_rows, None, self.chunks, wanted))
-        return np.concatenate(parts) - self.centre
+        asked = blocks.ask(take_rows, None, blocks.held, blocks.by_block(wanted))
+        return blocks.in_order(compute(*asked), list(map(len, wanted))) - self.centre
 
     def labelling(self, state, sizes):
         """See ``Holder.labelling``."""
-        return DaskLabelling(self, state, sizes)
-
-    def ask(self, work: Callable, shared: Any, *lists: Any) -> list[Any]:
-        """Return delayed ``work(shared, *entries)``, asked where each chunk is.
-
-        ``lists`` have an entry per chunk; None stands for a list of them.
-        """
-        from dask import delayed
-
-        shared = delayed(shared, traverse=False)
-        lists = tuple(
-            [None] * len(self.chunks) if one is None else one for one in lists
-        )
-        asked = []
-        for home, *those in zip(self.homes, *lists, strict=True):
-            with at_home(home):
-                asked.append(delayed(work)(shared, *those))
-        return asked
+        return DaskLabelling(self.blocks, state, sizes)
 
 
-def take_rows(_, chunk, wanted):
-    """Return some rows of a chunk in float64; runs on a worker."""
-    return chunk[wanted.start : wanted.stop : wanted.step].astype(np.float64)
+def take_rows(_, chunks: list[np.ndarray], wanted: list[range]) -> np.ndarray:
+    """Return some rows of each chunk in float64; runs on a worker."""
+    some = [
+        rows[one.start : one.stop : one.step]
+        for rows, one in zip(chunks, wanted, strict=True)
+    ]
+    return np.concatenate(some).astype(np.float64)
 
 
 # ---- labels, and which rows to trust -------------------------------------------------
@@ -191,9 +159,9 @@ def take_rows(_, chunk, wanted):
 class DaskLabelling(Labelling):
     """Labels that stay with the rows on the workers until they are asked for."""
 
-    def __init__(self, rows: DaskRows, state: list[Any], sizes: np.ndarray):
+    def __init__(self, blocks: Blocks, state: list[Any], sizes: np.ndarray):
         super().__init__(state, sizes, small=False)
-        self.holder = rows
+        self.blocks = blocks
 
     @property
     def codes(self) -> np.ndarray:
@@ -212,23 +180,32 @@ class DaskLabelling(Labelling):
     def _gathered(self, name: str) -> np.ndarray:
         from dask import compute
 
-        return np.concatenate(compute(*self.holder.ask(field, name, self.state)))
+        found = compute(*self.blocks.ask(field, name, self.state))
+        return self.blocks.in_order(found, self.blocks.lengths)
 
     def _total(self, work: Callable, shared: Any, *others: Any) -> Any:
-        parts = self.holder.ask(work, shared, self.state, *others)
+        parts = self.blocks.ask(work, shared, self.state, *others)
         return tree_sum(parts, sum).compute()
 
     def _most_reliable(self, quota: np.ndarray) -> Any:
-        """Return, chunk by chunk, the mask of rows that the quota takes."""
+        """Return, block by block, the mask of rows that the quota takes."""
         from dask import compute, persist
 
         border, left = self._kth_largest(quota)
+        blocks, lengths = self.blocks, self.blocks.own_lengths
+        asked = blocks.ask(count_border, border, self.state, lengths)
+        counts = {
+            i: count
+            for those, found in zip(blocks.places, compute(*asked), strict=True)
+            for i, count in zip(those, found, strict=True)
+        }
         # Rows on the border are taken in their order, as far as the quota goes.
         taken = []
-        for count in compute(*self.holder.ask(count_border, border, self.state)):
-            taken.append(np.minimum(count, left))
+        for i in range(len(counts)):
+            taken.append(np.minimum(counts[i], left))
             left = left - taken[-1]
-        kept = self.holder.ask(keep_best, (border, quota), self.state, taken)
+        by_block = [np.array(those) for those in blocks.by_block(taken)]
+        kept = blocks.ask(keep_best, (border, quota), self.state, lengths, by_block)
         return persist(kept)[0]
 
     def _kth_largest(self, quota: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -251,16 +228,16 @@ class DaskLabelling(Labelling):
         return border, np.where(quota > 0, left, 0)
 
 
-# What is done to the labels of a chunk; all of it runs on a worker.
+# What is done to the labels of a block; all of it runs on a worker.
 
 
 def field(name: str, state: RowState) -> np.ndarray:
-    """Return one of the numbers that rows of a chunk have."""
+    """Return one of the numbers that rows of a block have."""
     return getattr(state, name)
 
 
 def count_other(_, state: RowState, before: RowState) -> int:
-    """Count rows of a chunk whose reported label changed."""
+    """Count rows of a block whose reported label changed."""
     return int(np.count_nonzero(state.reported != before.reported))
 
 
@@ -284,20 +261,31 @@ def count_digits(shared, state: RowState) -> np.ndarray:
     return np.bincount(place, minlength=len(border) * 2**bits).reshape(-1, 2**bits)
 
 
-def count_border(border, state: RowState) -> np.ndarray:
-    """Count, per class, the rows of a chunk that lie on the border."""
+def count_border(border, state: RowState, lengths: list[int]) -> np.ndarray:
+    """Count, per chunk and class, the rows that lie on the border."""
     on = sortable(state.reliability) == border[state.codes]
-    return np.bincount(state.codes[on], minlength=len(border))
+    cells = cells_of(state.codes, lengths, len(border))[on]
+    shape = len(lengths), len(border)
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
 
-def keep_best(shared, state: RowState, n_border: np.ndarray) -> np.ndarray:
-    """Return the mask of rows above the border, and of the first ones on it."""
+def keep_best(shared, state: RowState, lengths: list[int], n_border) -> np.ndarray:
+    """Return the mask of rows above the border, and of the first ones on it.
+
+    ``n_border`` says how many of those of each chunk and class.
+    """
     border, quota = shared
     keys, codes = sortable(state.reliability), state.codes
     kept = (keys > border[codes]) & (quota[codes] > 0)
-    on = np.flatnonzero((keys == border[codes]) & (n_border[codes] > 0))
-    order = on[np.argsort(codes[on], kind="stable")]
-    sizes = np.bincount(codes[order], minlength=len(border))
-    place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[codes[order]]
-    kept[order[place < n_border[codes[order]]]] = True
+    cells, room = cells_of(codes, lengths, len(border)), n_border.ravel()
+    on = np.flatnonzero((keys == border[codes]) & (room[cells] > 0))
+    order = on[np.argsort(cells[on], kind="stable")]
+    sizes = np.bincount(cells[order], minlength=len(room))
+    place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[cells[order]]
+    kept[order[place < room[cells[order]]]] = True
     return kept
+
+
+def cells_of(codes: np.ndarray, lengths: list[int], n_classes: int) -> np.ndarray:
+    """Return a number for the chunk and the class of every row of a block."""
+    return np.repeat(np.arange(len(lengths)), lengths) * n_classes + codes

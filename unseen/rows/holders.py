@@ -268,19 +268,23 @@ def meet(blocks: Iterable, work: Callable, arguments: tuple, states: Sequence) -
     return join(made), totals
 
 
-def meet_chunk(shared, chunk, *states):
-    """Do the work of a pass on a chunk of rows; runs on a worker.
+def meet_chunks(shared, chunks: list[np.ndarray], *states):
+    """Do the work of a pass on chunks of rows, one after the other; runs on a worker.
 
     In strips that stay in the cache of its processor.
     """
     centre, step, work, arguments = shared
-    starts = range(0, max(len(chunk), 1), step)
-    strips = ((slice(i, i + step), chunk[i : i + step]) for i in starts)
-    centred = (
-        (here, np.subtract(rows, centre, out=scratch(rows.shape)))
-        for here, rows in strips
-    )
-    return meet(centred, work, arguments, states)
+
+    def centred() -> Iterator[tuple[slice, np.ndarray]]:
+        first = 0
+        for chunk in chunks:
+            for here in range(0, max(len(chunk), 1), step):
+                rows = chunk[here : here + step]
+                place = slice(first + here, first + here + len(rows))
+                yield place, np.subtract(rows, centre, out=scratch(rows.shape))
+            first += len(chunk)
+
+    return meet(centred(), work, arguments, states)
 
 
 def scratch(shape: tuple[int, int]) -> np.ndarray:

@@ -144,6 +144,18 @@ def test_a_gallery_without_truth_speaks_of_no_mistake(tmp_path):
     assert all(photo[5] is None for row in photos_of(html).values() for photo in row)
 
 
+def test_a_gallery_says_how_names_were_read(tmp_path):
+    frame = label_table(["cat"], ids=["a.jpg"])
+    where = tmp_path / "a.html"
+    page = write_gallery(frame, where, thumbnails=lambda row: JPEG)
+    assert "<details>" not in page.read_text()
+    told = [("cat", "close", "7 classes"), (HOSTILE[0], "unknown", "no noun")]
+    write_gallery(frame, where, thumbnails=lambda row: JPEG, readings=told)
+    html = page.read_text()
+    assert "<dt>cat</dt><dd>close: 7 classes</dd>" in html
+    assert "unknown: no noun" in html and HOSTILE[0] not in html
+
+
 def test_a_file_name_that_is_no_text_can_be_shown(tmp_path):
     columns = ["id", "label", "reliability", "second", "first_trusted"]
     row = [["caf\udce9.jpg", "cat", 0.9, "", 0]]

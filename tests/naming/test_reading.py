@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from unseen.cli import app
 from unseen.naming import read_name, read_names
 from unseen.naming.nouns import N_CLASSES, nouns
-from unseen.naming.reading import nearest_classes
+from unseen.naming.places import nearest_classes, way_up
 
 TABLE = Path(__file__).parent / "common_nouns.csv"
 # WordNet has the boxing ring before the one on a finger, and counts neither.
@@ -173,6 +173,8 @@ def test_what_is_no_kind_of_thing_has_no_place(name):
     [
         ("zebra", "exact"), ("deer", "close"), ("dog", "broad"), ("thing", "vague"),
         ("sunrise", "vague"), ("happiness", "vague"), ("qwxz", "unknown"),
+        # The tree knows a tulip for a plant, a suburb for a location, and no more.
+        ("tulip", "broad"), ("suburb", "vague"),
     ],
 )  # fmt: skip
 def test_trust_follows_how_much_a_name_says(name, trust):
@@ -184,6 +186,14 @@ def test_nearest_classes_are_of_the_same_kind():
     near = nearest_classes(read_name("deer"))
     assert len(near) == 3
     assert all("ruminant" in words_above(read_name(one)) for one in near)
+    assert nearest_classes(read_name("fog")) == []
+
+
+def test_the_way_up_leads_to_the_top_of_the_tree():
+    for name in ("crane", "deer", "fog"):
+        way = way_up(read_name(name))
+        assert way[-1] == "entity" and set(way) <= words_above(read_name(name))
+    assert way_up(read_name("qwxz")) == []
 
 
 def test_the_command_shows_how_names_are_read():
@@ -193,6 +203,7 @@ def test_the_command_shows_how_names_are_read():
     lines = shown.stdout.splitlines()
     assert lines[1].split()[:2] == ["mouse", "exact"] and "as described" in lines[1]
     assert lines[2].split()[:2] == ["Bella", "unknown"]
+    assert "a kind of lifting device" in lines[0]  # no bird
     told = CliRunner().invoke(app, ["classes", names, "--json", "--allow-unknown"])
     assert told.exit_code == 0
     assert [one["trust"] for one in json.loads(told.stdout)] == [

@@ -22,7 +22,7 @@ Examples:
 TRUST = {
     "exact": "ImageNet has a class of this name",
     "close": "ImageNet has a few classes of this kind",
-    "broad": "ImageNet has many classes of this kind",
+    "broad": "ImageNet has many classes of this kind, or none that is near",
     "vague": "the name says little about how it looks; describe it",
     "unknown": "not an English noun; describe it",
 }
@@ -44,7 +44,7 @@ def classes(
     """
     with file_errors():
         from unseen.naming import read_classes, read_names
-        from unseen.naming.reading import nearest_classes
+        from unseen.naming.places import nearest_classes, way_up
 
         named = read_classes(names)
         readings = read_names(named.names, named.descriptions)
@@ -54,6 +54,7 @@ def classes(
             {
                 "name": reading.name,
                 "read_as": reading.how,
+                "place": way_up(reading),
                 "nearest": nearest,
                 "trust": reading.trust,
             }
@@ -73,6 +74,7 @@ def as_text(readings: list[Reading], near: list[list[str]]) -> str:
     width = max(len(reading.name) for reading in readings)
     lines = []
     for reading, nearest in zip(readings, near, strict=True):
-        like = f"; like {', '.join(nearest)}" if nearest else ""
+        also = nearest if reading.trust != "exact" else []  # it is that class
+        like = f"; like {', '.join(also)}" if also else ""
         lines.append(f"{reading.name:<{width}}  {reading.trust:<8}{reading.how}{like}")
     return "\n".join(lines)

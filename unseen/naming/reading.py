@@ -28,7 +28,7 @@ import numpy as np
 
 from unseen.naming.nouns import N_CLASSES, Nouns, Sense, nouns
 
-__all__ = ["Reading", "nearest_classes", "plain_text", "read_name", "read_names"]
+__all__ = ["Reading", "plain_text", "read_name", "read_names"]
 
 EXACT_CLASS, EXACT_NODE = 4.0, 1.5
 COUNT, LIST = 0.7, 8.0
@@ -45,6 +45,7 @@ KINDS = {
 }
 AGREES = 0.25  # likeness of a sense and a description that mean one thing
 CLOSE, BROAD = 30, 300  # classes of ImageNet below a place
+HALF, LITTLE = 0.5, 0.2  # shares of what WordNet says of a sense that its place says
 # What a thing is comes before: "horse | with stripes", "cup | of tea".
 HEAD_ENDS = re.compile(r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b")
 DEFINES = re.compile(r"\s*(?:an?|the|my|our|some|any|(?:kind|type|sort)s? of)\s")
@@ -64,7 +65,8 @@ class Reading(NamedTuple):
         What decided, in a few words.
     trust : {'exact', 'close', 'broad', 'vague', 'unknown'}
         It is a class of ImageNet; its place has few of them below it, or many, or
-        most; or it has no place.
+        most; or it has no place. A place that says less than half of what WordNet does
+        is broad at best, and vague below a fifth.
     known : float
         Share of what WordNet says of the sense that its place says, too.
     """
@@ -98,7 +100,7 @@ def read_names(
     ...     reading = read_names(names)[0]
     ...     reading.place, reading.how, reading.trust
     ((1238,), 'a kind of rodent', 'close')
-    ((673,), 'a class of ImageNet', 'exact')
+    ((673,), 'a class of ImageNet, a kind of electronic device', 'exact')
     """
     descriptions = descriptions or {}
     tree = nouns()
@@ -128,29 +130,11 @@ def read_name(name: str, description: str = "") -> Reading:
     --------
     >>> from unseen.naming.reading import read_name
     >>> read_name("old fire trucks").how
-    "a class of ImageNet, by 'fire trucks'"
+    "a class of ImageNet, a kind of truck, by 'fire trucks'"
     >>> read_name("mouse", "a small animal").place == read_name("rodent").place
     True
     """
     return read_names([name], {name: description})[0]
-
-
-def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
-    """Return the names of the classes of ImageNet nearest to a reading in the tree.
-
-    Examples
-    --------
-    >>> from unseen.naming.reading import nearest_classes, read_name
-    >>> nearest_classes(read_name("zebra")), len(nearest_classes(read_name("deer")))
-    (['zebra'], 3)
-    """
-    if not reading.place or reading.trust == "exact":
-        return [nouns().words[node].split(", ")[0] for node in reading.place]
-    tree, own = nouns(), Sense(reading.place, False, 0)
-    inside = {leaf for node in reading.place for leaf in tree.members[node]}
-    likeness = [_likeness(Sense((leaf,), True, 0), own) for leaf in range(N_CLASSES)]
-    order = sorted(inside or range(N_CLASSES), key=lambda leaf: -likeness[leaf])
-    return [tree.words[leaf].split(", ")[0] for leaf in order[:most]]
 
 
 def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], str]:
@@ -164,10 +148,10 @@ def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], 
         return senses, how
     if not senses:
         return described, f"by {noun!r} in its description"
-    likeness = [max(_likeness(sense, other) for other in described) for sense in senses]
-    best = max(likeness)
+    alike = [max(likeness(sense, other) for other in described) for sense in senses]
+    best = max(alike)
     if best >= AGREES:
-        kept = [s for s, one in zip(senses, likeness, strict=True) if one == best]
+        kept = [s for s, one in zip(senses, alike, strict=True) if one == best]
         return kept, "as described"
     if DEFINES.match(description.lower()):
         return described, f"by {noun!r} in its description"
@@ -307,7 +291,7 @@ def _points(sense: Sense, others: np.ndarray | None) -> float:
 def _above(place: tuple[int, ...]) -> set[str]:
     """Return the first words of all nodes above a place."""
     tree = nouns()
-    return {tree.words[up].split(", ")[0] for one in place for up in tree.lineages[one]}
+    return {first_word(up, tree) for one in place for up in tree.lineages[one]}
 
 
 @cache
@@ -335,7 +319,7 @@ def _unit(place: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     return above, weights / max(float(np.linalg.norm(weights)), 1e-300)
 
 
-def _likeness(one: Sense, other: Sense) -> float:
+def likeness(one: Sense, other: Sense) -> float:
     """Return the cosine of two places; 1 if one is a kind of the other."""
     tree = nouns()
     pairs = [(a, b) for a in one.place for b in other.place]
@@ -352,13 +336,28 @@ def _likeness(one: Sense, other: Sense) -> float:
 def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
     if sense is None:
         return Reading(name, (), "no English noun for a kind of thing", "unknown")
-    below, leaf = _below(sense.place), sense.exact and sense.place[0] < N_CLASSES
-    said = f"a kind of {tree.words[sense.place[0]].split(', ')[0]}"
-    if sense.exact:
-        said = "a class of ImageNet" if leaf else f"{below} classes of ImageNet"
-    trust = "close" if below <= CLOSE else "broad" if below <= BROAD else "vague"
-    if how.startswith("only") or "physical entity" not in _above(sense.place):
-        trust = "vague"
+    node, below = sense.place[0], _below(sense.place)
+    if _is_class(sense):
+        kind = first_word(tree.parents[node][0], tree)
+        said = f"a class of ImageNet, a kind of {kind}"
+    elif sense.exact:
+        said = f"{below} class{'es' if below > 1 else ''} of ImageNet"
+    else:
+        said = f"a kind of {first_word(node, tree)}"
     said = f"{said}, {how}" if how else said
-    trust = "exact" if leaf else trust
-    return Reading(name, sense.place, said, trust, sense.known)
+    return Reading(name, sense.place, said, _trust(sense, below, how), sense.known)
+
+
+def _trust(sense: Sense, below: int, how: str) -> str:
+    """Return how much a sense says about looks, in a word."""
+    if _is_class(sense):
+        return "exact"
+    abstract = "physical entity" not in _above(sense.place)
+    if how.startswith("only") or abstract or below > BROAD or sense.known < LITTLE:
+        return "vague"
+    return "broad" if below > CLOSE or sense.known < HALF else "close"
+
+
+def first_word(node: int, tree: Nouns) -> str:
+    """Return the first of a node's names."""
+    return tree.words[node].split(", ")[0]

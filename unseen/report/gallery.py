@@ -48,6 +48,7 @@ def write_gallery(
     truth: Sequence[str] | None = None,
     doubtful: float = 0.8,
     about: str = "",
+    readings: Sequence[tuple[str, str, str]] = (),
 ) -> Path:
     """Write labelled photos as a page with one row per class.
 
@@ -74,6 +75,8 @@ def write_gallery(
         Photos less reliable than this are marked.
     about : str, optional
         A sentence or two above the photos.
+    readings : sequence of (name, trust, how)
+        How class names were read, to be unfolded above the photos.
 
     Returns
     -------
@@ -105,6 +108,7 @@ def write_gallery(
             path,
             title=printable(title),
             about=printable(about),
+            readings=[[printable(one) for one in told] for told in readings],
             n_photos=len(frame),
             n_doubtful=int((frame["reliability"] < doubtful).sum()),
             n_wrong=None if known is None else sum(row["wrong"] for row in rows),
@@ -150,6 +154,7 @@ def gallery_at(path: str | os.PathLike[str]) -> Callable[[pd.DataFrame, Any], Pa
             originals=photos.folder,
             title=f"{photos.folder.resolve().name}: {n_classes} classes",
             about=" ".join(filter(None, told)),
+            readings=frame.attrs.get("readings", ()),
         )
 
     return write

@@ -182,13 +182,15 @@ def draw(rooms: list[str], count: int, seed: int) -> list[Mutant]:
 def tests_of(path: str) -> list[str]:
     """Return the test files that speak most of a file, the most telling first.
 
-    A file that no test names, such as a base class, is tested through its importers.
+    A file that no test names, such as a base class or the rounds of a method, is tested
+    through its importers.
     """
     module = path.removesuffix(".py").replace("/", ".")
-    own, through = defined(path), set()
+    own, through, importers = defined(path), set(), set()
     for other in (ROOT / "unseen").glob("**/*.py"):
         if f"from {module} import" in other.read_text("utf-8"):
             through |= defined(other.relative_to(ROOT).as_posix())
+            importers.add(other.stem)
     scores = {}
     for folder in TESTS:
         for test in (ROOT / folder).glob("test_*.py"):
@@ -196,6 +198,7 @@ def tests_of(path: str) -> list[str]:
             words = set(re.findall(r"\w+", text))
             score = 3 * len(own & words) + len(through & words) / 2
             score += 20 * (module in text) + 40 * (Path(path).stem in test.stem)
+            score += 10 * any(stem in test.stem for stem in importers)
             if score and test.stem not in (*LEFT_OUT, "test_signatures"):
                 scores[test.relative_to(ROOT).as_posix()] = score
     best = sorted(scores, key=lambda test: (-scores[test], test))

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 import unseen
 from unseen import NONE_OF_THESE, GuidedMixture
-from unseen.models.given import read_given
+from unseen.competition import compete
+from unseen.models.given import include, read_given
+from unseen.models.given_alone import prototypes_of
 
 FROM_PROTOTYPES = [
     "AnchoredSelfTraining",
@@ -96,6 +98,36 @@ def test_given_labels_are_enough_to_start_from(name, named):
     fresh = getattr(unseen, name)().adapt(X, given=fewer).labels_
     np.testing.assert_array_equal(again, fresh)
     assert sorted(set(again)) == ["a", "b", "c"]
+
+
+def test_a_new_class_joins_classes_of_equal_descriptions():
+    table = np.array([[1.0, 0], [0, 1], [1, 0]])
+    twins = compete(np.array(["a", "b", "c"]), table, np.arange(3), table)
+    labels = np.array(["c", "new", "b"], dtype=object)
+    made, codes, new = include(twins, labels, None, lambda _: np.array([5.0, 6.0]))
+    assert made.names.tolist() == ["a", "b", "new"]
+    assert made.columns.tolist() == ["a", "b", "c", "new"]
+    np.testing.assert_array_equal(made.embeddings, [[1, 0], [0, 1], [5, 6]])
+    np.testing.assert_array_equal(made.spread(np.array([[7, 8, 9]])), [[7, 8, 7, 9]])
+    found = made.find(np.array(["c", "new"]), np.array([[1.0, 0], [5, 6]]))
+    np.testing.assert_array_equal(found, [0, 2])
+    np.testing.assert_array_equal(codes, [0, 2, 1])
+    np.testing.assert_array_equal(new, [False, False, True])
+
+
+def test_prototypes_of_given_rows_need_all_rows_but_not_in_memory(named, tmp_path):
+    X, truth, _ = named
+    given = {row: truth[row] for row in (3, 70, 5, 90)}
+    np.save(tmp_path / "X.npy", X)
+    on_disk = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for rows in (X, on_disk):
+        found = prototypes_of(rows, given)
+        assert found.index.tolist() == ["a", "b", "c"]
+        units = [X[row] / np.sqrt(sum(X[row] ** 2)) for row in (3, 5, 70, 90)]
+        wanted = [(units[0] + units[1]) / 2, units[2], units[3]]
+        np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-12)
+    with pytest.raises(TypeError, match="met chunk by chunk"):
+        prototypes_of(iter([X]), given)
 
 
 @pytest.mark.parametrize("name", sorted(FROM_SEEN))

@@ -411,6 +411,24 @@ def test_seen_classes_make_the_prototypes_by_a_ridge():
     assert (model.adapt(X[~seen]).labels_ == y[~seen]).mean() > 0.95
 
 
+def test_before_any_pile_seen_classes_score_by_their_own_means():
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(7, 4))
+    y = np.repeat(np.arange(7), 10)
+    X = (A @ rng.normal(size=(4, 9)))[y] + 0.5 * rng.normal(size=(70, 9))
+    seen = y < 5
+    model = GuidedMixture().fit(X[seen], y[seen], class_embeddings=A)
+    units = np.array([norm(x) for x in X])
+    # The nearest class mean of unit rows: x·m - |m|²/2.
+    means = [sum(units[y == c]) / 10 for c in range(5)]
+    wanted = np.array([[x @ m - m @ m / 2 for m in means] for x in units])
+    scores = model.decision_function(X, classes="all")
+    assert_allclose(scores[:, :5], wanted, rtol=1e-10)
+    assert_allclose(
+        model.decision_function(X, classes=[3, 0]), wanted[:, 0] - wanted[:, 3]
+    )
+
+
 def test_a_frame_names_the_features_of_prototypes_without():
     P, X, _ = make_pile()
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])

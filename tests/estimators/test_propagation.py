@@ -21,7 +21,7 @@ from unseen import (
     load_data,
     per_class_accuracy,
 )
-from unseen.transduction import memory
+from unseen.transduction import memory, tmvhlp
 from unseen.transduction.graph import (
     gaussian,
     graph,
@@ -437,6 +437,34 @@ def test_what_would_not_fit_is_refused_before_any_work(method, monkeypatch):
         MemoryError, match=rf"{method.__name__} would need about 0.0 GB"
     ):
         method.from_prototypes(texts).adapt(images)
+
+
+def test_the_estimate_counts_the_arrays_there_are():
+    labels = np.zeros((50, 4))
+    W = sparse.csr_array(np.ones((50, 6)))
+    edge = W.data.itemsize + np.dtype(np.int64).itemsize  # a weight, and where it leads
+    wanted = 6 * labels.nbytes + 3 * W.nnz * edge
+    assert memory.spreading_bytes(50, 4, 6) == wanted
+
+
+@pytest.mark.parametrize("k", [3, 10])
+def test_tmvhlp_needs_about_what_it_says(k, monkeypatch):
+    texts, images, _ = clip_like()
+    told, made = [], []
+
+    def note(*arguments):
+        made.append(hypergraph(*arguments))
+        return made[0]
+
+    monkeypatch.setattr(
+        tmvhlp, "check_memory", lambda _, needed, __: told.append(needed)
+    )
+    monkeypatch.setattr(tmvhlp, "hypergraph", note)
+    TMVHLP.from_prototypes(texts, n_neighbors=k).adapt(images)
+    S = sparse.csr_array(made[0])
+    labels = 8 * S.shape[0] * len(texts)
+    taken = 6 * labels + 16 * S.nnz
+    assert taken < told[0] < 10 * taken
 
 
 # ---- real features ---------------------------------------------------------------

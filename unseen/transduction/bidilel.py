@@ -219,7 +219,7 @@ def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:
     right = S_w + alpha * mean * np.eye(p)
     least = linalg.eigvalsh(right, subset_by_index=[0, 0])[0]
     if least <= 1e-12 * mean:  # far from the origin rounding outweighs the ridge
-        right += (1e-12 * mean - 2 * min(least, 0)) * np.eye(p)
+        right += (1e-12 * mean + 2 * abs(least)) * np.eye(p)
     chosen = [max(p - d, 0), p - 1]
     vectors = linalg.eigh(sums.gram, right, subset_by_index=chosen)[1][:, ::-1]
     return with_fixed_signs(vectors)

@@ -189,17 +189,21 @@ def _from_anchored(estimator: AnchoredSelfTraining, X, classes) -> Start:
     )
     Z, q = estimator._prototypes(competition)[0], estimator._metric()
     scores = gaussian_scores(rows, Z, q)
+
+    def rescore(Z: np.ndarray) -> LinearScorer:
+        return LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2)
+
     return Start(
         competition,
         rows,
         Z,
         scores,
         scores / estimator._temperature,
-        LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2),
+        rescore(Z),
         estimator.axes_,
         estimator.mean_,
         estimator.unit_rows,
-        lambda Z: LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2),
+        rescore,
         1 / estimator._temperature,
     )
 

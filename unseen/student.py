@@ -35,14 +35,14 @@ from unseen.models.given import NONE_OF_THESE
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.onnx_export import export_onnx
 
-__all__ = ["Chosen", "Student", "StudentFile", "choose", "judge", "left_out_answers"]
+__all__ = ["Selection", "Student", "StudentFile", "choose", "judge", "left_out_answers"]
 
 FOLDS = 5
 FEWEST, FEWEST_PER_CLASS = 10, 2  # labels; a class of one cannot be left out and found
 COLDEST, HOTTEST = 0.05, 20.0
 
 
-class Chosen(NamedTuple):
+class Selection(NamedTuple):
     """What a student learns from.
 
     Attributes
@@ -60,7 +60,7 @@ class Chosen(NamedTuple):
     left_out: dict[str, int]
 
 
-def choose(table: pd.DataFrame, min_reliability: float = 0.8) -> Chosen:
+def choose(table: pd.DataFrame, min_reliability: float = 0.8) -> Selection:
     """Choose what to learn from: given labels, and those that are reliable enough.
 
     Parameters
@@ -91,15 +91,15 @@ def choose(table: pd.DataFrame, min_reliability: float = 0.8) -> Chosen:
     kept = ~none & enough
     names, counts = np.unique(labels[kept], return_counts=True)
     rare = kept & np.isin(labels, names[counts < FEWEST_PER_CLASS])
-    told = {
+    reasons = {
         "have no class": none,
         f"are less reliable than {min_reliability:g}": ~none & ~enough,
         "are the only one of their class": rare,
     }
     kept &= ~rare
     check_enough(labels[kept], min_reliability)
-    left_out = {why: int(rows.sum()) for why, rows in told.items() if rows.any()}
-    return Chosen(np.where(kept, labels, ""), given, left_out)
+    left_out = {why: int(rows.sum()) for why, rows in reasons.items() if rows.any()}
+    return Selection(np.where(kept, labels, ""), given, left_out)
 
 
 def check_enough(labels: np.ndarray, min_reliability: float) -> None:

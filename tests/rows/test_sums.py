@@ -113,6 +113,7 @@ def test_parts_add_up_to_the_whole(rows):
     before = parts[0].gram.copy()
     assert_same(add_sums(parts), sum_rows(X, codes, 4))
     assert_allclose(parts[0].gram, before, rtol=0)
+    assert_same(add_sums(parts[:1]), parts[0], rtol=0)  # one chunk is all there is
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 50, None])

@@ -75,16 +75,16 @@ def suggest(
     rows = check_array(X, dtype=DTYPES, input_name="X")
     if n < 0:
         raise ValueError(f"n={n} rows cannot be asked for. Give 0 or more.")
-    told = np.zeros(len(rows), dtype=bool)
+    labelled = np.zeros(len(rows), dtype=bool)
     if given is not None:
-        told[read_given(given, len(rows))[0]] = True
+        labelled[read_given(given, len(rows))[0]] = True
     doubt = checked_doubt(reliability, len(rows))
-    n = min(int(n), int((~told).sum()))
+    n = min(int(n), int((~labelled).sum()))
     if n == 0:
         return np.empty(0, dtype=np.intp)
     B = directions(rows)
-    first = medoids(B, doubt, told, n, random_state)
-    asked = told.copy()
+    first = medoids(B, doubt, labelled, n, random_state)
+    asked = labelled.copy()
     asked[first] = True
     rest = by_doubt_and_density(B, doubt, asked, n - len(first))
     return np.concatenate([first, rest]).astype(np.intp)
@@ -115,18 +115,18 @@ def directions(rows: np.ndarray) -> np.ndarray:
     return units * inverse_lengths(units)[:, None]
 
 
-def medoids(B, doubt, told, n: int, random_state: int) -> np.ndarray:
+def medoids(B, doubt, labelled, n: int, random_state: int) -> np.ndarray:
     """Return rows nearest to the centres of clusters that have no given row."""
     from sklearn.cluster import KMeans  # slow to import
 
     step = -(-len(B) // MOST_CLUSTERED)
-    k = min(n + int(told.sum()), len(np.unique(B[::step], axis=0)))
+    k = min(n + int(labelled.sum()), len(np.unique(B[::step], axis=0)))
     found = KMeans(k, n_init=1, random_state=random_state).fit(B[::step])
     labels = found.predict(B)
     near = np.einsum("ij,ij->i", B, found.cluster_centers_[labels])
-    covered = np.bincount(labels[told], minlength=k) > 0
+    covered = np.bincount(labels[labelled], minlength=k) > 0
     worth = np.bincount(labels, weights=doubt, minlength=k)
-    near = np.where(told, -np.inf, near)
+    near = np.where(labelled, -np.inf, near)
     order = np.lexsort((-near, labels))
     labels_in_order = labels[order]
     first = order[np.unique(labels_in_order, return_index=True)[1]]  # one per cluster

@@ -40,7 +40,7 @@ def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
         for name in demo.classes
     }
     if as_json:
-        told = {
+        answer = {
             "data": "200 bundled texts",
             "metric": "per-class accuracy",
             "before": before,
@@ -52,7 +52,7 @@ def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
             "report": str(page_path),
             "labels": str(labels),
         }
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(answer, indent=2))
         return
     rows = [(name, one, other) for name, (one, other) in by_class.items()]
     rows.append(("mean", before, after))

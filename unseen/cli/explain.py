@@ -96,11 +96,11 @@ def explain(
             ]
         if of_class is not None:
             inner = getattr(fitted, "estimator_", fitted)
-            told = inner.explain_class(of_class, n_top=top, columns=columns)
+            found = inner.explain_class(of_class, n_top=top, columns=columns)
             answer["class"] = {
                 "name": of_class,
-                "nearest": told.nearest.to_dict("records"),
-                "doubts": told.doubts.to_dict("records"),
+                "nearest": found.nearest.to_dict("records"),
+                "doubts": found.doubts.to_dict("records"),
             }
         if out is not None:
             from unseen.report.explanation import write_explanation_report
@@ -160,14 +160,14 @@ def show(answer: dict) -> None:
             name = printable(str(part["evidence"]))
             typer.echo(f"  {part['contribution']:+8.2f}  {name}")
     if "class" in answer:
-        told = answer["class"]
-        typer.echo(f"{printable(told['name'])}: most like")
-        for near in told["nearest"]:
+        found = answer["class"]
+        typer.echo(f"{printable(found['name'])}: most like")
+        for near in found["nearest"]:
             typer.echo(f"  {near['likeness']:8.2f}  {printable(str(near['class']))}")
-        if not told["doubts"]:
+        if not found["doubts"]:
             typer.echo("The pile contradicts no cell of its row in the class table.")
             return
         typer.echo("The pile contradicts these cells of the class table:")
-        for doubt in told["doubts"]:
+        for doubt in found["doubts"]:
             name = printable(str(doubt["column"]))
             typer.echo(f"  {doubt['doubt']:8.3f}  {name}: should be {doubt['should']}")

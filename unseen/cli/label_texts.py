@@ -83,12 +83,12 @@ def label_texts(
         if page is not None and page_path is not None:
             title = f"{job.source.name}: {len(job.fitted.classes_)} classes"
             page.write(page_path, title=title, about=job.message)
-    told = {
+    written = {
         "out": str(out),
         "report": str(page_path) if page_path else None,
         "model": str(save) if save else None,
     }
-    say(job, tally, told, as_json, piped)
+    say(job, tally, written, as_json, piped)
 
 
 def note_texts(out: Path, source: str, job: TextJob, options: dict[str, Any]) -> None:
@@ -120,7 +120,7 @@ def watched(
 
 
 def say(
-    job: TextJob, tally: Tally, told: dict[str, Any], as_json: bool, piped: bool
+    job: TextJob, tally: Tally, written: dict[str, Any], as_json: bool, piped: bool
 ) -> None:
     """Say what the answer is: on stderr where the labels themselves go to stdout."""
     if as_json:
@@ -130,7 +130,7 @@ def say(
             "without_label": tally.n_none,
             "adapted": job.adapts and bool(job.fitted.adapted_),
             "message": job.message,
-            **told,
+            **written,
             "skipped": [{"path": p, "reason": why} for p, why in job.source.skipped],
         }
         typer.echo(json.dumps(answer, indent=2))
@@ -139,10 +139,10 @@ def say(
     typer.echo(tally.summary("texts"), err=piped)
     typer.echo(job.message, err=piped)
     if not piped:
-        out = Path(told["out"])
+        out = Path(written["out"])
         typer.echo(f"Labels are in {out}")
         typer.echo(f"Look at them and correct some:  {command_line('review', out)}")
-    if told["model"]:
-        typer.echo(f"The model is in {told['model']}", err=piped)
-    if told["report"]:
-        typer.echo(f"Open {told['report']}")
+    if written["model"]:
+        typer.echo(f"The model is in {written['model']}", err=piped)
+    if written["report"]:
+        typer.echo(f"Open {written['report']}")

@@ -134,8 +134,8 @@ def people_said(
     at_random = {place[one] for one in drawn_since_taught(journal) if one in place}
     drawn = at_random & said.keys()
     if checked is not None:
-        told = read_labels(checked)
-        for name, label in zip(told["id"], told["label"], strict=True):
+        table = read_labels(checked)
+        for name, label in zip(table["id"], table["label"], strict=True):
             if name not in place:
                 raise ValueError(
                     f"{checked}: {name!r} is not in {labels}. Check rows of that table."

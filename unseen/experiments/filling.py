@@ -272,8 +272,8 @@ def names_study_table(plan: Plan, results: pd.DataFrame) -> Table:
     """Show settings of one method by groups of cells, and how many there were."""
     table = names_table(plan, results)
     settings = [row for row in plan.rows if row.method not in STARTS]
-    told = f"{len(settings)} settings were compared."
-    return replace(table, corner="setting", notes=[*table.notes, told])
+    compared = f"{len(settings)} settings were compared."
+    return replace(table, corner="setting", notes=[*table.notes, compared])
 
 
 def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
@@ -304,7 +304,7 @@ def texts_table(plan: Plan, results: pd.DataFrame) -> Table:
         here = mine[in_column(mine, column)]
         found = {key: 100 * own.mean() for key, own in here.groupby("measure")["value"]}
 
-        def told(key: str, found: dict = found) -> str:
+        def cell(key: str, found: dict = found) -> str:
             return number(found[key]) if key in found else NOTHING
 
         def change(key: str, other: str, found: dict = found) -> str:
@@ -312,9 +312,9 @@ def texts_table(plan: Plan, results: pd.DataFrame) -> Table:
             return signed(found[key] - found[other]) if both else NOTHING
 
         cells = [
-            *map(told, ("before", "after")),
+            *map(cell, ("before", "after")),
             change("after", "before"),
-            *map(told, ("auroc of novelty", "auroc of reliability", "caught")),
+            *map(cell, ("auroc of novelty", "auroc of reliability", "caught")),
             change("after, set apart", "after, with foreign"),
         ]
         rows.append((column.head, cells))

@@ -63,9 +63,12 @@ def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
     found = read_set(bench.source.path, part)
     # Names that no dictionary has are part of the case: nobody describes them here.
-    told: dict[str, Any] = {"descriptions": found.descriptions, "allow_unknown": True}
-    words = NamedPhotos(found.image, found.text, tree=False).fit(found.names, **told)
-    model = NamedPhotos(found.image, found.text).fit(found.names, **told)
+    more: dict[str, Any] = {
+        "descriptions": found.descriptions,
+        "allow_unknown": True,
+    }
+    words = NamedPhotos(found.image, found.text, tree=False).fit(found.names, **more)
+    model = NamedPhotos(found.image, found.text).fit(found.names, **more)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakNamesWarning)  # it is a finding here
@@ -148,7 +151,7 @@ def read_set(path: str, part: str) -> PhotoSet:
     encoded = encode_folder(path, encoder=image, workers=0)
     truth = np.array([Path(photo).parts[0] for photo in encoded.paths])
     names = sorted(set(truth.tolist()))
-    X, told = np.asarray(encoded.features()), None
+    X, descriptions = np.asarray(encoded.features()), None
     if described:
-        told = described_by_sun(Path(path))
-    return PhotoSet(X, truth, names, image, "wordllama", told)
+        descriptions = described_by_sun(Path(path))
+    return PhotoSet(X, truth, names, image, "wordllama", descriptions)

@@ -95,9 +95,9 @@ def open_table(plan: Plan, results: pd.DataFrame) -> Table:
             for pile in own.loc[own.measure == "kept", "item"].unique():
                 shown = [in_percent(own, name, pile) for name in ("kept", "dropped")]
                 there = own[(own.measure == "present") & (own["item"] == pile)]["value"]
-                told = f"{there.astype(float).mean():.0f}" if len(there) else NOTHING
+                found = f"{there.astype(float).mean():.0f}" if len(there) else NOTHING
                 rows.append(
-                    (column.head, [row.label, pile, *[NOTHING] * 3, *shown, told])
+                    (column.head, [row.label, pile, *[NOTHING] * 3, *shown, found])
                 )
     names = ["method", "pile", *list(FOREIGN)[:3], "before", "after", "classes there"]
     said = notes(plan, results)

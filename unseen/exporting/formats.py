@@ -38,8 +38,8 @@ def write_imagefolder(chosen: Selected, draft: Path, target: Path) -> list[str]:
         lines.writerow(["file_name", "label", "reliability", "original"])
         for i, file in enumerate(chosen.files):
             sure = chosen.reliability[i]
-            told = "" if sure is None else f"{sure:.4f}"
-            lines.writerow([file, chosen.labels[i], told, plain(chosen.ids[i])])
+            confidence = "" if sure is None else f"{sure:.4f}"
+            lines.writerow([file, chosen.labels[i], confidence, plain(chosen.ids[i])])
     return [f"train/{file}" for file in chosen.files]
 
 
@@ -78,10 +78,10 @@ def write_fiftyone(chosen: Selected, draft: Path, target: Path) -> list[str]:
     """FiftyOneImageClassificationDataset: ``data/`` and ``labels.json``."""
     labels = {}
     for i, (file, code) in enumerate(zip(chosen.files, chosen.codes, strict=True)):
-        told: dict[str, object] = {"label": code}
+        entry: dict[str, object] = {"label": code}
         if chosen.reliability[i] is not None:
-            told["confidence"] = chosen.reliability[i]
-        labels[Path(file).stem if Path(file).suffix else file] = told
+            entry["confidence"] = chosen.reliability[i]
+        labels[Path(file).stem if Path(file).suffix else file] = entry
     write_json(draft / "labels.json", {"classes": chosen.classes, "labels": labels})
     return [f"data/{file}" for file in chosen.files]
 
@@ -106,8 +106,8 @@ def write_xmp(chosen: Selected, draft: Path, target: Path) -> list[str]:
     for name, label in zip(chosen.ids, chosen.labels, strict=True):
         path = draft / f"{name}.xmp"
         path.parent.mkdir(parents=True, exist_ok=True)
-        told = escape(without_controls(label))
-        text = XMP.format(name=told, level=told.replace("|", "/"))
+        keyword = escape(without_controls(label))
+        text = XMP.format(name=keyword, level=keyword.replace("|", "/"))
         with open(path, "xb") as file:
             file.write(text.encode())
     return []

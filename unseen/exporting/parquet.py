@@ -78,12 +78,12 @@ def features(chosen: Selected) -> dict[str, Any]:
 def row(chosen: Selected, i: int) -> dict[str, Any]:
     """Return one row, with the photo as it is on the disk."""
     name = chosen.ids[i].encode("utf-8", "backslashreplace").decode()
-    told = {
+    fields = {
         "label": chosen.classes.index(chosen.labels[i]),
         "reliability": chosen.reliability[i],
         "id": name,
     }
     if chosen.sources:
         content = chosen.sources[i].read_bytes()
-        return {"image": {"bytes": content, "path": chosen.files[i]}, **told}
-    return {"text": chosen.texts[i], **told}
+        return {"image": {"bytes": content, "path": chosen.files[i]}, **fields}
+    return {"text": chosen.texts[i], **fields}

@@ -56,7 +56,7 @@ def task(chosen: Selected, i: int, target: Path) -> dict[str, Any]:
     data["id"] = chosen.ids[i].encode("utf-8", "backslashreplace").decode()
     if chosen.given[i]:
         return {"data": data, "annotations": [{"result": [result]}]}
-    told: dict[str, Any] = {"model_version": "unseen", "result": [result]}
+    prediction: dict[str, Any] = {"model_version": "unseen", "result": [result]}
     if chosen.reliability[i] is not None:
-        told["score"] = chosen.reliability[i]
-    return {"data": data, "predictions": [told]}
+        prediction["score"] = chosen.reliability[i]
+    return {"data": data, "predictions": [prediction]}

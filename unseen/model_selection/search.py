@@ -250,8 +250,8 @@ class ClasswiseSearchCV(Storable, Watchable, MetaEstimatorMixin, BaseEstimator):
     def adapt(self, X, *, classes=None, given=None):
         """Adapt the winner to a pile of rows, some of which may be given labels."""
         check_is_fitted(self)
-        told = {} if given is None else {"given": given}
-        self.best_estimator_.adapt(X, classes=classes, **told)
+        options = {} if given is None else {"given": given}
+        self.best_estimator_.adapt(X, classes=classes, **options)
         return self
 
 

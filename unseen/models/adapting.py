@@ -100,15 +100,15 @@ class Adapts:
         kept[rows[none]] = False
         if none.any():
             pile = rows_of(pile, np.flatnonzero(kept))
-        told = (kept.cumsum() - 1)[rows[~none]], labels[~none]
-        answer = self._adapt_told(pile, competition, int(kept.sum()), *told)
+        left = (kept.cumsum() - 1)[rows[~none]], labels[~none]
+        answer = self._adapt_among(pile, competition, int(kept.sum()), *left)
         if none.any():
             answer = put_back(answer, kept)
         self._record(answer)
         self.given_ = Given(rows, self.labels_[rows], alone)
         return self
 
-    def _adapt_told(self, pile, competition, n: int, rows, labels) -> PileAnswer:
+    def _adapt_among(self, pile, competition, n: int, rows, labels) -> PileAnswer:
         """Adapt to n rows with given labels of classes."""
         if not len(rows):
             return self._adapt(pile, competition)
@@ -139,8 +139,8 @@ class Adapts:
         from unseen.asking.suggest import suggest
 
         check_is_fitted(self, "labels_")
-        told = self.given_.rows.tolist() if hasattr(self, "given_") else []
-        asked = dict.fromkeys(told, NONE_OF_THESE)  # whatever it was
+        given = self.given_.rows.tolist() if hasattr(self, "given_") else []
+        asked = dict.fromkeys(given, NONE_OF_THESE)  # whatever it was
         return suggest(X, n, reliability=self.reliability_, given=asked)
 
     # ---- nothing but given labels ------------------------------------------------

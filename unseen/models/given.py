@@ -286,12 +286,12 @@ def clamped(answer: Any, given: GivenRows) -> Any:
     reliability = np.array(answer.reliability, dtype=np.float64)
     codes[known], reliability[known] = given.codes[known], 1.0
     rounds = []
-    for told in answer.rounds:
-        if told.labels is not None:
-            labels = np.array(told.labels)
+    for done in answer.rounds:
+        if done.labels is not None:
+            labels = np.array(done.labels)
             labels[known] = names[given.codes[known]]
-            told = replace(told, labels=labels)
-        rounds.append(told)
+            done = replace(done, labels=labels)
+        rounds.append(done)
     return answer._replace(codes=codes, reliability=reliability, rounds=rounds)
 
 
@@ -300,9 +300,9 @@ def put_back(answer: Any, kept: np.ndarray) -> Any:
     codes, reliability = np.full(len(kept), -1), np.ones(len(kept))
     codes[kept], reliability[kept] = answer.codes, answer.reliability
     rounds = [
-        told
-        if told.labels is None
-        else replace(told, labels=with_none(told.labels, kept), n_rows=len(kept))
-        for told in answer.rounds
+        done
+        if done.labels is None
+        else replace(done, labels=with_none(done.labels, kept), n_rows=len(kept))
+        for done in answer.rounds
     ]
     return answer._replace(codes=codes, reliability=reliability, rounds=rounds)

@@ -97,18 +97,18 @@ def second_best(chances: np.ndarray, labels: Any, names: np.ndarray) -> np.ndarr
     return names[others.argmax(axis=1)]
 
 
-def since_when(told: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
+def since_when(answers: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
     """Return since which of some answers, the first at 0, every row has its label.
 
     Examples
     --------
     >>> import numpy as np
     >>> from unseen.naming.answer import since_when
-    >>> told = [np.array(["a", "b"]), np.array(["a", "a"])]
-    >>> since_when(told, told[-1])
+    >>> answers = [np.array(["a", "b"]), np.array(["a", "a"])]
+    >>> since_when(answers, answers[-1])
     array([0, 1])
     """
     since = np.zeros(len(labels), dtype=int)
-    for number, answer in enumerate(told[:-1], start=1):
+    for number, answer in enumerate(answers[:-1], start=1):
         since[answer != labels] = number
     return since

@@ -209,7 +209,7 @@ def _how_known(senses: list[Sense]) -> int:
 
 
 def _sense(text: str) -> Sense:
-    told, _, share = text.removeprefix("=").partition("~")
-    place, _, count = told.partition("*")
+    head, _, share = text.removeprefix("=").partition("~")
+    place, _, count = head.partition("*")
     known = int(share) / 100 if share else 1.0
     return Sense(tuple(_numbers(place)), text.startswith("="), int(count or 0), known)

@@ -135,8 +135,8 @@ def label_folder(
         named = read_classes(classes)
         photos = see_folder(folder, encoder, **options)
         fitted = fit_names(named, photos.encoder, text, allow_unknown)
-        told = given_rows(given, photos)
-        frame = label_photos(fitted, photos, unknown, told)
+        rows = given_rows(given, photos)
+        frame = label_photos(fitted, photos, unknown, rows)
     else:
         if classes is not None:
             raise ValueError("A model knows its classes. Give classes or a model.")
@@ -151,9 +151,9 @@ def label_folder(
         if not is_features(encoder):
             encoder = fitted.image_encoder
         photos = see_folder(folder, encoder, **options)
-        told = given_rows(given, photos)
+        rows = given_rows(given, photos)
         frame = predict_photos(fitted, photos, unknown)
-    frame = finished(frame, told, min_reliability)
+    frame = finished(frame, rows, min_reliability)
     frame.attrs["classes"] = fitted.classes_.tolist()
     if save is not None:
         fitted.save(save)

@@ -212,8 +212,8 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
         if not self.adapted_:
             labels = self.classes_[self._cosines(X).argmax(axis=1)]
             self.labels_ = labels if given is None else with_given(labels, self.given_)
-        told = [self.projected_, *(done.labels for done in self.rounds_)]
-        self.first_trusted_ = since_when(told, self.labels_)
+        answers = [self.projected_, *(done.labels for done in self.rounds_)]
+        self.first_trusted_ = since_when(answers, self.labels_)
         chances = self.predict_proba(X)
         own = pd.Index(self.classes_).get_indexer(pd.Index(self.labels_))
         self.reliability_ = chances[np.arange(len(X)), own]

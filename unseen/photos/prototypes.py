@@ -93,9 +93,9 @@ class NameMap:
     """
 
     def __init__(self, head: np.ndarray, text: Any, tree: bool) -> None:
-        C, named, told = named_prototypes(head)
+        C, named, described = named_prototypes(head)
         self.text, self.tree = text, tree
-        names, glosses = self._vectors(named), self._vectors(told)
+        names, glosses = self._vectors(named), self._vectors(described)
         self.words = Table.of(names)
         self.seen = np.vstack([self.words(names), Table.of(glosses)(glosses)])
         leaves = nouns().vectors([[leaf] for leaf in range(N_CLASSES)])

@@ -145,7 +145,7 @@ def gallery_at(path: str | os.PathLike[str]) -> Callable[[pd.DataFrame, Any], Pa
     check_target(path)  # now, not after the work
 
     def write(frame: pd.DataFrame, photos: Any) -> Path:
-        told = [frame.attrs["message"], frame.attrs.get("weak_names", "")]
+        messages = [frame.attrs["message"], frame.attrs.get("weak_names", "")]
         n_classes = len(frame.attrs["classes"])
         return write_gallery(
             frame.assign(label=frame["label"].replace("", "without a label")),
@@ -153,7 +153,7 @@ def gallery_at(path: str | os.PathLike[str]) -> Callable[[pd.DataFrame, Any], Pa
             thumbnails=photos.thumbnail,
             originals=photos.folder,
             title=f"{photos.folder.resolve().name}: {n_classes} classes",
-            about=" ".join(filter(None, told)),
+            about=" ".join(filter(None, messages)),
             readings=frame.attrs.get("readings", ()),
         )
 

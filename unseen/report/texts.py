@@ -92,7 +92,7 @@ class TextPage:
             n_texts=self.n_texts,
             n_doubtful=self.n_doubtful,
             doubtful=self.doubtful,
-            groups=[self._groups[name].told(name, self.doubtful) for name in names],
+            groups=[self._groups[name].shown(name, self.doubtful) for name in names],
             empty=[printable(n) for n in self.classes if n not in self._groups],
         )
 
@@ -121,7 +121,7 @@ class _Group:
                 elif entry[0] > heap[0][0]:
                     heapq.heapreplace(heap, entry)
 
-    def told(self, name: str, doubtful: float) -> dict[str, Any]:
+    def shown(self, name: str, doubtful: float) -> dict[str, Any]:
         """Return what the page shows of the class."""
         surest = [entry for _, _, entry in sorted(self._surest, reverse=True)]
         known = {entry["id"] for entry in surest}

@@ -112,8 +112,8 @@ class Answers:
         names = [new if name == old else name for name in self.classes]
         self.classes = list(dict.fromkeys(names))
         self.checked = {
-            row: Checked(row, *(new if name == old else name for name in told))
-            for row, (_, *told) in self.checked.items()
+            row: Checked(row, *(new if name == old else name for name in labels))
+            for row, (_, *labels) in self.checked.items()
         }
         self.renames.append((old, new))
 
@@ -165,8 +165,8 @@ def apply(
             answers.add_class(name)
             for row in known:
                 if row in answers.sample and row not in answers.given:
-                    told = str(answers.model.labels[row])
-                    answers.checked[row] = Checked(row, told, name)
+                    said = str(answers.model.labels[row])
+                    answers.checked[row] = Checked(row, said, name)
                 elif row in answers.checked:  # a second thought about the same row
                     answers.checked[row] = answers.checked[row]._replace(person=name)
                 answers.given[row] = name

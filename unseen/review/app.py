@@ -66,10 +66,10 @@ def make_app(session: Session, token: str, port: int) -> Guard:
         return as_json({"parts": found})
 
     def items(request: Request) -> Response:
-        told = request.query_params.get("rows", "").split(",")
-        if len(told) > MOST_ITEMS or not all(text.isdecimal() for text in told):
+        rows = request.query_params.get("rows", "").split(",")
+        if len(rows) > MOST_ITEMS or not all(text.isdecimal() for text in rows):
             raise RefusedError(f"rows are no list of at most {MOST_ITEMS} numbers.")
-        return as_json({"items": session.items([int(text) for text in told])})
+        return as_json({"items": session.items([int(text) for text in rows])})
 
     def small(request: Request) -> Response:
         return picture(session.things.small(row_of(request, session)))
@@ -80,27 +80,27 @@ def make_app(session: Session, token: str, port: int) -> Guard:
     def text(request: Request) -> Response:
         return as_json({"text": session.things.text(row_of(request, session))})
 
-    def answers(told: dict[str, Any]) -> dict[str, Any]:
-        entries = told.get("entries")
+    def answers(body: dict[str, Any]) -> dict[str, Any]:
+        entries = body.get("entries")
         if not isinstance(entries, list) or not all(
             isinstance(entry, dict) and entry.get("op") not in ("teach", "check")
             for entry in entries
         ):
             raise RefusedError("entries are no list of answers.")
-        return {"seq": session.say(entries, tab_of(told))}
+        return {"seq": session.say(entries, tab_of(body))}
 
-    def undo(told: dict[str, Any]) -> dict[str, Any]:
-        entry = session.undo(tab_of(told), uid_of(told))
+    def undo(body: dict[str, Any]) -> dict[str, Any]:
+        entry = session.undo(tab_of(body), uid_of(body))
         return {"undone": entry and entry["op"], "seq": len(session.journal.entries)}
 
-    def suggest(told: dict[str, Any]) -> dict[str, Any]:
-        return {"rows": session.suggest(count_of(told))}
+    def suggest(body: dict[str, Any]) -> dict[str, Any]:
+        return {"rows": session.suggest(count_of(body))}
 
-    def check(told: dict[str, Any]) -> dict[str, Any]:
-        return {"rows": session.check(count_of(told), uid_of(told), tab_of(told))}
+    def check(body: dict[str, Any]) -> dict[str, Any]:
+        return {"rows": session.check(count_of(body), uid_of(body), tab_of(body))}
 
-    def teach(told: dict[str, Any]) -> dict[str, Any]:
-        session.teach(uid_of(told), tab_of(told))
+    def teach(body: dict[str, Any]) -> dict[str, Any]:
+        session.teach(uid_of(body), tab_of(body))
         return {"lesson": session.lessons.last}
 
     routes = [
@@ -112,11 +112,11 @@ def make_app(session: Session, token: str, port: int) -> Guard:
         Route("/api/small/{row:int}", asked(small)),
         Route("/api/large/{row:int}", asked(large)),
         Route("/api/text/{row:int}", asked(text)),
-        Route("/api/answers", told_json(answers), methods=["POST"]),
-        Route("/api/undo", told_json(undo), methods=["POST"]),
-        Route("/api/suggest", told_json(suggest), methods=["POST"]),
-        Route("/api/check", told_json(check), methods=["POST"]),
-        Route("/api/teach", told_json(teach), methods=["POST"]),
+        Route("/api/answers", json_route(answers), methods=["POST"]),
+        Route("/api/undo", json_route(undo), methods=["POST"]),
+        Route("/api/suggest", json_route(suggest), methods=["POST"]),
+        Route("/api/check", json_route(check), methods=["POST"]),
+        Route("/api/teach", json_route(teach), methods=["POST"]),
     ]
     return Guard(Starlette(routes=routes), token, port)
 
@@ -139,20 +139,20 @@ def asked(handler: Callable[[Request], Response]) -> Callable[[Request], Respons
     return guarded
 
 
-def told_json(
+def json_route(
     work: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler that reads JSON, works on a thread, and answers in JSON."""
 
     async def guarded(request: Request) -> Response:
         try:
-            told = json.loads(await request.body())
+            body = json.loads(await request.body())
         except (ValueError, RecursionError):
             return as_json({"reason": "This is no JSON."}, 400)
-        if not isinstance(told, dict):
+        if not isinstance(body, dict):
             return as_json({"reason": "Send a JSON object."}, 400)
         try:
-            return as_json(await run_in_threadpool(work, told))
+            return as_json(await run_in_threadpool(work, body))
         except RefusedError as error:
             return as_json({"reason": str(error)}, 400)
         except OSError as error:  # such as a full disk: it is not saved
@@ -195,19 +195,19 @@ def as_share(text: str) -> float:
     return share
 
 
-def tab_of(told: dict[str, Any]) -> str:
+def tab_of(body: dict[str, Any]) -> str:
     """Return the name of the tab that asks."""
-    return str(told.get("tab", ""))[:64]
+    return str(body.get("tab", ""))[:64]
 
 
-def uid_of(told: dict[str, Any]) -> str:
+def uid_of(body: dict[str, Any]) -> str:
     """Return the name of a request, by which it is known if it comes again."""
-    return str(told.get("uid", ""))[:64]
+    return str(body.get("uid", ""))[:64]
 
 
-def count_of(told: dict[str, Any]) -> int:
+def count_of(body: dict[str, Any]) -> int:
     """Return how many rows are asked for."""
-    n = told.get("n", 10)
+    n = body.get("n", 10)
     if type(n) is not int or not 1 <= n <= MOST_ASKED:
         raise RefusedError(f"n is no number from 1 to {MOST_ASKED}.")
     return n

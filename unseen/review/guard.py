@@ -71,8 +71,8 @@ class Guard:
         headers = Headers(scope=scope)
         if headers.get("host", "") not in self.hosts:
             return "This address is not ours.", 421
-        told = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
-        if not hmac.compare_digest(told.encode(), self.token.encode()):
+        token = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
+        if not hmac.compare_digest(token.encode(), self.token.encode()):
             return "Open the address that unseen review printed.", 403
         origin = headers.get("origin")
         own = {f"http://{host}" for host in self.hosts}

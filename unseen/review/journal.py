@@ -137,10 +137,10 @@ def parse_line(line: bytes, last: str) -> Entry | None:
     """Return the entry of a line, None if its sum is wrong or it is no entry."""
     try:
         found = json.loads(line)
-        entry, told = found["entry"], found["sum"]
+        entry, stated = found["entry"], found["sum"]
     except (ValueError, KeyError, TypeError):
         return None
-    sound = isinstance(entry, dict) and checksum(last, entry) == told
+    sound = isinstance(entry, dict) and checksum(last, entry) == stated
     return entry if sound else None
 
 

@@ -118,5 +118,5 @@ def moves(before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
     """
     other = np.flatnonzero(before != after)
     counts = Counter((str(before[i]), str(after[i])) for i in other)
-    told = [{"old": old, "new": new, "n": n} for (old, new), n in counts.most_common()]
-    return {"changed": len(other), "moves": told}
+    most = [{"old": old, "new": new, "n": n} for (old, new), n in counts.most_common()]
+    return {"changed": len(other), "moves": most}

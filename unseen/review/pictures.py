@@ -35,10 +35,10 @@ def small_jpeg(path: Path) -> bytes | None:
     True
     """
     try:
-        told = f"{os.path.realpath(path)} {stamp(path)} {SMALL}"
+        content = f"{os.path.realpath(path)} {stamp(path)} {SMALL}"
     except OSError:
         return None
-    name = hashlib.sha256(os.fsencode(told)).hexdigest()
+    name = hashlib.sha256(os.fsencode(content)).hexdigest()
     kept = cache_folder("review") / name[:2] / f"{name}.jpg"
     if kept.exists() and (known := kept.read_bytes()).endswith(END_OF_JPEG):
         return known

@@ -124,27 +124,27 @@ class Session:
 
     def _checked(self, entry: Mapping[str, Any]) -> Entry:
         """Return an entry as it is written down; raise if it makes no sense."""
-        told: Entry = {"uid": str(entry.get("uid", ""))[:64]}
+        noted: Entry = {"uid": str(entry.get("uid", ""))[:64]}
         match entry.get("op"):
             case "label":
                 label = self._name(entry.get("label"), empty=True)
                 ids = self._ids(entry.get("rows"))
-                return told | {"op": "label", "ids": ids, "label": label}
+                return noted | {"op": "label", "ids": ids, "label": label}
             case "clear":
-                return told | {"op": "clear", "ids": self._ids(entry.get("rows"))}
+                return noted | {"op": "clear", "ids": self._ids(entry.get("rows"))}
             case "class":
-                return told | {"op": "class", "name": self._name(entry.get("name"))}
+                return noted | {"op": "class", "name": self._name(entry.get("name"))}
             case "rename":
                 old, new = self._name(entry.get("old")), self._name(entry.get("new"))
                 if old not in self.answers.classes:
                     raise RefusedError(f"There is no class {shown(old)}.")
-                return told | {"op": "rename", "old": old, "new": new}
+                return noted | {"op": "rename", "old": old, "new": new}
             case "check":
-                return told | {"op": "check", "ids": self._ids(entry.get("rows"))}
+                return noted | {"op": "check", "ids": self._ids(entry.get("rows"))}
             case "undo":
-                return told | {"op": "undo", "of": self._undoable(entry.get("of"))}
+                return noted | {"op": "undo", "of": self._undoable(entry.get("of"))}
             case "teach":
-                return told | {"op": "teach", "file": str(entry["file"])}
+                return noted | {"op": "teach", "file": str(entry["file"])}
         raise RefusedError(f"op is {entry.get('op')!r}, which is none that is known.")
 
     def _ids(self, rows: Any) -> list[str]:
@@ -308,17 +308,17 @@ class Session:
         judged by the labels the model had when it was asked.
         """
         answers = self.answers
-        told = answers.checked
-        drawn = {"checked": len(told), "drawn": len(answers.sample)}
-        if not told:
+        checked = answers.checked
+        drawn = {"checked": len(checked), "drawn": len(answers.sample)}
+        if not checked:
             return drawn
         labels = answers.labels()
-        for row, one in told.items():
+        for row, one in checked.items():
             labels[row] = one.model
         named = [name or NOBODY for name in labels]
         said = {row: name or NOBODY for row, name in answers.given.items()}
-        found = estimate_accuracy(named, said, drawn=told)
-        right = sum(one.model == one.person for one in told.values())
+        found = estimate_accuracy(named, said, drawn=checked)
+        right = sum(one.model == one.person for one in checked.values())
         share = {"share": found.accuracy, "low": found.low, "high": found.high}
         return {"right": right, **drawn, **share}
 

@@ -148,12 +148,12 @@ class PileTeacher:
         if len(P):
             learner.fit_prototypes(P)
         place = np.cumsum(np.isin(np.arange(len(self.rows)), rows)) - 1
-        told = {
+        answered = {
             int(place[row]): own.get(name, name) or NONE_OF_THESE
             for row, name in given.items()
         }
         pile = self.rows[rows]
-        learner.adapt(pile, given=told or None)
+        learner.adapt(pile, given=answered or None)
         chances = learner.predict_proba(pile)
         return renamed(spread(len(self.rows), rows, learner, chances), renames)
 

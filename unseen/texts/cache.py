@@ -36,8 +36,8 @@ def digest(text: str) -> bytes:
     >>> digest("okapi").hex()[:8], digest("okapi ") == digest("okapi")
     ('eec767ca', False)
     """
-    told = text.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(told, digest_size=16).digest()
+    content = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 class TextCache(Shards):

@@ -191,8 +191,8 @@ class _Model:
         rows = np.zeros((len(texts), self.dimension), np.float32)
         said = [place for place, text in enumerate(texts) if text.strip()]
         if said:
-            told = [texts[place] for place in said]
-            rows[said] = self._model.encode(told, show_progress_bar=False)
+            some = [texts[place] for place in said]
+            rows[said] = self._model.encode(some, show_progress_bar=False)
         return rows
 
 

@@ -172,12 +172,12 @@ class TextJob:
         """Whether the answer was adapted, and if not why, in a line."""
         if not self.adapts:
             return "Labelled by the saved model as it is, not adapted."
-        told = self.fitted.message_
+        message = self.fitted.message_
         if self.n_silent:
             one = self.n_silent == 1
             what = "text says nothing and has" if one else "texts say nothing and have"
-            told += f" {self.n_silent:,} {what} no label."
-        return told
+            message += f" {self.n_silent:,} {what} no label."
+        return message
 
     def parts(self) -> Iterator[pd.DataFrame]:
         """Learn from a sample, then yield tables of labels, batch by batch."""
@@ -193,14 +193,14 @@ class TextJob:
     def _learn(self) -> pd.DataFrame:
         """Read once, adapt to a sample; return its answers by the texts' digests."""
         sample = _Sample(self.learn_from)
-        told: dict[bytes, tuple[str, str]] = {}
+        labelled: dict[bytes, tuple[str, str]] = {}
         missing = set(self.given)
         for batch in self.source:
             self.n_texts += len(batch.ids)
             for key, text in zip(batch.ids, batch.texts, strict=True):
                 if key in self.given:
                     missing.discard(key)
-                    _note(told, digest(text), key, self.given[key])
+                    _note(labelled, digest(text), key, self.given[key])
                     sample.keep(text)
                 elif self.adapts:
                     sample.offer(text)
@@ -214,7 +214,7 @@ class TextJob:
         if not self.adapts:
             return pd.DataFrame(index=pd.Index([], dtype=object))
         digests, texts = sample.texts()
-        given = {i: told[d][1] for i, d in enumerate(digests) if d in told}
+        given = {i: labelled[d][1] for i, d in enumerate(digests) if d in labelled}
         fitted = self.fitted.adapt(texts, given=given or None)
         return pd.DataFrame(
             {
@@ -274,9 +274,11 @@ class TextJob:
             self.fitted.encoder.flush()
 
 
-def _note(told: dict[bytes, tuple[str, str]], one: bytes, key: str, label: str) -> None:
+def _note(
+    labelled: dict[bytes, tuple[str, str]], one: bytes, key: str, label: str
+) -> None:
     """Note a given label; the same text cannot have two."""
-    other, known = told.setdefault(one, (key, label))
+    other, known = labelled.setdefault(one, (key, label))
     if known != label:
         raise ValueError(
             f"The texts {other!r} and {key!r} are the same, but their given labels are "

@@ -112,11 +112,11 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         self
         """
         names = checked_names(names)
-        told = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
-        checked_descriptions({key: "" for key in told}, names)
+        said = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
+        checked_descriptions({key: "" for key in said}, names)
         template = _checked_template(self.template)
         self.prototypes_ = self._read(
-            [[template.format(spoken(name)), *told.get(name, [])] for name in names]
+            [[template.format(spoken(name)), *said.get(name, [])] for name in names]
         )
         silent = [
             n for n, row in zip(names, self.prototypes_, strict=True) if not row.any()
@@ -207,8 +207,8 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         self.second_[says] = second_best(chances, model.labels_, self.classes_)
         self.novelty_[says] = self._novelty(pile)
         self.projected_[says] = self.classes_[(pile @ named.T).argmax(axis=1)]
-        told = [self.projected_[says], *(told.labels for told in self.rounds_)]
-        self.first_trusted_[says] = since_when(told, model.labels_)
+        answers = [self.projected_[says], *(done.labels for done in self.rounds_)]
+        self.first_trusted_[says] = since_when(answers, model.labels_)
 
     def answer(self, X) -> pd.DataFrame:
         """Return label, reliability, second choice and novelty of texts, as a table.

@@ -74,6 +74,28 @@ def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on,
         assert_array_equal(scores, made[0][1])
 
 
+@pytest.mark.parametrize("kind", [AnchoredSelfTraining, TSTD])
+def test_rows_on_disk_answer_alike_on_any_number_of_threads(
+    on, kind, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("unseen.rows.holders.BLOCK_NUMBERS", 2**12)
+    monkeypatch.setattr("unseen.rows.holders.AT_ONCE", 5)
+    X, y, A, pile = rows_of(1_500, 60)
+    np.save(tmp_path / "seen.npy", X)
+    np.save(tmp_path / "pile.npy", pile)
+    made = []
+    for n in (1, 2, 3):
+        on(n)
+        model = kind().fit(tmp_path / "seen.npy", y, class_embeddings=A)
+        model.adapt(tmp_path / "pile.npy")
+        made.append((model.reliability_, model.decision_function(pile)))
+    for reliability, scores in made[1:]:
+        assert_array_equal(reliability, made[0][0])
+        assert_array_equal(scores, made[0][1])
+    in_memory = kind().fit(X, y, class_embeddings=A).adapt(pile)
+    assert_allclose(made[0][0], in_memory.reliability_, rtol=1e-6)
+
+
 def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
     pile = rows_of(4_000, 280)[3]
     names = np.random.default_rng(1).normal(size=(4, 280)) + pile[:4]

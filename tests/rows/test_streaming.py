@@ -178,7 +178,7 @@ def test_a_pile_in_a_stream_has_the_mean_and_the_rows_of_one_in_memory():
     ours, theirs = StreamedPile(open_stream(iter(cut(X, 999)))), Pile(X)
     rows = ours.hold(axes, True).centred(np.ones(3))
     assert_array_equal(
-        np.concatenate([b.copy() for _, b in rows.blocks()]),
+        np.concatenate([rows.block(here).copy() for here in rows.places()]),
         theirs.on_axes(axes, True) - np.ones(3),
     )
     assert_array_equal(ours.mean(True), theirs.mean(True))  # no second pass

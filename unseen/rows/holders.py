@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from unseen._linalg import DOUBLE
 from unseen._threads import each, strips
 from unseen.loading.blocks import fill, fill_apart
 from unseen.rows.labelling import Labelling, RowState, Selection
@@ -33,6 +34,7 @@ from unseen.rows.source import whole_needed
 from unseen.rows.sums import Sums, sum_rows
 
 BLOCK_NUMBERS = 2**20  # of a block of B that is brought back from its file
+AT_ONCE = 32  # blocks whose totals wait to be added up
 
 
 class Holder(ABC):
@@ -211,25 +213,39 @@ class DiskRows(Holder):
         shifted.centre = self.centre + centre
         return shifted
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the centred rows in float64, a block at a time, and which they are.
-
-        The next block takes the place of the one before.
-        """
+    def places(self) -> list[slice]:
+        """Return which rows are brought back at a time."""
         n, r = self.shape
         step = max(1, BLOCK_NUMBERS // r)
-        stored = np.empty((min(step, n), r), dtype=self.dtype)
-        centred = np.empty(stored.shape)
-        self.file.raw.seek(0)
-        for start in range(0, n, step):
-            block = stored[: min(step, n - start)]
-            fill(self.file.raw, block, "the temporary file")
-            here = slice(start, start + len(block))
-            yield here, np.subtract(block, self.centre, out=centred[: len(block)])
+        return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+    def block(self, here: slice) -> np.ndarray:
+        """Return some rows, centred, in float64.
+
+        The next block that this thread asks for takes the place of this one.
+        """
+        shape = here.stop - here.start, self.shape[1]
+        stored = scratch(shape, self.dtype, "read")
+        self.file.read(stored, here.start * stored[:1].nbytes)
+        return np.subtract(stored, self.centre, out=scratch(shape, DOUBLE, "centred"))
 
     def run(self, work, *arguments, states=()):
-        """See ``Holder.run``."""
-        return meet(self.blocks(), work, arguments, states)
+        """See ``Holder.run``; threads share the blocks, some of which are out at once.
+
+        What they give is added up in their order, whoever made it.
+        """
+
+        def met(here: slice) -> tuple:
+            cuts = (cut(one, here) for one in states)
+            return work(self.block(here), {}, *arguments, *cuts)
+
+        places, made, sums = self.places(), [], None
+        for first in range(0, len(places), AT_ONCE):
+            found = each(met, places[first : first + AT_ONCE])
+            made += [state for state, _ in found]
+            totals = [new for _, new in found]
+            sums = add_up(totals if sums is None else [sums, *totals])
+        return join(made), sums
 
     def sample(self, step):
         """See ``Holder.sample``."""
@@ -243,7 +259,14 @@ class TemporaryBytes:
 
     def __init__(self) -> None:
         self.raw = tempfile.TemporaryFile(buffering=0)
+        self._place = threading.Lock()  # of the one place where the file is read
         weakref.finalize(self, self.raw.close)
+
+    def read(self, rows: np.ndarray, start: int) -> None:
+        """Fill rows with the bytes from ``start`` on; several threads may ask."""
+        with self._place:
+            self.raw.seek(start)
+            fill(self.raw, rows, "the temporary file")
 
 
 def no_space(needed: float) -> OSError:
@@ -281,24 +304,36 @@ def meet_chunks(shared, chunks: list[np.ndarray], *states):
             for here in range(0, max(len(chunk), 1), step):
                 rows = chunk[here : here + step]
                 place = slice(first + here, first + here + len(rows))
-                yield place, np.subtract(rows, centre, out=scratch(rows.shape))
+                yield (
+                    place,
+                    np.subtract(
+                        rows, centre, out=scratch(rows.shape, DOUBLE, "centred")
+                    ),
+                )
             first += len(chunk)
 
     return meet(centred(), work, arguments, states)
 
 
-def scratch(shape: tuple[int, int]) -> np.ndarray:
-    """Return room for a strip in float64, the same for all passes of a thread.
+class Rooms(threading.local):
+    """Pieces of memory that a thread uses again."""
+
+    def __init__(self) -> None:
+        self.by_use: dict[tuple[str, np.dtype], np.ndarray] = {}
+
+
+def scratch(shape: tuple[int, int], dtype: np.dtype, use: str) -> np.ndarray:
+    """Return room for a strip, the same for all passes of a thread.
 
     The system would take longer to find and clear new memory than a pass works on it.
     """
-    size = shape[0] * shape[1]
-    if getattr(_room, "numbers", np.empty(0)).size < size:
-        _room.numbers = np.empty(size)
-    return _room.numbers[:size].reshape(shape)
+    size, rooms = shape[0] * shape[1], _rooms.by_use
+    if (use, dtype) not in rooms or rooms[use, dtype].size < size:
+        rooms[use, dtype] = np.empty(size, dtype=dtype)
+    return rooms[use, dtype][:size].reshape(shape)
 
 
-_room = threading.local()
+_rooms = Rooms()
 
 
 def cut(state: Any, here: slice) -> Any:

@@ -8,11 +8,19 @@ import threading
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import unseen._threads as threads
-from unseen import JEDM, TSTD, AnchoredSelfTraining, GuidedMixture
+from unseen import (
+    JEDM,
+    TSTD,
+    AnchoredSelfTraining,
+    ClasswiseSearchCV,
+    GuidedMixture,
+)
 from unseen._threads import each, n_threads, one_thread, product
+from unseen.model_selection import PAPER_STAGES
 from unseen.rows.neighbours import nearest
 from unseen.rows.sums import sum_rows
 
@@ -72,6 +80,43 @@ def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on,
     for reliability, scores in made[1:]:
         assert_array_equal(reliability, made[0][0])
         assert_array_equal(scores, made[0][1])
+
+
+@pytest.mark.parametrize(
+    ("model", "grid", "adapts"),
+    [
+        (TSTD(), list(PAPER_STAGES), [False, True]),
+        (AnchoredSelfTraining(), [{"kappa": [1.0, 9.0], "n_axes": [3, 5, 8]}], [True]),
+        (TSTD(random_state=np.random.RandomState(0)), [{"mu": [0.1, 1, 9]}], [True]),
+    ],
+    ids=["paper", "axes", "one source of random numbers"],
+)
+def test_a_search_finds_the_same_on_any_number_of_threads(on, model, grid, adapts):
+    X, y, A, _ = rows_of(600, 40)
+    made, at_once = [], []
+    for n in (1, 2, 3):
+        on(n)
+        search = ClasswiseSearchCV(
+            clone(model), grid, n_folds=2, in_stages=True, transductive=adapts
+        )
+        search.set_params(scoring=lambda y, found: one_at_a_time(at_once, y, found))
+        made.append(search.fit(X, y, class_embeddings=A).cv_results_)
+    for found in made[1:]:
+        assert found["params"] == made[0]["params"]
+        for i in (0, 1):
+            name = f"split{i}_test_score"
+            assert_array_equal(found[name], made[0][name])
+    assert len(np.unique(made[0]["mean_test_score"])) > 1, "there is a choice"
+    assert not at_once
+
+
+def one_at_a_time(at_once, y, found):
+    """Score; what the user wrote is never run by two threads."""
+    assert not at_once, "somebody else is scoring"
+    at_once.append(True)
+    score = float(np.mean(y == found)) + 1e-6 * float(np.mean(found == found[0]))
+    at_once.clear()
+    return score
 
 
 @pytest.mark.parametrize("kind", [AnchoredSelfTraining, TSTD])

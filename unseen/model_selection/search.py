@@ -9,8 +9,10 @@ scores best on these pseudo-unseen classes is fitted on all seen ones.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import HasMethods, Interval, fit_context
 from unseen._progress import Watchable, show_progress, steps
-from unseen._threads import one_thread
+from unseen._threads import each, one_thread
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
 from unseen.model_selection.folds import ClasswiseFolds, Fold
@@ -275,22 +277,56 @@ def score_on_fold(
 ) -> None:
     """Score every candidate on one fold.
 
-    Candidates that differ only in how they adapt share one fit.
+    Candidates that differ only in how they adapt share one fit. Threads share the
+    solves of our own models; scoring, which may be the user's, is one at a time.
     """
     late: frozenset[str] = getattr(estimator, "_adapt_parameters", frozenset())
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         early = {k: v for k, v in candidate.params.items() if k not in late}
         groups.setdefault(repr(sorted(early.items())), []).append(candidate)
-    for group in groups.values():
+    alone, turn = not may_be_shared(estimator), threading.Lock()
+
+    def score(fitted: Any, candidate: Candidate) -> None:
+        model = copy.copy(fitted).set_params(**candidate.params)
+        labels = fold.answer(model, transductive)
+        with turn:
+            candidate.scores.append(float(scoring(fold.y_pile, labels)))
+            advance()
+
+    def score_group(group: list[Candidate]) -> None:
         early = {k: v for k, v in group[0].params.items() if k not in late}
         fitted = clone(estimator).set_params(**early)
         fold.fit(fitted, table)
-        for candidate in group:
-            model = copy.copy(fitted).set_params(**candidate.params)
-            labels = fold.answer(model, transductive)
-            candidate.scores.append(float(scoring(fold.y_pile, labels)))
-            advance()
+        after_the_first(partial(score, fitted), group, alone)
+
+    after_the_first(score_group, list(groups.values()), alone)
+
+
+def may_be_shared(estimator) -> bool:
+    """Tell whether threads may fit copies at once: our own, that draw nothing in turn.
+
+    One source of random numbers for all candidates would give each what is next.
+    """
+    kinds = np.random.RandomState, np.random.Generator
+    parameters = estimator.get_params().values()
+    return hasattr(estimator, "_fit_sums") and not any(
+        isinstance(value, kinds) for value in parameters
+    )
+
+
+def after_the_first(work: Callable, items: Sequence[Any], alone: bool) -> None:
+    """Do the work on every item, by threads that share it unless they must not.
+
+    The first is done before: the sums, axes and rows on axes that it asks for are kept,
+    and made by all threads together.
+    """
+    work(items[0])
+    if not alone:
+        each(work, items[1:])
+        return
+    for item in items[1:]:
+        work(item)
 
 
 def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from unseen.rows.scores import Scores
 from unseen.rows.source import whole_needed
 from unseen.rows.sums import Sums, sum_rows
 
-BLOCK_NUMBERS = 2**20  # of a block of B that is brought back from its file
+BLOCK_NUMBERS = 2**19  # of a block of B that a thread works on: it stays in its cache
 AT_ONCE = 32  # blocks whose totals wait to be added up
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from unseen.competition import Competition
 from unseen.models.adapting import Adapts, PileAnswer
@@ -18,7 +18,7 @@ from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.holders import Holder
 from unseen.transduction.anchored_given import with_given
 from unseen.transduction.anchored_learner import AnchoredLearner
-from unseen.transduction.anchored_look import Background, gaussian_scores
+from unseen.transduction.anchored_look import Background, gaussian_scores, posteriors
 from unseen.transduction.rounds import Round
 
 TEMPERATURES = np.geomspace(0.5, 64, 29)
@@ -273,8 +273,8 @@ def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float
         rows = rows + random.standard_normal(rows.shape)
         L = gaussian_scores(rows, Z[classes], q)
         for i, T in enumerate(TEMPERATURES):
-            posterior = L / T - logsumexp(L / T, axis=1, keepdims=True)
-            loss[i] -= posterior[np.arange(len(truth)), truth].mean()
+            evidence = posteriors(L / T)[1]
+            loss[i] += (evidence - L[np.arange(len(truth)), truth] / T).mean()
     return float(TEMPERATURES[loss.argmin()])
 
 

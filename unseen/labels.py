@@ -269,7 +269,9 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
     return separator, heads, lines, cells
 
 
-def find_truth(labels: pd.DataFrame, source: Any) -> np.ndarray:
+def find_truth(
+    labels: pd.DataFrame, source: Any, column: str | None = None
+) -> np.ndarray:
     """Return the true class of everything that has a label.
 
     Parameters
@@ -279,6 +281,8 @@ def find_truth(labels: pd.DataFrame, source: Any) -> np.ndarray:
     source : path, str or DataFrame
         A table of the true labels by ``id``; or the data set whose rows were labelled,
         as ``load_data`` takes it. It needs no class table.
+    column : str, optional
+        The column of the true labels, as ``load_data`` takes it.
 
     Returns
     -------
@@ -297,11 +301,12 @@ def find_truth(labels: pd.DataFrame, source: Any) -> np.ndarray:
         return _by_id(labels, source, "the table")
     heads = heads_of(source)
     numbered = all(name.isdecimal() for name in labels["id"])
-    if {"id", "label"} <= heads and not (numbered and heads - KNOWN):
+    by_id = {"id", "label"} <= heads and not (numbered and heads - KNOWN)
+    if by_id and column is None:
         return _by_id(labels, read_labels(source), str(source))
     from unseen.loading import read_parts
 
-    parts = read_parts(source)
+    parts = read_parts(source, column)
     return _by_row(labels, parts.named("y", parts.y).astype(str), str(source))
 
 

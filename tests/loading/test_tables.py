@@ -184,10 +184,11 @@ def test_a_split_by_name_by_file_and_by_list(tmp_path):
     assert data.unseen.tolist() == ["rat", "antelope"]
     with pytest.raises(ValueError, match="of 10 classes are not in the set"):
         load_data(source, unseen="awa")
-    with pytest.raises(
-        ValueError, match="neither a file of class names nor a standard"
-    ):
+    with pytest.raises(ValueError, match=r"names no class .* no standard split"):
         load_data(source, unseen="imagenet")
+    assert load_data(source, unseen="Rat, antelope").unseen.tolist() == [
+        *("rat", "antelope")
+    ]
     with pytest.raises(ValueError, match="no standard split"):
         load_split("imagenet")
     assert match_names(["a B"], ["001.A_b"]).tolist() == ["001.A_b"]

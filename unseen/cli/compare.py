@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
+from unseen.cli.data import Column, Source, Tables, Unseen, chosen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
 
@@ -30,6 +30,7 @@ def compare(
     ] = USUAL,
     classes: Tables = None,
     unseen: Unseen = None,
+    column: Column = None,
     seeds: Annotated[
         int, typer.Option(min=1, help="How many times to deal the classes into folds.")
     ] = 1,
@@ -66,6 +67,7 @@ def compare(
             list(dict.fromkeys(names)),
             classes=chosen(classes),
             unseen=unseen,
+            column=column,
             n_seeds=seeds,
         )
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.bars import show_bytes
-from unseen.cli.errors import one_line_errors
+from unseen.cli.errors import in_options, one_line_errors
 from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
@@ -50,7 +51,8 @@ LabelledBy = Annotated[
 Unseen = Annotated[
     str | None,
     typer.Option(
-        help="Which classes are unseen: a standard split, or a file of names."
+        help="Which classes are unseen: names between commas, a file with a name per "
+        "line, or a standard split."
     ),
 ]
 Tables = Annotated[
@@ -59,6 +61,13 @@ Tables = Annotated[
         "--classes",
         help="Class table: a file, or the name of one in the data. "
         "Repeat the option to join several tables.",
+    ),
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of the labels, in a CSV or parquet file.",
+        show_default="label, or the only column of text",
     ),
 ]
 
@@ -96,7 +105,7 @@ def list_sets(as_json: AsJson = False) -> None:
 
 
 @app.command(epilog=example("info digits", "info xlsa17/data/CUB --json"))
-def info(path: Source, as_json: AsJson = False) -> None:
+def info(path: Source, column: Column = None, as_json: AsJson = False) -> None:
     """Show what was found in PATH: rows, classes, split, class tables, missing values.
 
     The answer is what the files say, before anything is checked.
@@ -105,21 +114,26 @@ def info(path: Source, as_json: AsJson = False) -> None:
         from unseen.loading import read_parts
         from unseen.loading.checks import describe
 
-        found = describe(read_parts(path))
+        found = describe(read_parts(path, column))
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(as_lines(found)))
 
 
 @app.command(
     epilog=example("check my_birds", "check birds.csv --classes attributes.csv")
 )
-def check(path: Source, classes: Tables = None, as_json: AsJson = False) -> None:
+def check(
+    path: Source,
+    classes: Tables = None,
+    column: Column = None,
+    as_json: AsJson = False,
+) -> None:
     """List everything that is wrong with PATH; exit code 1 if anything is."""
     with file_errors():
         from unseen.loading import read_parts
         from unseen.loading.checks import find_faults
         from unseen.loading.tables import choose_table
 
-        parts = read_parts(path)
+        parts = read_parts(path, column)
         if classes:
             table = choose_table(parts, chosen(classes))
             parts.tables = {", ".join(classes): table}
@@ -179,6 +193,7 @@ def convert(
     target: Annotated[Path, typer.Argument(help="File or folder to write.")],
     classes: Tables = None,
     unseen: Unseen = None,
+    column: Column = None,
     kind: Annotated[
         str | None, typer.Option(help="Kind of file.", show_default="by the suffix")
     ] = None,
@@ -200,9 +215,9 @@ def convert(
             reading=[source, *(classes or []), unseen],
             force=force,
         ):
-            data = load_data(source, chosen(classes), unseen=unseen)
+            data = load_data(source, chosen(classes), unseen=unseen, column=column)
             written = write_data(data, target, kind=kind, force=force)
-        offered = () if classes else read_parts(source).tables
+        offered = () if classes else read_parts(source, column).tables
         left = sorted(set(offered) - set(data.tables))
     typer.echo(repr(data))
     if left:
@@ -218,13 +233,52 @@ def chosen(classes: list[str] | None) -> Any:
 
 
 @contextmanager
+def telling_holes(*words: object) -> Iterator[None]:
+    """Where features are missing, say which command lists the rows.
+
+    Parameters
+    ----------
+    *words
+        The data set, and the options that it is read with.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if not re.search("contains (NaN|infinity)", str(error)):
+            raise
+        raise ValueError(
+            f"{words[0]}: some features are missing or infinite. To list them: "
+            f"{command_line('data', 'check', *words)}"
+        ) from error
+
+
+def check_labelled(data: Any, source: str) -> None:
+    """Refuse a set without a labelled row: there is nothing to learn from."""
+    if not len(data.seen):
+        raise ValueError(
+            f"{source}: no row has a label, so there is nothing to learn from. Label "
+            "rows of at least two classes; if the labels are in another column, name "
+            "it with --column."
+        )
+
+
+def as_options(
+    classes: list[str] | None, unseen: str | None, column: str | None
+) -> list[str]:
+    """Return how the same data is named to another command."""
+    words = [word for table in classes or [] for word in ("--classes", table)]
+    words += ["--unseen", unseen] if unseen else []
+    return words + (["--column", column] if column else [])
+
+
+@contextmanager
 def file_errors() -> Iterator[None]:
     """Turn errors about files and their content into one line and exit code 2."""
     try:
         with one_line_errors():
             yield
     except (ValueError, TypeError, ImportError) as error:
-        typer.echo(f"unseen: {' '.join(str(error).split())}", err=True)
+        typer.echo(f"unseen: {in_options(' '.join(str(error).split()))}", err=True)
         raise typer.Exit(2) from error
 
 

@@ -1,5 +1,6 @@
 """A fault the user can mend is one line and exit code 2, not a traceback."""
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,9 +27,23 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(2) from error
 
 
+def in_options(text: str) -> str:
+    """Return a message of the library in the words of the command line.
+
+    >>> in_options("birds.csv: give one with classes=, a file.")
+    'birds.csv: give one with --classes, a file.'
+    >>> in_options("unseen='moa' names no class; class_embeddings has five.")
+    "--unseen 'moa' names no class; the class table has five."
+    """
+    text = re.sub(r"\b(classes|unseen|column)=(?=['\"])", r"--\1 ", text)
+    text = re.sub(r"\b(classes|unseen|column)=", r"--\1", text)
+    return re.sub(r"\bclass_embeddings\b", "the class table", text)
+
+
 def show_warning(message: Any, *where: Any) -> None:
     """Write a warning for people: what it says, not where the code is."""
-    typer.echo(f"unseen: warning: {' '.join(str(message).split())}", err=True)
+    text = in_options(" ".join(str(message).split()))
+    typer.echo(f"unseen: warning: {text}", err=True)
 
 
 def printable(text: str) -> str:

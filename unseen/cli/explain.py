@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import AsJson, Tables, Unseen, file_errors
+from unseen.cli.data import AsJson, Column, Tables, Unseen, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.predict import read_features
@@ -49,6 +49,7 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="Columns to list.")] = 10,
     classes: Tables = None,
     unseen: Unseen = None,
+    column: Column = None,
     out: Annotated[
         Path | None, typer.Option(help="HTML page to write as well.")
     ] = None,
@@ -74,11 +75,16 @@ def explain(
         if not rows and of_class is None:
             raise ValueError("Nothing to explain: give --rows 3,17 or --class NAME.")
         numbers, X, _ = read_features(
-            features, fitted, classes=classes, unseen=unseen, mixed=generalized
+            features,
+            fitted,
+            classes=classes,
+            unseen=unseen,
+            column=column,
+            mixed=generalized,
         )
         if adapt:
             fitted.adapt(X, classes="all" if generalized else None)
-        columns = column_names(features, classes, fitted)
+        columns = column_names(features, classes, column, fitted)
         answer: dict = {}
         if rows:
             chosen = row_places(rows, numbers)
@@ -132,7 +138,7 @@ def row_places(rows: str, numbers) -> list[int]:
     return found
 
 
-def column_names(source: str, classes: list[str] | None, model):
+def column_names(source: str, classes: list[str] | None, column: str | None, model):
     """Return the names of the class table's columns, None if the source has none."""
     from unseen.cli.data import chosen
     from unseen.loading import read_parts
@@ -140,7 +146,7 @@ def column_names(source: str, classes: list[str] | None, model):
 
     if is_npy(Path(source)):
         return None
-    parts = read_parts(source)
+    parts = read_parts(source, column)
     if not parts.tables and not classes:
         return None
     table = parts.build(chosen(classes), None).class_embeddings

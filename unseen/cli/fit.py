@@ -11,7 +11,17 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.bars import show_work
-from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
+from unseen.cli.data import (
+    Column,
+    Source,
+    Tables,
+    Unseen,
+    as_options,
+    check_labelled,
+    chosen,
+    file_errors,
+    telling_holes,
+)
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import Generalized, calibrated
 
@@ -45,6 +55,7 @@ def fit(
     ] = "ast",
     classes: Tables = None,
     unseen: Unseen = None,
+    column: Column = None,
     search: Annotated[
         bool,
         typer.Option(
@@ -81,13 +92,15 @@ def fit(
 
         way = find_method(method)
         wanted = dict(map(parse_setting, settings or []))
-        given = load_data(data, chosen(classes), unseen=unseen)
+        given = load_data(data, chosen(classes), unseen=unseen, column=column)
         typer.echo(repr(given), err=True)
+        check_labelled(given, data)
         start = time.perf_counter()
         bench = Bench.of(given, folds_of(way, len(given.seen), folds, search))
-        model = bench.fitted(way, "", seed, **wanted)
-        if generalized:
-            model = calibrated(model, given, seed)
+        with telling_holes(data, *as_options(classes, None, column)):
+            model = bench.fitted(way, "", seed, **wanted)
+            if generalized:
+                model = calibrated(model, given, seed)
         seconds = time.perf_counter() - start
         path = model.save(out)
     if as_json:
@@ -102,10 +115,7 @@ def fit(
         typer.echo(json.dumps(answer, indent=2))
         return
     typer.echo(f"{' '.join(repr(model).split())}: fitted in {seconds:.1f} s.")
-    words = ["predict", str(path), data]
-    for option, values in {"--classes": classes, "--unseen": [unseen]}.items():
-        for value in filter(None, values or []):
-            words += [option, value]
+    words = ["predict", str(path), data, *as_options(classes, unseen, column)]
     if hasattr(model, "adapt"):
         words.append("--adapt")
     if generalized:

@@ -11,7 +11,15 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.bars import show_work
-from unseen.cli.data import Tables, Unseen, chosen, file_errors
+from unseen.cli.data import (
+    Column,
+    Tables,
+    Unseen,
+    as_options,
+    chosen,
+    file_errors,
+    telling_holes,
+)
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
     Generalized,
@@ -48,6 +56,7 @@ def predict(
     ),
     classes: Tables = None,
     unseen: Unseen = None,
+    column: Column = None,
     adapt: Annotated[
         bool, typer.Option("--adapt", help="Let the model teach itself on the rows.")
     ] = False,
@@ -73,7 +82,7 @@ def predict(
         from unseen.storage import load_model
 
         if model.suffix == ".onnx":
-            if adapt or generalized or save or classes or unseen:
+            if adapt or generalized or save or classes or unseen or column:
                 raise ValueError(
                     f"{model}: a student takes --out and --min-reliability only."
                 )
@@ -83,7 +92,12 @@ def predict(
             return
         fitted = load_model(model)
         rows, X, scored = read_features(
-            features, fitted, classes=classes, unseen=unseen, mixed=generalized
+            features,
+            fitted,
+            classes=classes,
+            unseen=unseen,
+            column=column,
+            mixed=generalized,
         )
         who = "all" if generalized else None
         reliability = None
@@ -91,12 +105,14 @@ def predict(
         if adapt:
             if not hasattr(fitted, "adapt"):
                 raise ValueError(f"{type(fitted).__name__} cannot adapt: drop --adapt.")
-            fitted.adapt(X, classes=who)
+            with telling_holes(features, *as_options(classes, None, column)):
+                fitted.adapt(X, classes=who)
             labels = fitted.labels_
             reliability = fitted.reliability_
             messages = [str(done) for done in fitted.rounds_]
         else:
-            labels = fitted.predict(X, classes=who)
+            with telling_holes(features, *as_options(classes, None, column)):
+                labels = fitted.predict(X, classes=who)
         table = label_table(labels, ids=rows, reliability=reliability)
         table = leave_unknown(table, min_reliability)
         labels = table["label"].to_numpy()
@@ -105,7 +121,8 @@ def predict(
             fitted.save(save)
     say(labels, path, adapted=adapt, rounds=messages, as_json=as_json)
     if scored and not as_json:
-        typer.echo(f"How good they are:  {command_line('score', path, features)}")
+        words = "score", path, features, *as_options(None, None, column)
+        typer.echo(f"How good they are:  {command_line(*words)}")
 
 
 def say(
@@ -158,6 +175,7 @@ def read_features(
     *,
     classes: list[str] | None,
     unseen: str | None,
+    column: str | None,
     mixed: bool = False,
 ) -> tuple[np.ndarray, Any, bool]:
     """Return row numbers, rows, and whether the source knows their true classes.
@@ -176,7 +194,7 @@ def read_features(
         if X.ndim != 2:
             raise ValueError(f"{source}: has shape {X.shape}. Give one row per item.")
         return np.arange(len(X)), X, False
-    parts = read_parts(source)
+    parts = read_parts(source, column)
     if not classes and unseen is None and not parts.tables:
         y = parts.named("y", parts.y)  # rows alone: those that have no seen class
         rows = np.flatnonzero(~np.isin(y, seen_classes(model)))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import file_errors
+from unseen.cli.data import Column, file_errors
 from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
@@ -33,6 +33,7 @@ def report(
         str | None,
         typer.Option(help="Data set with the true classes, to score labels."),
     ] = None,
+    column: Column = None,
     out: Annotated[
         Path | None,
         typer.Option(help="The page.", show_default="report.html beside SOURCE"),
@@ -51,7 +52,7 @@ def report(
         from unseen.report import write_experiment_report, write_labels_report
 
         if "label" in heads_of(source):
-            page = write_labels_report(source, target, data=data)
+            page = write_labels_report(source, target, data=data, column=column)
         elif data is not None:
             raise ValueError("--data is for labels; results have their scores already.")
         else:

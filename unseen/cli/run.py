@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from unseen.cli.bars import show_work
-from unseen.cli.data import Source, Tables, Unseen, chosen, file_errors
+from unseen.cli.data import (
+    Column,
+    Source,
+    Tables,
+    Unseen,
+    as_options,
+    check_labelled,
+    chosen,
+    file_errors,
+    telling_holes,
+)
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
@@ -35,6 +45,7 @@ def run(
     data: Source,
     classes: Tables = None,
     unseen: Unseen = None,
+    column: Column = None,
     method: Annotated[
         str, typer.Option(help="Method.", autocompletion=complete_method)
     ] = "ast",
@@ -67,30 +78,32 @@ def run(
         from unseen.review.origins import Origin, absolute, note_origin
 
         way = find_method(method)
-        given = load_data(data, chosen(classes), unseen=unseen)
+        given = load_data(data, chosen(classes), unseen=unseen, column=column)
         typer.echo(repr(given), err=True)
+        check_labelled(given, data)
         pile = mixed_pile(given) if generalized else given.pile
         if not len(pile):
             raise ValueError(
                 f"{data}: every row has the label of a seen class, so there is nothing "
                 "to label. Leave labels empty, or name unseen classes with --unseen."
             )
-        model = Bench.of(given, None).fitted(way, "", seed)
-        if generalized:
-            model = calibrated(model, given, seed)
         X, reliability, who = given.X[pile], None, "all" if generalized else None
-        if hasattr(model, "adapt"):
-            labels = model.adapt(X, classes=who).labels_
-            reliability = model.reliability_
-        else:
-            labels = model.predict(X, classes=who)
+        with telling_holes(data, *as_options(classes, None, column)):
+            model = Bench.of(given, None).fitted(way, "", seed)
+            if generalized:
+                model = calibrated(model, given, seed)
+            if hasattr(model, "adapt"):
+                labels = model.adapt(X, classes=who).labels_
+                reliability = model.reliability_
+            else:
+                labels = model.predict(X, classes=who)
         table = label_table(labels, ids=pile, reliability=reliability)
         table = leave_unknown(table, min_reliability)
         write_labels(table, files[0])
-        note_origin(files[0], Origin("rows", source=absolute(data)))
+        note_origin(files[0], Origin("rows", absolute(data), column=column or ""))
         model.save(files[2])
         scored = data if (given.y[pile] != "").all() else None
-        write_labels_report(files[0], files[1], data=scored)
+        write_labels_report(files[0], files[1], data=scored, column=column)
     if as_json:
         counts = table["label"].value_counts()
         answer = {

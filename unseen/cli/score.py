@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from unseen._command import command_line
-from unseen.cli.data import Source, file_errors
+from unseen.cli.data import Column, Source, Tables, chosen, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.trusting import UNKNOWN
 
@@ -35,9 +35,11 @@ def score(
             "--generalized", help="Score seen and unseen classes apart: U, S and H."
         ),
     ] = False,
+    classes: Tables = None,
     unseen: Annotated[
         str | None, typer.Option(help="Which classes are unseen, for --generalized.")
     ] = None,
+    column: Column = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the scores as JSON.")
     ] = False,
@@ -60,11 +62,16 @@ def score(
         if none.any():
             typer.echo(f"{none.sum()} rows without a label are not scored.", err=True)
         given = given[~none]
-        truth = find_truth(given, data)
+        truth = find_truth(given, data, column)
         called = given["label"].to_numpy(dtype=str)
         mean = per_class_accuracy(truth, called)
         table = confusion(truth, called)
-        sides = score_sides(truth, called, data, unseen) if generalized else {}
+        sides = {}
+        if generalized:
+            from unseen.loading import load_data
+
+            known = load_data(data, chosen(classes), unseen=unseen, column=column)
+            sides = score_sides(truth, called, known.unseen)
     by_class = {}
     for name in np.unique(truth):
         own = table.loc[name]
@@ -98,14 +105,13 @@ def score(
         typer.echo(f"{name:<{width}}{'':>8}{100 * value:>10.1f}")
 
 
-def score_sides(truth, called, data: str, unseen: str | None) -> dict[str, float]:
+def score_sides(truth, called, unseen) -> dict[str, float]:
     """Return U, S and H: accuracy on unseen and on seen classes, harmonic mean."""
     import numpy as np
 
-    from unseen.loading import load_data
     from unseen.metrics import harmonic_mean, per_class_accuracy
 
-    theirs = np.isin(truth, load_data(data, unseen=unseen).unseen)
+    theirs = np.isin(truth, unseen)
     if theirs.all() or not theirs.any():
         lacks = "seen" if theirs.all() else "unseen"
         raise ValueError(

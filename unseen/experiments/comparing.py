@@ -71,6 +71,7 @@ def compare_plan(
     *,
     classes: Any = None,
     unseen: str | None = None,
+    column: str | None = None,
     n_seeds: int = 1,
 ) -> ComparePlan:
     """Plan a comparison of methods on one set.
@@ -85,6 +86,8 @@ def compare_plan(
         Class table, as ``load_data`` takes it.
     unseen : str, optional
         Split, as ``load_data`` takes it.
+    column : str, optional
+        Column of labels, as ``load_data`` takes it.
     n_seeds : int, default=1
         How often the classes are dealt into folds.
 
@@ -100,7 +103,8 @@ def compare_plan(
     part = "+".join(names)
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
-    source = Source(path, own_name(data), "", tables, unseen=unseen or "")
+    split = {"unseen": unseen or "", "column": column or ""}
+    source = Source(path, own_name(data), "", tables, **split)
     return ComparePlan(
         name="compare",
         title=f"Methods on {own_name(data)}",
@@ -118,6 +122,7 @@ def compare_plan(
             *("compare", path, "--methods", ",".join(methods)),
             *(word for name in names for word in ("--classes", name)),
             *(("--unseen", unseen) if unseen else ()),
+            *(("--column", column) if column else ()),
             *("--seeds", str(n_seeds)),
         ),
         source=source,

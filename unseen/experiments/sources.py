@@ -41,6 +41,8 @@ class Source:
         Where rows of other classes are, for the plan ``names``.
     unseen : str
         The split, as ``load_data`` takes it; the set's own if empty.
+    column : str
+        The column of labels, as ``load_data`` takes it; told by its name if empty.
     n_splits : int
         Splits of the scenes that stand for SUN, see ``scenes.py``; 0 for other sets.
     """
@@ -52,6 +54,7 @@ class Source:
     n_folds: int = 5
     foreign: str = ""
     unseen: str = ""
+    column: str = ""
     n_splits: int = 0
 
     def load(self, part: str) -> ZeroShotData:
@@ -62,8 +65,8 @@ class Source:
             return load_scenes(Path(self.path), among_all=part.endswith("among_all"))
         from unseen.loading import load_data
 
-        split = {"unseen": self.unseen} if self.unseen else {}
-        return load_data(self.path, classes=self.tables[part], **split)
+        given = {"unseen": self.unseen or None, "column": self.column or None}
+        return load_data(self.path, classes=self.tables[part], **given)
 
     def classes(self, part: str) -> str:
         """Return the name of a class table in ``results.csv``; ``+`` fuses."""

@@ -69,7 +69,13 @@ __all__ = [
 ]
 
 
-def load_data(source: Any, classes: Any = None, *, unseen: Any = None) -> ZeroShotData:
+def load_data(
+    source: Any,
+    classes: Any = None,
+    *,
+    unseen: Any = None,
+    column: str | None = None,
+) -> ZeroShotData:
     """Load a zero-shot data set.
 
     Parameters
@@ -85,9 +91,14 @@ def load_data(source: Any, classes: Any = None, *, unseen: Any = None) -> ZeroSh
         mapping fuses several into one table with two-level columns. By default the
         set's own choice: in a file the first table.
     unseen : list of str, str or path, optional
-        Who is unseen instead of those the set names: class names, a standard split
-        such as ``"sun-707"`` (see :func:`load_split`), or a text file with a name per
-        line. Without any word on it, the classes that have no rows.
+        Who is unseen instead of those the set names: class names (in one text, with
+        commas between), a standard split such as ``"sun-707"`` (see
+        :func:`load_split`), or a text file with a name per line. Without any word on
+        it, the classes that have no rows.
+    column : str, optional
+        The column of labels of a CSV file, parquet file or frame. By default the one
+        called ``label``, ``class``, ``class_name``, ``y`` or ``target``, or the only
+        column of text.
 
     Returns
     -------
@@ -104,18 +115,21 @@ def load_data(source: Any, classes: Any = None, *, unseen: Any = None) -> ZeroSh
       3 unseen classes, 533 rows: 2, 5, 8
       class embeddings: 14 dimensions (segments + strokes)
     """
-    if isinstance(source, str) and source in bundled and not _from_elsewhere(classes):
+    own = isinstance(source, str) and source in bundled and column is None
+    if own and not _from_elsewhere(classes):
         data = bundled[source](classes)
         return data if unseen is None else Parts.of(data).build(unseen=unseen)
-    return read_parts(source).build(classes, unseen)
+    return read_parts(source, column).build(classes, unseen)
 
 
-def read_parts(source: Any) -> Parts:
+def read_parts(source: Any, column: str | None = None) -> Parts:
     """Read what a file holds without judging it.
 
     Parameters
     ----------
     source : path, str or DataFrame
+        As for :func:`load_data`.
+    column : str, optional
         As for :func:`load_data`.
 
     Returns
@@ -130,13 +144,15 @@ def read_parts(source: Any) -> Parts:
     ['segments', 'strokes']
     """
     if isinstance(source, str) and source in bundled:
+        if column is not None:
+            raise ValueError(f"{source}: is bundled; column= is for files of yours.")
         return Parts.of(bundled[source](None))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         with one_reader_process():  # for all files of the set, if any needs it
-            return find_reader(path).read(path)
+            return find_reader(path).parts(path, column)
     if hasattr(source, "columns"):
-        return read_frame(source)
+        return read_frame(source, label=column)
     raise TypeError(
         f"source is a {type(source).__name__}. Give a path, the name of a bundled set, "
         "or a pandas or polars frame."

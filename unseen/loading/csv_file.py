@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from unseen._encodings import decoded, open_text, tell_odd
 from unseen._words import shown
 from unseen.limits import check_plain_file, limits
 from unseen.loading.frames import read_frame
@@ -23,7 +26,8 @@ from unseen.loading.text_lists import iter_lines
 
 __all__ = ["is_csv", "read_csv", "read_csv_frame"]
 
-SEPARATORS = ",;\t"
+SEPARATORS = ",;\t|"
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+|\d+,)(e[+-]?\d+)?")
 NAMING = ("label", "class", "class_name", "name", "target", "y")
 # pandas 3 reads numbers exactly and deprecates saying so.
 EXACT: dict[str, Any] = (
@@ -37,27 +41,26 @@ def is_csv(path: Path) -> bool:
         return False
     with open(path, "rb") as file:
         start = file.read(4096)
-    try:
-        # The last bytes may be half a letter.
-        text = start.decode("utf-8-sig", "strict" if len(start) < 4096 else "ignore")
-    except UnicodeDecodeError:
-        return False
-    lines = text.split("\n")
+    lines = decoded(start).split("\n")
     # A line may be longer than this look at it.
     if len(lines) == 1:
         return len(start) == 4096 and _has_fields(lines[0])
     return _has_fields(lines[0]) and _has_fields(lines[1])
 
 
-@reader("CSV with a column of labels", recognises=is_csv, general=True)
-def read_csv(path: Path) -> Parts:
+@reader("CSV with a column of labels", recognises=is_csv, general=True, by_column=True)
+def read_csv(path: Path, column: str | None = None) -> Parts:
     r"""Read a CSV file of samples, with ``<stem>.classes.csv`` if it is there.
 
     Parameters
     ----------
     path : Path
-        The file; its stem names the set. Fields are separated by comma, semicolon
-        or tab.
+        The file; its stem names the set. Fields are separated by comma, semicolon,
+        tab or ``|``; unless by comma, numbers may have a decimal comma. It is UTF-8,
+        or UTF-16 with a byte-order mark; other bytes are read as Windows-1252, with a
+        warning.
+    column : str, optional
+        The column of labels.
 
     Returns
     -------
@@ -81,7 +84,9 @@ def read_csv(path: Path) -> Parts:
       class embeddings: 1 dimensions
     """
     with damaged_file(path):
-        parts = read_frame(read_csv_frame(path), path.stem, str(path))
+        texts = [] if column is None else [column]
+        frame = read_csv_frame(path, texts=texts)
+        parts = read_frame(frame, path.stem, str(path), label=column)
     return with_table_beside(parts, path, ".classes.csv")
 
 
@@ -111,11 +116,13 @@ def with_table_beside(parts: Parts, path: Path, suffix: str) -> Parts:
     return parts
 
 
-def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
+def read_csv_frame(
+    path: Path, names_first: bool = False, texts: Sequence[str] = ()
+) -> pd.DataFrame:
     r"""Read a CSV file whole, its separator told by its first line.
 
     Columns of names stay text, so that class ``007`` is not class ``7``; so does the
-    first column if ``names_first``.
+    first column if ``names_first``, and so do the columns ``texts``.
 
     Examples
     --------
@@ -130,15 +137,16 @@ def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
     0  zebra  1
     """
     check_plain_file(path)
-    with open(path, encoding="utf-8-sig", newline="") as file:
+    tell_odd(path)
+    with open_text(path) as file:
         header = next(iter_lines(file, path), "")
         separator = max(SEPARATORS, key=header.count)
         _check_columns(path, header.count(separator) + 1)
         heads = next(csv.reader([header], delimiter=separator), [])
         _check_heads(path, heads)
-        _check_lines(path, separator.encode())
-        texts = [head for head in heads if head.lower() in NAMING]
-        texts += heads[:1] if names_first and not texts else []
+        _check_lines(path, separator)
+        named = [head for head in heads if head.lower() in NAMING or head in texts]
+        named += heads[:1] if names_first and not named else []
         file.seek(0)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -149,12 +157,12 @@ def read_csv_frame(path: Path, names_first: bool = False) -> pd.DataFrame:
                 keep_default_na=False,
                 na_values=[""],
                 index_col=False,
-                dtype=dict.fromkeys(texts, str),
+                dtype=dict.fromkeys(named, str),
             )
     columns = {
         column: values
-        if values.dtype.kind in "fiub" or column in texts
-        else _numbers_if_all(values)
+        if values.dtype.kind in "fiub" or column in named
+        else _numbers_if_all(values, commas=separator != ",")
         for column, values in frame.items()
     }
     return pd.DataFrame(columns)  # at once: one by one is slow for wide frames
@@ -179,12 +187,12 @@ def _check_heads(path: Path, heads: list[str]) -> None:
         known.add(head)
 
 
-def _check_lines(path: Path, separator: bytes) -> None:
+def _check_lines(path: Path, separator: str) -> None:
     """Say which line has too many or too few fields: pandas would fill them up."""
-    with open(path, "rb") as file:
+    with open_text(path) as file:
         width = None
         for number, line in enumerate(iter_lines(file, path), 1):
-            if not line.strip() or b'"' in line:  # quoted fields are left to pandas
+            if not line.strip() or '"' in line:  # quoted fields are left to pandas
                 continue
             width = line.count(separator) if width is None else width
             if line.count(separator) != width:
@@ -194,11 +202,15 @@ def _check_lines(path: Path, separator: bytes) -> None:
                 )
 
 
-def _numbers_if_all(column: pd.Series) -> pd.Series:
-    """Read 'nan' and 'inf' as numbers where everything else is one too."""
+def _numbers_if_all(column: pd.Series, commas: bool = False) -> pd.Series:
+    """Read 'nan', 'inf' and decimal commas where everything is a number."""
     words = [str(value).strip().lower() for value in column if not pd.isna(value)]
     plain = [word for word in words if word not in ("nan", "na", "null")]
-    if not plain or not all(map(_is_number, plain)):
+    if commas and any("," in word for word in plain):
+        if not all(DECIMAL_COMMA.fullmatch(word) for word in plain):
+            return column
+        column = column.astype(str).str.replace(",", ".")
+    elif not plain or not all(map(_is_number, plain)):
         return column
     return pd.to_numeric(
         column.astype(object).replace(["NA", "NULL", "null"], "nan"), errors="coerce"

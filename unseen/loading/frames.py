@@ -186,8 +186,8 @@ def _label_column(columns: dict, where: str, label: str | None) -> str | None:
     texts = [c for c in columns if _is_text(columns[c]) and c.lower() not in others]
     if len(texts) > 1:
         raise ValueError(
-            f"{where}: columns {listed(texts, 8)} all hold text. Name the one with the "
-            "labels 'label'."
+            f"{where}: columns {listed(texts, 8)} all hold text. Say which one holds "
+            f"the labels: column={texts[0]!r}"
         )
     return texts[0] if texts else None
 
@@ -239,6 +239,7 @@ def _features(columns: dict, where: str) -> np.ndarray:
         for c in columns
         if c.lower() not in ROW_NUMBERS and np.asarray(columns[c]).dtype.kind in "fiub"
     ]
+    _check_numbers([c for c in columns if c not in numeric], columns, where)
     if not numeric:
         raise ValueError(
             f"{where}: has no column of numbers for features. The columns are "
@@ -247,6 +248,33 @@ def _features(columns: dict, where: str) -> np.ndarray:
     arrays = [np.asarray(columns[c]) for c in numeric]
     dtype = np.result_type(*(array.dtype for array in arrays), np.float32)
     return np.stack(arrays, axis=1).astype(dtype, copy=False)
+
+
+def _check_numbers(texts: list[str], columns: dict, where: str) -> None:
+    """Refuse a column of numbers that was read as text: it would be no feature."""
+    for name in texts:
+        values = [v for v in columns[name] if isinstance(v, str) and v.strip()]
+        commas = [value for value in values if "," in value]
+        if commas and all(_is_number(value.replace(",", ".")) for value in values):
+            raise ValueError(
+                f"{where}: column {name!r} holds numbers with commas, such as "
+                f"{commas[0][:60]!r}. Give them with a decimal point."
+            )
+        odd = [value for value in values if not _is_number(value)]
+        if 0 < len(odd) < len(values) / 2:
+            row = list(columns[name]).index(odd[0])
+            raise ValueError(
+                f"{where}: column {name!r} holds numbers, but {odd[0][:60]!r} in row "
+                f"{row}. Mend the cell or leave it empty; or remove the column."
+            )
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _stack(column: Any, name: str, where: str) -> np.ndarray:

@@ -40,14 +40,21 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-@reader("parquet with a column of labels", recognises=is_parquet, general=True)
-def read_parquet(path: Path) -> Parts:
+@reader(
+    "parquet with a column of labels",
+    recognises=is_parquet,
+    general=True,
+    by_column=True,
+)
+def read_parquet(path: Path, column: str | None = None) -> Parts:
     """Read a parquet file of samples, with ``<stem>.classes.parquet`` if it is there.
 
     Parameters
     ----------
     path : Path
         The file; its stem names the set.
+    column : str, optional
+        The column of labels.
 
     Returns
     -------
@@ -69,7 +76,8 @@ def read_parquet(path: Path) -> Parts:
            [3., 4.]])
     """
     with damaged_file(path):
-        parts = read_frame(read_parquet_frame(path), path.stem, str(path))
+        frame = read_parquet_frame(path)
+        parts = read_frame(frame, path.stem, str(path), label=column)
     return with_table_beside(parts, path, ".classes.parquet")
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from unseen._fused_tables import one_table
+from unseen._words import short_list
 from unseen.data import ZeroShotData
 from unseen.limits import limits, unpacked_allowance
 
@@ -28,6 +30,12 @@ __all__ = [
     "as_texts",
     "damaged_file",
 ]
+
+# What people write where there is no label; a class may be called so all the same.
+UNLABELLED_WORDS = {
+    *("?", "-", "na", "n/a", "nan", "none", "null", "unknown"),
+    *("unlabelled", "unlabeled"),
+}
 
 
 @dataclass(eq=False)
@@ -153,7 +161,29 @@ class Parts:
         names = choose_unseen(self, unseen, table, y)
         X = as_float(self.X, f"{self.where}: {self.called('X')}")
         aside = None if unseen is not None else self.seen_test
-        return ZeroShotData(self.name, X, y, table, names, aside)
+        try:
+            return ZeroShotData(self.name, X, y, table, names, aside)
+        except ValueError:
+            self._check_labels(y, [str(name) for name in table.index])
+            raise
+
+    def _check_labels(self, y: np.ndarray, known: list[str]) -> None:
+        """Say which label is no class of the table, and what it may have meant."""
+        strange = sorted({str(label) for label in y.tolist()} - {*known, ""})
+        if not strange:
+            return
+        label, hint = strange[0], ""
+        if label.strip().lower() in UNLABELLED_WORDS:
+            hint = " If it means unlabelled, leave the label empty."
+        else:
+            near = get_close_matches(label, known, n=1) or [
+                name for name in known if name.casefold() == label.casefold()
+            ]
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"{self.where}: {self.called('y')} holds {short_list(strange)}, which the "
+            f"class table does not have.{hint} Its classes are {short_list(known, 5)}."
+        )
 
     def named(self, part: str, labels: np.ndarray) -> np.ndarray:
         """Return class names for names or row numbers, or say which is neither."""

@@ -25,8 +25,20 @@ class Reader:
 
     kind: str
     recognises: Callable[[Path], bool]
-    read: Callable[[Path], Parts]
+    read: Callable[..., Parts]
     general: bool = False
+    by_column: bool = False
+
+    def parts(self, path: Path, column: str | None = None) -> Parts:
+        """Read a file; its labels are in a column, if one is named."""
+        if column is None:
+            return self.read(path)
+        if not self.by_column:
+            raise ValueError(
+                f"{path}: column={column!r} names a column of labels, which only CSV "
+                f"and parquet files have. This is: {self.kind}."
+            )
+        return self.read(path, column)
 
 
 readers: list[Reader] = []
@@ -34,7 +46,11 @@ bundled: dict[str, Callable[[Any], ZeroShotData]] = {}
 
 
 def reader(
-    kind: str, recognises: Callable[[Path], bool], *, general: bool = False
+    kind: str,
+    recognises: Callable[[Path], bool],
+    *,
+    general: bool = False,
+    by_column: bool = False,
 ) -> Callable:
     """Register the decorated ``read(path)`` for files that are recognised.
 
@@ -46,6 +62,8 @@ def reader(
         ``recognises(path)`` looks at the content and never raises.
     general : bool, default=False
         Ask this reader after all that are not: any text with commas is CSV.
+    by_column : bool, default=False
+        Whether it is ``read(path, column)``, with the name of the column of labels.
 
     Examples
     --------
@@ -57,8 +75,8 @@ def reader(
     'always empty'
     """
 
-    def register(read: Callable[[Path], Parts]) -> Callable:
-        readers.append(Reader(kind, recognises, read, general))
+    def register(read: Callable[..., Parts]) -> Callable:
+        readers.append(Reader(kind, recognises, read, general, by_column))
         return read
 
     return register
@@ -89,5 +107,6 @@ def find_reader(path: Path) -> Reader:
             return known
     raise ValueError(
         f"{str(path)!r} is none of the kinds that can be read: "
-        f"{'; '.join(known.kind for known in readers)}."
+        f"{'; '.join(known.kind for known in readers)}. CSV needs a line of column "
+        "names, and commas, semicolons, tabs or | between the columns."
     )

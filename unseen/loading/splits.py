@@ -166,12 +166,17 @@ def _asked_for(unseen: Any, known: list[str]) -> np.ndarray:
         if isinstance(unseen, str) and unseen in standard_splits():
             return match_names(standard_splits()[unseen].unseen, known)
         path = Path(unseen)
-        if not path.is_file():
-            raise ValueError(
-                f"unseen={str(unseen)!r} is neither a file of class names nor a "
-                f"standard split. The splits are {listed(standard_splits())}."
-            )
-        unseen = read_lines(path)
+        if path.is_file():
+            unseen = read_lines(path)
+        else:
+            unseen = [name.strip() for name in str(unseen).split(",")]
+            simple = {simple_name(name) for name in known}
+            if not any(simple_name(name) in simple for name in unseen):
+                raise ValueError(
+                    f"unseen={', '.join(unseen)!r} names no class of the table, no "
+                    "file of class names and no standard split. Its classes are "
+                    f"{listed(known, 5)}; the splits are {listed(standard_splits())}."
+                )
     return match_names([str(name) for name in unseen], known)
 
 

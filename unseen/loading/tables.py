@@ -27,6 +27,7 @@ __all__ = ["choose_table", "read_class_table"]
 
 NAME_COLUMNS = ("class", "name", "class_name", "label")
 SPLIT_COLUMNS = ("split", "unseen")
+NEEDED = "Give a file with one row per class: its name, then numbers that describe it."
 
 
 def choose_table(parts: Parts, classes: Any) -> pd.DataFrame:
@@ -177,8 +178,9 @@ def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
 def _default(parts: Parts) -> pd.DataFrame:
     if not parts.tables:
         raise ValueError(
-            f"{parts.where}: there is no class table. Give one with classes=: a file, "
-            "a frame, or word vectors to look the class names up in."
+            f"{parts.where}: there is no class table. Give one with classes=, which "
+            "takes a file with one row of numbers per class, or word vectors to look "
+            "the class names up in."
         )
     if parts.fused:
         return pick_tables(parts.where, parts.tables, list(parts.tables))
@@ -196,7 +198,7 @@ def _one(parts: Parts, name: str, source: Any) -> pd.DataFrame:
             known = f"The tables are {listed(names)}." if names else ""
             raise ValueError(
                 f"{parts.where}: there is no class table {str(source)!r}, nor a file "
-                f"of that name. {known}".rstrip()
+                f"of that name. {known or NEEDED}"
             )
         with damaged_file(path):
             table = read_class_table(path, parts.class_names)

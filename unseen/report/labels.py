@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ def write_labels_report(
     path: str | os.PathLike[str],
     *,
     data: Any = None,
+    column: str | None = None,
 ) -> Path:
     """Write labels as one HTML page that needs no other file.
 
@@ -44,6 +46,8 @@ def write_labels_report(
     data : optional
         The true labels, see :func:`unseen.labels.find_truth`. With them the page also
         scores the labels.
+    column : str, optional
+        The column of the true labels, as ``load_data`` takes it.
 
     Returns
     -------
@@ -73,9 +77,14 @@ def write_labels_report(
         n_rows=len(given),
         names=describe_names(given),
         sizes=inline_svg(draw_sizes(given), "sizes"),
-        score=None if data is None else score(given, data),
-        command=f"unseen report {Path(labels).name}"
-        + ("" if data is None else f" --data {data}"),
+        score=None if data is None else score(given, data, column),
+        command=shlex.join(
+            [
+                *("unseen", "report", Path(labels).name),
+                *([] if data is None else ["--data", str(data)]),
+                *([] if data is None or column is None else ["--column", column]),
+            ]
+        ),
     )
 
 
@@ -107,10 +116,10 @@ def draw_sizes(given: pd.DataFrame) -> Figure:
     return figure
 
 
-def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
+def score(given: pd.DataFrame, data: Any, column: str | None) -> dict[str, Any]:
     """Return accuracy, class by class, confusion, and what reliability is worth."""
     given = given[~given["label"].isin(["", "unknown"])]
-    truth = find_truth(given, data)
+    truth = find_truth(given, data, column)
     called = given["label"].to_numpy(dtype=str)
     table = confusion(truth, called)
     present = table.loc[np.unique(truth)]

@@ -105,9 +105,10 @@ def find_features(
         photos = load_photos()
         return in_order(ids, photos.paths, photos.features, "the demo's photos")
     if origin is not None and origin.kind == "rows":
-        from unseen.loading import load_data
+        from unseen.loading import read_parts
+        from unseen.loading.parts import as_float
 
-        X = load_data(origin.source).X
+        X = as_float(read_parts(origin.source, origin.column or None).X)
         return in_order(ids, [str(row) for row in range(len(X))], X, origin.source)
     if origin is not None and origin.kind == "texts":
         from unseen.texts.encoders import encode, find_encoder

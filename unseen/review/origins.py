@@ -39,7 +39,7 @@ class Origin:
     cache : str
         Folder of the features; "" for the default.
     column, id : str
-        Columns of a file of texts; "" for the default.
+        Columns of a file of texts, or the labels' column of rows; "" for the default.
     """
 
     kind: str

@@ -12,34 +12,10 @@ import io
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from unseen._encodings import MARKS, ODD_BYTES
 from unseen.limits import limits
 
 __all__ = ["Lines"]
-
-MARKS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
-ODD_BYTES = "unseen-windows-1252"
-
-
-def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    """Read bytes that are no UTF-8 as Windows-1252, or Latin-1 where it has none."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    odd = error.object[error.start : error.end]
-    return "".join(map(_sign, odd)), error.end
-
-
-def _sign(byte: int) -> str:
-    try:
-        return bytes([byte]).decode("cp1252")
-    except UnicodeDecodeError:
-        return chr(byte)
-
-
-codecs.register_error(ODD_BYTES, _as_windows)
 
 
 class Lines:

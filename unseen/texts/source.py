@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from unseen._encodings import OddBytesWarning
 from unseen._words import shown
 from unseen.limits import check_plain_file
 from unseen.texts import readers
@@ -283,10 +284,6 @@ def quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OddBytesWarning)
         yield
-
-
-class OddBytesWarning(UserWarning):
-    """Some bytes are no UTF-8 and were read as Windows-1252."""
 
 
 def _tell_odd(where: str, n_odd: int, what: str) -> None:

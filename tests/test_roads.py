@@ -1,7 +1,8 @@
 """Ten stories by command line only, in an empty environment from the built wheel.
 
-Whatever command a command prints as the next step is run too: advice that fails is a
-failure. With an installation that is there: UNSEEN_BIN=.venv/bin pytest -m slow.
+Whatever command line a command prints, in its answer or its error, is run too, and what
+that one prints as well: advice that fails is a failure. With an installation that is
+there: UNSEEN_BIN=.venv/bin pytest -m slow.
 """
 
 import csv
@@ -9,18 +10,25 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import urllib.request
 import venv
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+
+from unseen.cli import app
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
-ADVICE = re.compile(r"^(?:.*?: +)?(unseen (?!review|demo)[a-z].*)$", re.MULTILINE)
+COMMANDS = "|".join(name for name in typer.main.get_command(app).commands)
+# A command line ends its line; before it stands nothing, or what it is for.
+ADVICE = re.compile(rf"^(?:.*[:,] +| *)(unseen (?:{COMMANDS})\b.*)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +44,7 @@ def scripts(tmp_path_factory) -> Path:
     venv.create(folder / "env", with_pip=True)
     scripts = folder / "env" / "bin"
     quietly = ["--quiet", "--disable-pip-version-check", "--no-input"]
-    wanted = f"{wheel}[files,images,scale]"
+    wanted = f"{wheel}[files,images,onnx,review,scale]"
     install = [
         scripts / "python",
         "-m",
@@ -55,6 +63,7 @@ class Road:
 
     def __init__(self, scripts: Path, folder: Path):
         self.scripts, self.folder = scripts, folder
+        self.walked: set[str] = set()  # printed lines that were run
         self.env = {
             **{k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
@@ -81,14 +90,36 @@ class Road:
         return said
 
     def unseen(self, *words: object, fails: bool = False) -> str:
-        return self.run("unseen", *words, fails=fails)
+        """Run a command, then every command line that it printed."""
+        said = self.run("unseen", *words, fails=fails)
+        for line in ADVICE.findall(said):
+            if line not in self.walked:
+                self.walked.add(line)
+                self.follow(*shlex.split(line)[1:])
+        return said
 
-    def follow(self, said: str) -> list[str]:
-        """Run every command that was printed as the next step."""
-        advice = ADVICE.findall(said)
-        for line in advice:
-            self.unseen(*shlex.split(line)[1:])
-        return advice
+    def follow(self, *words: str) -> None:
+        """Run what was printed; of a page that is served, see that it is."""
+        if words[0] == "review":
+            self.open_review(*words)
+        else:
+            # A check that finds a fault has done its work.
+            self.unseen(*words, fails=words[:2] == ("data", "check"))
+
+    def open_review(self, *words: str) -> None:
+        """Start a review as printed, read its page once, and end it by Ctrl-C."""
+        command = [self.scripts / "unseen", *words, "--no-browser"]
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, cwd=self.folder, env=self.env, **pipe) as served:
+            try:
+                said = served.stdout.readline()
+                assert said.startswith("Open http://127.0.0.1:"), served.stderr.read()
+                with urllib.request.urlopen(said.split()[1], timeout=60) as page:
+                    assert b"<html" in page.read()
+            finally:
+                served.send_signal(signal.SIGINT)
+            said, faults = served.communicate(timeout=60)
+        assert served.returncode == 0 and "answers are in" in said, f"{said}\n{faults}"
 
     def labels(self, path: str) -> pd.DataFrame:
         return pd.read_csv(self.folder / path, keep_default_na=False)
@@ -128,22 +159,48 @@ def write_rows(road, ending):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_rows_of_ones_own_with_unlabelled_ones(road, ending):
     truth = write_rows(road, ending)
-    said = road.unseen("run", f"rows.{ending}", "--classes", "table.csv")
+    road.unseen("run", f"rows.{ending}", "--classes", "table.csv")
+    assert road.walked == {"unseen review unseen-run/labels.csv"}
     found = road.labels("unseen-run/labels.csv")
     assert len(found) == len(truth)
     assert (found["label"].to_numpy(str) == truth).mean() > 0.8
     assert (road.folder / "unseen-run" / "report.html").exists()
-    road.follow(said)
 
 
 def test_fit_then_predict_what_fit_says(road):
     write_rows(road, "csv")
-    said = road.unseen("fit", "rows.csv", "--classes", "table.csv", "--out", "m.unseen")
-    road.follow(said)
+    road.unseen("fit", "rows.csv", "--classes", "table.csv", "--out", "m.unseen")
+    assert any(line.startswith("unseen predict m.unseen") for line in road.walked)
     X, *_ = made_rows()
     np.save(road.folder / "new.npy", X[-50:])
     road.unseen("predict", "m.unseen", "new.npy", "--out", "new.csv")
     assert len(road.labels("new.csv")) == 50
+
+
+def test_rows_as_a_spreadsheet_of_other_places_writes_them(road):
+    X, y, truth, table = made_rows()
+    called = {name: f"{name} été" for name in table.index} | {"": ""}
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(8)])
+    frame["Art"], frame["Notiz"] = [called[name] for name in y], "schön"
+    written = {"index": False, "sep": ";", "decimal": ",", "encoding": "cp1252"}
+    frame.to_csv(road.folder / "zeilen.csv", **written)
+    table = table.rename(index=called).rename_axis("Art").reset_index()
+    table.to_csv(road.folder / "tabelle.csv", **written)
+    words = "run", "zeilen.csv", "--classes", "tabelle.csv"
+    assert "--column 'Art'" in road.unseen(*words, fails=True)
+    road.unseen(*words, "--column", "Art")
+    found = road.labels("unseen-run/labels.csv")["label"].to_numpy(str)
+    assert (found == [called[name] for name in truth[y == ""]]).mean() > 0.8
+
+
+def test_missing_features_are_told_with_the_command_that_lists_them(road):
+    write_rows(road, "csv")
+    frame = pd.read_csv(road.folder / "rows.csv")
+    frame.loc[5, "f2"] = np.nan
+    frame.to_csv(road.folder / "rows.csv", index=False)
+    said = road.unseen("run", "rows.csv", "--classes", "table.csv", fails=True)
+    assert "some features are missing" in said
+    assert road.walked == {"unseen data check rows.csv --classes table.csv"}
 
 
 def test_a_mixed_pile(road):
@@ -164,14 +221,16 @@ def test_photos(road):
     for i in np.flatnonzero(np.isin(photos.truth, ["cat", "ship", "truck"]))[:90]:
         (folder / photos.paths[i]).write_bytes(photos.jpegs[i])
     names = ("--classes", "cat, ship, truck")
-    said = road.unseen("label", "photos", *names, "--report")
+    road.unseen("label", "photos", *names, "--report")
     found = road.labels("labels.csv")
     assert len(found) == 90
-    road.follow(said)
+    assert road.walked == {"unseen review labels.csv"}
     one = folder / found["id"][0]
     road.unseen("label", one, *names, "--out", "one.csv")
     assert len(road.labels("one.csv")) == 1
     road.unseen("export", "labels.csv", "--to", "folders", "--out", "sorted", "--yes")
+    road.unseen("train", "labels.csv", "--min-reliability", "0")
+    assert len(road.labels("student.labels.csv")) == 90  # by the lines it printed
 
 
 def test_texts(road):
@@ -218,7 +277,6 @@ def test_compare(road):
         *("compare", "rows.csv", "--classes", "table.csv", "--methods", "ast,eszsl")
     )
     assert "AST" in said and "ESZSL" in said
-    road.follow(said)
 
 
 def test_python_in_a_notebook(road):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.bars import show_work
 from unseen.cli.data import (
     Column,
@@ -117,3 +118,4 @@ def run(
         return
     typer.echo(f"{len(table):,} rows got {table['label'].nunique()} names.")
     typer.echo(f"Labels: {files[0]}\nModel:  {files[2]}\nOpen {files[1]}")
+    typer.echo(f"Look at them and correct some:  {command_line('review', files[0])}")

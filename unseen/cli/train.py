@@ -115,6 +115,9 @@ def train(
         return
     for line in describe(answer, labels):
         typer.echo(line)
+    folder = origin.source if origin and origin.kind == "photos" else photos
+    for line in how_to_use(out, None if features else folder, used):
+        typer.echo(line)
     hint_at_corrections(labels)
 
 
@@ -185,9 +188,21 @@ def describe(answer: dict[str, Any], labels: Path) -> list[str]:
             f"{said:,} rows they named. Rows that people pick say little of others."
         )
     lines.append(f"The student is in {answer['out']}")
-    predict = command_line("predict", answer["out"], "features.npz")
-    lines.append(f"Label with it:  {predict}")
     return lines
+
+
+def how_to_use(student: Path, photos: Path | str | None, encoder: str) -> list[str]:
+    """Say which commands label new photos, or what a student takes instead."""
+    if photos is None or Path(encoder).is_file():
+        return ["It labels features of the same encoder, in .npz or .npy files."]
+    made = student.with_suffix(".features.npz")
+    encode = command_line(
+        *("encode", photos, "--out", made),
+        *(("--encoder", encoder) if encoder else ()),
+    )
+    answers = student.with_suffix(".labels.csv")
+    predict = command_line("predict", student, made, "--out", answers)
+    return [f"Label photos with it:  {encode}", f"                       {predict}"]
 
 
 def hint_at_corrections(labels: Path) -> None:

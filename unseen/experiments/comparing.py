@@ -103,8 +103,9 @@ def compare_plan(
     part = "+".join(names)
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
-    split = {"unseen": unseen or "", "column": column or ""}
-    source = Source(path, own_name(data), "", tables, **split)
+    source = Source(
+        path, own_name(data), "", tables, unseen=unseen or "", column=column or ""
+    )
     return ComparePlan(
         name="compare",
         title=f"Methods on {own_name(data)}",

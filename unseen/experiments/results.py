@@ -240,7 +240,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     read_results(folder)
     Traceback (most recent call last):
-    FileNotFoundError: ... holds no results.csv. Make one with: unseen reproduce
+    FileNotFoundError: ... holds no results.csv. Make one with: unseen reproduce ...
     """
     path = Path(path)
     if path.is_dir():
@@ -248,7 +248,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
     if not path.exists():
         raise FileNotFoundError(
             f"{path.parent} holds no results.csv. Make one with: "
-            f"{command_line('reproduce')}"
+            f"{command_line('reproduce', 'digits', '--out', path.parent)}"
         )
     frame = pd.DataFrame(list(complete_runs(path)), columns=list(COLUMNS))
     for column in ("seed", "round", "value", "seconds"):
@@ -257,14 +257,14 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
         except (ValueError, OverflowError) as error:
             raise ValueError(
                 f"{path}: column {column!r} holds more than numbers. "
-                f"Make it again with: {command_line('reproduce')}"
+                "Delete the file and run the plans again."
             ) from error
     try:
         return frame.astype({"seed": int})
     except (ValueError, OverflowError) as error:
         raise ValueError(
-            f"{path}: a seed is no whole number ({error}). Make it again with: "
-            f"{command_line('reproduce')}"
+            f"{path}: a seed is no whole number ({error}). Delete the file and run "
+            "the plans again."
         ) from error
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._command import command_line
 from unseen.class_table import ClassTable, encode, read_table
 from unseen.data import ZeroShotData
 from unseen.loading.blocks import iter_blocks
@@ -317,6 +316,6 @@ def fit_seen(model: Any, data: ZeroShotData, *, rows: int | None = None) -> Any:
     if not np.isfinite(sums.gram).all():
         raise ValueError(
             f"{data.name}: X holds NaN or infinity, or numbers too large to square. "
-            f"Find them with: {command_line('data', 'check')}"
+            "To list the rows, give the file to: unseen data check"
         )
     return model._fit_sums(sums, table, np.asarray(data.X[:1]))

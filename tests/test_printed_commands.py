@@ -170,6 +170,8 @@ def write_rows():
     frame["label"] = np.where(np.isin(y, unseen), "", y)
     frame.to_csv("birds.csv", index=False)
     frame.to_csv("my_birds.csv", index=False)
+    survey = frame.rename(columns={"label": "species"}).assign(place="a pond")
+    survey.to_csv("survey.csv", index=False)
     table.to_csv("attributes.csv", index_label="class")
     home = Path("my_birds")
     home.mkdir()

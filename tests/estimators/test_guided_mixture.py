@@ -111,7 +111,7 @@ def reliability_by_loops(L, R, B, means, weight, temperature):
     return np.array(found)
 
 
-def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.5, given=None, rounds=10):
+def brute_force(X, P, k=5, kappa=4.0, rho=3.0, plain=0.25, given=None, rounds=10):
     """Follow the head of guided_mixture.py; return labels, scores and reliability."""
     X = np.array([norm(x) for x in X])
     P = np.array([norm(p) for p in P])
@@ -130,11 +130,18 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
     n, K = len(A), len(around)
     root = np.sqrt(sum(sum(p * p) for p in around) / K)
     o = offset / (root * length)
-    o = o - o.mean()
     kappa *= min(1, n / (10 * K))
     state = {"u": np.zeros(K), "R": None}
 
-    def step(S, W):
+    def centred(Q):
+        """Names and offsets less their mean over what the pile was last said to be."""
+        R = np.zeros((0, K)) if state["R"] is None else state["R"]
+        shares = [(R[:, c].sum() + 5) / (len(R) + 5 * K) for c in range(K)]
+        middle = sum(shares[c] * around[c] for c in range(K))
+        Z = np.array([norm((p - middle) @ Q) for p in around])
+        return Z, o - sum(shares[c] * o[c] for c in range(K)), shares
+
+    def step(S, W, settling=False):
         L = S + (kappa * W @ state["R"] if state["R"] is not None and k else 0)
         state["L"], state["used"] = L, state["u"]
         R = np.array([np.exp(row - row.max()) for row in L + state["u"]])
@@ -145,8 +152,10 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         state["R"] = R
         free = [row.argmax() for row in L]
         p = np.array([free.count(c) / n for c in range(K) if free.count(c)])
-        even = np.exp(-sum(p * np.log(p)) + (len(p) - 1) / (2 * n)) / K
-        strength = rho * min(max((even - 0.7) / 0.25, 0), 1)
+        if settling:
+            even = np.exp(-sum(p * np.log(p)) + (len(p) - 1) / (2 * n)) / K
+            state["strength"] = rho * min(max((even - 0.7) / 0.25, 0), 1)
+        strength = state["strength"]
         for c in range(K):
             size = max(R[:, c].sum(), 1e-3) * K / n
             pull = -strength * np.log(size)
@@ -156,14 +165,18 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         state["u"] = state["new"] - state["new"].mean()
         return labels
 
-    B, Z = A, np.array([norm(p) for p in around])
-    first = spread_of(A @ Z.T)
+    B, Q = A, np.eye(A.shape[1])
+    first = spread_of(A @ centred(Q)[0].T)
     W = nearest_graph(B, k) if k else None
-    names = B @ Z.T + plain * o
     for _ in range(5):
-        labels = step(3 * names / spread_of(names), W)
-    for half, T in enumerate((10, 40)):
-        if half:
+        Z, offsets, _ = centred(Q)
+        names = B @ Z.T + plain * spread_of(B @ Z.T) / first * offsets
+        labels = step(3 * names / spread_of(names), W, settling=True)
+    t_names = tight_by_pairs(state["R"], A)
+    clusters_lead = n > 10 * K and t_names < 0.6
+    lead = 0 if clusters_lead else 1
+    for part, T in enumerate((10, 10, 40) if clusters_lead else (10, 40)):
+        if T == 40:
             R = state["R"]
             means = [sum(R[i, c] * A[i] for i in range(n)) for c in range(K)]
             S = sum(np.outer(a, a) for a in A)
@@ -173,26 +186,29 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
             shrunk = S + 3 * np.trace(S) / len(S) * np.eye(len(S))
             Q = np.linalg.inv(np.real(sqrtm(shrunk)))
             B = np.array([norm(a @ Q) for a in A])
-            Z = np.array([norm(p @ Q) for p in around])
             W = nearest_graph(B, k) if k else None
         for _ in range(rounds):
             R = state["R"]
+            Z, offsets, shares = centred(Q)
             t = tight_by_pairs(R, B)
-            lam = min(max(0.35 + (0.6 - t) / 0.2 * 0.6, 0.35), 0.95)
+            lam = 0.35 + lead * min(max((0.6 - t) / 0.2, 0), 1) * 0.6
             M = np.array([sum(R[i, c] * B[i] for i in range(n)) for c in range(K)])
             own = np.array([norm(m) for m in M])
-            shares = [(R[:, c].sum() + 5) / (n + 5 * K) for c in range(K)]
             r = sum(shares[c] * (own[c] @ Z[c]) for c in range(K))
             r = min(max(r, 0), 0.95)
             a = (1 - t**2) / max(t**2 * (1 - r**2), 1e-3)
             means = np.array([M[c] + a * r * t * Z[c] for c in range(K)])
             centres = np.array([norm(m) for m in means])
-            names = B @ Z.T + plain * spread_of(B @ Z.T) / first * o
+            names = B @ Z.T + plain * spread_of(B @ Z.T) / first * offsets
             names = names / spread_of(names) * spread_of(B @ own.T)
             before = labels
             labels = step(T * (lam * names + (1 - lam) * (B @ centres.T)), W)
             if sum(x != y for x, y in zip(labels, before, strict=True)) <= 0.001 * n:
                 break
+        if clusters_lead and part == 0:
+            alike = (t_names / tight_by_pairs(state["R"], A)) ** 2
+            unlike = 1 - min(max((alike - 0.5) / 0.25, 0), 1)
+            lead = 1 - unlike * min(max((n / K - 10) / 10, 0), 1)
     L = state["L"] + state["used"]
     doubt = 0.9 / max(r * t, 0.02)
     sure = reliability_by_loops(L, state["R"], B, means, T * (1 - lam), doubt)
@@ -200,9 +216,10 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
 
 
 @pytest.mark.parametrize("k", [0, 3])
+@pytest.mark.parametrize("noise", [0.7, 1.5])  # at the second, clusters are let lead
 @pytest.mark.parametrize("seed", [0, 1])
-def test_labels_and_reliability_are_those_of_the_loops(k, seed):
-    P, X, _ = make_pile(seed)
+def test_labels_and_reliability_are_those_of_the_loops(k, noise, seed):
+    P, X, _ = make_pile(seed, noise=noise)
     model = GuidedMixture.from_prototypes(P, n_neighbors=k).adapt(X)
     labels, _, sure = brute_force(X, P, k)
     assert_array_equal(model.labels_, labels)
@@ -340,12 +357,17 @@ def test_absent_classes_are_not_filled_up():
     assert np.bincount(forced.labels_).min() > 20
 
 
-def test_names_that_say_nothing_are_not_worth_many_rows():
-    _, X, _ = make_pile(9)
-    rng = np.random.default_rng(0)
-    model = GuidedMixture.from_prototypes(rng.normal(size=(4, 12))).adapt(X)
+def test_names_that_say_nothing_do_not_lead_where_rows_are_many():
+    _, X, _ = make_pile(2, per_class=20, noise=1.5)
+    P = np.random.default_rng(0).normal(size=(4, 12))
+    model = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X)
     assert model.prototype_worth_ <= 1000  # never millions, however random labels are
-    assert model.names_share_ == 0.95  # and rows go to the names, not to clusters
+    labels, _, sure = brute_force(X, P, 0)
+    assert_array_equal(model.labels_, labels)
+    assert_allclose(model.reliability_, sure, rtol=1e-6)
+    assert model.tightness_ < 0.5 and model.names_share_ == 0.35
+    few = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X[::2])
+    assert few.tightness_ < 0.4 and few.names_share_ == 0.95
 
 
 @pytest.mark.parametrize("n", [1, 3])

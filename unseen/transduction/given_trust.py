@@ -34,7 +34,8 @@ from unseen.transduction.given_prototypes import (
     told_directions,
 )
 from unseen.transduction.guided_measures import tightness
-from unseen.transduction.guided_rounds import Mixture, carried, turned
+from unseen.transduction.guided_passes import carried, turned
+from unseen.transduction.guided_rounds import Mixture
 
 # What is usual, in units of t, and the classes or rows that this counts as. All were
 # taken from the development sets of photos.

@@ -3,7 +3,7 @@
 For names (or texts of a model like CLIP) and rows; seen classes may make prototypes.
 
     b_i  (r,)   row i, of unit length, less the mean row, whitened, of unit length
-    Z_c  (r,)   prototype c, likewise, centred by the mean prototype
+    Z_c  (r,)   prototype c, likewise, less the mean prototype of what is in the pile
     o_c         what the mean row says of class c; plain cosines have it, centred not
     R_ic        soft labels          W  (n, n)  k nearest neighbours, rows sum to 1
 
@@ -15,10 +15,12 @@ For names (or texts of a model like CLIP) and rows; seen classes may make protot
 What has to be known of the pile is measured on it, without labels: λ falls from .95 to
 .35 as rows of a class come closer together (loose clusters are not classes: stay with
 the names); a from how far rows lie from class means, and these from names; u_c evens
-out sizes by unbalanced transport, the more so the more evenly classes are in use, and
-not at all where many are absent. First without whitening at T = 10, then whitened by
-the scatter within soft classes at T = 40. One round is one pass over the rows
-(guided_rounds.py); without neighbours it needs sums only, and streams.
+out sizes by unbalanced transport, the more so the more evenly names use the classes,
+and not at all where many are absent. Three parts: clusters lead (λ = .35, T = 10); λ as
+above, but less where these clusters were much tighter than the classes that names make
+(names that say so little do not lead); the same whitened by the scatter within soft
+classes at T = 40. One round is one pass over the rows (guided_rounds.py); without
+neighbours it needs sums only, and streams.
 """
 
 from __future__ import annotations
@@ -33,7 +35,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen._linalg import unit_rows
 from unseen._params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
-from unseen._progress import counted
 from unseen.class_table import ClassTable, read_table, unit_blocks
 from unseen.competition import Competition, with_own_rows
 from unseen.models.adapting import Adapts, PileAnswer
@@ -45,13 +46,12 @@ from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
 from unseen.transduction.given_trust import Told, some_of, told_prototypes
 from unseen.transduction.guided_measures import by_spread
+from unseen.transduction.guided_passes import widened
 from unseen.transduction.guided_rounds import (
-    SHARPNESS,
     Mixture,
+    all_rounds,
     as_scorer,
-    round_of,
     turned_scores,
-    widened,
 )
 from unseen.transduction.rounds import Round
 from unseen.transduction.views import described_views, joined_as
@@ -65,10 +65,10 @@ class GuidedMixture(FromSums, Adapts):
 
     Parameters
     ----------
-    plain : float in [0, 1], default=0.5
+    plain : float in [0, 1], default=0.25
         How much of a name's plain cosine to the mean row is kept: 0 compares centred
         rows with centred names, 1 is nearer to plain cosines, which do better where
-        classes are absent.
+        names do not tell which classes are absent.
     balance : float, default=3.0
         How strongly sizes of classes are evened out where they are even already; 0
         leaves them free.
@@ -83,9 +83,9 @@ class GuidedMixture(FromSums, Adapts):
     tight : float, default=0.6
         The same at which clusters do.
     max_rounds : int, default=10
-        In either half.
+        In each part.
     tol : float, default=0.001
-        A half ends when at most this share of labels changes.
+        A part ends when at most this share of labels changes.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class GuidedMixture(FromSums, Adapts):
     tightness_ : float
         Cosine of a row with its class, free of the bias of small classes.
     evenness_ : float
-        exp(entropy of class sizes) over the number of classes.
+        exp(entropy of class sizes, as names make them) over the number of classes.
     prototype_worth_ : float
         a, the rows that a prototype counts as.
     temperature_ : float
@@ -139,7 +139,7 @@ class GuidedMixture(FromSums, Adapts):
     def __init__(
         self,
         *,
-        plain=0.5,
+        plain=0.25,
         balance=3.0,
         n_neighbors=5,
         neighbor_weight=4.0,
@@ -341,7 +341,7 @@ class GuidedMixture(FromSums, Adapts):
             around = rows.centred(mean)  # nothing kept of the rounds before
         mixture, rounds = self._mixed(around, *told, competition, given)
         self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
-        self._names_mean, self._pull = centre, mixture.pull()
+        self._names_mean, self._pull = centre + mixture.middle, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
         self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
         self.temperature_ = mixture.temperature
@@ -358,28 +358,11 @@ class GuidedMixture(FromSums, Adapts):
         bounds, k = (self.loose, self.tight), int(self.n_neighbors)
         settings = self.plain, self.balance, self.whitening, bounds, k
         mixture = Mixture(rows, P, offset, *settings, self.neighbor_weight, codes)
-        return mixture, self._run(mixture, competition)
-
-    def _run(self, mixture: Mixture, competition: Competition) -> list[Round]:
-        """Make the rounds of both halves."""
-        mixture.start()
-        rounds, settled = [], False
-        for half, sharpness in enumerate(SHARPNESS):
-            if half:
-                mixture.whiten()
-            for _ in counted("rounds", range(self.max_rounds)):
-                before = mixture.labelling
-                V = mixture.learn(sharpness)
-                mixture.label(V)
-                n_changed = mixture.labelling.n_other(before)
-                rounds.append(round_of(mixture, competition, n_changed))
-                settled = n_changed <= self.tol * mixture.n
-                if settled:
-                    break
+        rounds, settled = all_rounds(mixture, competition, self.max_rounds, self.tol)
         self.stopped_because_ = (
             "The labels settled." if settled else f"{self.max_rounds} rounds were made."
         )
-        return rounds
+        return mixture, rounds
 
     def _keep(self, rows, competition: Competition) -> PileAnswer:
         """Answer by the prototypes as they are: there is nothing to learn from."""

@@ -1,34 +1,33 @@
 """The rounds of :class:`GuidedMixture`: every one is a pass that adds up sums.
 
     x  (d,)      a row of unit length less the pile's mean, as the holder has it
-    T  (d, r)    how rows are turned: the axes, in the second half also whitening
+    T  (d, r)    how rows are turned: the axes, in the last part also whitening
     b = unit(x T)           G  (r+1, r+1)   Gram matrix of all [b, 1]
-    P  (K, d)    prototypes of unit length, less their mean; Z = unit(P T)
+    π  (K,)      shares of classes in the pass before, (n_c + 5) / (n + 5K)
+    P  (K, d)    prototypes of unit length, less their mean
+    Z = unit((P - Σ_c π_c P_c) T):  rows are centred by what is in the pile, and so
+                 must names be; classes that are absent do not shift the others
     o  (K,)      what the pile's mean row says of each class, which centring drops
     V  (K, r+1)  scores of a row are [b, 1] Vᵀ;   u  (K,)  what sizes add to them
 
-A pass makes  L = [b, 1] Vᵀ + κ W R  and  R = softmax(L + u)  and sums
-
-    n_c = Σ_i R_ic,   q_c = Σ_i R_ic²,   M = Rᵀ B,   and the labels argmax L.
-
-The rest needs these sums only. Spread of scores comes from G: with D the rows of V
-less their mean, sd(V)² = tr(D G Dᵀ) / nK.
+A pass (guided_passes.py) sums n_c, q_c, M over soft labels; the rest needs these sums
+only. Spread of scores comes from G: with D the rows of V less their mean,
+sd(V)² = tr(D G Dᵀ) / nK.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.special import softmax
+from scipy import linalg
 
 from unseen._linalg import inverse_lengths, unit_rows
+from unseen._progress import counted
 from unseen.competition import Competition
 from unseen.models.scoring import LinearScorer
 from unseen.rows.holders import Holder
-from unseen.rows.labelling import RowState
 from unseen.transduction.guided_measures import (
     SMALL,
     evenness,
@@ -36,47 +35,30 @@ from unseen.transduction.guided_measures import (
     principal_axes,
     tightness,
 )
+from unseen.transduction.guided_passes import (
+    Clusters,
+    Pass,
+    PassSums,
+    carried,
+    describe,
+    soft_labels,
+    turned,
+    widened,
+)
 from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
 SETTLING = 5  # passes in which sizes settle before any mean is learned
 SHARPNESS = (10.0, 40.0)  # of cosines, before and after whitening
 LEAST_NAMES, MOST_NAMES = 0.35, 0.95  # the share of names there
+# What names explain of the clusters: names say too little to lead, they may lead.
+UNLIKE, ALIKE = 0.5, 0.75
+FEW_ROWS, MANY_ROWS = 10.0, 20.0  # per class: clusters cannot be trusted, they can
 UNEVEN, EVEN = 0.7, 0.95  # share of classes in use: sizes are free, sizes are evened
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 10.0  # per class, for neighbours to have their full say
 DOUBT = 0.9  # temperature of posteriors where rows are their names
 LEAST_AGREEMENT = 0.02  # of rows and names, for a temperature
-LITTLE = 1e-4  # soft labels below this shape no mean
-
-
-class PassSums(NamedTuple):
-    """What a pass adds up; see the head of this file."""
-
-    counts: np.ndarray
-    squares: np.ndarray
-    totals: np.ndarray
-    free: np.ndarray
-
-
-class Clusters(NamedTuple):
-    """Class means in V: unit directions, lengths, and what their cosines count."""
-
-    units: np.ndarray
-    lengths: np.ndarray
-    factor: float
-
-
-class Pass(NamedTuple):
-    """What every block is asked in a pass."""
-
-    turn: np.ndarray | None
-    V: np.ndarray
-    u: np.ndarray
-    graph: sparse.csr_array | None
-    weight: float
-    temperature: float
-    clusters: Clusters | None
 
 
 @dataclass
@@ -113,6 +95,7 @@ class Mixture:
     sums: PassSums = field(init=False)
     asked: Pass = field(init=False)
     names_share: float = field(init=False, default=MOST_NAMES)
+    lead: float = field(init=False, default=1.0)
     tightness: float = field(init=False, default=0.0)
     evenness: float = field(init=False, default=0.0)
     agreement: float = field(init=False, default=1.0)
@@ -122,13 +105,14 @@ class Mixture:
         self.rows = self.rows.undivided()  # the graph joins all of them
         self.n, self.K = len(self.rows), len(self.P)
         self.u, self.graph = np.zeros(self.K), None
+        self.shares = np.full(self.K, 1 / self.K)
         few = min(1.0, self.n / (ENOUGH_ROWS * self.K))
         self.weight = self.neighbor_weight * few
         self.axes = principal_axes(self.rows, self.P)
         self._look(self.axes)
         length = np.sqrt(np.mean(np.sum(self.P**2, axis=1)))
         self._offset_scale = 1 / max(length * self.length, SMALL)
-        self.offset = (self.offset - self.offset.mean()) * self._offset_scale
+        self.offset = self.offset * self._offset_scale
         self._spread_at_start = self._spread(widened(self.Z, 0))
 
     # ---- the two spaces ------------------------------------------------------------
@@ -140,10 +124,17 @@ class Mixture:
         corner = np.array([[float(self.n)]])
         self.G = np.block([[inner, edge[:, None]], [edge[None], corner]])
         self.length = float(lengths) / self.n
-        self.Z = unit_rows(self.P if turn is None else self.P @ turn)
+        self._centre_names()
         if self.n_neighbors and self.weight > 0:
             turned_rows = turned(np.asarray(self.rows), {}, turn)
             self.graph = mutual_neighbours(turned_rows, self.n_neighbors)
+
+    def _centre_names(self) -> None:
+        """Make Z and offsets: names less their mean, by the shares of classes."""
+        self.middle = self.shares @ self.P
+        around = self.P - self.middle
+        self.Z = unit_rows(around if self.turn is None else around @ self.turn)
+        self._around_offset = self.offset - self.shares @ self.offset
 
     def whiten(self) -> None:
         """Make classes rounder: Σ = scatter within soft classes, shrunk to its mean."""
@@ -168,12 +159,16 @@ class Mixture:
     # ---- passes --------------------------------------------------------------------
 
     def start(self) -> None:
-        """Label by names alone, and let sizes settle."""
-        names = self._names()
-        for _ in range(SETTLING):
-            self.label(START_SPREAD * names)
+        """Label by names alone, and let sizes settle.
 
-    def label(self, V: np.ndarray) -> None:
+        How even they are is measured here only: later labels were evened out already.
+        """
+        for _ in range(SETTLING):
+            self._centre_names()
+            self.label(START_SPREAD * self._names(), settling=True)
+        self._first_tightness = self._tightness()
+
+    def label(self, V: np.ndarray, settling: bool = False) -> None:
         """Make a pass: soft labels by V, then what sizes add in the next pass."""
         self.asked = Pass(
             self.turn,
@@ -187,6 +182,10 @@ class Mixture:
         state, sums = self.rows.run(soft_labels, self.asked, states=self._states)
         self.sums = PassSums(*sums)
         self.labelling = self.rows.labelling(state, self.sums.free)
+        counts = self.sums.counts
+        self.shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
+        if settling:
+            self.evenness = evenness(self.sums.free)
         self.u = self._even_out()
 
     def _even_out(self) -> np.ndarray:
@@ -194,23 +193,42 @@ class Mixture:
 
         ρ = 0 leaves sizes as they are, ρ = ∞ makes them equal.
         """
-        self.evenness = evenness(self.sums.free)
         share = (self.evenness - UNEVEN) / (EVEN - UNEVEN)
         rho = self.balance * float(np.clip(share, 0, 1))
         sizes = np.maximum(self.sums.counts, 1e-3) * self.K / self.n
         u = self.u + (-rho * np.log(sizes) - self.u) / (1 + rho)
         return u - u.mean()
 
+    def _tightness(self) -> float:
+        counts, squares, totals, _ = self.sums
+        return tightness(counts, squares, totals, self.n)
+
+    def clusters_may_lead(self) -> bool:
+        """Tell whether there is anything to be found out by letting them."""
+        _, tight = self.bounds
+        return self.n > FEW_ROWS * self.K and self._first_tightness < tight
+
+    def judge_names(self) -> None:
+        """Say how far names may lead, after rounds in which clusters did.
+
+        Where clusters came out much tighter than the classes that names made, names
+        say little of what is in the pile; with few rows any clusters would.
+        """
+        alike = (self._first_tightness / max(self._tightness(), SMALL)) ** 2
+        unlike = 1 - np.clip((alike - UNLIKE) / (ALIKE - UNLIKE), 0, 1)
+        rows = (self.n / self.K - FEW_ROWS) / (MANY_ROWS - FEW_ROWS)
+        self.lead = float(1 - unlike * np.clip(rows, 0, 1))
+
     def learn(self, sharpness: float) -> np.ndarray:
         """Return V from the sums of the last pass."""
-        counts, squares, M, _ = self.sums
-        self.tightness = t = tightness(counts, squares, M, self.n)
+        M = self.sums.totals
+        self._centre_names()
+        self.tightness = t = self._tightness()
         low, high = self.bounds
-        loose = (high - t) / (high - low) * (MOST_NAMES - LEAST_NAMES)
-        self.names_share = float(np.clip(LEAST_NAMES + loose, LEAST_NAMES, MOST_NAMES))
+        loose = self.lead * float(np.clip((high - t) / (high - low), 0, 1))
+        self.names_share = LEAST_NAMES + loose * (MOST_NAMES - LEAST_NAMES)
         own = unit_rows(M)
-        shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
-        r = float(np.clip(shares @ np.sum(own * self.Z, axis=1), 0, 0.95))
+        r = float(np.clip(self.shares @ np.sum(own * self.Z, axis=1), 0, 0.95))
         self.agreement = r
         # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
         # sqrt(1 - t²) off their mean. So a name is worth this many rows:
@@ -228,7 +246,7 @@ class Mixture:
     def _names(self) -> np.ndarray:
         """Return V of the names alone, at unit spread."""
         change = self._spread(widened(self.Z, 0)) / self._spread_at_start
-        V = widened(self.Z, self.plain * change * self.offset)
+        V = widened(self.Z, self.plain * change * self._around_offset)
         spread = self._spread(V)
         factor = self.plain * change * self._offset_scale
         self._name_factors = 1 / spread, factor / spread
@@ -254,87 +272,35 @@ class Mixture:
         return float(np.sqrt(max(square, SMALL**2)))
 
 
-def widened(Z: np.ndarray, last: Any) -> np.ndarray:
-    """Return Z with one more column."""
-    return np.column_stack([Z, np.broadcast_to(last, len(Z))])
+# ---- all rounds ----------------------------------------------------------------------
 
 
-# ---- what is asked of a block --------------------------------------------------------
+def all_rounds(
+    mixture: Mixture, competition: Competition, most: int, tol: float
+) -> tuple[list[Round], bool]:
+    """Make the rounds of all three parts; tell them, and whether labels settled."""
+    soft, sharp = SHARPNESS
+    rounds: list[Round] = []
+    mixture.start()
+    if mixture.clusters_may_lead():
+        mixture.lead = 0.0
+        part(mixture, competition, soft, most, tol, rounds)
+        mixture.judge_names()
+    part(mixture, competition, soft, most, tol, rounds)
+    mixture.whiten()
+    return rounds, part(mixture, competition, sharp, most, tol, rounds)
 
 
-def turned(block: np.ndarray, kept: dict, turn: np.ndarray | None) -> np.ndarray:
-    """Return the rows turned, at unit length; memory keeps them between passes."""
-    if "rows" not in kept or kept["turn"] is not turn:
-        kept["turn"], kept["rows"] = (
-            turn,
-            unit_rows(block if turn is None else block @ turn),
-        )
-    return kept["rows"]
-
-
-def describe(block, kept, turn):
-    """Sum products and entries of turned rows, and the lengths of rows."""
-    B = turned(block, kept, turn)
-    lengths = np.sqrt(np.einsum("ij,ij->i", block, block)).sum()
-    return None, (B.T @ B, B.sum(axis=0), lengths)
-
-
-def soft_labels(block, kept, asked: Pass, given=None):
-    """Return labels and reliability of a block, and the sums of a pass."""
-    B = turned(block, kept, asked.turn)
-    L, R = posteriors(B, kept, asked, given)
-    free = (L - asked.u).argmax(axis=1)
-    codes = L.argmax(axis=1)
-    alone = without_own(L, R, B, asked.clusters)
-    reported = softmax(alone / asked.temperature, axis=1)[np.arange(len(L)), codes]
-    if given is not None:
-        known = given >= 0
-        codes[known], reported[known] = given[known], 1
-    kept["soft"] = R
-    K = R.shape[1]
-    small = codes.astype(np.min_scalar_type(K))
-    squares = np.einsum("ij,ij->j", R, R)
-    sums = R.sum(axis=0), squares, R.T @ B, np.bincount(free, minlength=K)
-    return RowState(small, reported, small, reported), sums
-
-
-def posteriors(B, kept, asked: Pass, given) -> tuple[np.ndarray, np.ndarray]:
-    """Return L + u and R of turned rows; what is given is certain."""
-    L = B @ asked.V[:, :-1].T + asked.V[:, -1] + asked.u
-    if asked.graph is not None and "soft" in kept:
-        L += asked.weight * (asked.graph @ kept["soft"])
-    R = softmax(L, axis=1)
-    if given is not None:
-        rows = np.flatnonzero(given >= 0)
-        R[rows] = 0
-        R[rows, given[rows]] = 1
-    return L, R
-
-
-def without_own(L, R, B, clusters: Clusters | None) -> np.ndarray:
-    """Return L as if no row had shaped the means it is compared with.
-
-    A row of weight R adds R b to a mean m. Without it, with s = b·m / |m|, its cosine
-    is (|m| s - R) / sqrt(|m|² - 2 R |m| s + R²): what is left is known in closed form.
-    """
-    if clusters is None:
-        return L
-    L = L.copy()
-    units, lengths, factor = clusters
-    for c, length in enumerate(lengths):
-        rows = np.flatnonzero(R[:, c] > LITTLE)
-        share, s = R[rows, c], B[rows] @ units[c]
-        rest = np.sqrt(np.maximum(length**2 - 2 * share * length * s + share**2, SMALL))
-        L[rows, c] += factor * ((length * s - share) / rest - s)
-    return L
-
-
-def carried(block, kept, asked: Pass, turn, given=None):
-    """Sum rows by the soft labels of the last pass, turned another way."""
-    if "soft" not in kept:  # nothing is kept of files and clusters: made once more
-        B = turned(block, kept, asked.turn)
-        kept["soft"] = posteriors(B, kept, asked, given)[1]
-    return None, (kept["soft"].T @ turned(block, kept, turn),)
+def part(mixture, competition, sharpness, most, tol, rounds: list[Round]) -> bool:
+    """Make rounds until at most a share ``tol`` of labels changes: tell if so."""
+    for _ in counted("rounds", range(most)):
+        before = mixture.labelling
+        mixture.label(mixture.learn(sharpness))
+        n_changed = mixture.labelling.n_other(before)
+        rounds.append(round_of(mixture, competition, n_changed))
+        if n_changed <= tol * mixture.n:
+            return True
+    return False
 
 
 # ---- what is reported ----------------------------------------------------------------

@@ -68,6 +68,7 @@ SHARED = {
         "wrapper",
         "graph",
         "guided_measures",
+        "guided_passes",
         "guided_rounds",
         "memory",
         "rounds",

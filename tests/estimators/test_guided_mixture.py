@@ -210,7 +210,7 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
             unlike = 1 - min(max((alike - 0.5) / 0.25, 0), 1)
             lead = 1 - unlike * min(max((n / K - 10) / 10, 0), 1)
     L = state["L"] + state["used"]
-    doubt = 0.9 / max(r * t, 0.02)
+    doubt = 1.8 / max(r * t, 0.02) ** (2 / 3)
     sure = reliability_by_loops(L, state["R"], B, means, T * (1 - lam), doubt)
     return np.array(labels), L, sure, {"B": B, "t": t, "R": state["R"]}
 

@@ -19,20 +19,24 @@ __all__ = ["CONSTANTS", "PARAMETERS", "OtherConstants"]
 
 # What was compared with the value in use, which is in the row "guided".
 PARAMETERS: dict[str, list[Any]] = {
-    "plain": [0.0, 0.25, 0.75, 1.0],
+    "plain": [0.0, 0.1, 0.5, 0.75, 1.0],
     "balance": [0.0, 1.0, 10.0],
     "n_neighbors": [0, 3, 10],
     "neighbor_weight": [2.0, 8.0],
     "whitening": [0.3, 1.0, 10.0],
+    "loose": [0.3, 0.5],
+    "tight": [0.5, 0.7],
 }
 CONSTANTS: dict[str, list[Any]] = {
     "START_SPREAD": [1.0, 10.0],
     "SETTLING": [1, 20],
     "SHARPNESS": [(20.0, 20.0), (20.0, 40.0), (10.0, 80.0)],
-    "LOOSE": [0.3, 0.5],
-    "TIGHT": [0.5, 0.7],
     "LEAST_NAMES": [0.2, 0.5],
     "MOST_NAMES": [0.7, 0.85],
+    "UNLIKE": [-1.0, 0.4, 0.6],
+    "ALIKE": [0.65, 0.85],
+    "FEW_ROWS": [0.0, 15.0],
+    "MANY_ROWS": [15.0, 40.0],
     "UNEVEN": [0.5, 0.8],
     "EVEN": [0.9, 1.0],
     "PRIOR_ROWS": [0.5, 20.0],

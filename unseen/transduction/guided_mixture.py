@@ -105,7 +105,7 @@ class GuidedMixture(FromSums, Adapts):
     prototype_worth_ : float
         a, the rows that a prototype counts as.
     temperature_ : float
-        Of posteriors: 0.9 over the cosine of rows with the names of their classes.
+        Of posteriors: 1.8 / s^⅔, s the cosine of rows with the names of their classes.
         Names that say little of the rows, and loose classes, leave little certain.
 
     Examples

@@ -57,7 +57,8 @@ FEW_ROWS, MANY_ROWS = 10.0, 20.0  # per class: clusters cannot be trusted, they 
 UNEVEN, EVEN = 0.7, 0.95  # share of classes in use: sizes are free, sizes are evened
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 10.0  # per class, for neighbours to have their full say
-DOUBT = 0.9  # temperature of posteriors where rows are their names
+DOUBT = 1.8  # temperature of posteriors where rows are their names
+DOUBT_POWER = 2 / 3  # of the cosine of rows and names, below that temperature
 LEAST_AGREEMENT = 0.02  # of rows and names, for a temperature
 
 
@@ -264,7 +265,8 @@ class Mixture:
 
         A row has the cosine t with its class, which has the cosine r with its name.
         """
-        return DOUBT / max(self.agreement * self.tightness, LEAST_AGREEMENT)
+        likeness = max(self.agreement * self.tightness, LEAST_AGREEMENT)
+        return DOUBT / likeness**DOUBT_POWER
 
     def _spread(self, V: np.ndarray) -> float:
         D = V - V.mean(axis=0)

@@ -1,6 +1,7 @@
 """Names alone: cells are what they say, baselines are k-means and EM, gains add up."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -313,3 +314,35 @@ def test_the_study_says_how_many_settings_it_compared(tmp_path):
     results = read_results(write(tmp_path / "results.csv", {}))
     n = sum(row.method.startswith("guided") for row in plan.rows)
     assert f"{n} settings were compared." in make_table(plan, results).words
+
+
+def test_the_study_shows_how_far_reliability_is_off(tmp_path):
+    plan = read_plan("names_study")
+    column = plan.columns[0]
+    runs = {}
+    for data, values in ((Path(column.data).stem, (0.12, -0.04)), ("other", (0.9, 0))):
+        off = [
+            Finding("off", kind, value=v)
+            for kind, v in zip(KINDS[:2], values, strict=True)
+        ]
+        key = RunKey("names", data, column.classes, "guided: DOUBT 0.9", 0)
+        runs[key] = [*off, *names_run([0.5, 0.5])]
+    table = make_table(plan, read_results(write(tmp_path / "results.csv", runs)))
+    shown = {label: cells[-1] for label, cells in table.rows}
+    assert shown.pop("doubt 0.9") == "8.0"  # of both kinds, and of the plan's own sets
+    assert set(shown.values()) == {"—"}
+
+
+def test_off_is_reliability_less_the_share_that_is_right(cell, tmp_path):
+    path = tmp_path / "a_test__x.npz"
+    P = cell.prototypes
+    np.savez(path, X=cell.X, y=cell.y, P=P, classes=np.arange(6).astype(str))
+    bench = Bench(Source(str(path), "a", "", {"names": "names"}))
+    found = run_task(bench, "names", RunKey("names", "a", "names", "guided", 0))
+    off = {f.item: f.value for f in found if f.measure == "off"}
+    assert "Zipf" in off
+    for kind, X, y in piles(bench.cell("names", 0), 0):
+        if kind in off:
+            model = GuidedMixture.from_prototypes(P).adapt(X)
+            right = np.mean([a == b for a, b in zip(model.labels_, y, strict=True)])
+            assert_allclose(off[kind], model.reliability_.mean() - right, atol=1e-6)

@@ -41,6 +41,8 @@ CONSTANTS: dict[str, list[Any]] = {
     "EVEN": [0.9, 1.0],
     "PRIOR_ROWS": [0.5, 20.0],
     "ENOUGH_ROWS": [5.0, 20.0],
+    "DOUBT": [0.9, 1.5, 2.1],  # of reliability alone, as is the next
+    "DOUBT_POWER": [0.5, 0.8, 1.0],
 }
 
 

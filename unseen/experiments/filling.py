@@ -269,11 +269,23 @@ def names_table(plan: Plan, results: pd.DataFrame) -> Table:
 
 
 def names_study_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Show settings of one method by groups of cells, and how many there were."""
+    """Show settings of one method by groups of cells, and how many there were.
+
+    *off* is how far reliability is off the share of right rows, mean over piles.
+    """
     table = names_table(plan, results)
+    mine = results[(results.task == plan.task) & (results.measure == "off")]
+    piles = pd.concat([mine[in_column(mine, column)] for column in plan.columns])
+    off = 100 * piles["value"].abs().groupby(piles["method"]).mean()
+    rows = [
+        (label, [*cells, number(float(off.get(row.method, math.nan)))])
+        for row, (label, cells) in zip(plan.rows, table.rows, strict=True)
+    ]
+    ((_, heads),) = table.heads
     settings = [row for row in plan.rows if row.method not in STARTS]
-    compared = f"{len(settings)} settings were compared."
-    return replace(table, corner="setting", notes=[*table.notes, compared])
+    notes = [*table.notes, f"{len(settings)} settings were compared."]
+    heads = [("", [*heads, "off"])]
+    return replace(table, heads=heads, rows=rows, corner="setting", notes=notes)
 
 
 def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:

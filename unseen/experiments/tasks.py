@@ -335,11 +335,13 @@ def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     method = METHODS[key.method]
     for kind, X, y in piles(cell, key.seed):
         start = time.process_time()
-        labels = method.from_prototypes(cell.prototypes).adapt(X).labels_
-        seconds = time.process_time() - start
+        model = method.from_prototypes(cell.prototypes).adapt(X)
+        labels, seconds = model.labels_, time.process_time() - start
         known = y >= 0  # foreign rows count for nobody
         share = per_class_accuracy(y[known], labels[known])
         yield Finding("accuracy", kind, value=share, seconds=seconds)
+        said = np.mean(model.reliability_[known])
+        yield Finding("off", kind, value=said - np.mean(labels[known] == y[known]))
 
 
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {

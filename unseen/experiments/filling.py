@@ -284,8 +284,8 @@ def names_study_table(plan: Plan, results: pd.DataFrame) -> Table:
     ((_, heads),) = table.heads
     settings = [row for row in plan.rows if row.method not in STARTS]
     notes = [*table.notes, f"{len(settings)} settings were compared."]
-    heads = [("", [*heads, "off"])]
-    return replace(table, heads=heads, rows=rows, corner="setting", notes=notes)
+    wider = [("", [*heads, "off"])]
+    return replace(table, heads=wider, rows=rows, corner="setting", notes=notes)
 
 
 def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:

@@ -256,10 +256,11 @@ def described_by_rows(
 
 
 def in_chunks(codes: np.ndarray | None, rows: Any) -> Any:
-    """Return the codes as the holder wants a state: on Dask, one array per chunk."""
-    if codes is None or not hasattr(rows, "lengths"):
+    """Return the codes as the holder wants a state: on Dask, one array per block."""
+    if codes is None or not hasattr(rows, "blocks"):
         return codes
-    return np.split(codes, np.cumsum(rows.lengths)[:-1])
+    per_chunk = np.split(codes, np.cumsum(rows.blocks.lengths)[:-1])
+    return [np.concatenate(those) for those in rows.blocks.by_block(per_chunk)]
 
 
 # ---- the answer ----------------------------------------------------------------------

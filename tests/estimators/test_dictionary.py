@@ -63,6 +63,33 @@ def test_where_no_norm_binds_it_is_plain_least_squares():
     assert_allclose(solve_by_admm(C.T @ C, C.T @ X, 0 * plain), plain, atol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_exact_step_has_no_scale(scale):
+    C, X = make(500, 6, 5, 1.0)
+    X[:, 0] *= 3
+    wanted = solve_by_dual(C.T @ C, C.T @ X)
+    C, X = scale * C, scale * X
+    assert_allclose(solve_by_dual(C.T @ C, C.T @ X), wanted, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_codes_of_very_different_sizes_reach_the_minimum(seed):
+    """By the conditions of Karush, Kuhn and Tucker; whole Newton steps overshoot."""
+    rng = np.random.default_rng(seed)
+    C = rng.normal(size=(20, 6)) * 10 ** rng.uniform(-2, 2, size=6)
+    X = 100 * rng.normal(size=(20, 5))
+    D = solve_by_dual(C.T @ C, C.T @ X)
+    downhill = C.T @ (X - C @ D)
+    squares = np.sum(D**2, axis=1)
+    multipliers = np.sum(downhill * D, axis=1) / squares
+    size = np.abs(C.T @ X).max(axis=1)
+    assert (squares <= 1 + 1e-9).all() and (multipliers >= -1e-6 * size).all()
+    bound = squares > 1 - 1e-6
+    assert bound.any()
+    off = np.abs(downhill - (bound * multipliers)[:, None] * D).max(axis=1)
+    assert (off <= 1e-5 * size).all()
+
+
 @pytest.mark.parametrize("size", [0.02, 0.3, 2.0])
 def test_the_authors_steps_are_theirs(size):
     """With and without binding atoms, also where the shortcut for free ones ends."""

@@ -100,6 +100,20 @@ def test_given_labels_are_enough_to_start_from(name, named):
     assert sorted(set(again)) == ["a", "b", "c"]
 
 
+def test_rounds_take_in_a_class_that_only_rows_describe(described):
+    X, y, table, seen = described
+    last = table.index[-1]
+    model = unseen.SelfTraining(unseen.ESZSL(n_axes=10))
+    model.fit(X[seen], y[seen], class_embeddings=table.drop(last))
+    pile, truth = X[~seen], y[~seen]
+    given = {int(row): last for row in np.flatnonzero(truth == last)[:6]}
+    model.adapt(pile, given=given)
+    assert model.competing_classes_.tolist()[-1] == last
+    others = np.setdiff1d(np.flatnonzero(truth == last), list(given))
+    assert (model.labels_[others] == last).mean() > 0.5
+    assert (model.labels_[truth != last] == last).mean() < 0.25
+
+
 def test_a_new_class_joins_classes_of_equal_descriptions():
     table = np.array([[1.0, 0], [0, 1], [1, 0]])
     twins = compete(np.array(["a", "b", "c"]), table, np.arange(3), table)

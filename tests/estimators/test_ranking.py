@@ -112,6 +112,7 @@ def test_the_own_order_of_rows_and_classes_is_free_of_theirs(small):
         canonical(X, y, A), canonical(X[rows], number[y[rows]], A[classes]), strict=True
     ):
         assert_array_equal(ours, theirs)
+    assert_array_equal(canonical(X, y, A)[2], sorted(A.tolist()))
 
 
 @pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tests.checks import make_data
 from tests.oracles import authors_jedm, authors_preparation, authors_tstd, minimise
 from unseen import JEDM, TSTD, EqualDescriptionsWarning
 from unseen.models.jedm_learner import (
@@ -254,3 +255,27 @@ def test_the_most_reliable_are_the_best_of_each_class(n, n_classes, rate, how, s
 def test_rank_shares_fall_from_one():
     scores = np.array([[3.0, 0], [1, 0], [2, 0], [0, 5]])
     assert_allclose(rank_share(scores), [1, 1 / 3, 2 / 3, 1])
+
+
+@pytest.mark.parametrize("scaling", ["class_length", "none"])
+@pytest.mark.parametrize("unit", [False, True])
+def test_rows_to_come_are_scored_as_the_rows_of_the_pile(scaling, unit):
+    """By both ways to scale scores, and against the scores written out."""
+    data = make_data()
+    model = JEDM(n_components=6, n_axes=8, score_scaling=scaling, unit_prototypes=unit)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    X = data.X_unseen / np.sqrt(np.sum(data.X_unseen**2, axis=1, keepdims=True))
+    learner = model.learner(data.X_unseen)
+    coef, intercept = learner.scorer()
+    scores = np.asarray(learner.scores())
+    assert_allclose(X @ coef.T + intercept, scores, rtol=1e-8, atol=1e-9)
+    B = (X - learner.mean) @ learner.axes
+    W = learner.V.T @ learner.D
+    if scaling == "class_length" and not unit:
+        W = np.array([w / np.sqrt(w @ w) for w in W])  # one per embedding dimension
+        wanted = B @ W.T @ learner.A.T
+    else:
+        wanted = B @ learner.D.T @ learner.Z.T
+    if scaling == "class_length":
+        wanted = wanted / np.sqrt(np.sum(wanted**2, axis=0))
+    assert_allclose(scores, wanted, rtol=1e-8, atol=1e-9)

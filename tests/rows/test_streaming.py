@@ -36,8 +36,10 @@ from unseen.loading import open_npy
 from unseen.rows.labelled import RunningSums, sum_stream
 from unseen.rows.pile import Pile, StreamedPile
 from unseen.rows.source import (
+    Chunk,
     RowStream,
     is_stream,
+    joined,
     open_stream,
 )
 from unseen.rows.sums import sum_rows
@@ -482,3 +484,9 @@ def test_blocks_of_a_buffer_used_again_are_the_rows():
     blocks = [(b.X.copy(), b.y.copy()) for b in open_stream(chunks).blocks(step=10)]
     assert_array_equal(np.concatenate([rows for rows, _ in blocks]), X)
     assert_array_equal(np.concatenate([y for _, y in blocks]), np.arange(30))
+
+
+def test_a_chunk_that_is_a_block_is_passed_on_as_it_is():
+    chunks = [Chunk(np.full((4, 2), float(i)), None) for i in range(3)]
+    for chunk, block in zip(chunks, joined(chunks, 4), strict=True):
+        assert np.shares_memory(chunk.X, block.X)

@@ -239,8 +239,7 @@ class FromSums(ZeroShotClassifier):
                 f"expecting {running.n_features} features as input, as in the chunks "
                 "before."
             )
-        running.add(rows, y)
-        if running.n_met > 1:
+        if np.count_nonzero(running.add(rows, y).counts) > 1:
             sums, table = running.finish()
             self._fit_sums(sums, table, X)
         self._running = running.state()

@@ -171,18 +171,18 @@ class RunningSums:
             )
         self.sums: Sums | None = None
 
-    def add(self, X: np.ndarray, y: np.ndarray) -> None:
-        """Add rows in float32 or float64 and their labels."""
+    def add(self, X: np.ndarray, y: np.ndarray) -> Sums:
+        """Add rows in float32 or float64 and their labels; return the sums of all."""
         codes = self.names.get_indexer(pd.Index(y))
         if (codes < 0).any():
             self._meet(y, codes)
             codes = self.names.get_indexer(pd.Index(y))
         new = sum_rows(X, codes, len(self.names), unit_rows=self.unit_rows)
-        if self.sums is None:
-            self.sums = new
-            return
-        known = np.arange(len(self.names)) < len(self.sums.counts)
-        self.sums = self.sums.for_table(known) + new
+        if self.sums is not None:
+            known = np.arange(len(self.names)) < len(self.sums.counts)
+            new = self.sums.for_table(known) + new
+        self.sums = new
+        return new
 
     def _meet(self, y: np.ndarray, codes: np.ndarray) -> None:
         strangers = np.unique(y[codes < 0])
@@ -217,11 +217,6 @@ class RunningSums:
     def n_features(self) -> int | None:
         """Features of the rows so far; None before the first."""
         return None if self.sums is None else len(self.sums.gram)
-
-    @property
-    def n_met(self) -> int:
-        """How many classes have rows."""
-        return 0 if self.sums is None else int((self.sums.counts > 0).sum())
 
     def finish(self) -> tuple[Sums, ClassTable]:
         """Return the sums and the class table, which needs two classes with rows."""

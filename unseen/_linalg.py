@@ -186,8 +186,10 @@ def with_fixed_signs(vectors: np.ndarray, *, only: bool = False) -> np.ndarray:
     array([[-1,  1],
            [ 2,  0]])
     """
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    signs = np.where(largest < 0, -1, 1)
+    most, least = vectors.max(axis=0, initial=0), -vectors.min(axis=0, initial=0)
+    signs = np.where(least > most, -1, 1)
+    for i in np.flatnonzero((least == most) & (most > 0)):  # the first of them decides
+        signs[i] = np.sign(vectors[np.abs(vectors[:, i]).argmax(), i])
     return signs if only else vectors * signs
 
 

@@ -230,3 +230,29 @@ def test_thirty_rows_of_fifty_thousand_features_need_no_gram_of_them():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40 * X.nbytes  # 18.6 GiB is 3,000 times
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("unit_rows", [False, True])
+def test_a_span_holds_its_rows_whether_they_are_independent_or_not(repeated, unit_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 600))
+    X = np.vstack([X, X[:5] + X[5:10]]) if repeated else X
+    span, coordinates = span_of(X, unit_rows=unit_rows)
+    basis = span.lift(np.eye(coordinates.shape[1]))
+    assert coordinates.shape[1] == 12
+    assert_allclose(basis.T @ basis, np.eye(12), atol=1e-10)
+    lengths = np.linalg.norm(X, axis=1, keepdims=True) if unit_rows else 1
+    assert_allclose(coordinates @ basis.T, X / lengths, atol=1e-10)
+    # Independent rows: each is made of those before it, by a triangle.
+    assert repeated or not np.triu(coordinates, 1).any()
+
+
+def test_rows_that_rounding_can_hardly_tell_apart_take_the_careful_way():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 600)).astype(np.float32)
+    X[6:] = X[:6] + np.float32(1e-4) * X[6:]
+    span, coordinates = span_of(X)
+    assert coordinates.shape[1] == 6
+    lifted = coordinates @ span.lift(np.eye(6)).T
+    assert_allclose(lifted, X, atol=2e-3)

@@ -1,14 +1,14 @@
 """Wide rows: fewer rows than features, summed in the space the rows span.
 
     X  (n, p)   rows, n far below p; as they come or scaled to unit length
-    K  (n, n)   X Xᵀ = U diag(s²) Uᵀ
-    Q  (p, r)   Xᵀ U / s, an orthonormal basis of the span; never formed
-    C  (n, r)   X Q = U s, the rows in it
+    K  (n, n)   X Xᵀ = L Lᵀ, or U diag(s²) Uᵀ where rows depend on each other
+    Q  (p, r)   Xᵀ L⁻ᵀ or Xᵀ U / s, an orthonormal basis of the span; never formed
+    C  (n, r)   X Q = L or U s, the rows in it
 
 Whatever is learned from sums of rows lies in their span, so a solver that is given the
 sums of C answers as if it had those of X, with r numbers per row in place of p: n² p
 multiplications and n² numbers where XᵀX takes n p² and p². ``lift`` brings directions
-back: Q V = Xᵀ (U / s V).
+back: Q V = Xᵀ (L⁻ᵀ V).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import numpy as np
 from scipy import linalg
 
 from unseen._linalg import inverse_lengths
-from unseen._threads import each
+from unseen._threads import each, strips
 from unseen.rows.gram import tile_of, tile_places, whole_gram
 
 __all__ = ["Span", "is_wide", "span_of"]
 
 SMALLEST_WIDE = 512  # features: below, XᵀX is cheap whatever the rows
+WELL = 1e-6  # least over largest eigenvalue of what a triangle is good enough for
 NOISE = {4: 1e-5, 8: 1e-13}  # of a row's square by bytes of a number: rounding
 
 
@@ -51,7 +52,13 @@ class Span:
     def lift(self, V: np.ndarray) -> np.ndarray:
         """Return vectors of the span, one a column, in the space of the features."""
         mixed = (self.weights @ V).astype(self.X.dtype)
-        return (self.X.T @ mixed).astype(np.float64, copy=False)
+        lifted = np.empty((self.n_features, V.shape[1]))
+
+        def fill(here: slice) -> None:
+            lifted[here] = self.X[:, here].T @ mixed
+
+        each(fill, strips(self.n_features, len(self.X)))
+        return lifted
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
@@ -101,11 +108,35 @@ def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray
     K *= np.outer(scale, scale)
     if not np.isfinite(K).all():
         return Span(X, np.zeros((len(X), 1))), np.full((len(X), 1), np.nan)
-    values, U = linalg.eigh(K)
     # Rounding of n x n numbers has eigenvalues of about the root of n times theirs.
-    square = np.trace(K) / len(X)
-    kept = values > NOISE[X.dtype.itemsize] * square * np.sqrt(len(X))
+    noise = NOISE[X.dtype.itemsize] * np.trace(K) / len(X) * np.sqrt(len(X))
+    mixing, coordinates = triangular_basis(K, noise) or eigen_basis(K, noise)
+    return Span(X, scale[:, None] * mixing), coordinates
+
+
+def triangular_basis(K, noise: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (L⁻ᵀ, L) of K = L Lᵀ, or None where rows may be less than independent.
+
+    Several times cheaper than eigenvectors, and any basis of the span will do.
+    """
+    L, failed = linalg.lapack.dpotrf(K, lower=1)
+    if failed:
+        return None
+    size = np.abs(K).sum(axis=0).max()
+    inverse_condition, _ = linalg.lapack.dpocon(L, size, uplo="L")
+    if inverse_condition < WELL or inverse_condition * size <= noise:
+        return None  # its product is at most the least eigenvalue
+    return linalg.lapack.dtrtri(L, lower=1)[0].T, L
+
+
+def eigen_basis(K, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (U / s, U s) of K = U diag(s²) Uᵀ without what is rounding.
+
+    All eigenvectors come soonest by divide and conquer.
+    """
+    values, U = linalg.eigh(K, driver="evd", check_finite=False)
+    kept = values > noise
     if not kept.any():  # all rows are zero: one direction, which no row has
-        return Span(X, np.zeros((len(X), 1))), np.zeros((len(X), 1))
+        return np.zeros((len(K), 1)), np.zeros((len(K), 1))
     roots, U = np.sqrt(values[kept]), U[:, kept]
-    return Span(X, scale[:, None] * U / roots), U * roots
+    return U / roots, U * roots

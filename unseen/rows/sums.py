@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -38,12 +39,23 @@ BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own preci
 class Reduced:
     """Sums carried to the leading principal axes of their own centred rows.
 
-    A row x becomes ``(x - mean) @ axes``; ``sums`` are those of such rows.
+    A row x becomes ``(x - mean) @ axes``; ``sums`` are those of such rows. The axes are
+    ``given``, or these times ``turn``: large ones are multiplied when they are needed.
     """
 
     mean: np.ndarray
-    axes: np.ndarray
+    given: np.ndarray
     sums: Sums
+    turn: np.ndarray | None = None
+
+    @cached_property
+    def axes(self) -> np.ndarray:
+        """The axes, one a column."""
+        return self.given if self.turn is None else product(self.given, self.turn)
+
+    def turned(self, basis: np.ndarray) -> np.ndarray:
+        """Return ``axes @ basis``, by one product with as many rows as features."""
+        return product(self.given, basis if self.turn is None else self.turn @ basis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +197,8 @@ class Sums:
             S_w = reduced.sums.within_class_scatter() / max(self.n_rows, 1)
             n_dims = min(n_axes or self.n_features, self.n_features)
             root = inverse_root(S_w, shrinkage, n_dims)
-            axes = product(reduced.axes, root)
             sums = reduced.sums.projected(root)
-            self._reduced[key] = Reduced(reduced.mean, axes, sums)
+            self._reduced[key] = Reduced(reduced.mean, reduced.axes, sums, root)
         return self._reduced[key]
 
     def _reduce(self, n_axes: int | None) -> Reduced:

@@ -36,7 +36,6 @@ from scipy import linalg
 
 from unseen._linalg import inverse_lengths, with_fixed_signs
 from unseen._params import Interval, StrOptions
-from unseen._threads import product
 from unseen.class_table import ClassTable
 from unseen.competition import Competition, with_own_rows
 from unseen.models.adapting import PileAnswer
@@ -254,7 +253,7 @@ class AnchoredSelfTraining(Explains):
         ridge = average_ridges(scale(table.embeddings[table.seen]), C, self.kernels)
         spread = sums.reduced(self._n_axes(sums)).sums.gram
         basis, variances = self._directions(ridge, spread)
-        self.axes_, self.mean_ = product(space.axes, basis), space.mean
+        self.axes_, self.mean_ = space.turned(basis), space.mean
         self.variances_, self.variance_ = variances, ridge.variance
         self.ridges_ = ridge.ridges
         self.explained_ = explained_share(ridge.variance, C)

@@ -257,10 +257,13 @@ def test_label_studio_knows_the_tasks(home):
     tasks = json.loads((home / "out/tasks.json").read_text())
     assert len(tasks) == 5 and tasks[0]["annotations"] and "predictions" in tasks[1]
     for task in tasks:
-        assert interface.validate_task(
-            {"data": task["data"], **{"annotations": [], "predictions": []}}
-            | {key: task[key] for key in task if key != "data"}
-        )
+        assert interface.validate_task({"data": task["data"]})
+        for one in task.get("annotations", []):
+            assert interface.validate_annotation(one)
+        for one in task.get("predictions", []):
+            assert interface.validate_prediction(one)
+    wrong = {"result": [tasks[0]["annotations"][0]["result"][0] | {"to_name": "x"}]}
+    assert not interface.validate_annotation(wrong)  # it does look
 
 
 def test_label_studio_has_choices_for_all_classes(home):

@@ -195,9 +195,15 @@ def test_no_two_names_are_alike_on_any_system():
 # ---- read by the programs themselves -------------------------------------------
 
 
+@pytest.fixture
+def datasets(monkeypatch):
+    """The library, which may not look for anything elsewhere."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return pytest.importorskip("datasets")
+
+
 @pytest.mark.filterwarnings("ignore")  # files that datasets leaves open
-def test_imagefolder_is_read_by_datasets(home):
-    datasets = pytest.importorskip("datasets")
+def test_imagefolder_is_read_by_datasets(home, datasets):
     plan(home, "imagefolder").run()
     read = datasets.load_dataset(
         "imagefolder", data_dir=str(home / "out"), cache_dir=str(home / "hf")
@@ -208,8 +214,7 @@ def test_imagefolder_is_read_by_datasets(home):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_hf_is_read_by_datasets(home):
-    datasets = pytest.importorskip("datasets")
+def test_hf_is_read_by_datasets(home, datasets):
     plan(home, "hf").run()
     read = datasets.load_dataset(str(home / "out"), cache_dir=str(home / "hf"))["train"]
     names = read.features["label"].names

@@ -337,8 +337,16 @@ def test_ask_check_and_teach(chromium, tmp_path):
                     arg=why,
                 )
 
-        page.click("#ask")
+        sent = []
+        page.on("request", lambda request: sent.append(request.url))
+        shown = page.evaluate(  # impatient: the choice may take seconds
+            "() => { const ask = document.getElementById('ask'); ask.click();"
+            " const shown = ask.textContent; ask.click(); return shown; }"
+        )
+        assert shown == "Looking …"
         expect(page.locator("#view-why")).to_contain_text("help most: 1 of 10")
+        expect(page.locator("#ask")).to_have_text("Ask me")
+        assert sum(url.endswith("suggest") for url in sent) == 1
         answer_rightly(10)
         expect(page.locator("#viewer")).to_be_hidden()
         expect(page.locator("#lesson")).to_contain_text("10 answers more")

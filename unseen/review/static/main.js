@@ -28,14 +28,25 @@ const failed = (error) => complain(error.message);
 
 // ---- the bar -------------------------------------------------------------------------
 
-by("ask").onclick = () => post("suggest", { n: ASK }).then(({ rows }) => {
-  if (rows.length) viewer.view(rows, 0, "ask");
-  else complain("There is nothing left to ask: everything has your answer.");
-}).catch(failed);
-by("check").onclick = () => post("check", { n: CHECK }).then(({ rows }) => {
-  if (rows.length) viewer.view(rows, 0, "check");
-  else complain("There is nothing left to check: everything has your answer.");
-}).catch(failed);
+// The choice may take seconds in a large pile: the button says so, and is not pressed twice.
+async function choose(name, n, nothing) {
+  const pressed = by(name === "suggest" ? "ask" : "check"), called = pressed.textContent;
+  if (pressed.ariaBusy === "true") return;
+  pressed.ariaBusy = "true";
+  pressed.textContent = "Looking …";
+  try {
+    const { rows } = await post(name, { n });
+    if (rows.length) viewer.view(rows, 0, pressed.id);
+    else complain(nothing);
+  } catch (error) {
+    failed(error);
+  } finally {
+    pressed.textContent = called;
+    pressed.ariaBusy = "false";
+  }
+}
+by("ask").onclick = () => choose("suggest", ASK, "There is nothing left to ask: everything has your answer.");
+by("check").onclick = () => choose("check", CHECK, "There is nothing left to check: everything has your answer.");
 by("undo").onclick = undo;
 async function undo() {
   const told = await post("undo").catch(failed);

@@ -92,7 +92,7 @@ def test_one_command_labels_a_mixed_pile(mixed, tmp_path):
     labels = pd.read_csv(tmp_path / "run" / "labels.csv")
     assert len(labels) == 128
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "How far reliability can be believed" in page
+    assert "How far the reliability can be trusted" in page
 
 
 def test_labels_and_classes_are_explained(mixed, model, tmp_path):

@@ -32,7 +32,8 @@ def compare(
     unseen: Unseen = None,
     column: Column = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="How many times to deal the classes into folds.")
+        int,
+        typer.Option(min=1, help="How often to divide the classes into folds."),
     ] = 1,
     out: Annotated[Path, typer.Option(help="Folder for results and page.")] = Path(
         "unseen-compare"
@@ -45,9 +46,9 @@ def compare(
 ) -> None:
     """Compare methods on DATA: which is best, and how certain that is.
 
-    The labelled classes are dealt into folds; each method labels every fold as if its
-    classes had no label. No label of an unseen class is used for that. If their rows
-    have labels, the accuracy on them is a column of its own.
+    The labelled classes are divided into folds, and each method labels every fold as if
+    its classes had no label. No label of an unseen class is used. If rows of unseen
+    classes do have labels, another column shows the accuracy on them.
 
     Every run adds its lines to OUT/results.csv as it ends; the same command continues
     an interrupted run.

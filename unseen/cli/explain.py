@@ -30,7 +30,7 @@ def explain(
     model: Annotated[Path, typer.Argument(help="File written by unseen fit.")],
     features: Annotated[
         str,
-        typer.Argument(help="Data set whose unlabelled rows are meant, or .npy."),
+        typer.Argument(help="Data set with unlabelled rows, or a .npy file."),
     ],
     rows: Annotated[
         str, typer.Option(help="Rows to explain, by number, as in labels.csv.")
@@ -43,7 +43,7 @@ def explain(
         ),
     ] = None,
     adapt: Annotated[
-        bool, typer.Option("--adapt", help="Let the model teach itself first.")
+        bool, typer.Option("--adapt", help="First adapt the model to the rows.")
     ] = False,
     generalized: Generalized = False,
     top: Annotated[int, typer.Option(min=1, help="Columns to list.")] = 10,
@@ -171,9 +171,9 @@ def show(answer: dict) -> None:
         for near in found["nearest"]:
             typer.echo(f"  {near['likeness']:8.2f}  {printable(str(near['class']))}")
         if not found["doubts"]:
-            typer.echo("The pile contradicts no cell of its row in the class table.")
+            typer.echo("The rows contradict none of its entries in the class table.")
             return
-        typer.echo("The pile contradicts these cells of the class table:")
+        typer.echo("The rows contradict these entries of the class table:")
         for doubt in found["doubts"]:
             name = printable(str(doubt["column"]))
             typer.echo(f"  {doubt['doubt']:8.3f}  {name}: should be {doubt['should']}")

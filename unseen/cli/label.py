@@ -85,7 +85,7 @@ def label(
     column: Annotated[
         str | None,
         typer.Option(
-            help="Texts only: their column.",
+            help="Texts only: the column of the texts.",
             show_default="the only one, or text",
         ),
     ] = None,
@@ -106,15 +106,15 @@ def label(
     ] = "",
     given: Annotated[
         Path | None,
-        typer.Option(help="CSV of id and label, where you are certain."),
+        typer.Option(help="CSV file of id and label, for labels you are sure of."),
     ] = None,
     unknown: Annotated[
         bool,
-        typer.Option("--unknown", help="Call what is like no class 'none of these'."),
+        typer.Option("--unknown", help="Label what is like no class 'none of these'."),
     ] = False,
     min_reliability: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Give no label less reliable than this."),
+        typer.Option(min=0, max=1, help="Give no label below this reliability."),
     ] = 0.0,
     learn_from: Annotated[
         int | None,

@@ -49,7 +49,7 @@ def predict(
     model: Annotated[Path, typer.Argument(help="File written by unseen fit or train.")],
     features: Annotated[
         str,
-        typer.Argument(help="Data set whose unlabelled rows are meant, or .npy."),
+        typer.Argument(help="Data set with unlabelled rows, or a .npy file."),
     ],
     out: Annotated[Path, typer.Option(help="File for the labels.")] = Path(
         "labels.csv"
@@ -58,7 +58,7 @@ def predict(
     unseen: Unseen = None,
     column: Column = None,
     adapt: Annotated[
-        bool, typer.Option("--adapt", help="Let the model teach itself on the rows.")
+        bool, typer.Option("--adapt", help="First adapt the model to the rows.")
     ] = False,
     generalized: Generalized = False,
     min_reliability: MinReliability = 0.0,
@@ -72,9 +72,9 @@ def predict(
 ) -> None:
     """Label rows by MODEL and write them as CSV: id (row), label, reliability.
 
-    Only the unseen classes compete, with --generalized all classes do, and rows of seen
-    classes that the set keeps for scoring are labelled too. No label in FEATURES is
-    looked at.
+    Rows get one of the unseen classes. With --generalized all classes compete, and
+    rows of seen classes that the set keeps for scoring are labelled too. No label in
+    FEATURES is used.
     """
     reading = [model, features, *(classes or []), unseen]
     with file_errors(), outputs(out, save, reading=reading, force=force), show_work():
@@ -84,7 +84,8 @@ def predict(
         if model.suffix == ".onnx":
             if adapt or generalized or save or classes or unseen or column:
                 raise ValueError(
-                    f"{model}: a student takes --out and --min-reliability only."
+                    f"{model}: with a model written by unseen train, only --out and "
+                    "--min-reliability can be used."
                 )
             table = leave_unknown(ask_student(model, Path(features)), min_reliability)
             write_labels(table, out)

@@ -40,8 +40,9 @@ def review(
 ) -> None:
     """Look at LABELS in the browser, correct some, and let the model learn from them.
 
-    Photos, texts or rows by class, the doubtful first. Every answer is on the disk
-    before the page says saved. Only this machine can open the page. Ctrl-C ends it.
+    Shows photos, texts or rows by class, the doubtful ones first. Every answer is on
+    disk before the page says saved. Only this machine can open the page. Ctrl-C ends
+    it.
     """
     with file_errors():
         from unseen.review.opening import open_review

@@ -49,7 +49,8 @@ def score(
     DATA is the set whose rows were labelled; it needs no class table. For photos, give
     a CSV file of the true labels with the columns id (the path) and label.
 
-    Prints the accuracy of each class, and their mean: every class counts the same.
+    Prints the accuracy of each class, and their mean, in which every class counts the
+    same.
     """
     with file_errors():
         import numpy as np

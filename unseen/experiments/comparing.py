@@ -110,9 +110,9 @@ def compare_plan(
         name="compare",
         title=f"Methods on {own_name(data)}",
         caption="Per-class top-1 accuracy in % on held-out seen classes, mean ± "
-        "standard deviation over class-wise folds; methods with their defaults. How "
-        "far the best is ahead is paired over folds, its interval and p allow for "
-        "folds that share training rows.",
+        "standard deviation over class-wise folds; methods with their defaults. All "
+        "methods are compared on the same folds; the interval of the lead, and p, "
+        "allow for the training rows that folds share.",
         location="",
         task="compare",
         show="compare",

@@ -60,19 +60,13 @@ def test_rows_below_a_reliability_are_left_unknown(mixed, model, tmp_path):
     plain, least = tmp_path / "plain.csv", tmp_path / "least.csv"
     call("predict", model, mixed, "--adapt", "--out", plain)
     half = pd.read_csv(plain)["reliability"].median()
-    call(
-        "predict",
-        model,
-        mixed,
-        "--adapt",
-        "--min-reliability",
-        f"{half:.4f}",
-        "--out",
-        least,
-    )
+    words = ["--adapt", "--min-reliability", f"{half:.4f}", "--out", least]
+    said = call("predict", model, mixed, *words).output
     before, after = pd.read_csv(plain), pd.read_csv(least)
     low = before["reliability"] < round(half, 4)
     assert low.any()
+    n_names = before["label"][~low].nunique()
+    assert f"{(~low).sum()} rows got {n_names} names, {low.sum()} stay" in said
     assert (after["label"][low] == "unknown").all()
     assert (after["label"][~low] == before["label"][~low]).all()
     told = call("score", least, mixed)

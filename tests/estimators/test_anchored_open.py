@@ -316,6 +316,19 @@ def test_a_wrong_cell_is_among_the_doubts(data):
     assert firsts >= 4
 
 
+def test_the_table_of_a_row_names_its_columns_and_leaves_nothing_over(data):
+    why = fitted(data).adapt(data.X_unseen).explain(data.X_unseen[:2])
+    some, every = why.table(1, n_top=3), why.table(1, n_top=8)
+    top = np.argsort(-np.abs(why.contributions[1]))
+    first = [f"column {c}" for c in top[:3]]
+    assert list(some["evidence"]) == [*first, "5 other columns", "what the pile taught"]
+    assert list(every["evidence"])[-1] == "what the pile taught"
+    assert len(every) == 9  # no line for no column
+    for table in (some, every):
+        whole = why.contributions[1].sum() + why.taught[1]
+        assert_allclose(table["contribution"].sum(), whole)
+
+
 def test_new_classes_are_explained_as_those_of_the_table(data):
     table, name = data.class_embeddings, data.unseen[1]
     alone = AnchoredSelfTraining().fit(

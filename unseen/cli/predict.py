@@ -26,6 +26,7 @@ from unseen.cli.trusting import (
     MinReliability,
     leave_unknown,
     mixed_pile,
+    names_given,
 )
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def say(
         return
     for number, line in enumerate(rounds, start=1):
         typer.echo(f"Round {number}: {line}", err=True)
-    typer.echo(f"{len(labels):,} rows got {len(counts)} names; wrote {path}")
+    typer.echo(f"{names_given(labels)}; wrote {path}")
 
 
 def ask_student(model: Path, features: Path) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from unseen.cli.trusting import (
     calibrated,
     leave_unknown,
     mixed_pile,
+    names_given,
 )
 
 EXAMPLES = """
@@ -116,6 +117,6 @@ def run(
         }
         typer.echo(json.dumps(answer, indent=2))
         return
-    typer.echo(f"{len(table):,} rows got {table['label'].nunique()} names.")
+    typer.echo(f"{names_given(table['label'].to_numpy())}.")
     typer.echo(f"Labels: {files[0]}\nModel:  {files[2]}\nOpen {files[1]}")
     typer.echo(f"Look at them and correct some:  {command_line('review', files[0])}")

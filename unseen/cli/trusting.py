@@ -61,3 +61,15 @@ def leave_unknown(table: pd.DataFrame, least: float) -> pd.DataFrame:
         )
     kept = table["reliability"] >= least
     return table.assign(label=table["label"].where(kept, UNKNOWN))
+
+
+def names_given(labels: np.ndarray) -> str:
+    """Say how many rows got how many names, and how many were left out.
+
+    >>> import numpy as np
+    >>> names_given(np.array(["okapi", "unknown", "zebra"]))
+    '2 rows got 2 names, 1 stay unknown'
+    """
+    named = labels[labels != UNKNOWN]
+    left = f", {len(labels) - len(named):,} stay unknown" * (len(named) < len(labels))
+    return f"{len(named):,} rows got {len(set(named))} names{left}"

@@ -59,11 +59,14 @@ class Explanation(NamedTuple):
         """Return the columns that say most about a row, for or against its label."""
         own = self.contributions[row]
         top = np.argsort(-np.abs(own), kind="stable")[:n_top]
-        rest = own.sum() - own[top].sum()
-        n_rest = len(own) - len(top)
-        names = [*map(str, self.columns[top]), f"{n_rest} other columns"]
+        numbered = np.issubdtype(self.columns.dtype, np.integer)  # they have no names
+        names = [f"column {c}" if numbered else str(c) for c in self.columns[top]]
+        values = [*own[top]]
+        if len(own) > len(top):
+            names.append(f"{len(own) - len(top)} other columns")
+            values.append(own.sum() - own[top].sum())
         names.append("what the pile taught")
-        values = [*own[top], rest, self.taught[row]]
+        values.append(self.taught[row])
         return pd.DataFrame({"evidence": names, "contribution": values})
 
 

@@ -10,9 +10,16 @@ from unseen import AnchoredSelfTraining, ZeroShotData, per_class_accuracy
 from unseen.competition import Competition
 from unseen.models.stated import stated
 from unseen.rows.holders import MemoryRows
+from unseen.transduction.anchored_absent import (
+    ROWS_COUNT,
+    effective_number,
+    gains_without,
+    log_evidence,
+    to_drop,
+    unneeded,
+)
 from unseen.transduction.anchored_learner import AnchoredLearner
 from unseen.transduction.anchored_look import Background
-from unseen.transduction.anchored_rounds import effective_number, to_drop
 from unseen.transduction.rounds import Round
 
 
@@ -161,6 +168,68 @@ def test_losses_are_what_the_likelihood_falls_by_without_a_class():
     found = taught.losses()
     assert_allclose(found, np.minimum(fall, 30.0).sum(axis=1), rtol=1e-6)
     assert found[0] > 10 * found[1:].max()  # the other two share one cluster
+
+
+def test_evidence_is_the_likelihood_with_the_mean_integrated_out():
+    """Against SciPy's Gaussian of all rows at once, whose covariance is I + V."""
+    rng = np.random.default_rng(1)
+    n, v, Z = 4, np.array([0.3, 2.0, 0.7]), rng.normal(size=3)
+    rows = rng.normal(size=(n, 3)) + Z
+    whole = 0.0
+    for j in range(3):
+        cov = np.eye(n) + v[j]
+        whole += multivariate_normal(np.full(n, Z[j]), cov).logpdf(rows[:, j])
+        whole -= multivariate_normal(np.zeros(n), np.eye(n)).logpdf(rows[:, j])
+    found = log_evidence(
+        np.array([float(n)]), rows.sum(axis=0)[None], Z[None], 1 / v[None]
+    )
+    assert_allclose(found, [whole])
+
+
+def test_a_class_is_not_needed_if_its_rows_are_likelier_elsewhere():
+    """By loops: every row of the class goes to its next best, means integrated out."""
+    rng = np.random.default_rng(2)
+    truth = 8 * np.eye(3, 30)
+    B = np.repeat(truth, 40, axis=0) + rng.normal(size=(120, 30))
+    other = truth[1] + np.where(np.arange(30) % 2, 0.4, -0.4)  # which is not there
+    Z = np.vstack([truth + 0.1, other])
+    S = B @ Z.T - (Z**2).sum(axis=1) / 2
+    p = np.full(Z.shape, 1 / 0.5)
+
+    def evidence(labels):
+        own = [B[labels == c] * ROWS_COUNT for c in range(4)]
+        n = np.array([len(rows) * ROWS_COUNT for rows in own])
+        s = np.array([rows.sum(axis=0) for rows in own])
+        return log_evidence(n, s, Z, p).sum()
+
+    first = S.argmax(axis=1)
+    assert (first == 3).any()
+    expected = []
+    for c in range(4):
+        labels = first.copy()
+        for i in np.flatnonzero(first == c):
+            labels[i] = np.delete(np.arange(4), c)[np.delete(S[i], c).argmax()]
+        expected.append(evidence(labels) - evidence(first))
+    assert_allclose(gains_without(S, B, Z, p), expected, atol=1e-8)
+    assert_array_equal(unneeded(S, B, Z, p), [False, False, False, True])
+
+
+@pytest.mark.parametrize(("kappa", "n_left"), [(3.0, 5), (1e5, 6)])
+def test_a_pile_that_weighs_little_judges_no_class(data, monkeypatch, kappa, n_left):
+    monkeypatch.setattr(
+        "unseen.transduction.anchored_rounds.to_drop",
+        lambda losses, counts: np.zeros(len(losses), dtype=bool),
+    )
+    monkeypatch.setattr(
+        AnchoredLearner,
+        "unneeded",
+        lambda self: (np.arange(len(self.Z)) == 2) & (len(self.Z) == 6),
+    )
+    model = fitted(data, drop_absent=True, kappa=kappa).adapt(data.X_unseen)
+    assert (model.weight_ >= 0.5) == (n_left == 5)
+    assert_array_equal(
+        model.competing_classes_, np.delete(data.unseen, [2] if n_left == 5 else [])
+    )
 
 
 def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):

@@ -112,8 +112,9 @@ class AnchoredSelfTraining(Explains):
         Let a broad background take rows in the rounds: for piles with rows of classes
         that nobody named, which would pull class means away.
     drop_absent : bool, default=False
-        The list is far too long: drop the classes that hardly any row goes to, and
-        start again. Ruins piles whose classes differ much in size.
+        The list is far too long: drop the classes that hardly any row goes to, then
+        those whose rows are likelier with others, and start again. Ruins piles whose
+        classes differ much in size.
 
     Attributes
     ----------

@@ -40,6 +40,7 @@ from unseen._threads import one_thread
 from unseen.competition import Competition
 from unseen.rows.holders import Holder
 from unseen.rows.labelling import Labelling
+from unseen.transduction.anchored_absent import unneeded
 from unseen.transduction.anchored_given import Anchors
 from unseen.transduction.anchored_look import (
     Background,
@@ -332,6 +333,16 @@ class AnchoredLearner:
         R = softmax(S + self.log_sizes - self.handicap, axis=1)
         rest = np.maximum(1 - R, np.exp(-MOST_LOSS))
         return -np.log(rest).sum(axis=0)
+
+    def unneeded(self) -> np.ndarray:
+        """Return the classes without which rows of the sample are likelier."""
+        B = self._sample
+        S = gaussian_scores(B, *self.means) + self.log_sizes - self.handicap
+        if self.background is not None:
+            own = S.max(axis=1) >= self.background.scores(B) + self.log_beyond
+            B, S = B[own], S[own]
+        sure = 1 / self.variances + self.own_rows[:, None]
+        return unneeded(S, B, self.Z, sure)
 
     def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""

@@ -16,15 +16,20 @@ from unseen.models.adapting import Adapts, PileAnswer
 from unseen.models.base import FromSums
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.holders import Holder
+from unseen.transduction.anchored_absent import (
+    effective_number,
+    relative_to_effective,
+    to_drop,
+)
 from unseen.transduction.anchored_given import with_given
 from unseen.transduction.anchored_learner import AnchoredLearner
 from unseen.transduction.anchored_look import Background, gaussian_scores, posteriors
 from unseen.transduction.rounds import Round
 
 TEMPERATURES = np.geomspace(0.5, 64, 29)
-ABSENT = 0.3  # of the rows of an effective class: a class with fewer is hardly there
-FEW = 0.5  # of them: a class with more is not dropped, however little it is needed
+THERE = 0.3  # of the rows of an effective class: a class with fewer is hardly there
 MOST_PASSES = 8  # in which absent classes are dropped
+OUTWEIGHS = 0.5  # weight of the pile from which on it may judge who is needed
 
 
 class WeakStartWarning(UserWarning):
@@ -90,13 +95,22 @@ class AnchoredRounds(FromSums, Adapts):
             before = learner.mean_confidence(np.array([self._temperature]))[0]
             self._teach(learner)
             n = len(competition)
-            drop = to_drop(learner.losses(), learner.totals.counts)
-            gone = drop.any() and not drop[:n].all()
-            if not (self.drop_absent and self.adapted_ and gone):
+            drop = self._absent(learner)
+            if not drop.any() or drop[:n].all():
                 break
             competition, beside = competition.only(~drop[:n]), beside.only(~drop[n:])
         self._temperature_after(before, learner)
         return learner
+
+    def _absent(self, learner: AnchoredLearner) -> np.ndarray:
+        """Return the classes to drop before the rounds start again."""
+        if not (self.drop_absent and self.adapted_):
+            return np.zeros(len(learner.Z), dtype=bool)
+        drop = to_drop(learner.losses(), learner.totals.counts)
+        # A pile that weighs less than the prototypes cannot say which are wrong.
+        if not drop.any() and self.weight_ >= OUTWEIGHS:
+            drop = learner.unneeded()
+        return drop
 
     def _beside(self, competition: Competition) -> Competition:
         """Return the seen classes that take part in rounds without being on offer."""
@@ -218,43 +232,11 @@ class AnchoredRounds(FromSums, Adapts):
         scorer = LinearScorer(scorer.coef[here], scorer.intercept[here])
         rule = LinearRule(learner.competition, scorer, self.unit_rows)
         counts = learner.totals.counts[here]
-        there = relative_to_effective(counts) >= ABSENT
+        there = relative_to_effective(counts) >= THERE
         self.present_classes_ = learner.competition.names[there]
         self.class_shares_ = counts[there] / counts[there].sum()
         codes, reliability = learner.final(self._pile_temperature)
         return PileAnswer(learner.competition, codes, reliability, self.rounds_, rule)
-
-
-def effective_number(counts: np.ndarray) -> float:
-    """Return how many classes of one size would be as uneven: n² / Σ n_c².
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.transduction.anchored_rounds import effective_number
-    >>> effective_number(np.array([5.0, 5, 0, 0]))
-    2.0
-    """
-    squares = np.sum(counts * counts)
-    return float(counts.sum() ** 2 / squares) if squares > 0 else float(len(counts))
-
-
-def to_drop(losses: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return which classes most likely have no row: at most a third, the smallest.
-
-    Those that the pile would lose little by, and that have not got a class's rows:
-    two classes that are there and alike could do without one another as well.
-    """
-    little = relative_to_effective(losses) < ABSENT
-    few = relative_to_effective(counts) < FEW
-    most = max(1, len(losses) // 3)
-    smallest = np.argsort(losses, kind="stable")[:most]
-    return little & few & np.isin(np.arange(len(losses)), smallest)
-
-
-def relative_to_effective(shares: np.ndarray) -> np.ndarray:
-    """Return shares in units of what an effective class has."""
-    return shares * effective_number(shares) / max(shares.sum(), 1e-300)
 
 
 def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float:

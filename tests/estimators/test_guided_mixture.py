@@ -141,7 +141,7 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         Z = np.array([norm((p - middle) @ Q) for p in around])
         return Z, o - sum(shares[c] * o[c] for c in range(K)), shares
 
-    def step(S, W, settling=False):
+    def step(S, W):
         L = S + (kappa * W @ state["R"] if state["R"] is not None and k else 0)
         state["L"], state["used"] = L, state["u"]
         R = np.array([np.exp(row - row.max()) for row in L + state["u"]])
@@ -152,10 +152,8 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         state["R"] = R
         free = [row.argmax() for row in L]
         p = np.array([free.count(c) / n for c in range(K) if free.count(c)])
-        if settling:
-            even = np.exp(-sum(p * np.log(p)) + (len(p) - 1) / (2 * n)) / K
-            state["strength"] = rho * min(max((even - 0.7) / 0.25, 0), 1)
-        strength = state["strength"]
+        even = np.exp(-sum(p * np.log(p)) + (len(p) - 1) / (2 * n)) / K
+        strength = rho * min(max((even - 0.7) / 0.25, 0), 1)
         for c in range(K):
             size = max(R[:, c].sum(), 1e-3) * K / n
             pull = -strength * np.log(size)
@@ -171,7 +169,7 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
     for _ in range(5):
         Z, offsets, _ = centred(Q)
         names = B @ Z.T + plain * spread_of(B @ Z.T) / first * offsets
-        labels = step(3 * names / spread_of(names), W, settling=True)
+        labels = step(3 * names / spread_of(names), W)
     t_names = tight_by_pairs(state["R"], A)
     clusters_lead = n > 10 * K and t_names < 0.6
     lead = 0 if clusters_lead else 1

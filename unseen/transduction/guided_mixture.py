@@ -15,8 +15,8 @@ For names (or texts of a model like CLIP) and rows; seen classes may make protot
 What has to be known of the pile is measured on it, without labels: λ falls from .95 to
 .35 as rows of a class come closer together (loose clusters are not classes: stay with
 the names); a from how far rows lie from class means, and these from names; u_c evens
-out sizes by unbalanced transport, the more so the more evenly names use the classes,
-and not at all where many are absent. Three parts: clusters lead (λ = .35, T = 10); λ as
+out sizes by unbalanced transport, the more so the more evenly classes are in use, and
+not at all where many are absent. Three parts: clusters lead (λ = .35, T = 10); λ as
 above, but less where these clusters were much tighter than the classes that names make
 (names that say so little do not lead); the same whitened by the scatter within soft
 classes at T = 40. One round is one pass over the rows (guided_rounds.py); without
@@ -101,7 +101,7 @@ class GuidedMixture(FromSums, Adapts):
     tightness_ : float
         Cosine of a row with its class, free of the bias of small classes.
     evenness_ : float
-        exp(entropy of class sizes, as names make them) over the number of classes.
+        exp(entropy of class sizes) over the number of classes.
     prototype_worth_ : float
         a, the rows that a prototype counts as.
     temperature_ : float

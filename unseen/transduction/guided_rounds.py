@@ -160,16 +160,13 @@ class Mixture:
     # ---- passes --------------------------------------------------------------------
 
     def start(self) -> None:
-        """Label by names alone, and let sizes settle.
-
-        How even they are is measured here only: later labels were evened out already.
-        """
+        """Label by names alone, and let sizes settle."""
         for _ in range(SETTLING):
             self._centre_names()
-            self.label(START_SPREAD * self._names(), settling=True)
+            self.label(START_SPREAD * self._names())
         self._first_tightness = self._tightness()
 
-    def label(self, V: np.ndarray, settling: bool = False) -> None:
+    def label(self, V: np.ndarray) -> None:
         """Make a pass: soft labels by V, then what sizes add in the next pass."""
         self.asked = Pass(
             self.turn,
@@ -185,8 +182,6 @@ class Mixture:
         self.labelling = self.rows.labelling(state, self.sums.free)
         counts = self.sums.counts
         self.shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
-        if settling:
-            self.evenness = evenness(self.sums.free)
         self.u = self._even_out()
 
     def _even_out(self) -> np.ndarray:
@@ -194,6 +189,7 @@ class Mixture:
 
         ρ = 0 leaves sizes as they are, ρ = ∞ makes them equal.
         """
+        self.evenness = evenness(self.sums.free)
         share = (self.evenness - UNEVEN) / (EVEN - UNEVEN)
         rho = self.balance * float(np.clip(share, 0, 1))
         sizes = np.maximum(self.sums.counts, 1e-3) * self.K / self.n

@@ -11,6 +11,7 @@ from unseen.experiments.sources import find_source
 from unseen.experiments.tasks import Bench, run_task
 from unseen.experiments.trusting import (
     auroc,
+    fitting_lists,
     foreign_piles,
     held_out,
     with_rows_aside,
@@ -67,6 +68,18 @@ def test_foreign_rows_are_a_fifth_and_not_on_offer():
         assert 0.1 < foreign.mean() <= 0.2
         assert not np.isin(data.y[rows[foreign]], offered).any()
         assert np.isin(data.y[rows[~foreign]], offered).all()
+
+
+def test_lists_that_fit_have_rows_of_every_class():
+    data = load_data("digits")
+    ten, zipf = (data.y[rows] for _, rows, _ in fitting_lists(data, 0))
+    sizes = pd.Series(ten).value_counts()
+    assert sizes.to_dict() == dict.fromkeys(data.unseen, 10)
+    there = pd.Series(data.y).value_counts()
+    shares = sorted(
+        n / there[name] for name, n in pd.Series(zipf).value_counts().items()
+    )
+    assert_allclose(shares, [1 / 3, 1 / 2, 1], atol=0.01)
 
 
 def test_the_area_counts_pairs():

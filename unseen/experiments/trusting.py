@@ -173,12 +173,12 @@ def open_piles(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("false alarms", name, value=float(called[own].mean()))
         yield Finding("found", name, value=float(called[foreign].mean()))
     if hasattr(model.estimator_, "drop_absent"):
-        yield from on_long_lists(model.estimator_, data, key.seed)
+        yield from with_and_without(model.estimator_, data, long_lists(data, key.seed))
 
 
-def on_long_lists(model: Any, data: ZeroShotData, seed: int) -> Iterator[Finding]:
-    """Adapt with lists that do not fit, as they are and with absent classes dropped."""
-    for name, rows, offered in long_lists(data, seed):
+def with_and_without(model: Any, data: ZeroShotData, piles) -> Iterator[Finding]:
+    """Adapt to piles, the list as it is and with absent classes dropped."""
+    for name, rows, offered in piles:
         y = data.y[rows]
         for drop in (False, True):
             model.set_params(drop_absent=drop)
@@ -203,7 +203,8 @@ def open_study(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("clean", name, value=per_class_accuracy(y[own], clean))
         labels = model.adapt(data.X[rows], classes=offered).labels_
         yield Finding("accuracy", name, value=per_class_accuracy(y[own], labels[own]))
-    yield from on_long_lists(model, data, key.seed)
+    yield from with_and_without(model, data, long_lists(data, key.seed))
+    yield from with_and_without(model, data, fitting_lists(data, key.seed))
 
 
 def held_out(data: ZeroShotData, fold: int) -> ZeroShotData:
@@ -247,6 +248,19 @@ def long_lists(data: ZeroShotData, seed: int):
     yield "all classes offered", unseen, data.classes
     half = rng.permutation(data.unseen)[: len(data.unseen) // 2]
     yield "half absent", unseen[np.isin(data.y[unseen], half)], data.unseen
+
+
+def fitting_lists(data: ZeroShotData, seed: int):
+    """Yield piles whose list fits, and in which classes are small: nobody is absent."""
+    rng = np.random.default_rng([seed, 14])
+    by_class = [rng.permutation(np.flatnonzero(data.y == c)) for c in data.unseen]
+    yield "ten rows a class", np.concatenate([r[:10] for r in by_class]), data.unseen
+    ranks = 1 + rng.permutation(len(by_class))
+    some = [
+        rows[: max(3, len(rows) // rank)]
+        for rows, rank in zip(by_class, ranks, strict=True)
+    ]
+    yield "sizes by Zipf's law", np.concatenate(some), data.unseen
 
 
 def planted(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:

@@ -373,8 +373,8 @@ def test_trust_tells_names_that_led_to_their_class_from_others(monkeypatch):
     names[[6, 7]] = centres[[7, 6]]  # two names are each other's
     kept = {}
 
-    def spy(rows, mixture, given):
-        kept["trust"] = trusted(rows, mixture, given)
+    def spy(found, mixture):
+        kept["trust"] = trusted(found, mixture)
         return kept["trust"]
 
     trusted = given_trust.trusted
@@ -382,6 +382,21 @@ def test_trust_tells_names_that_led_to_their_class_from_others(monkeypatch):
     told = {int(row): int(truth[row]) for row in range(0, 320, 20)}
     GuidedMixture.from_prototypes(names).adapt(X, given=told)
     assert (kept["trust"][:6] > 0.8).all() and (kept["trust"][6:] < 0.5).all()
+
+
+def test_answers_to_the_most_doubtful_rows_do_not_ruin_good_names():
+    """Such rows lead no class by much: they say nothing against a name."""
+    random = np.random.default_rng(7)
+    centres, truth = random.normal(size=(10, 60)), np.repeat(np.arange(10), 60)
+    X = centres[truth] + 2.2 * random.normal(size=(600, 60))
+    model = GuidedMixture.from_prototypes(centres + 0.8 * random.normal(size=(10, 60)))
+    alone = model.adapt(X).labels_
+    rows = np.argsort(model.reliability_, kind="stable")[:10]
+    others = np.setdiff1d(np.arange(600), rows)
+    told = {int(row): int(truth[row]) for row in rows}
+    taught = model.adapt(X, given=told).labels_
+    before, after = (np.mean((x == truth)[others]) for x in (alone, taught))
+    assert after >= before
 
 
 @pytest.mark.parametrize("n", [1, 4, 400])

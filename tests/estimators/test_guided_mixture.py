@@ -65,11 +65,15 @@ def told_by_loops(A, alone, around, offset, given):
     of = [[i for i in given if given[i] == c] for c in range(K)]
     there = [c for c in range(K) if of[c]]
     m = [norm(sum(R[i, c] * B[i] for i in range(len(B)))) for c in range(K)]
-    lead = {i: (B[i] @ m[given[i]] - np.mean([B[i] @ d for d in m])) / t for i in given}
-    found = {c: np.mean([lead[i] for i in of[c]]) for c in there}
-    beside = sum((lead[i] - found[given[i]]) ** 2 for i in given)
+    every = {i: [B[i] @ c - np.mean([B[i] @ d for d in m]) for c in m] for i in given}
+    lead = {i: every[i][given[i]] / max(every[i]) for i in given}
+    clear = {i: min(1, max(every[i]) / t) for i in given}
+    w2 = {i: clear[i] ** 2 for i in given}
+    rows = {c: sum(w2[i] for i in of[c]) for c in there}
+    found = {c: sum(w2[i] * lead[i] for i in of[c]) / rows[c] for c in there}
+    beside = sum(w2[i] * (lead[i] - found[given[i]]) ** 2 for i in given)
     s2 = (beside + 10 * (0.13 / t) ** 2) / (len(given) - len(there) + 10)
-    noise = {c: s2 / len(of[c]) for c in there}
+    noise = {c: s2 / rows[c] for c in there}
     weight = {c: 1 / (noise[c] + 0.35**2) for c in there}
     firm = 3 / 0.35**2
     mu = sum(weight[c] * found[c] for c in there) + firm * 0.8
@@ -77,7 +81,8 @@ def told_by_loops(A, alone, around, offset, given):
     beta2 = sum((found[c] - mu) ** 2 - noise[c] for c in there) + 5 * 0.35**2
     beta2 = max(beta2 / (len(there) + 5), 0.1**2)
     trust = [
-        (sum(lead[i] for i in of[c]) / s2 + mu / beta2) / (len(of[c]) / s2 + 1 / beta2)
+        (sum(w2[i] * lead[i] for i in of[c]) / s2 + mu / beta2)
+        / (sum(w2[i] for i in of[c]) / s2 + 1 / beta2)
         for c in range(K)
     ]
     trust = np.clip(trust, 0, 0.95)
@@ -92,7 +97,7 @@ def told_by_loops(A, alone, around, offset, given):
     r = min(max(np.mean(leads) / np.sqrt(t2), 0), 0.95)
     w = (1 - t2) / (t2 * (1 - r**2)) * (1 - trust**2) ** -1.5
     pull = np.maximum(w * r * np.sqrt(t2), 3 / len(given))
-    D = [norm(sum(A[i] for i in of[c]) + pull[c] * Z[c]) for c in range(K)]
+    D = [norm(sum(clear[i] * A[i] for i in of[c]) + pull[c] * Z[c]) for c in range(K)]
     D = np.array([D[c] if of[c] else Z[c] for c in range(K)])
     length = np.sqrt(sum(sum(p * p) for p in around) / K)
     return length * (D - sum(D) / K), trust * offset

@@ -12,10 +12,18 @@ classes and bad for others of the same pile, so every class is judged by its own
 drawn to what all of them say (s² the variance of a row's lead, μ and β² mean and
 variance of classes, the usual ones where few classes are given):
 
-    l_c = (Σ_i l_i / s² + μ / β²) / (n_c / s² + 1 / β²),      trust_c = l_c / t
+    l_c = (Σ_i l_i / s² + μ / β²) / (n_c / s² + 1 / β²)
 
 One row that was given by mistake thus moves one class, and little of it where all
 others agree with the names.
+
+People like to answer what is most doubtful. Such a row leads no class by much, and its
+own by less: that is no evidence against the name, and a mean of such rows lies at the
+border of the class. So a row is compared with the class that it leads most, by L_i:
+
+    trust_c = l_c of  l_i / L_i,  each of variance s² / w_i²,     w_i = min(1, L_i / t)
+
+and counts w_i where it corrects its prototype.
 """
 
 from __future__ import annotations
@@ -79,13 +87,16 @@ def told_prototypes(
     named = ~given.new
     A, codes = picked(rows, None, given)
     trust, usual = np.zeros(len(P)), USUAL
+    counted = np.ones(len(A))
     if mixture is not None:
-        trust[named] = trusted(rows, mixture, given)
+        found = leads(rows, mixture, given)
+        counted[found.place >= 0] = found.clear[found.place >= 0]
+        trust[named] = trusted(found, mixture)
         _, (totals,) = mixture.rows.run(carried, mixture.asked, None)
         counts, squares, _, _ = mixture.sums
         usual = tightness(counts, squares, totals, mixture.n) ** 2
     t2 = pair_cosine(A, codes, usual)
-    D = told_directions(A, codes, P, given, t2, trust)
+    D = told_directions(A * counted[:, None], codes, P, given, t2, trust)
     length = np.sqrt(np.mean(np.sum(P[named] ** 2, axis=1)))
     return Told(length * (D - D.mean(axis=0)), trust * offset)
 
@@ -96,22 +107,48 @@ def some_of(rows: Holder) -> Holder:
     return rows if step == 1 else MemoryRows(rows.sample(step))
 
 
-def trusted(rows: Holder, mixture: Mixture, given: GivenRows) -> np.ndarray:
-    """Return how far each class with a name came out as the class of that name."""
+class Leads(NamedTuple):
+    """By how much given rows lead classes, in the order of the rows.
+
+    ``own`` is the lead of the class that was given, ``best`` the largest of any,
+    ``clear`` w, ``place`` the class among those with a name, -1 for a new one.
+    """
+
+    own: np.ndarray
+    best: np.ndarray
+    clear: np.ndarray
+    place: np.ndarray
+
+
+def leads(rows: Holder, mixture: Mixture, given: GivenRows) -> Leads:
+    """Compare given rows with the classes as they came out without them."""
     B, codes = picked(rows, mixture.turn, given)
     named = ~given.new
     place = np.where(named, np.cumsum(named) - 1, -1)[codes]
-    B, place = B[place >= 0], place[place >= 0]
     S = B @ unit_rows(mixture.sums.totals).T
-    lead = S[np.arange(len(S)), place] - S.mean(axis=1)
-    t = max(mixture.tightness, 1e-3)
-    return np.clip(judged(lead / t, place, mixture.K, USUAL_SPREAD / t), 0, MOST)
+    S -= S.mean(axis=1, keepdims=True)
+    best = np.maximum(S.max(axis=1), 1e-6)
+    clear = np.minimum(best / max(mixture.tightness, 1e-3), 1.0)
+    return Leads(S[np.arange(len(S)), place], best, clear, place)
+
+
+def trusted(found: Leads, mixture: Mixture) -> np.ndarray:
+    """Return how far each class with a name came out as the class of that name."""
+    own, best, clear, place = (one[found.place >= 0] for one in found)
+    spread = USUAL_SPREAD / max(mixture.tightness, 1e-3)
+    return np.clip(judged(own / best, place, mixture.K, spread, clear**2), 0, MOST)
 
 
 def judged(
-    lead: np.ndarray, codes: np.ndarray, n_classes: int, usual_spread: float
+    lead: np.ndarray,
+    codes: np.ndarray,
+    n_classes: int,
+    usual_spread: float,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the lead of every class, by its own rows and by what all classes say.
+
+    The variance of a row's lead is one for all over its weight.
 
     >>> import numpy as np
     >>> from unseen.transduction.given_trust import judged
@@ -119,11 +156,13 @@ def judged(
     >>> judged(nothing, nothing.astype(int), 2, 0.3)
     array([0.8, 0.8])
     """
-    n = np.bincount(codes, minlength=n_classes).astype(np.float64)
-    found = np.bincount(codes, weights=lead, minlength=n_classes) / np.maximum(n, 1)
+    w = np.ones(len(lead)) if weights is None else weights
+    n = np.bincount(codes, weights=w, minlength=n_classes)
     there = n > 0
-    around = np.sum((lead - found[codes]) ** 2) + SPREAD_ROWS * usual_spread**2
-    spread = around / (np.sum(n[there] - 1) + SPREAD_ROWS)
+    sums = np.bincount(codes, weights=w * lead, minlength=n_classes)
+    found = sums / np.where(there, n, 1.0)
+    around = np.sum(w * (lead - found[codes]) ** 2) + SPREAD_ROWS * usual_spread**2
+    spread = around / (len(lead) - there.sum() + SPREAD_ROWS)
     usual = USUAL_BETWEEN**2
     weight = 1 / (spread / n[there] + usual)
     firm = TRUST_CLASSES / usual

@@ -17,6 +17,7 @@ from unseen.experiments.tasks import Bench, run_task
 from unseen.naming.nouns import nouns
 from unseen.photos import NamedPhotos
 from unseen.photos.bundled import load_photos
+from unseen.photos.label import FOREIGN
 
 KEY = RunKey("photos", "cifar10", "lite0", "guided", 0)
 
@@ -95,6 +96,19 @@ def test_k_means_ends_where_every_photo_is_nearest_to_the_mean_of_its_class(foun
     assert by_item(found, "accuracy")["k-means"] == pytest.approx(share, abs=0.011)
 
 
+def test_photos_among_pets_are_told_apart_by_novelty(found):
+    own, foreign = load_photos(), by_item(found, "foreign")
+    model = NamedPhotos(own.image_encoder, own.text_encoder).fit(["cat", "dog"])
+    novelty = model.novelty(own.features).tolist()
+    pairs = list(zip(novelty, own.truth.tolist(), strict=True))
+    pets = [value for value, name in pairs if name in ("cat", "dog")]
+    others = [value for value, name in pairs if name not in ("cat", "dog")]
+    above = sum(other > pet for other in others for pet in pets) / 160_000
+    assert foreign["AUROC"] == pytest.approx(above, abs=1e-3)
+    assert foreign["mistaken"] == sum(pet > FOREIGN for pet in pets) / 200
+    assert foreign["found"] == sum(other > FOREIGN for other in others) / 800
+
+
 def test_the_posterior_of_a_name_is_the_mean_of_the_classes_below_it():
     rng = np.random.default_rng(0)
     X, W, b = rng.normal(size=(7, 5)), rng.normal(size=(1000, 5)), rng.normal(size=1000)
@@ -171,7 +185,8 @@ def test_the_table_says_what_was_found_and_dashes_where_nothing_ran(found):
     accuracy = by_item(found, "accuracy")
     mine = rows.pop("CIFAR-10 (bundled) lite0")
     assert mine[:5] == [f"{100 * value:.1f}" for value in accuracy.values()]
-    assert mine[-2:] == ["yes", "no"]
+    told_apart = 100 * by_item(found, "foreign")["AUROC"]
+    assert mine[-3:] == ["yes", "no", f"{told_apart:.1f}"]
     assert {cell for cells in rows.values() for cell in cells} == {"—"}
     assert "not the paper's" not in table.words  # which has no photos
 
@@ -191,4 +206,4 @@ def test_the_short_table_has_names_adapted_reliability_and_the_warning():
     short = dict(make_table(replace(plan, show="photos-short"), results).rows)
     assert short["CIFAR-10 (bundled) lite0"] == ["25.0", "50.0", "40.0", "yes"]
     full = dict(make_table(plan, results).rows)["CIFAR-10 (bundled) lite0"]
-    assert full[-4:] == ["40.0", "−10.0", "no", "yes"]
+    assert full[-5:] == ["40.0", "−10.0", "no", "yes", "—"]

@@ -18,12 +18,13 @@ import unseen
 from unseen.cli import app
 from unseen.cli.bars import tell_now_and_then
 from unseen.cli.errors import printable
-from unseen.labels import COLUMNS, write_labels
+from unseen.labels import COLUMNS, label_table, write_labels
 from unseen.photos import (
     encode_folder,
     label_folder,
     write_features,
 )
+from unseen.photos.label import FOREIGN, set_apart
 
 runner = CliRunner()
 
@@ -48,6 +49,34 @@ def label(folder, classes=None, **options):
 
 def truth(frame):
     return ["flower" if "flower" in path else "palace" for path in frame["id"]]
+
+
+@pytest.mark.filterwarnings("ignore::unseen.photos.WeakNamesWarning")
+def test_photos_of_no_class_are_set_apart(folder, tmp_path):
+    """Temples and flowers are no kangaroos, and no tractors; of their own they are."""
+    own = label(folder, "palace, flower", unknown=True)
+    assert own["label"].tolist() == truth(own)
+    model = tmp_path / "strange.unseen"
+    plain = label(folder, "kangaroo, tractor", save=model)
+    frame = label(folder, "kangaroo, tractor", unknown=True)
+    apart = (frame["label"] == unseen.NONE_OF_THESE).to_numpy()
+    assert apart.sum() > 10 and (apart == (frame["novelty"] > FOREIGN)).all()
+    assert (frame["second"] == plain["label"])[apart].all()
+    assert frame[~apart].equals(plain[~apart])
+    # 2 of 100 are apart by mistake: .02 * 20 of so many.
+    assert np.allclose(frame["reliability"][apart], 1 - 0.02 * 20 / apart.sum())
+    again = label(folder, model=model, unknown=True)
+    assert again["label"].eq(unseen.NONE_OF_THESE).tolist() == apart.tolist()
+
+
+def test_the_fewer_are_apart_the_likelier_by_mistake():
+    novelty = np.r_[np.zeros(98), 1, 1]
+    table = label_table(["cat"] * 100, reliability=[0.9] * 100, novelty=novelty)
+    few = set_apart(table)
+    assert few["label"].tolist() == ["cat"] * 98 + ["none of these"] * 2
+    assert few["reliability"].tolist() == [0.9] * 98 + [0, 0]
+    none = table.assign(novelty=0.0)
+    assert set_apart(none).equals(none)
 
 
 def test_every_photo_gets_a_label(folder):

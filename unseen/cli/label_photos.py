@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -48,7 +49,6 @@ def label_photos(
         warnings.showwarning = show_warning
         from unseen.labels import write_labels
         from unseen.photos import label_folder
-        from unseen.report.gallery import gallery_at
 
         with show_items() as progress:
             frame = label_folder(
@@ -60,7 +60,7 @@ def label_photos(
                 workers=workers,
                 progress=progress,
                 model=model,
-                report=gallery_at(page) if report else None,
+                report=page_at(page) if report else None,
                 save=save,
                 allow_unknown=allow_unknown,
                 unknown=unknown,
@@ -109,6 +109,13 @@ def label_photos(
         typer.echo(f"The model is in {save}")
     if report:
         typer.echo(f"Open {page}")
+
+
+def page_at(page: Path) -> Any:
+    """Return what writes the page; only those who want one wait for its imports."""
+    from unseen.report.gallery import gallery_at
+
+    return gallery_at(page)
 
 
 def note_photos(

@@ -11,6 +11,9 @@ from unseen.experiments.tables import NOTHING, Table, number, signed
 __all__ = ["photos_short_table", "photos_table"]
 
 WAYS = ("words", "ImageNet", "names", "k-means", "adapted")
+DOUBTS = [
+    "lowest class", "reliability", "too sure by", "did adapt", "warned", "among pets",
+]  # fmt: skip
 
 
 def photos_table(plan: Plan, results: pd.DataFrame) -> Table:
@@ -22,11 +25,9 @@ def photos_table(plan: Plan, results: pd.DataFrame) -> Table:
         cells += [_percent(found, "lowest class", "adapted")]
         cells += [_percent(found, "reliability"), _too_sure(found)]
         cells += [_yes(found, "adapted"), _yes(found, "weak names")]
+        cells += [_percent(found, "foreign", "AUROC")]
         rows.append((column.head, cells))
-    heads = [
-        ("", list(WAYS)),
-        ("", ["lowest class", "reliability", "too sure by", "did adapt", "warned"]),
-    ]
+    heads = [("", list(WAYS)), ("", DOUBTS)]
     said = notes(plan, results)
     return Table(plan.title, plan.caption, heads, rows, "photos", notes=said)
 

@@ -12,6 +12,9 @@ Photos are labelled in five ways, the ITEMS of results.csv:
     names      nearest prototype; words and places, what ``unseen label`` starts from
     k-means    from that start
     adapted    what ``unseen label`` answers
+
+With the encoder of the package, the photos are also thrown among its cats and dogs,
+with nothing but *cat* and *dog* offered: how well novelty tells them apart.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ __all__ = [
 ]
 
 BUNDLED = "cifar10"  # what sources.toml calls the photos of the package
+PETS, PETS_ENCODER = ["cat", "dog"], "lite0"
 
 
 class PhotoSet(NamedTuple):
@@ -98,6 +102,28 @@ def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     yield Finding("adapted", value=int(model.adapted_), note=model.stopped_because_)
     yield Finding("weak names", value=int(model.weak_names_ != ""))
     yield Finding("photos", value=len(found.truth))
+    if found.image.name == PETS_ENCODER:
+        yield from among_pets(found)
+
+
+def among_pets(found: PhotoSet) -> Iterator[Finding]:
+    """Tell whether photos of no cat and no dog are found among cats and dogs."""
+    from sklearn.metrics import roc_auc_score
+
+    from unseen.photos import NamedPhotos
+    from unseen.photos.bundled import load_photos
+    from unseen.photos.label import FOREIGN
+
+    own = load_photos()
+    pets = own.features[np.isin(own.truth, PETS)]
+    foreign = found.X[~np.isin(found.truth, PETS)]
+    model = NamedPhotos(own.image_encoder, own.text_encoder).fit(PETS)
+    novelty = model.novelty(np.vstack([pets, foreign]))
+    strange = np.arange(len(novelty)) >= len(pets)
+    yield Finding("foreign", "AUROC", value=float(roc_auc_score(strange, novelty)))
+    apart = novelty > FOREIGN
+    yield Finding("foreign", "found", value=float(apart[strange].mean()))
+    yield Finding("foreign", "mistaken", value=float(apart[~strange].mean()))
 
 
 def posterior_by_tree(

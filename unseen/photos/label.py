@@ -33,7 +33,8 @@ from unseen.storage import load_model
 
 __all__ = ["label_folder", "label_photos"]
 
-FOREIGN = 0.965  # novelty of a photo of no class: 2 of 100 cats and dogs have more
+FOREIGN = 0.965  # novelty of a photo of no class
+MISTAKEN = 0.02  # the share of photos of cats and dogs with more
 TEXT_FOR = {"clip": "clip"}  # whose own text tower is the better default
 
 
@@ -277,7 +278,7 @@ def label_photos(
     model.adapt(photos.features(), given=given or None)
     table = _as_table(
         photos,
-        set_apart(model.labels_, model.novelty_) if unknown else model.labels_,
+        model.labels_,
         reliability=model.reliability_,
         second=model.second_,
         first_trusted=model.first_trusted_,
@@ -291,39 +292,52 @@ def label_photos(
         "weak_names": model.weak_names_,
         "readings": list(readings),
     }
-    return table
+    return set_apart(table) if unknown else table
 
 
 def predict_photos(model: Any, photos: Any, unknown: bool = False) -> pd.DataFrame:
     """Return the answer of a model as it is, as a table."""
     features = photos.features()
-    chances, novelty = model.predict_proba(features), model.novelty(features)
+    chances = model.predict_proba(features)
     order = np.argsort(-chances, axis=1, kind="stable")
-    second = model.classes_[order[:, 1]] if chances.shape[1] > 1 else None
-    labels = model.classes_[order[:, 0]]
     table = _as_table(
         photos,
-        set_apart(labels, novelty) if unknown else labels,
+        model.classes_[order[:, 0]],
         reliability=chances.max(axis=1),
-        second=second,
+        second=model.classes_[order[:, 1]] if chances.shape[1] > 1 else None,
         answer=["saved model"] * len(photos),
-        novelty=novelty,
+        novelty=model.novelty(features),
     )
     table.attrs["message"] = "Labelled by the saved model as it is, not adapted."
-    return table
+    return set_apart(table) if unknown else table
 
 
-def set_apart(labels: np.ndarray, novelty: np.ndarray) -> np.ndarray:
-    """Return labels, and for photos that are like no class that they are of none.
+def set_apart(table: pd.DataFrame) -> pd.DataFrame:
+    """Say of photos that are like no class that they are of none.
+
+    What they would have been is their second choice. Of the photos of the classes, a
+    share of ``MISTAKEN`` is set apart, too: the fewer there are apart, the likelier it
+    is that one is there by mistake.
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from unseen.labels import label_table
     >>> from unseen.photos.label import set_apart
-    >>> set_apart(np.array(["cat", "dog"]), np.array([0.2, 1.0])).tolist()
-    ['cat', 'none of these']
+    >>> novelty = [0.2] * 24 + [1.0]
+    >>> labels, sure = ["cat"] * 24 + ["dog"], [0.9] * 25
+    >>> table = label_table(labels, reliability=sure, novelty=novelty)
+    >>> set_apart(table)[["label", "second", "reliability"]].tail(2)
+                label second  reliability
+    23            cat                 0.9
+    24  none of these    dog          0.5
     """
-    return np.where(novelty > FOREIGN, NONE_OF_THESE, labels)
+    table = table.copy()
+    apart = table["novelty"] > FOREIGN
+    table.loc[apart, "second"] = table.loc[apart, "label"]
+    table.loc[apart, "label"] = NONE_OF_THESE
+    mistaken = MISTAKEN * len(table) / max(int(apart.sum()), 1)
+    table.loc[apart, "reliability"] = max(1 - mistaken, 0.0)
+    return table
 
 
 def _as_table(photos: Any, labels: np.ndarray, **columns: Any) -> pd.DataFrame:

@@ -67,13 +67,16 @@ class Table(NamedTuple):
     def of(cls, rows: np.ndarray) -> Table:
         """Measure rows."""
         mean = rows.mean(axis=0)
-        size = float(np.sqrt(np.mean(np.sum((rows - mean) ** 2, axis=1))))
+        around = rows - mean
+        size = float(np.sqrt(np.vdot(around, around) / len(rows)))
         return cls(mean, size or 1.0)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Scale rows; one of nothing is put where the average is."""
-        known = np.any(rows != 0, axis=1)
-        return np.where(known[:, None], (rows - self.mean) / self.size, 0.0)
+        scaled = rows - self.mean
+        scaled /= self.size
+        scaled[~rows.any(axis=1)] = 0.0
+        return scaled
 
 
 class NameMap:

@@ -27,7 +27,7 @@ __all__ = ["FeatureCache"]
 
 SHARD = 256  # photos; a killed run loses at most so many
 BLOCK = 1024  # rows handed out at once
-VIEWS = 2  # raise it when the way photos are cut for an encoder changes
+VIEWS = 3  # raise it when the way photos are cut for an encoder changes
 
 
 class _Shard(NamedTuple):

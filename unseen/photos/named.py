@@ -45,7 +45,9 @@ CLIP_SCALE = 100.0  # what CLIP was trained with
 PLAIN = {"head": 0.0, "shared": 0.75}
 LOOSE, TIGHT = 0.1, 0.4
 GIVEN = "given"  # trust in a class that photos describe, not its name
-SHARPER = 3.0  # posteriors of the mixture are too flat for photos by this power
+# Posteriors of the mixture are too flat for photos by this power, chosen together with
+# the bounds in doubt.py by benchmarks/photo_doubt.py.
+SHARPER = 6.0
 
 
 class NamedPhotos(AnswersByNames, Storable, BaseEstimator):

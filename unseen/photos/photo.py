@@ -196,7 +196,7 @@ def decode(content: bytes, size: int) -> tuple[Any, Any]:
             Image.MAX_IMAGE_PIXELS = usual
         check_size(image, content)
         turn = _turn(image)
-        image.draft("RGB", (2 * size, 2 * size))  # JPEG: decode at a fraction
+        image.draft("RGB", (size, size))  # JPEG: decode at a fraction
         return _as_rgb(image), turn
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from tests.checks import make_data
 from unseen import JLSE, SelfTraining
-from unseen.models.jlse import class_dictionary, renew_atoms
+from unseen.models.jlse import class_dictionary, renew_atoms, squared_hinge
 from unseen.models.simplex import simplex_codes
 
 
@@ -34,6 +34,21 @@ def test_codes_of_rows_are_the_minimum_of_their_problem(rows):
 
         found = minimize(cost, np.zeros(3), options={"gtol": 1e-10})
         assert_allclose(code, found.x, atol=1e-5)
+
+
+def test_the_objective_is_the_one_at_the_head(rows):
+    X, D, W, signs = rows
+    rng = np.random.default_rng(1)
+    Z, U = rng.normal(size=(12, 3)), rng.normal(size=(5, 5))
+    codes = signs.argmax(axis=1)
+    model = JLSE(code_ridge=0.2, reconstruction=0.7, lam=0.3)
+    found = model._objective(squared_hinge(codes, 5), X, Z, D, W, U)
+    wanted = 0.3 / 2 * np.sum(W**2)
+    for x, z, sign in zip(X, Z, signs, strict=True):
+        wanted += (0.2 / 2 * z @ z + 0.7 / 2 * np.sum((x - z @ D) ** 2)) / 12
+        for c in range(5):
+            wanted += max(0, 1 - sign[c] * (z @ W @ U[c])) ** 2 / (12 * 5)
+    assert_allclose(found, wanted)
 
 
 def test_the_code_of_a_row_without_label_is_a_ridge_regression_on_the_atoms(rows):

@@ -1,7 +1,7 @@
 """What the benchmarks measured last, beside what they measure now.
 
 ``last.json`` holds the ratios of one machine, named in it; ``ratios.py --keep`` writes
-it anew, ``ratios.py --markdown`` prints it as the table of the README.
+it anew, ``ratios.py --readme`` fills the table of the README with it.
 """
 
 import json
@@ -43,10 +43,25 @@ def markdown() -> str:
     """Return the table of the README."""
     stored = json.loads(FILE.read_text())
     lines = [
-        f"| {stored['machine']} | in units of | one core | two cores | two over one |",
-        "|---|---|---:|---:|---:|",
+        f"| {stored['machine']} | in units of | one core | time on two over one |",
+        "|---|---|---:|---:|",
     ]
-    for name, values in stored["rows"].items():
+    for name, (one, _, both) in stored["rows"].items():
         work, unit = name.split(" | ")
-        lines.append(f"| {work} | {unit} | {' | '.join(map(told, values))} |")
+        lines.append(f"| {work} | `{unit}` | {told(one)} | {told(both)} |")
     return "\n".join(lines)
+
+
+BEGIN, END = "<!-- speed: ratios.py --readme -->\n", "\n<!-- end of speed -->"
+
+
+def filled(page: str) -> str:
+    """Return a page with the table between its two marks."""
+    before, rest = page.split(BEGIN)
+    return before + BEGIN + markdown() + END + rest.split(END)[1]
+
+
+def fill_readme() -> None:
+    """Write the table into the README."""
+    readme = FILE.parent.parent / "README.md"
+    readme.write_text(filled(readme.read_text()))

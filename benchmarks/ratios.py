@@ -4,7 +4,7 @@
     python benchmarks/ratios.py --data ../shared/data    with CUB: AST and the search
     python benchmarks/ratios.py --only JEDM              rows whose name holds "JEDM"
     python benchmarks/ratios.py --keep                   store them in last.json
-    python benchmarks/ratios.py --markdown               print what is stored
+    python benchmarks/ratios.py --readme                 what is stored, to the README
 
 The table has what was stored last beside what is measured now.
 Absolute times mean little on shared machines; ratios taken in one run hold. Every
@@ -31,7 +31,7 @@ parser.add_argument("--only", default="", help="rows whose name holds this")
 parser.add_argument("--group", help="dictionary, wide, few, pile, cub or growth")
 parser.add_argument("--threads", type=int, help="one number of threads, as JSON")
 parser.add_argument("--keep", action="store_true", help="store the rows in last.json")
-parser.add_argument("--markdown", action="store_true", help="print what is stored")
+parser.add_argument("--readme", action="store_true", help="write what is stored there")
 arguments = parser.parse_args()
 for library in ("OPENBLAS", "MKL", "OMP"):  # must be set before NumPy is loaded
     os.environ[f"{library}_NUM_THREADS"] = str(arguments.threads or 1)
@@ -206,6 +206,13 @@ def few_and_wide_cases() -> Iterator[Case]:
             lambda: X @ X.T,
             "≤ 3",
             repeat=2,
+        )
+        yield Case(
+            f"{kind.__name__} fit, 2,000 × 100,000, memory",
+            "X",
+            lambda kind=kind: peak(lambda: kind().fit(X, y, class_embeddings=A), X),
+            None,
+            "≤ 1.5",
         )
 
 
@@ -428,8 +435,8 @@ def main() -> int:
     if arguments.threads:
         one_number_of_threads()
         return 0
-    if arguments.markdown:
-        print(last.markdown())
+    if arguments.readme:
+        last.fill_readme()
         return 0
     one, two = (rows_of(n, Console(stderr=True)) for n in (1, 2))
     table = Table(title="Costs as ratios; the last before the present ones")

@@ -141,6 +141,21 @@ def test_rows_on_disk_answer_alike_on_any_number_of_threads(
     assert_allclose(made[0][0], in_memory.reliability_, rtol=1e-6)
 
 
+def test_predictions_are_alike_on_any_number_of_threads_and_errors_come_out(on):
+    X, y, A, pile = rows_of(4_000, 300)
+    model = JEDM().fit(X, y, class_embeddings=A)
+    made = []
+    for n in (1, 2, 3):
+        on(n)
+        made.append((model.predict(pile), model.decision_function(pile)))
+    for labels, scores in made[1:]:
+        assert_array_equal(labels, made[0][0])
+        assert_array_equal(scores, made[0][1])
+    pile[3_900, 7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(pile)
+
+
 def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
     pile = rows_of(4_000, 280)[3]
     names = np.random.default_rng(1).normal(size=(4, 280)) + pile[:4]

@@ -110,7 +110,7 @@ def each(work: Callable[..., Any], *items: Iterable) -> list:
     [1, 2]
     """
     calls = list(zip(*items, strict=True))
-    team = min(n_threads(), len(calls))
+    team = min(n_threads(), len(calls)) if len(calls) > 1 else 1
     if team < 2:
         return [work(*call) for call in calls]
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from unseen._linalg import inverse_lengths
+from unseen._threads import each
 from unseen.competition import Competition
 from unseen.rows.pile import not_finite
 
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
+BLOCKS_PER_STRIP = 16  # that one thread takes at a time
 
 
 class LinearScorer(NamedTuple):
@@ -50,40 +52,55 @@ def best_names(competition: Competition, scores: np.ndarray) -> np.ndarray:
 def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
     """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
     scores = np.empty((len(X), len(scorer.intercept)), dtype=X.dtype)
-    for here, block in score_blocks(X, scorer, unit_rows):
+
+    def take(here: slice, block: np.ndarray) -> None:
         scores[here] = block
+
+    score_blocks(X, scorer, unit_rows, take)
     return scores
 
 
 def best_codes(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
     """Return the number of the best-scoring class of every row; scores are not kept."""
     codes = np.empty(len(X), dtype=np.intp)
-    for here, block in score_blocks(X, scorer, unit_rows):
+
+    def take(here: slice, block: np.ndarray) -> None:
         block.argmax(axis=1, out=codes[here])
+
+    score_blocks(X, scorer, unit_rows, take)
     return codes
 
 
 def score_blocks(
-    X: np.ndarray, scorer: LinearScorer, unit_rows: bool
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the scores of a block of rows, and which; the next takes their place.
+    X: np.ndarray,
+    scorer: LinearScorer,
+    unit_rows: bool,
+    take: Callable[[slice, np.ndarray], None],
+) -> None:
+    """Hand over the scores of each block of rows; the next takes their place.
 
     Blocks small enough for the cache, so that neither the lengths of the rows nor what
     is made of the scores costs a second journey through memory, and X is not copied.
+    Threads share strips of blocks.
     """
     with np.errstate(over="ignore"):  # float32 has no number for what float64 learned
         coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
         intercept = scorer.intercept.astype(X.dtype)
     step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
-    room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
-    for start in range(0, len(X), step):
-        here = slice(start, start + step)
-        rows = X[here]
-        with np.errstate(all="ignore"):  # what is not finite is told below
-            block = np.matmul(rows, coef, out=room[: len(rows)])
-            if unit_rows:
-                block *= inverse_lengths(rows)[:, None]
-            block += intercept
-        if not np.isfinite(block).all():
-            raise not_finite(X)
-        yield here, block
+
+    def score(first: int, last: int) -> None:
+        room = np.empty((min(step, last - first), len(intercept)), dtype=X.dtype)
+        for start in range(first, last, step):
+            here = slice(start, min(start + step, last))
+            rows = X[here]
+            with np.errstate(all="ignore"):  # what is not finite is told below
+                block = np.matmul(rows, coef, out=room[: len(rows)])
+                if unit_rows:
+                    block *= inverse_lengths(rows)[:, None]
+                block += intercept
+            if not np.isfinite(block).all():
+                raise not_finite(X)
+            take(here, block)
+
+    firsts = list(range(0, len(X), BLOCKS_PER_STRIP * step))
+    each(score, firsts, [*firsts[1:], len(X)] if firsts else [])

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from unseen._fused_tables import one_table
-from unseen._words import short_list
+from unseen._words import shown
 from unseen.data import ZeroShotData
 from unseen.limits import limits, unpacked_allowance
 
@@ -31,6 +31,7 @@ __all__ = [
     "damaged_file",
 ]
 
+LONGEST_HINT = 60  # letters of a name that is compared with others
 # What people write where there is no label; a class may be called so all the same.
 UNLABELLED_WORDS = {
     *("?", "-", "na", "n/a", "nan", "none", "null", "unknown"),
@@ -175,14 +176,14 @@ class Parts:
         label, hint = strange[0], ""
         if label.strip().lower() in UNLABELLED_WORDS:
             hint = " If it means unlabelled, leave the label empty."
-        else:
-            near = get_close_matches(label, known, n=1) or [
-                name for name in known if name.casefold() == label.casefold()
-            ]
+        elif len(label) <= LONGEST_HINT:
+            short = [name for name in known if len(name) <= LONGEST_HINT]
+            near = [name for name in short if name.casefold() == label.casefold()]
+            near = near or get_close_matches(label, short, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"{self.where}: {self.called('y')} holds {short_list(strange)}, which the "
-            f"class table does not have.{hint} Its classes are {short_list(known, 5)}."
+            f"{self.where}: {self.called('y')} holds {_few(strange)}, which the class "
+            f"table does not have.{hint} Its classes are {_few(known)}."
         )
 
     def named(self, part: str, labels: np.ndarray) -> np.ndarray:
@@ -205,6 +206,12 @@ class Parts:
                 f"classes from {self.first} to {last}."
             )
         return np.append(self.class_names, "")[labels]
+
+
+def _few(names: list[str], most: int = 3) -> str:
+    """Name a few of many, none of them at length."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown(name, 40) for name in names[:most]) + more
 
 
 @contextmanager

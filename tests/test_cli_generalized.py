@@ -1,6 +1,7 @@
 """The command line on mixed piles: fit, predict, score, explain and run."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,8 @@ def model(mixed, tmp_path_factory):
 
 def test_a_mixed_pile_is_labelled_and_both_sides_are_scored(mixed, model, tmp_path):
     out = tmp_path / "labels.csv"
-    call("predict", model, mixed, "--adapt", "--generalized", "--out", out)
+    said = call("predict", model, mixed, "--adapt", "--generalized", "--out", out)
+    assert re.search(r"score .* --generalized$", said.output.strip(), flags=re.M)
     labels = pd.read_csv(out)
     assert len(labels) == 80 + 48  # unseen rows, and those set aside
     assert labels["reliability"].between(0, 1).all()

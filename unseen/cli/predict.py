@@ -123,7 +123,8 @@ def predict(
             fitted.save(save)
     say(labels, path, adapted=adapt, rounds=messages, as_json=as_json)
     if scored and not as_json:
-        words = "score", path, features, *as_options(None, None, column)
+        words = ["score", path, features, *as_options(None, None, column)]
+        words += ["--generalized"] if generalized else []
         typer.echo(f"How good they are:  {command_line(*words)}")
 
 

@@ -128,3 +128,11 @@ def test_every_page_leads_to_the_glossary():
     others = {"changelog", "glossary", "command_line"}
     lacking = {p.stem for p in first if "glossary.md" not in p.read_text("utf-8")}
     assert lacking <= others
+
+
+def test_the_speeds_of_the_readme_are_those_last_measured(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    last = import_module("last")
+    page = README.read_text("utf-8")
+    assert last.filled(page) == page, "python benchmarks/ratios.py --readme"
+    assert len(last.read()) >= 4 and page.count(last.BEGIN) == 1

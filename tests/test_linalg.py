@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from unseen._linalg import inverse_positive, plus_diagonal, solve_positive
+from unseen._linalg import (
+    inverse_positive,
+    plus_diagonal,
+    solve_positive,
+    unit_vectors,
+)
 
 
 @pytest.mark.parametrize("condition", [1.0, 1e4, 1e8])
@@ -34,3 +39,13 @@ def test_a_matrix_that_is_not_positive_is_refused():
 def test_only_the_diagonal_gets_the_ridge():
     K = np.arange(9.0).reshape(3, 3)
     assert_array_equal(plus_diagonal(K.copy(), 2.0), K + 2 * np.eye(3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("error")
+def test_vectors_of_any_range_get_unit_length_without_a_warning(dtype):
+    far = 1e30 if dtype == np.float32 else 1e250  # squares leave the range
+    rows = np.array([[3, 4], [3 * far, 4 * far], [3 / far, 4 / far]], dtype=dtype)
+    found = unit_vectors(rows)
+    assert found.dtype == dtype
+    assert_allclose(found, np.tile([0.6, 0.8], (3, 1)), rtol=1e-6)

@@ -136,7 +136,8 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
 def unit_vectors(rows: np.ndarray) -> np.ndarray:
     """As ``unit_rows``, by division: for the few vectors of classes, of any range."""
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-    odd = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))
+    reach = np.finfo(np.result_type(rows, np.float16)).max ** 0.5 / 1e4
+    odd = (largest > reach) | ((largest < 1 / reach) & (largest > 0))
     rows = rows / np.where(odd, largest, 1)  # else squares would leave the range
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)

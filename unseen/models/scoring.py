@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 
 from unseen._linalg import inverse_lengths
-from unseen._threads import each
+from unseen._threads import one_thread
 from unseen.competition import Competition
 from unseen.rows.pile import not_finite
 
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
-BLOCKS_PER_STRIP = 16  # that one thread takes at a time
+BLOCKS_ON_ONE = 4  # with more, BLAS is held to one thread; that takes microseconds
 
 
 class LinearScorer(NamedTuple):
@@ -81,17 +82,18 @@ def score_blocks(
 
     Blocks small enough for the cache, so that neither the lengths of the rows nor what
     is made of the scores costs a second journey through memory, and X is not copied.
-    Threads share strips of blocks.
     """
     with np.errstate(over="ignore"):  # float32 has no number for what float64 learned
         coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
         intercept = scorer.intercept.astype(X.dtype)
     step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
 
-    def score(first: int, last: int) -> None:
-        room = np.empty((min(step, last - first), len(intercept)), dtype=X.dtype)
-        for start in range(first, last, step):
-            here = slice(start, min(start + step, last))
+    room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
+    # Blocks take microseconds: threads of BLAS, or of our own, would only wait for
+    # each other (5 million rows took twice as long with two).
+    with one_thread() if len(X) > BLOCKS_ON_ONE * step else nullcontext():
+        for start in range(0, len(X), step):
+            here = slice(start, start + step)
             rows = X[here]
             with np.errstate(all="ignore"):  # what is not finite is told below
                 block = np.matmul(rows, coef, out=room[: len(rows)])
@@ -101,6 +103,3 @@ def score_blocks(
             if not np.isfinite(block).all():
                 raise not_finite(X)
             take(here, block)
-
-    firsts = list(range(0, len(X), BLOCKS_PER_STRIP * step))
-    each(score, firsts, [*firsts[1:], len(X)] if firsts else [])

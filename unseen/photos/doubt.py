@@ -7,7 +7,7 @@ those that work and those that do not, so one bound serves. Where names say noth
 probabilities by names mean nothing either: the share of them that is believed, the
 evidence, rises from NOTHING to ENOUGH agreement. All were fixed on development sets of
 photos, with their labels: the bound of the warning by looking at them, the others by
-``benchmarks/photo_doubt.py``.
+``studies/photo_doubt.py``.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ PLAIN = {"head": 0.0, "shared": 0.75}
 LOOSE, TIGHT = 0.1, 0.4
 GIVEN = "given"  # trust in a class that photos describe, not its name
 # Posteriors of the mixture are too flat for photos by this power, chosen together with
-# the bounds in doubt.py by benchmarks/photo_doubt.py.
+# the bounds in doubt.py by studies/photo_doubt.py.
 SHARPER = 6.0
 
 

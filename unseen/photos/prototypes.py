@@ -15,7 +15,7 @@ there. A kernel ridge learns the way from name to prototype,
 Texts and places are less their mean over the M classes, over their RMS. The constants
 were chosen by two things: leaving out ImageNet's own classes, a branch of the tree of
 up to 12 at a time (of ten classes drawn at random the right one is then found by its
-name for 72 % of them; ``benchmarks/left_out_names.py``), and the labels of the
+name for 72 % of them; ``studies/left_out_names.py``), and the labels of the
 development sets of photos, so that figures on those sets are optimistic. The scale
 on which cosines are read rests on classes left out alone: softmax(scale · cos) is
 honest there. The map depends on the encoders alone, so it is kept in the cache.

@@ -1,6 +1,6 @@
 """What class names alone are worth on sets of real photos, set by set.
 
-    python benchmarks/photo_sets.py FOLDER [--encoder lite0 lite2] [--cache FOLDER]
+    python studies/photo_sets.py FOLDER [--encoder lite0 lite2] [--cache FOLDER]
 
 FOLDER holds sets, a set holds classes, a class holds photos: the names of the folders
 are the names given, and the truth that scores the answer. Accuracy is the mean over

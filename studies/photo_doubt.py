@@ -1,6 +1,6 @@
 """How sure photos by names may be called: the study of three constants.
 
-    python benchmarks/photo_doubt.py FOLDER [--encoder lite0 lite2] [--lists 6]
+    python studies/photo_doubt.py FOLDER [--encoder lite0 lite2] [--lists 6]
 
 FOLDER holds sets, a set holds classes, a class holds photos, as for photo_sets.py. Of
 every set and of the bundled photos, the whole list of names is offered, and short lists
@@ -96,6 +96,7 @@ def main() -> None:
     off = np.abs([[too_sure(one, *setting) for one in found] for setting in settings])
     whole = np.array([one.whole for one in found])
     sets = np.array([one.name for one in found])
+    print(f"The ten best of {len(settings)} settings:")
     print("sharper\tnothing\tenough\twhole sets\tshort lists\tfar off")
     for best in np.argsort(score(off, whole), kind="stable")[:10]:
         mine = off[best]

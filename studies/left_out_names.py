@@ -1,6 +1,6 @@
 """How well names of ImageNet's own classes find them, when these are left out.
 
-    python benchmarks/left_out_names.py [--ridge .15 .5 1.5] [--tree 0 .3 .6]
+    python studies/left_out_names.py [--ridge .15 .5 1.5] [--tree 0 .3 .6]
 
 The ridge from names to prototypes (unseen/photos/prototypes.py) is learned without a
 whole branch of the tree, of at most 12 or 60 classes, and asked for the prototypes of

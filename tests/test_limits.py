@@ -53,7 +53,7 @@ def test_a_command_raises_limits_for_itself_and_what_it_starts(monkeypatch):
     seen = []
     monkeypatch.setenv("UNSEEN_LIMITS", "classes=9 columns=5")
     monkeypatch.setattr(
-        "unseen.loading.read_parts", lambda path: seen.append(limits()) or 1 / 0
+        "unseen.loading.read_parts", lambda *_: seen.append(limits()) or 1 / 0
     )
     options = ["--limit", "columns=7", "--limit", "line_bytes=8"]
     CliRunner().invoke(app, [*options, "data", "info", "zoo.csv"])

@@ -154,8 +154,8 @@ class RunningSums:
     >>> import numpy as np
     >>> from unseen.rows.labelled import RunningSums
     >>> running = RunningSums()
-    >>> running.add(np.eye(2), np.array(["seal", "otter"]))
-    >>> running.add(np.ones((1, 2)), np.array(["seal"]))
+    >>> _ = running.add(np.eye(2), np.array(["seal", "otter"]))
+    >>> _ = running.add(np.ones((1, 2)), np.array(["seal"]))
     >>> sums, table = running.finish()
     >>> table.names.tolist(), sums.counts
     (['otter', 'seal'], array([1., 2.]))

@@ -356,7 +356,9 @@ def test_ask_check_and_teach(chromium, tmp_path):
         answer_rightly(2)
         expect(page.locator("#view-why")).to_contain_text("by 2 checked")
         answer_rightly(18)
-        expect(page.locator("#accuracy")).to_contain_text("by 20 checked")
+        expect(page.locator("#accuracy")).to_contain_text(
+            "by 20 checked", timeout=20_000
+        )
         expect(page.locator("#accuracy")).to_contain_text("90 % interval")
         assert page.locator(".scale").is_visible()
 

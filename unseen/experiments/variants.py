@@ -98,11 +98,11 @@ register("names-plain", "Names, plain", NamesAlone, **BASELINE | {"alone": {}})
 for _table, _kind in ((PARAMETERS, "GuidedMixture"), (CONSTANTS, OtherConstants)):
     for _parameter, _others in _table.items():
         for _value in _others:
-            _told = _parameter.lower().replace("_", " ")
+            _words = _parameter.lower().replace("_", " ")
             _shown = "–".join(f"{v:g}" for v in np.atleast_1d(_value))
             register(
                 f"guided: {_parameter} {_shown}",
-                f"{_told} {_shown}",
+                f"{_words} {_shown}",
                 _kind,
                 alone={_parameter: _value},
                 adapts=True,

@@ -52,7 +52,7 @@ def corrected_prototypes(
     """
     A, codes, length = given_rows(rows, given)
     t2 = pair_cosine(unit_vectors(A), codes)
-    around = told_directions(A / length, codes, P, given, t2)
+    around = corrected_directions(A / length, codes, P, given, t2)
     # All at one length: how far from the middle, few rows cannot tell.
     return mean + length * np.sqrt(t2) * around
 
@@ -65,7 +65,7 @@ def given_rows(rows: Holder, given: GivenRows) -> tuple[np.ndarray, np.ndarray, 
     return np.vstack(some), np.concatenate(codes), length
 
 
-def told_directions(
+def corrected_directions(
     A: np.ndarray,
     codes: np.ndarray,
     P: np.ndarray,
@@ -96,9 +96,9 @@ def told_directions(
     sums = np.zeros_like(P)
     np.add.at(sums, codes, A)
     pull = np.maximum(worth * r * np.sqrt(t2), FIRST / len(A))
-    told = sums + np.where(named, pull, 0.0)[:, None] * Z
+    moved = sums + np.where(named, pull, 0.0)[:, None] * Z
     # A class of which nothing is given keeps its prototype, whatever that is worth.
-    return unit_vectors(np.where((given.counts == 0)[:, None], Z, told))
+    return unit_vectors(np.where((given.counts == 0)[:, None], Z, moved))
 
 
 def pair_cosine(

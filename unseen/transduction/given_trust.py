@@ -38,8 +38,8 @@ from unseen.rows.holders import Holder, MemoryRows
 from unseen.transduction.given_prototypes import (
     MOST,
     USUAL,
+    corrected_directions,
     pair_cosine,
-    told_directions,
 )
 from unseen.transduction.guided_measures import tightness
 from unseen.transduction.guided_passes import carried, turned
@@ -56,20 +56,20 @@ USUAL_SPREAD, SPREAD_ROWS = 0.13, 10.0  # of a row's lead, not in units of t
 MOST_ROWS = 8192  # that tell what a pile says without given rows
 
 
-class Told(NamedTuple):
+class Centred(NamedTuple):
     """Prototypes less their mean, and what the mean row says of each class."""
 
     P: np.ndarray
     offset: np.ndarray
 
 
-def told_prototypes(
+def trusted_prototypes(
     rows: Holder,
     mixture: Mixture | None,
     P: np.ndarray,
     offset: np.ndarray,
     given: GivenRows,
-) -> Told:
+) -> Centred:
     """Return prototypes that given rows corrected where the pile's answer was wrong.
 
     Parameters
@@ -96,9 +96,9 @@ def told_prototypes(
         counts, squares, _, _ = mixture.sums
         usual = tightness(counts, squares, totals, mixture.n) ** 2
     t2 = pair_cosine(A, codes, usual)
-    D = told_directions(A * counted[:, None], codes, P, given, t2, trust)
+    D = corrected_directions(A * counted[:, None], codes, P, given, t2, trust)
     length = np.sqrt(np.mean(np.sum(P[named] ** 2, axis=1)))
-    return Told(length * (D - D.mean(axis=0)), trust * offset)
+    return Centred(length * (D - D.mean(axis=0)), trust * offset)
 
 
 def some_of(rows: Holder) -> Holder:

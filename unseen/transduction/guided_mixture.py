@@ -44,7 +44,7 @@ from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
 from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
 from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
-from unseen.transduction.given_trust import Told, some_of, told_prototypes
+from unseen.transduction.given_trust import Centred, some_of, trusted_prototypes
 from unseen.transduction.guided_measures import by_spread
 from unseen.transduction.guided_passes import widened
 from unseen.transduction.guided_rounds import (
@@ -331,15 +331,15 @@ class GuidedMixture(FromSums, Adapts):
         named = np.ones(len(P), dtype=bool) if given is None else ~given.new
         centre = P[named].mean(axis=0)
         P, around = P - centre, rows.centred(mean)
-        told = Told(P, P @ mean)
+        start = Centred(P, P @ mean)
         if given is not None:
             first = None  # what the pile says without anything given
             if named.sum() > 1:
-                alone = some_of(around), told.P[named], told.offset[named]
+                alone = some_of(around), start.P[named], start.offset[named]
                 first, _ = self._mixed(*alone, competition.only(named))
-            told = told_prototypes(around, first, *told, given)
+            start = trusted_prototypes(around, first, *start, given)
             around = rows.centred(mean)  # nothing kept of the rounds before
-        mixture, rounds = self._mixed(around, *told, competition, given)
+        mixture, rounds = self._mixed(around, *start, competition, given)
         self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
         self._names_mean, self._pull = centre + mixture.middle, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness

@@ -157,6 +157,23 @@ def test_given_labels_may_name_a_new_class_or_none(demo):
     assert model.predict_proba(demo.texts[:3]).shape == (3, 10)
 
 
+def test_classes_that_only_given_labels_made_are_forgotten(demo, tmp_path):
+    """As if the labels had never been given, also after a reading from disk."""
+    fresh = NamedTexts().fit(demo.classes)
+    rows = dict.fromkeys(range(6), "a class of its own")
+    model = NamedTexts().fit(demo.classes).adapt(demo.texts, given=rows)
+    assert len(model.classes_) == len(demo.classes) + 1
+    for one in (model, load_model(model.save(tmp_path / "m.unseen"))):
+        for texts in (demo.texts, demo.texts[:3]):  # the second are too few to adapt to
+            one.adapt(texts)
+            fresh.fit(demo.classes).adapt(texts)
+            assert_array_equal(one.classes_, fresh.classes_)
+            assert_array_equal(one.labels_, fresh.labels_)
+            assert_allclose(one.novelty_, fresh.novelty_, atol=1e-6)
+            assert_allclose(one.prototypes_, fresh.prototypes_)
+            assert one.adapted_ == (len(texts) > 3)
+
+
 def test_first_trusted_is_zero_where_the_names_alone_had_it(adapted):
     kept = adapted.projected_ == adapted.labels_
     always = kept & np.all(

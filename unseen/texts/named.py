@@ -115,27 +115,26 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         said = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
         checked_descriptions({key: "" for key in said}, names)
         template = _checked_template(self.template)
-        self.prototypes_ = self._read(
+        prototypes = self._read(
             [[template.format(spoken(name)), *said.get(name, [])] for name in names]
         )
-        silent = [
-            n for n, row in zip(names, self.prototypes_, strict=True) if not row.any()
-        ]
+        silent = [n for n, row in zip(names, prototypes, strict=True) if not row.any()]
         if silent:
             raise ValueError(
                 f"{', '.join(map(repr, silent[:3]))} says nothing to the encoder "
                 f"{self._name_of(self.encoder)!r}. Describe it in English: "
                 f"'{silent[0]}: ...'."
             )
-        self.classes_ = np.array(names)
-        self.model_ = self._mixture()
+        said_by = pd.DataFrame(prototypes, index=names)
+        return self._begin(said_by, GuidedMixture.from_prototypes(said_by))
+
+    def _begin(self, prototypes: pd.DataFrame, model: GuidedMixture) -> NamedTexts:
+        """Know the names and no pile: novelty is measured by the prototypes."""
+        self.classes_, self.model_ = np.array(prototypes.index.tolist()), model
+        self.prototypes_ = prototypes.to_numpy()
         self.means_ = unit_rows(self.prototypes_)
         self.mean_ = np.zeros(self.means_.shape[1])
         return self
-
-    def _mixture(self) -> GuidedMixture:
-        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
-        return GuidedMixture.from_prototypes(frame)
 
     def _read(self, phrasings: list[list[str]]) -> np.ndarray:
         """Return the mean of unit rows for every class, of all it is said by."""
@@ -162,12 +161,15 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X)
         says = np.asarray(rows.any(axis=1))
-        model, pile = self._mixture(), rows[says]
+        pile, among = rows[says], _given_among(given, says)
+        known = pd.DataFrame(self.prototypes_, index=self.classes_)
+        names = known.loc[self.model_.classes_]  # without classes only given before
+        model = GuidedMixture.from_prototypes(names)
         if len(pile):
-            among = _given_among(given, says)
             model.adapt(pile, given=among)
+        self._begin(names, model)
+        if len(pile):
             self._add_classes(model.competing_classes_, pile, among or {})
-        self.model_ = model
         self._answer(pile, says)
         return self
 

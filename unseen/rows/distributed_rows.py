@@ -177,6 +177,10 @@ class DaskLabelling(Labelling):
         """Count the rows whose reported label is another than before."""
         return int(self._total(count_other, None, before.state))
 
+    def holding(self, given):
+        """Refuse given labels: who is surest of all is not known to any worker."""
+        raise whole_needed("X is a Dask collection, and rows are ranked with given")
+
     def _gathered(self, name: str) -> np.ndarray:
         from dask import compute
 

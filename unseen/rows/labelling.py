@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unseen.rows.source import whole_needed
-
 Ranking = Callable[[np.ndarray], np.ndarray]
 Rounding = Callable[[np.ndarray], np.ndarray]
 
@@ -142,8 +140,6 @@ class Labelling:
 
         They are surer than any other, and every selection has them.
         """
-        if not isinstance(self.state, RowState):
-            raise whole_needed("X is a Dask collection, and rows are ranked with given")
         state = held(self.state, given)
         sizes = np.bincount(state.codes, minlength=len(self.sizes))
         labelling = Labelling(state, sizes, small=self.small)

@@ -26,6 +26,7 @@ import resource
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -37,12 +38,19 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("unseen/rows", "unseen/models", "unseen/transduction")
 TESTS = ("tests/estimators", "tests/rows", "tests")
-N_FILES = 4  # test files that run for one mutant, at most
-SECONDS = 90  # of processor time for one mutant: ends an endless loop
+N_FILES = 4  # test files that run for one mutant, of those that speak of its file
+N_OTHERS = 2  # and of those that speak of its function
+SECONDS = 90  # of processor time for one mutant, at first: ends an endless loop
 OUT_OF_TIME = "the processor time it took"
 ALWAYS = ("tests/test_signatures.py",)  # quick, and about every estimator
 # Slow, or not about answers.
-LEFT_OUT = ("test_packaging", "test_docs", "test_common", "test_architecture")
+LEFT_OUT = (
+    "test_packaging",
+    "test_docs",
+    "test_common",
+    "test_architecture",
+    "test_roads",
+)
 PRELOADED = (
     "pandas",
     "scipy.optimize",
@@ -179,30 +187,69 @@ def draw(rooms: list[str], count: int, seed: int) -> list[Mutant]:
     return random.Random(seed).sample(every, min(count, len(every)))
 
 
-def tests_of(path: str) -> list[str]:
-    """Return the test files that speak most of a file, the most telling first.
+def tests_of(mutant: Mutant) -> list[str]:
+    """Return the test files that speak most of a mutant, the most telling first.
 
-    A file that no test names, such as a base class or the rounds of a method, is tested
-    through its importers.
+    First those of its file. A file that no test names, such as a base class or the
+    rounds of a method, is tested through its importers, and theirs. Then those that
+    share words with the function around the edit that few tests know.
     """
+    path, words = mutant.path, words_of_tests()
     module = path.removesuffix(".py").replace("/", ".")
-    own, through, importers = defined(path), set(), set()
-    for other in (ROOT / "unseen").glob("**/*.py"):
-        if f"from {module} import" in other.read_text("utf-8"):
-            through |= defined(other.relative_to(ROOT).as_posix())
-            importers.add(other.stem)
-    scores = {}
-    for folder in TESTS:
-        for test in (ROOT / folder).glob("test_*.py"):
-            text = test.read_text("utf-8")
-            words = set(re.findall(r"\w+", text))
-            score = 3 * len(own & words) + len(through & words) / 2
-            score += 20 * (module in text) + 40 * (Path(path).stem in test.stem)
-            score += 10 * any(stem in test.stem for stem in importers)
-            if score and test.stem not in (*LEFT_OUT, "test_signatures"):
-                scores[test.relative_to(ROOT).as_posix()] = score
-    best = sorted(scores, key=lambda test: (-scores[test], test))
-    return [path, *ALWAYS, *best[:N_FILES]]
+    near, far = importers(module), set()
+    for other in near:
+        far |= importers(other.removesuffix(".py").replace("/", ".")) - near
+    through = set().union(*map(defined, near | far))
+    stems = {Path(other).stem for other in near | far}
+    known = Counter(word for those in words.values() for word in those)
+    around = words_around(mutant)
+    by_file, by_words = {}, {}
+    for test, those in words.items():
+        score = 3 * len(defined(path) & those) + len(through & those) / 2
+        score += 20 * (module in (ROOT / test).read_text("utf-8"))
+        score += 40 * (Path(path).stem in Path(test).stem)
+        score += 10 * any(stem in Path(test).stem for stem in stems)
+        by_file[test] = score
+        by_words[test] = sum(1 / known[word] for word in around & those)
+    best = sorted((t for t in by_file if by_file[t]), key=lambda t: (-by_file[t], t))
+    others = sorted(set(words) - set(best[:N_FILES]), key=lambda t: (-by_words[t], t))
+    return [path, *ALWAYS, *best[:N_FILES], *others[:N_OTHERS]]
+
+
+@cache
+def words_of_tests() -> dict[str, set[str]]:
+    """Return the words of every test file."""
+    return {
+        test.relative_to(ROOT).as_posix(): set(
+            re.findall(r"\w+", test.read_text("utf-8"))
+        )
+        for folder in TESTS
+        for test in (ROOT / folder).glob("test_*.py")
+        if test.stem not in (*LEFT_OUT, "test_signatures")
+    }
+
+
+def words_around(mutant: Mutant) -> set[str]:
+    """Return the words of the classes around an edit, and of the innermost function."""
+    source = ast.parse((ROOT / mutant.path).read_text("utf-8"))
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    around = [
+        node
+        for node in ast.walk(source)
+        if isinstance(node, kinds) and node.lineno <= mutant.line <= node.end_lineno
+    ]
+    inner = ast.unparse(around[-1]) if around else ""
+    return {node.name for node in around} | set(re.findall(r"[A-Za-z_]\w{3,}", inner))
+
+
+@cache
+def importers(module: str) -> set[str]:
+    """Return the files of the package that import a module by its name."""
+    return {
+        other.relative_to(ROOT).as_posix()
+        for other in (ROOT / "unseen").glob("**/*.py")
+        if f"from {module} import" in other.read_text("utf-8")
+    }
 
 
 @cache
@@ -213,12 +260,12 @@ def defined(path: str) -> set[str]:
     return {node.name for node in source.body if isinstance(node, kinds)}
 
 
-def run_quietly(tests: list[str]) -> str:
+def run_quietly(tests: list[str], seconds: int) -> str:
     """Return the first test that fails, or the empty string; for a process of its own.
 
     Processor time is limited, so that an endless loop ends.
     """
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
@@ -264,13 +311,13 @@ class Trials:
         for name in PRELOADED:
             importlib.import_module(name)
 
-    def first_failure(self, tests: list[str]) -> str:
+    def first_failure(self, tests: list[str], seconds: int) -> str:
         """Return the first test that fails, or the empty string."""
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                os.write(writer, run_quietly(tests).encode())
+                os.write(writer, run_quietly(tests, seconds).encode())
             finally:
                 os._exit(0)  # whatever happened: all else is the parent's
         os.close(writer)
@@ -280,22 +327,32 @@ class Trials:
         return OUT_OF_TIME if os.WIFSIGNALED(status) else found
 
     def killer(self, mutant: Mutant, without: Iterable[str] = ()) -> str:
-        """Return the test that notices a mutant, or the empty string."""
+        """Return the test that notices a mutant, or the empty string.
+
+        Time that runs out counts only where the tests without the edit end in time.
+        """
         target = self.tree / mutant.path
         whole = target.read_text("utf-8")
-        target.write_text(source_of(mutant), "utf-8")
-        try:
-            left_out = [f"--deselect={test}" for test in without]
-            return self.first_failure([*left_out, *tests_of(mutant.path)])
-        finally:
-            target.write_text(whole, "utf-8")
+        tests = [*(f"--deselect={test}" for test in without), *tests_of(mutant)]
+        seconds = SECONDS
+        while True:
+            target.write_text(source_of(mutant), "utf-8")
+            try:
+                found = self.first_failure(tests, seconds)
+            finally:
+                target.write_text(whole, "utf-8")
+            if found != OUT_OF_TIME:
+                return found
+            if self.first_failure(tests, seconds) != OUT_OF_TIME:
+                return found
+            seconds *= 2
 
     def unsound(self, tests: set[str]) -> set[str]:
         """Return those of some tests that fail without any edit."""
         found: set[str] = set()
         left = {test for test in tests if "::" in test}
         while left:
-            failed = self.first_failure(sorted(left))
+            failed = self.first_failure(sorted(left), 10 * SECONDS)
             if not failed:
                 break
             found, left = found | {failed}, left - {failed}
@@ -325,7 +382,7 @@ def main() -> None:
         mutants = {int(n): mutants[int(n)] for n in options.numbers.split(",")}
     if options.show:
         for number, mutant in mutants.items():
-            print(number, mutant, *tests_of(mutant.path), sep="\n  ")
+            print(number, mutant, *tests_of(mutant), sep="\n  ")
         return
     trials = Trials()
     killers = {}

@@ -2,10 +2,15 @@
 
 import ast
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 import unseen
+from tests.checks import make_data
+from unseen import AnchoredSelfTraining
 
 PACKAGE = Path(unseen.__file__).parent
 LONGEST = 400  # lines of a module
@@ -192,8 +197,40 @@ def test_the_walks_in_contributing_visit_files_that_are_there_once():
     text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = re.findall(r"`(unseen/[\w/.]+)`", text)
     assert [path for path in named if not (PACKAGE.parent / path).exists()] == []
-    walks = re.findall(r"walk of one .+:\n\n((?:\d\. .+\n)+)", text)
+    walks = walks_in(text)
     assert len(walks) == 2
     for walk in walks:
         files = re.findall(r"`(unseen/[\w/]+\.py)`", walk)
         assert len(files) == len(walk.splitlines()) == len(set(files))
+
+
+def walks_in(text: str) -> list[str]:
+    return re.findall(r"walk of one .+:\n\n((?:\d\. .+\n)+)", text)
+
+
+def test_the_walk_of_a_row_is_the_one_it_takes(tmp_path):
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    walk = set(re.findall(r"`(unseen/[\w/]+\.py)`", walks_in(text)[0]))
+    data = make_data()
+    np.save(tmp_path / "pile.npy", data.X_unseen)
+    model = AnchoredSelfTraining().fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    called = files_called(lambda: model.adapt(tmp_path / "pile.npy"))
+    assert walk <= called
+
+
+def files_called(work: Callable[[], object]) -> set[str]:
+    found = set()
+
+    def look(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and PACKAGE in path.parents:
+            found.add(path.relative_to(PACKAGE.parent).as_posix())
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return found

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.special import softmax
 from sklearn.base import clone
 
 from tests.checks import make_data
@@ -542,13 +543,21 @@ def test_prototypes_alone_are_enough(texts_and_images):
     assert_array_equal(cosine.predict(X), cosine.labels_)
 
 
+def test_two_prototypes_are_learned_from_like_many(texts_and_images):
+    T, X, y = texts_and_images
+    own = np.isin(y, ["a", "b"])
+    model = AnchoredSelfTraining.from_prototypes(T[:2]).adapt(X[own])
+    assert model.adapted_
+    assert per_class_accuracy(y[own], model.labels_) > 0.9
+
+
 def test_before_adapting_prototypes_answer_by_cosine(texts_and_images):
     T, X, _ = texts_and_images
     model = AnchoredSelfTraining.from_prototypes(T)
     units = X / np.linalg.norm(X, axis=1, keepdims=True)
     cosine = units @ (T.to_numpy() / np.linalg.norm(T, axis=1)[:, None]).T
     assert_allclose(model.decision_function(X), cosine)
-    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert_allclose(model.predict_proba(X), softmax(100 * cosine, axis=1))
 
 
 def test_how_it_ended_is_told_truly():

@@ -7,7 +7,7 @@ from scipy import linalg
 
 from tests.checks import make_data
 from unseen import CCA
-from unseen.models.cca import solve_cca
+from unseen.models.cca import regular_root, solve_cca
 from unseen.rows.labelling import Selection
 from unseen.rows.sums import sum_rows
 
@@ -90,3 +90,13 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     P, *_ = np.linalg.lstsq(stacked, target, rcond=None)
     assert_allclose(learner.P, P, atol=1e-9)
     assert_allclose(value, np.sum((stacked @ P - target) ** 2), rtol=1e-9)
+
+
+def test_a_covariance_that_rounding_made_negative_is_taken_as_its_positive_part():
+    axes = linalg.orth(np.random.default_rng(0).normal(size=(4, 4)))
+    C = (axes * [4.0, 1.0, 0.25, -1e-3]) @ axes.T
+    L = regular_root(C, 1e-5, 4)  # too small a ridge to lift the last axis
+    positive = (axes * [4.0, 1.0, 0.25, 0.0]) @ axes.T
+    ridge = 1e-5 * 5.25 / 4 * np.eye(4)
+    assert_allclose(L @ L.T, positive + ridge, atol=1e-12)
+    assert_allclose(L, np.tril(L))

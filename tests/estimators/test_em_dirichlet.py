@@ -126,3 +126,19 @@ def test_the_preference_for_few_classes_empties_some():
     ]
     assert used[1] == used[2]  # floor(10 / 5)
     assert used[0] > used[1] >= used[3]
+
+
+def test_clusters_are_named_once_when_all_rounds_are_made(monkeypatch):
+    rng = np.random.default_rng(2)
+    texts, truth = rng.normal(size=(5, 8)), rng.integers(5, size=60)
+    X = texts[truth] + rng.normal(size=(60, 8))
+    model = EMDirichlet.from_prototypes(texts, n_rounds=4, n_steps=50)
+    rounds = [one.labels for one in model.adapt(X).rounds_]
+    monkeypatch.setattr(
+        "unseen.transduction.em_dirichlet.name_clusters",
+        lambda u, z: np.arange(5)[::-1],
+    )
+    others = [one.labels for one in model.adapt(X).rounds_]
+    assert_array_equal(others[:-1], rounds[:-1])
+    assert_array_equal(others[-1], 4 - rounds[-1])
+    assert_array_equal(model.labels_, others[-1])

@@ -1,5 +1,7 @@
 """Labels that are given for some rows: certain, learned from, and read strictly."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from unseen import NONE_OF_THESE, GuidedMixture
 from unseen.competition import compete
 from unseen.models.given import include, read_given
 from unseen.models.given_alone import prototypes_of
+from unseen.transduction.given_prototypes import pair_cosine
 
 FROM_PROTOTYPES = [
     "AnchoredSelfTraining",
@@ -342,6 +345,21 @@ def test_what_cannot_be_read_is_refused_by_name(wrong, message, named):
     X, _, P = named
     with pytest.raises(ValueError, match=message):
         unseen.GuidedMixture.from_prototypes(P).adapt(X, given=wrong)
+
+
+def test_the_cosine_of_two_rows_of_a_class_is_that_of_all_pairs_and_the_usual():
+    rng = np.random.default_rng(0)
+    units = 0.3 + rng.normal(size=(9, 4))
+    units /= np.linalg.norm(units, axis=1)[:, None]
+    codes = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2])
+    pairs = [
+        float(units[i] @ units[j])
+        for i, j in combinations(range(9), 2)
+        if codes[i] == codes[j]
+    ]
+    expected = (sum(pairs) + 5 * 0.2) / (len(pairs) + 5)
+    assert 0.02 < expected < 0.9
+    assert np.isclose(pair_cosine(units, codes, 0.2), expected)
 
 
 def test_given_rows_correct_names_as_far_as_they_show_them_wrong():

@@ -1,5 +1,7 @@
 """JEDM: each update against a generic minimiser, the whole against the authors'."""
 
+import ast
+import re
 import warnings
 
 import numpy as np
@@ -18,6 +20,7 @@ from tests.oracles import (
 )
 from unseen import CCA, ESZSL, JEDM, SAE, TSTD
 from unseen._linalg import right_factor
+from unseen.models.jedm import READINGS
 from unseen.models.jedm_solver import (
     objective,
     solve_jedm,
@@ -180,6 +183,18 @@ def test_the_reference_equals_the_authors_program(problem):
     answer = authors_answer(Xu.T, Au.T, D, V)
     assert_array_equal(model.labels_, 6 + answer.argmax(axis=1))
     assert_allclose(model.decision_function(X[~seen]), answer[:, 1] - answer[:, 0])
+
+
+def test_both_readings_are_those_the_docstring_states():
+    stated = re.findall(
+        r"^    (\w+) : [^\n]*\n(?:        [^\n]*\n)*?[^\n]*\((\S+), (\S+)\)$",
+        JEDM.__doc__.partition("Attributes")[0],
+        re.MULTILINE,
+    )
+    assert {name for name, _, _ in stated} == set(READINGS["paper"])
+    for name, *values in stated:
+        for reading, value in zip(("reference", "paper"), values, strict=True):
+            assert ast.literal_eval(value) == READINGS[reading][name], (name, reading)
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])

@@ -78,6 +78,7 @@ def test_workers_give_what_one_process_gives(
     assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
     for one, other in zip(ours.rounds_, theirs.rounds_, strict=True):
         assert str(one) == str(other)
+        assert one.labels is None  # they stay where the rows are
         assert_allclose(one.objective, other.objective, rtol=1e-8)
     scores = ours.decision_function(chunked)
     assert isinstance(scores, da.Array) and scores.shape == (len(pile), 3)

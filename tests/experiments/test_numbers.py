@@ -14,13 +14,24 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def tables():
-    path = ROOT / "docs" / "fill_tables.py"
-    spec = importlib.util.spec_from_file_location("fill_tables", path)
+def a_module(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return a_module(ROOT / "docs" / "fill_tables.py")
+
+
+@pytest.fixture(scope="module")
+def photos(tables):
+    """What plan photos says of names read by WordNet, by data set and encoder."""
+    results = tables.read_stored(tables.STORED / "photos.csv")
+    mine = results[results.method == "guided"]
+    return mine.set_index(["measure", "item", "data", "classes"])["value"]
 
 
 def test_every_table_is_what_its_results_say(tables):
@@ -59,3 +70,29 @@ def test_results_are_told_in_tables_alone(tables):
         prose = tables.MARKED.sub("", text)
         prose = re.sub(r"`[^`]*`", "", prose)  # settings are no results
         assert not re.findall(r"\d+\.\d", prose), name
+
+
+def test_costs_are_those_measured_last():
+    last = a_module(ROOT / "benchmarks" / "last.py")
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert last.filled(text) == text, "run python benchmarks/ratios.py --readme"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_picture_shows_what_the_plan_says_of_its_photos(page, photos):
+    (line,) = re.findall(
+        r".*accuracy of every class.*", (ROOT / page).read_text("utf-8")
+    )
+    shown = re.findall(r"([\d.]+) %", line)
+    demo = photos.loc["accuracy", ["names", "adapted"], "cifar10", "lite0"]
+    assert shown == [f"{100 * value:.1f}" for value in demo]
+
+
+def test_reliability_of_photos_is_as_near_as_the_guide_says(photos):
+    text = " ".join((ROOT / "docs" / "guide" / "photos.md").read_text("utf-8").split())
+    most, never = re.search(
+        r"mean reliability of most sets is within ([\d.]+) of .* more than ([\d.]+)",
+        text,
+    ).groups()
+    off = (photos["reliability"] - photos["right"]).abs()
+    assert (off <= float(most)).mean() > 0.5 and off.max() <= float(never)

@@ -10,22 +10,16 @@ labelling.py         their labels, and which of them to trust
 distributed*.py      the same on Dask workers
 """
 
-from unseen.rows.labelled import RunningSums, fit_seen, sum_seen, sum_stream
+from unseen.rows.labelled import fit_seen, sum_seen
 from unseen.rows.labelling import Labelling, Selection
-from unseen.rows.source import RowStream, is_stream, open_stream
 from unseen.rows.sums import Sums, sum_blocks, sum_rows
 
 __all__ = [
     "Labelling",
-    "RowStream",
-    "RunningSums",
     "Selection",
     "Sums",
     "fit_seen",
-    "is_stream",
-    "open_stream",
     "sum_blocks",
     "sum_rows",
     "sum_seen",
-    "sum_stream",
 ]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,16 @@ def test_rows_below_a_reliability_are_left_unknown(mixed, model, tmp_path):
     assert (after["label"][~low] == before["label"][~low]).all()
     told = call("score", least, mixed)
     assert f"{low.sum()} rows without a label are not scored" in told.output
+
+
+def test_a_reliability_that_no_label_has_is_told(mixed, model, tmp_path):
+    out = tmp_path / "labels.csv"
+    words = ["--adapt", "--min-reliability", "1", "--out", out]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        said = " ".join(call("predict", model, mixed, *words).output.split())
+    assert re.search(r"warning: No label .* the best has 0\.\d+\. Lower", said)
+    assert (pd.read_csv(out)["label"] == "unknown").all()
 
 
 def test_labels_without_a_reliability_cannot_be_left_out(mixed, model, tmp_path):

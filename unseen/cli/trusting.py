@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,6 +61,14 @@ def leave_unknown(table: pd.DataFrame, least: float) -> pd.DataFrame:
             "have none. Add --adapt, or fit with --generalized."
         )
     kept = table["reliability"] >= least
+    if not kept.any() and len(kept):
+        best = int(1000 * table["reliability"].max()) / 1000  # never rounded up
+        warnings.warn(
+            f"No label is this reliable; the best has {best:g}. Lower "
+            "--min-reliability, or look at some labels by hand.",
+            UserWarning,
+            stacklevel=2,
+        )
     return table.assign(label=table["label"].where(kept, UNKNOWN))
 
 

@@ -17,13 +17,10 @@ from unseen import AnchoredSelfTraining, per_class_accuracy
 from unseen.competition import Competition, EqualDescriptionsWarning
 from unseen.models.kernel_ridge import fit_ridge, kernel
 from unseen.rows.holders import MemoryRows
-from unseen.transduction.anchored_learner import (
-    AnchoredLearner,
-    evenness,
-    transported,
-)
+from unseen.transduction.anchored_learner import AnchoredLearner
 from unseen.transduction.anchored_look import Means, gaussian_scores
 from unseen.transduction.anchored_rounds import WeakStartWarning
+from unseen.transduction.anchored_sizes import evenness, transported
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"

@@ -1,5 +1,7 @@
 """Anchored self-training on mixed piles, open piles, and lists that are too long."""
 
+from itertools import permutations, product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from unseen.transduction.anchored_absent import (
     effective_number,
     gains_without,
     log_evidence,
+    rematched,
     to_drop,
     unneeded,
 )
@@ -230,6 +233,44 @@ def test_a_pile_that_weighs_little_judges_no_class(data, monkeypatch, kappa, n_l
     assert_array_equal(
         model.competing_classes_, np.delete(data.unseen, [2] if n_left == 5 else [])
     )
+
+
+def test_clusters_are_matched_as_their_rows_are_likeliest():
+    """The likelihood of rows around an unknown mean is a normal's, row with row."""
+    rng = np.random.default_rng(3)
+    Z, p = 2 * rng.normal(size=(5, 3)), rng.uniform(0.3, 3, size=(5, 3))
+    clusters = [Z[c] + rng.normal(size=(6, 3)) + rng.normal(size=3) for c in (4, 0, 2)]
+    likely = np.zeros((3, 5))
+    for (k, rows), c, j in product(enumerate(clusters), range(5), range(3)):
+        spread = np.eye(6) + np.ones((6, 6)) / p[c, j]
+        alike = multivariate_normal(np.full(6, Z[c, j]), spread)
+        likely[k, c] += alike.logpdf(rows[:, j])
+    best = max(permutations(range(5), 3), key=lambda way: likely[range(3), way].sum())
+    n, s = np.full(3, 6.0), np.array([rows.sum(axis=0) for rows in clusters])
+    assert_array_equal(rematched(n, s, Z, p), best)
+
+
+def test_a_class_that_went_in_error_comes_back(monkeypatch):
+    """A class without rows takes those of its like, which is dropped: it is found."""
+    monkeypatch.setattr(AnchoredSelfTraining, "_absent", drops_first)
+    right = []
+    for seed in range(4):
+        data = make_data(seed)
+        model = fitted(data, drop_absent=True)
+        Z = model._prototypes(model._competition(None))[0]
+        apart = np.linalg.norm(Z[:, None] - Z, axis=2) + 99 * np.eye(6)
+        absent, model.wrong = np.unravel_index(apart.argmin(), apart.shape)
+        model.n_passes = 0
+        model.adapt(data.X_unseen[data.y_unseen != data.unseen[absent]])
+        others = np.delete(data.unseen, absent)
+        right.append(model.competing_classes_.tolist() == others.tolist())
+        assert model.n_passes == 2 + right[-1]
+    assert np.mean(right) >= 0.75
+
+
+def drops_first(model, learner):
+    model.n_passes += 1
+    return (np.arange(len(learner.Z)) == model.wrong) & (model.n_passes == 1)
 
 
 def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):

@@ -113,8 +113,9 @@ class AnchoredSelfTraining(Explains):
         that nobody named, which would pull class means away.
     drop_absent : bool, default=False
         The list is far too long: drop the classes that hardly any row goes to, then
-        those whose rows are likelier with others, and start again. Ruins piles whose
-        classes differ much in size.
+        those whose rows are likelier with others, and start again; who went may take
+        the place of one that its rows fit less. Ruins piles whose classes differ much
+        in size.
 
     Attributes
     ----------

@@ -12,12 +12,18 @@ own, and that has a price. With the mean integrated out, its rows are as likely 
 
 but for terms that no labelling changes. A class goes if its rows are likelier with the
 next best classes (:func:`unneeded`). Rows count half: they are not independent.
+
+A class that is there may have gone before its rows could speak for it, and one that is
+like it has taken them. So once nobody goes any more, the rows of those that are left
+are dealt anew among all prototypes of the list, one to each and as likely as can be
+(:func:`rematched`), and whoever gets rows that way is back.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 ABSENT = 0.2  # of what an effective class has: a class the pile loses less by may go
 FEW = 0.5  # of the rows of an effective class: with more it is not dropped for that
@@ -110,3 +116,26 @@ def gains_without(
     now = log_evidence(n, s, Z, p)
     more = log_evidence(n[takes] + moved_n, s[takes] + moved_s, Z[takes], p[takes])
     return own @ (more - now[takes]) - now
+
+
+def clusters(codes: np.ndarray, B: np.ndarray, n_classes: int) -> tuple:
+    """Return how many rows of B every class has, and their sums, as evidence."""
+    R = ROWS_COUNT * (codes[:, None] == np.arange(n_classes))
+    return R.sum(axis=0), R.T @ B
+
+
+def rematched(n: np.ndarray, s: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return the prototypes that K clusters of rows are likeliest with, one each.
+
+    Examples
+    --------
+    Prototypes at 0, 4 and 9; of two clusters, one around 8 and one around 3.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.anchored_absent import rematched
+    >>> n, s = np.array([10.0, 10.0]), np.array([[80.0], [30.0]])
+    >>> rematched(n, s, np.array([[0.0], [4.0], [9.0]]), np.ones((3, 1)))
+    array([2, 1])
+    """
+    E = [log_evidence(n, s, z, sure) for z, sure in zip(Z, p, strict=True)]
+    return linear_sum_assignment(np.column_stack(E), maximize=True)[1]

@@ -40,7 +40,7 @@ from unseen._threads import one_thread
 from unseen.competition import Competition
 from unseen.rows.holders import Holder
 from unseen.rows.labelling import Labelling
-from unseen.transduction.anchored_absent import unneeded
+from unseen.transduction.anchored_absent import clusters, rematched, unneeded
 from unseen.transduction.anchored_given import Anchors
 from unseen.transduction.anchored_look import (
     Background,
@@ -49,6 +49,7 @@ from unseen.transduction.anchored_look import (
     look,
     temper,
 )
+from unseen.transduction.anchored_sizes import evenness, transported
 from unseen.transduction.rounds import Round
 
 TEMPERATURES = (2.0, 1.6, 1.3, 1.0)  # of the first rounds; the last one stays
@@ -336,13 +337,24 @@ class AnchoredLearner:
 
     def unneeded(self) -> np.ndarray:
         """Return the classes without which rows of the sample are likelier."""
-        B = self._sample
-        S = gaussian_scores(B, *self.means) + self.log_sizes - self.handicap
-        if self.background is not None:
-            own = S.max(axis=1) >= self.background.scores(B) + self.log_beyond
-            B, S = B[own], S[own]
+        B, S = self._judged()
         sure = 1 / self.variances + self.own_rows[:, None]
         return unneeded(S, B, self.Z, sure)
+
+    def rematched(self, Z: np.ndarray, own_rows: np.ndarray) -> np.ndarray:
+        """Return which of prototypes Z the rows of each class are likeliest with."""
+        B, S = self._judged()
+        n, s = clusters(S.argmax(axis=1), B, len(self.competition))
+        return rematched(n, s, Z, 1 / self.variances + own_rows[:, None])
+
+    def _judged(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows of the sample, but for the background's, and their scores."""
+        B = self._sample
+        S = gaussian_scores(B, *self.means) + self.log_sizes - self.handicap
+        if self.background is None:
+            return B, S
+        own = S.max(axis=1) >= self.background.scores(B) + self.log_beyond
+        return B[own], S[own]
 
     def final(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""
@@ -360,39 +372,3 @@ class AnchoredLearner:
             f"Class means moved {np.sqrt(self.movement):.2f} of their prototypes' "
             f"spread{held}.{even}"
         )
-
-
-def evenness(shares: np.ndarray, n_rows: int) -> float:
-    """Return the number of classes that would be as uneven if even, as a share.
-
-    The exponential of the entropy of the shares, corrected for few rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.transduction.anchored_learner import evenness
-    >>> round(evenness(np.array([0.5, 0.5, 0.0, 0.0]), 10**9), 6)
-    0.5
-    """
-    there = shares[shares > 1e-12]
-    entropy = -np.sum(there * np.log(there)) + (len(there) - 1) / (2 * n_rows)
-    return min(1.0, float(np.exp(entropy)) / len(shares))
-
-
-def transported(
-    S: np.ndarray, log_sizes: np.ndarray, shares: np.ndarray, pull: float, n_steps: int
-) -> np.ndarray:
-    """Return log sizes under which soft labels have nearly the given shares.
-
-    Unbalanced transport: ``pull`` is ρ. Sizes that are known (ρ = ∞) are met exactly.
-    """
-    u, steps = log_sizes, n_steps if np.isfinite(pull) else 50
-    weight = pull / (1 + pull) if np.isfinite(pull) else 1.0
-    for _ in range(steps):
-        found = softmax(S + u, axis=1).mean(axis=0)
-        lack = np.log(shares) - np.log(np.maximum(found, 1e-300))
-        step = weight * lack - (1 - weight) * u
-        u = u + step
-        if np.abs(step).max() < 1e-6:
-            break
-    return u - u.mean()

@@ -28,7 +28,7 @@ from unseen.transduction.rounds import Round
 
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 THERE = 0.3  # of the rows of an effective class: a class with fewer is hardly there
-MOST_PASSES = 8  # in which absent classes are dropped
+MOST_PASSES = 12  # in which absent classes are dropped, and some come back
 OUTWEIGHS = 0.5  # weight of the pile from which on it may judge who is needed
 
 
@@ -89,18 +89,36 @@ class AnchoredRounds(FromSums, Adapts):
                 "Given labels say that their classes are there, and drop_absent=True "
                 "may drop them. Leave one of them out."
             )
-        beside = self._beside(competition)
+        offered, beside = competition, self._beside(competition)
+        here, met = np.ones(len(offered), dtype=bool), []
         for _ in range(MOST_PASSES):
+            competition = offered.only(here)
+            met.append((here.tolist(), len(beside)))
             learner = self._start(B, competition, beside, given)
             before = learner.mean_confidence(np.array([self._temperature]))[0]
             self._teach(learner)
-            n = len(competition)
-            drop = self._absent(learner)
-            if not drop.any() or drop[:n].all():
+            here, beside = self._there(learner, offered, here, beside)
+            if (here.tolist(), len(beside)) in met:
                 break
-            competition, beside = competition.only(~drop[:n]), beside.only(~drop[n:])
         self._temperature_after(before, learner)
         return learner
+
+    def _there(
+        self,
+        learner: AnchoredLearner,
+        offered: Competition,
+        here: np.ndarray,
+        beside: Competition,
+    ) -> tuple[np.ndarray, Competition]:
+        """Return who of the list takes part next, and who beside them."""
+        n, now, drop = int(here.sum()), here.copy(), self._absent(learner)
+        if drop.any() and not drop[:n].all():
+            now[here] = ~drop[:n]
+            return now, beside.only(~drop[n:])
+        if n < len(offered):  # the rows of those left may be those of one who went
+            now[:] = False
+            now[learner.rematched(*self._prototypes(offered))] = True
+        return now, beside
 
     def _absent(self, learner: AnchoredLearner) -> np.ndarray:
         """Return the classes to drop before the rounds start again."""

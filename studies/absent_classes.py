@@ -1,0 +1,101 @@
+"""How `drop_absent` of anchored self-training should tell who is not in the pile.
+
+    python studies/absent_classes.py ../shared/data [--data cub awa] [--folds 4]
+
+In each fold a quarter of the seen classes of CUB and AwA plays the unseen ones (as in
+the plan `open_study`); no row of a class that is truly unseen is read. Piles: the list
+as it is, all classes offered, half of the classes absent, ten rows a class, and sizes
+by Zipf's law. Printed is per-class accuracy in %, mean over folds, one line a setting:
+the list kept, the constants of unseen/transduction/anchored_absent.py as they are, no
+matching anew in the end, and one constant at a time changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from unittest.mock import patch
+
+import numpy as np
+
+from unseen import AnchoredSelfTraining, ZeroShotData
+from unseen.experiments.sources import find_source
+from unseen.experiments.trusting import (
+    fitting_lists,
+    held_out,
+    long_lists,
+    with_rows_aside,
+)
+from unseen.metrics import per_class_accuracy
+from unseen.transduction import anchored_absent
+from unseen.transduction.anchored_learner import AnchoredLearner
+
+CONSTANTS = {
+    "ROWS_COUNT": [0.35, 0.75, 1.0],
+    "ABSENT": [0.1, 0.4],
+    "FEW": [0.25, 1.0],
+}
+
+
+def as_it_is(learner: AnchoredLearner, Z: np.ndarray, own_rows: np.ndarray):
+    """Match nothing anew: every class keeps its own prototype."""
+    own = learner.Z[learner.offered]
+    return np.array([np.sum((Z - z) ** 2, axis=1).argmin() for z in own])
+
+
+def settings() -> Iterator[tuple[str, bool, AbstractContextManager]]:
+    """Yield names, whether classes are dropped, and what is other than it is."""
+    yield "list kept", False, nullcontext()
+    yield "as it is", True, nullcontext()
+    other = patch.object(AnchoredLearner, "rematched", as_it_is)
+    yield "no matching anew", True, other
+    for name, values in CONSTANTS.items():
+        for value in values:
+            other = patch.object(anchored_absent, name, value)
+            yield f"{name} {value:g}", True, other
+
+
+def accuracies(model, data: ZeroShotData, fold: int) -> dict[str, float]:
+    """Return the accuracy on every pile of a fold."""
+    found = {}
+    for make in (long_lists, fitting_lists):
+        for name, rows, offered in make(data, fold):
+            labels = model.adapt(data.X[rows], classes=offered).labels_
+            found[name] = 100 * per_class_accuracy(data.y[rows], labels)
+    return found
+
+
+def main() -> None:
+    """Compare the settings, data set by data set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("--data", nargs="+", default=["cub", "awa"])
+    parser.add_argument("--folds", type=int, default=4)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for name in asked.data:
+        source = find_source(name, "attributes", [asked.folder])
+        if source is None:
+            raise SystemExit(f"{asked.folder} holds no data set {name!r}.")
+        whole = with_rows_aside(source.load("attributes"))
+        lines: dict[str, list[dict[str, float]]] = {}
+        for fold in range(asked.folds):
+            data = held_out(whole, fold)
+            model = AnchoredSelfTraining()
+            model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+            for setting, drop, other in settings():
+                with other:
+                    found = accuracies(model.set_params(drop_absent=drop), data, fold)
+                lines.setdefault(setting, []).append(found)
+        heads = list(lines["as it is"][0])
+        print(f"\n{name}, {asked.folds} folds, {len(lines)} settings")
+        print(f"{'':18}" + "".join(f"{head:>21}" for head in heads))
+        for setting, folds in lines.items():
+            means = [np.mean([found[head] for found in folds]) for head in heads]
+            print(f"{setting:18}" + "".join(f"{mean:21.1f}" for mean in means))
+
+
+if __name__ == "__main__":
+    main()

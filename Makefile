@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml
 	$(PIP) -e '.[dev]'
 	@touch $@ $(DEMO)
 
-demo: $(DEMO)  ## name 1,000 photos by ten class names without a label, write a gallery
+demo: $(DEMO)  ## label 1,000 photos by ten class names alone, write a gallery
 	$(BIN)/unseen demo
 
 test: $(STAMP)  ## lint, type-check and test everything that runs in minutes

@@ -67,6 +67,55 @@ def test_check_of_a_sound_set_is_silent_and_ends_well():
     assert ended.exit_code == 1 and "has the embedding of '0'" in ended.stdout
 
 
+@pytest.fixture
+def csv_and_table(tmp_path):
+    rows = "label,f,g\nant,1,2\nant,1,3\nbee,3,1\nyak,0,1\ncow,1,1\n,1,0\n"
+    (tmp_path / "rows.csv").write_text(rows)
+    (tmp_path / "looks.csv").write_text("class,a,b\nant,1,0\nbee,0,1\ncow,1,1\n")
+    (tmp_path / "more.csv").write_text("class,c\nant,1\nbee,2\ncow,3\n")
+    return tmp_path / "rows.csv", tmp_path / "looks.csv", tmp_path / "more.csv"
+
+
+def test_check_knows_the_classes_of_a_table_from_elsewhere(csv_and_table):
+    rows, looks, _ = csv_and_table
+    ended = run("check", rows, "--classes", looks)
+    assert ended.exit_code == 1  # as unseen run will refuse it
+    assert "row 3: names 'yak', which is none of the 3 classes" in ended.stdout
+    rows.write_text(rows.read_text().replace("yak", "cow"))
+    assert run("check", rows, "--classes", looks).stdout == f"{rows}: no faults.\n"
+    ended = run("check", rows, "--classes", looks, "--unseen", "moa")
+    assert ended.exit_code == 2 and "--unseen 'moa' names no class" in ended.stderr
+
+
+def test_info_counts_by_the_table_and_the_split_asked_for(csv_and_table):
+    rows, looks, more = csv_and_table
+    rows.write_text(rows.read_text().replace("yak", "cow"))
+    options = ["--classes", looks, "--classes", more, "--unseen", "cow", "--json"]
+    found = json.loads(run("info", rows, *options).stdout)
+    assert (found["classes"], found["seen rows"], found["unseen rows"]) == (3, 3, 2)
+    assert found["unlabelled rows"] == 1
+    (table,) = found["tables"].values()
+    assert table["dimensions"] == 3
+    assert json.loads(run("info", "digits", "--unseen", "1", "--json").stdout)[
+        "unseen rows"
+    ] == int((load_data("digits").y == "1").sum())
+
+
+def test_check_with_a_table_still_names_numbers_that_are_no_class(tmp_path):
+    np.savez(
+        tmp_path / "set.npz",
+        X=np.eye(3),
+        y=np.array([0, 1, 7]),
+        class_names=np.array(["ant", "bee"]),
+    )
+    (tmp_path / "looks.csv").write_text("class,a,b\nant,1,0\nbee,0,1\ncow,1,1\n")
+    ended = run("check", tmp_path / "set.npz", "--classes", tmp_path / "looks.csv")
+    assert ended.exit_code == 1
+    assert ended.stdout.splitlines()[0].endswith(
+        "names '7', which is none of the 3 classes"
+    )
+
+
 @pytest.mark.parametrize("target", ["d.npz", "d.h5", "d.csv", "d.parquet", "d"])
 def test_convert_writes_what_the_suffix_says(target, tmp_path):
     ended = run("convert", "digits", tmp_path / target)

@@ -28,6 +28,7 @@ from unseen.cli import (
     score,
     train,
 )
+from unseen.cli.words import Command
 from unseen.limits import raised_for_all
 
 __all__ = ["app", "main"]
@@ -54,6 +55,8 @@ app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.add_typer(data.app, name="data")
+for one in (*app.registered_commands, *data.app.registered_commands):
+    one.cls = Command
 
 
 def _show_version(wanted: bool) -> None:

@@ -37,7 +37,7 @@ def classes(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show how class NAMES are understood, and which classes of ImageNet they are near.
+    """Show how class NAMES are understood, and the ImageNet classes nearest to them.
 
     If a name is misunderstood, add a description after a colon. Exit code 1 if one is
     unknown.

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import Column, Source, Tables, Unseen, chosen, file_errors
+from unseen.cli.asked import Asked
+from unseen.cli.data import Column, Source, Tables, Unseen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
 
@@ -63,19 +64,19 @@ def compare(
         names = [name.strip() for name in methods.split(",") if name.strip()]
         if not names:
             raise ValueError(f"--methods is empty. Try --methods {USUAL}")
+        asked = Asked(data, classes, unseen, column)
         plan = compare_plan(
             data,
             list(dict.fromkeys(names)),
-            classes=chosen(classes),
+            classes=asked.tables,
             unseen=unseen,
             column=column,
             n_seeds=seeds,
         )
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
         page = out / "report.html"
-        reading = [data, *(classes or []), unseen]
         writing = [*files_of(plan, out), page]
-        with outputs(*writing, reading=reading, force=force):
+        with outputs(*writing, reading=asked.files, force=force):
             results = run_plans([plan], [], out, n_jobs=jobs, progress=Progress())
             found = read_results(results)
             table = make_table(plan, found)

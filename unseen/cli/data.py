@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen.cli.asked import Asked
 from unseen.cli.bars import show_bytes
 from unseen.cli.errors import in_options, one_line_errors
 from unseen.cli.outputs import Force, outputs
@@ -104,17 +104,25 @@ def list_sets(as_json: AsJson = False) -> None:
             typer.echo("\n".join(f"  {entry}" for entry in entries))
 
 
-@app.command(epilog=example("info digits", "info xlsa17/data/CUB --json"))
-def info(path: Source, column: Column = None, as_json: AsJson = False) -> None:
+@app.command(
+    epilog=example("info digits", "info birds.csv --classes attributes.csv --json")
+)
+def info(
+    path: Source,
+    classes: Tables = None,
+    unseen: Unseen = None,
+    column: Column = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what was found in PATH: rows, classes, split, class tables, missing values.
 
     The answer is what the files say, before anything is checked.
     """
     with file_errors():
-        from unseen.loading import read_parts
         from unseen.loading.checks import describe
 
-        found = describe(read_parts(path, column))
+        asked = Asked(path, classes, unseen, column)
+        found = describe(asked.parts().choose(asked.tables, unseen))
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(as_lines(found)))
 
 
@@ -124,20 +132,16 @@ def info(path: Source, column: Column = None, as_json: AsJson = False) -> None:
 def check(
     path: Source,
     classes: Tables = None,
+    unseen: Unseen = None,
     column: Column = None,
     as_json: AsJson = False,
 ) -> None:
-    """List everything that is wrong with PATH; exit code 1 if anything is."""
+    """List everything that is wrong with PATH. Exit code 1 if anything is wrong."""
     with file_errors():
-        from unseen.loading import read_parts
         from unseen.loading.checks import find_faults
-        from unseen.loading.tables import choose_table
 
-        parts = read_parts(path, column)
-        if classes:
-            table = choose_table(parts, chosen(classes))
-            parts.tables = {", ".join(classes): table}
-        faults = find_faults(parts)
+        asked = Asked(path, classes, unseen, column)
+        faults = find_faults(asked.parts().choose(asked.tables, unseen))
     if as_json:
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
         typer.echo(json.dumps({"path": path, "faults": rows}, indent=2))
@@ -205,70 +209,25 @@ def convert(
     write more.
     """
     with file_errors():
-        from unseen.loading import load_data, read_parts, write_data
+        from unseen.loading import write_data
         from unseen.loading.writing import FOLDERS, files_of, kind_of
 
+        asked = Asked(source, classes, unseen, column)
         is_folder = kind_of(target, kind) in FOLDERS
         with outputs(
             *([] if is_folder else files_of(target, kind)),
             folder=target if is_folder else None,
-            reading=[source, *(classes or []), unseen],
+            reading=asked.files,
             force=force,
         ):
-            data = load_data(source, chosen(classes), unseen=unseen, column=column)
+            data = asked.load()
             written = write_data(data, target, kind=kind, force=force)
-        offered = () if classes else read_parts(source, column).tables
+        offered = () if classes else asked.parts().tables
         left = sorted(set(offered) - set(data.tables))
     typer.echo(repr(data))
     if left:
         typer.echo(f"Class tables left out: {', '.join(left)}; --classes keeps them.")
     typer.echo(f"Look at it:  {command_line('data', 'info', written)}")
-
-
-def chosen(classes: list[str] | None) -> Any:
-    """Return no table, one table or several as ``load_data`` takes them."""
-    if not classes:
-        return None
-    return classes[0] if len(classes) == 1 else classes
-
-
-@contextmanager
-def telling_holes(*words: object) -> Iterator[None]:
-    """Where features are missing, say which command lists the rows.
-
-    Parameters
-    ----------
-    *words
-        The data set, and the options that it is read with.
-    """
-    try:
-        yield
-    except ValueError as error:
-        if not re.search("contains (NaN|infinity)", str(error)):
-            raise
-        raise ValueError(
-            f"{words[0]}: some features are missing or infinite. To list them: "
-            f"{command_line('data', 'check', *words)}"
-        ) from error
-
-
-def check_labelled(data: Any, source: str) -> None:
-    """Refuse a set without a labelled row: there is nothing to learn from."""
-    if not len(data.seen):
-        raise ValueError(
-            f"{source}: no row has a label, so there is nothing to learn from. Label "
-            "rows of at least two classes; if the labels are in another column, name "
-            "it with --column."
-        )
-
-
-def as_options(
-    classes: list[str] | None, unseen: str | None, column: str | None
-) -> list[str]:
-    """Return how the same data is named to another command."""
-    words = [word for table in classes or [] for word in ("--classes", table)]
-    words += ["--unseen", unseen] if unseen else []
-    return words + (["--column", column] if column else [])
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def demo(
         bool, typer.Option("--json", help="Print the results as JSON.")
     ] = False,
 ) -> None:
-    """Name 1,000 photos by ten class names, without one labelled photo.
+    """Label 1,000 photos by ten class names, without a single labelled photo.
 
     Prints the accuracy by the names alone and after adapting to the photos, then where
     to find the report and the gallery. With --texts, the same for 200 short texts.

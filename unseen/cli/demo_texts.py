@@ -14,7 +14,7 @@ from unseen.cli.outputs import outputs
 
 
 def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
-    """Name 200 texts by ten class names, without one labelled text."""
+    """Label 200 texts by ten class names, without a single labelled text."""
     page_path, labels = out / "texts.html", out / "labels.csv"
     with file_errors(), outputs(page_path, labels, force=force):
         from unseen.labels import write_labels

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from unseen.cli.asked import Asked
 from unseen.cli.data import AsJson, Column, Tables, Unseen, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.outputs import Force, outputs
-from unseen.cli.predict import read_features
 from unseen.cli.trusting import Generalized
 
 EXAMPLES = """
@@ -62,7 +62,8 @@ def explain(
     the other unlabelled rows add to the lead over it. For a class: the seen classes
     most like it, and entries of the class table that the unlabelled rows contradict.
     """
-    reading = [model, features, *(classes or []), unseen]
+    asked = Asked(features, classes, unseen, column)
+    reading = [model, *asked.files]
     with file_errors(), outputs(out, reading=reading, force=force):
         from unseen.storage import load_model
 
@@ -74,17 +75,10 @@ def explain(
             )
         if not rows and of_class is None:
             raise ValueError("Nothing to explain: give --rows 3,17 or --class NAME.")
-        numbers, X, _ = read_features(
-            features,
-            fitted,
-            classes=classes,
-            unseen=unseen,
-            column=column,
-            mixed=generalized,
-        )
+        numbers, X, _ = asked.features(fitted, mixed=generalized)
         if adapt:
             fitted.adapt(X, classes="all" if generalized else None)
-        columns = column_names(features, classes, column, fitted)
+        columns = column_names(asked, fitted)
         answer: dict = {}
         if rows:
             chosen = row_places(rows, numbers)
@@ -138,18 +132,16 @@ def row_places(rows: str, numbers) -> list[int]:
     return found
 
 
-def column_names(source: str, classes: list[str] | None, column: str | None, model):
+def column_names(asked: Asked, model):
     """Return the names of the class table's columns, None if the source has none."""
-    from unseen.cli.data import chosen
-    from unseen.loading import read_parts
     from unseen.loading.npy import is_npy
 
-    if is_npy(Path(source)):
+    if is_npy(Path(asked.source)):
         return None
-    parts = read_parts(source, column)
-    if not parts.tables and not classes:
+    parts = asked.parts()
+    if not parts.tables and not asked.classes:
         return None
-    table = parts.build(chosen(classes), None).class_embeddings
+    table = parts.build(asked.tables, asked.unseen).class_embeddings
     width = getattr(model, "estimator_", model).class_embeddings_.shape[1]
     if table.shape[1] != width:
         return None

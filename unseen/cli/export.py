@@ -46,7 +46,9 @@ def export(
     min_reliability: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Leave out labels below this, but no corrected one."
+            min=0,
+            max=1,
+            help="Leave out labels below this reliability; corrected ones stay.",
         ),
     ] = 0.0,
     how: Annotated[

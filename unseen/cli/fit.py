@@ -10,20 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen.cli.asked import Asked
 from unseen.cli.bars import show_work
-from unseen.cli.data import (
-    Column,
-    Source,
-    Tables,
-    Unseen,
-    as_options,
-    check_labelled,
-    chosen,
-    file_errors,
-    telling_holes,
-)
+from unseen.cli.data import Column, Source, Tables, Unseen, file_errors
 from unseen.cli.outputs import Force, outputs
-from unseen.cli.trusting import Generalized, calibrated
+from unseen.cli.trusting import Generalized
 
 if TYPE_CHECKING:
     from unseen.methods import Method
@@ -84,23 +75,22 @@ def fit(
     used. With --generalized, cross-validation over the seen classes also measures how
     much to favour the unseen ones where both occur, and how reliable the labels are.
     """
-    reading = [data, *(classes or []), unseen]
-    with file_errors(), outputs(out, reading=reading, force=force), show_work():
-        from unseen.experiments.tasks import Bench
-        from unseen.loading import load_data
+    asked = Asked(data, classes, unseen, column)
+    with file_errors(), outputs(out, reading=asked.files, force=force), show_work():
         from unseen.methods import find_method
 
         way = find_method(method)
         wanted = dict(map(parse_setting, settings or []))
-        given = load_data(data, chosen(classes), unseen=unseen, column=column)
-        typer.echo(repr(given), err=True)
-        check_labelled(given, data)
+        given = asked.load_labelled()
         start = time.perf_counter()
-        bench = Bench.of(given, folds_of(way, len(given.seen), folds, search))
-        with telling_holes(data, *as_options(classes, None, column)):
-            model = bench.fitted(way, "", seed, **wanted)
-            if generalized:
-                model = calibrated(model, given, seed)
+        model = asked.fitted(
+            given,
+            way,
+            seed,
+            generalized=generalized,
+            folds=folds_of(way, len(given.seen), folds, search),
+            **wanted,
+        )
         seconds = time.perf_counter() - start
         path = model.save(out)
     if as_json:
@@ -115,7 +105,7 @@ def fit(
         typer.echo(json.dumps(answer, indent=2))
         return
     typer.echo(f"{' '.join(repr(model).split())}: fitted in {seconds:.1f} s.")
-    words = ["predict", str(path), data, *as_options(classes, unseen, column)]
+    words = ["predict", str(path), data, *asked.options()]
     if hasattr(model, "adapt"):
         words.append("--adapt")
     if generalized:

@@ -114,7 +114,9 @@ def label(
     ] = False,
     min_reliability: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Give no label below this reliability."),
+        typer.Option(
+            min=0, max=1, help="Leave anything below this reliability without a label."
+        ),
     ] = 0.0,
     learn_from: Annotated[
         int | None,

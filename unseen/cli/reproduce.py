@@ -70,7 +70,7 @@ def reproduce(
         bool, typer.Option("--json", help="Print what was written as JSON.")
     ] = False,
 ) -> None:
-    """Run what the paper ran, then write its tables, figures and a report.
+    """Repeat the paper's experiments; write its tables, its figures and a report.
 
     Every run adds its lines to OUT/results.csv as it ends. It may be stopped at
     any time, even killed: the same command continues. Exit code 1 if a run failed.

@@ -9,24 +9,14 @@ from typing import Annotated
 import typer
 
 from unseen._command import command_line
+from unseen.cli.asked import Asked
 from unseen.cli.bars import show_work
-from unseen.cli.data import (
-    Column,
-    Source,
-    Tables,
-    Unseen,
-    as_options,
-    check_labelled,
-    chosen,
-    file_errors,
-    telling_holes,
-)
+from unseen.cli.data import Column, Source, Tables, Unseen, file_errors
 from unseen.cli.fit import complete_method
 from unseen.cli.outputs import Force, outputs
 from unseen.cli.trusting import (
     Generalized,
     MinReliability,
-    calibrated,
     leave_unknown,
     mixed_pile,
     names_given,
@@ -70,19 +60,15 @@ def run(
     classes too.
     """
     files = [out / name for name in ("labels.csv", "report.html", "model.unseen")]
-    reading = [data, *(classes or []), unseen]
-    with file_errors(), outputs(*files, reading=reading, force=force), show_work():
-        from unseen.experiments.tasks import Bench
+    asked = Asked(data, classes, unseen, column)
+    with file_errors(), outputs(*files, reading=asked.files, force=force), show_work():
         from unseen.labels import label_table, write_labels
-        from unseen.loading import load_data
         from unseen.methods import find_method
         from unseen.report import write_labels_report
         from unseen.review.origins import Origin, absolute, note_origin
 
         way = find_method(method)
-        given = load_data(data, chosen(classes), unseen=unseen, column=column)
-        typer.echo(repr(given), err=True)
-        check_labelled(given, data)
+        given = asked.load_labelled()
         pile = mixed_pile(given) if generalized else given.pile
         if not len(pile):
             raise ValueError(
@@ -90,10 +76,8 @@ def run(
                 "to label. Leave labels empty, or name unseen classes with --unseen."
             )
         X, reliability, who = given.X[pile], None, "all" if generalized else None
-        with telling_holes(data, *as_options(classes, None, column)):
-            model = Bench.of(given, None).fitted(way, "", seed)
-            if generalized:
-                model = calibrated(model, given, seed)
+        model = asked.fitted(given, way, seed, generalized=generalized)
+        with asked.telling_holes():
             if hasattr(model, "adapt"):
                 labels = model.adapt(X, classes=who).labels_
                 reliability = model.reliability_

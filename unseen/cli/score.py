@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from unseen._command import command_line
-from unseen.cli.data import Column, Source, Tables, chosen, file_errors
+from unseen.cli.asked import Asked
+from unseen.cli.data import Column, Source, Tables, file_errors
 from unseen.cli.errors import printable
 from unseen.cli.trusting import UNKNOWN
 
@@ -69,9 +70,7 @@ def score(
         table = confusion(truth, called)
         sides = {}
         if generalized:
-            from unseen.loading import load_data
-
-            known = load_data(data, chosen(classes), unseen=unseen, column=column)
+            known = Asked(data, classes, unseen, column).load()
             sides = score_sides(truth, called, known.unseen)
     by_class = {}
     for name in np.unique(truth):

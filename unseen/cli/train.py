@@ -52,7 +52,7 @@ def train(
         typer.Option(
             min=0,
             max=1,
-            help="Learn from labels at least this reliable, and corrected ones.",
+            help="Learn from labels at least this reliable, and from corrected ones.",
         ),
     ] = 0.8,
     checked: Annotated[

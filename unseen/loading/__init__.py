@@ -81,7 +81,7 @@ def load_data(
     Parameters
     ----------
     source : path, str or DataFrame
-        A file or folder, whose kind is told by its content; the name of a bundled
+        A file or folder, whose kind is recognised by its content; the name of a bundled
         set, ``"digits"`` (for a file of that name, write ``"./digits"``); or a pandas
         or polars frame with one row per sample.
     classes : str, path, DataFrame, or list or mapping of these, optional

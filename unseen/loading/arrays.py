@@ -149,8 +149,8 @@ class Arrays(ABC):
 def read_field_layout(arrays: Arrays) -> Parts:
     """Return the parts of a file in the layout of the field.
 
-    Rows, or rows and the names of their classes, are enough where a class table comes
-    from elsewhere.
+    Rows, or rows and their classes, are enough where a class table comes from
+    elsewhere; a file that has one says who is unseen as well.
     """
     if "class_names" not in arrays.keys and "X" in arrays.keys:
         alone = rows_alone(arrays)
@@ -164,13 +164,9 @@ def read_field_layout(arrays: Arrays) -> Parts:
         if len(shape) == 2 and shape[0] == len(names):
             if arrays.get(key).dtype.kind in "fiub":
                 tables[key] = arrays.table(key, names)
-    if not tables:
-        raise ValueError(
-            f"{arrays.path}: no class table among {listed(arrays.keys)}. Give a "
-            f"two-dimensional array with one row for each of {len(names)} classes."
-        )
     prefix = "" if "unseen" in arrays.keys else "ps_"
-    if f"{prefix}unseen" not in arrays.keys:
+    said = f"{prefix}unseen" in arrays.keys
+    if tables and not said:
         raise ValueError(
             f"{arrays.path}: neither 'unseen' nor 'ps_unseen' is among "
             f"{listed(arrays.keys)}. Give the rows of the unseen classes."
@@ -182,7 +178,7 @@ def read_field_layout(arrays: Arrays) -> Parts:
         y=arrays.labels("y"),
         class_names=names,
         tables=tables,
-        unseen=arrays.labels(f"{prefix}unseen"),
+        unseen=arrays.labels(f"{prefix}unseen") if said else None,
         seen=arrays.labels(f"{prefix}seen") if f"{prefix}seen" in arrays.keys else None,
         seen_test=_mask(arrays),
         origin={

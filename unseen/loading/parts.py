@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -167,6 +167,49 @@ class Parts:
         except ValueError:
             self._check_labels(y, [str(name) for name in table.index])
             raise
+
+    def choose(self, classes: Any = None, unseen: Any = None) -> Parts:
+        """Return the parts with another class table or split, still unjudged.
+
+        Parameters
+        ----------
+        classes : see :func:`unseen.load_data`
+        unseen : see :func:`unseen.load_data`
+
+        Returns
+        -------
+        Parts
+            With the classes of that table; all labels are names.
+        """
+        from unseen.loading.splits import choose_unseen
+        from unseen.loading.tables import choose_table
+
+        if classes is None and unseen is None:
+            return self
+        made = replace(self, y=self._as_named(self.y))
+        for side in ("seen", "unseen"):
+            if getattr(self, side) is not None:
+                setattr(made, side, self._as_named(getattr(self, side)))
+        with self._naming_files(classes, unseen):
+            if classes is not None:
+                several = isinstance(classes, list | tuple)
+                name = ", ".join(map(str, classes)) if several else str(classes)
+                table = choose_table(self, classes)
+                made.tables, made.fused = {name: table}, False
+                made.class_names = np.array([str(name) for name in table.index])
+            if unseen is not None:
+                index = pd.DataFrame(index=made.class_names)
+                made.unseen = choose_unseen(self, unseen, index, made.y)
+                made.seen = made.seen_test = None
+        return made
+
+    def _as_named(self, labels: np.ndarray) -> np.ndarray:
+        """Return names for row numbers; a number that is no row becomes a text."""
+        if np.asarray(labels).dtype.kind not in "iu":
+            return labels
+        names = dict(enumerate(self.class_names.tolist()))
+        names |= {-1: ""} if self.first == 0 else {}
+        return np.array([names.get(n, str(n + self.first)) for n in labels.tolist()])
 
     def _check_labels(self, y: np.ndarray, known: list[str]) -> None:
         """Say which label is no class of the table, and what it may have meant."""

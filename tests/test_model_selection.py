@@ -200,3 +200,24 @@ def test_dealing_again_adds_folds_and_averages_over_all(problem):
     assert_allclose(
         search.best_estimator_.decision_function(X), alone.decision_function(X)
     )
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+def test_weights_that_are_fitted_together_score_as_one_by_one(
+    problem, variant, monkeypatch
+):
+    X, y, table, _ = problem
+    grid = {"alpha": [0.01, 0.1, 1.0, 10.0], "beta": [0.01, 1.0, 100.0]}
+    model = JEDM(variant, n_components=8, max_iter=5, tol=0)
+
+    def search():
+        found = ClasswiseSearchCV(model, grid, n_folds=2, transductive=False)
+        return found.fit(X, y, class_embeddings=table)
+
+    together = search()
+    monkeypatch.setattr(JEDM, "_weights", frozenset())
+    alone = search()
+    for fold in ("split0_test_score", "split1_test_score"):
+        assert_array_equal(together.cv_results_[fold], alone.cv_results_[fold])
+    ours, theirs = together.best_estimator_, alone.best_estimator_
+    assert_array_equal(ours.components_, theirs.components_)

@@ -22,7 +22,7 @@ LOOKS_ON = 1.5  # work of Lanczos in units of its first look: real spectra take 
 
 
 def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return K⁻¹ right for a symmetric positive K in float64.
+    """Return K⁻¹ right for a symmetric positive K in float64, or for a stack of them.
 
     >>> import numpy as np
     >>> from unseen._linalg import solve_positive
@@ -30,14 +30,29 @@ def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
     array([[0.5 ],
            [0.25]])
     """
-    root = inverse_factor(K)
-    return root.T @ (root @ right)
+    root = inverse_factors(K)
+    return transposed(root) @ (root @ right)
 
 
 def inverse_positive(K: np.ndarray) -> np.ndarray:
-    """Return K⁻¹, exactly symmetric, for a symmetric positive K in float64."""
-    root = inverse_factor(K)
-    return root.T @ root
+    """Return K⁻¹, exactly symmetric, for one symmetric positive K or a stack."""
+    root = inverse_factors(K)
+    return transposed(root) @ root
+
+
+def transposed(stack: np.ndarray) -> np.ndarray:
+    """Return the transpose of a matrix, or of every one of a stack."""
+    return stack.swapaxes(-1, -2)
+
+
+def inverse_factors(K: np.ndarray) -> np.ndarray:
+    """Return ``inverse_factor`` of a matrix, or of every one of a stack."""
+    if K.ndim == 2:
+        return inverse_factor(K)
+    roots = np.empty(K.shape).swapaxes(-1, -2)  # in the order LAPACK has them
+    for root, one in zip(roots, K, strict=True):
+        root[:] = inverse_factor(one)
+    return roots
 
 
 def inverse_factor(K: np.ndarray) -> np.ndarray:
@@ -80,8 +95,8 @@ def solve_ridge(K: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
 
 
 def plus_diagonal(K: np.ndarray, ridge: float) -> np.ndarray:
-    """Return K + ridge I; K itself is changed."""
-    K.flat[:: len(K) + 1] += ridge
+    """Return K + ridge I; K itself is changed. K may be a stack, ridge (n, 1) then."""
+    np.einsum("...ii->...i", K)[...] += ridge
     return K
 
 

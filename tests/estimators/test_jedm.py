@@ -197,6 +197,21 @@ def test_both_readings_are_those_the_docstring_states():
             assert ast.literal_eval(value) == READINGS[reading][name], (name, reading)
 
 
+def test_many_weights_in_one_go_equal_each_alone_to_the_last_bit(small):
+    _, _, A, D, V, sums = small
+    fixed = {"embedding_ridge": 1, "code_ridge": 1, "max_iter": 6, "tol": 0}
+    fixed |= {"dictionary": "reference", "reference_order": True}
+    weights = np.array([[0.01, 0.1, 5.0], [2.0, 0.01, 30.0]])
+    alpha, beta = weights[..., None, None]
+    products = one_hot_products(sums)
+    stack = solve_jedm(products, A, D, V, alpha=alpha, beta=beta, **fixed)
+    for i, (a, b) in enumerate(weights.T):
+        alone = solve_jedm(products, A, D, V, alpha=a, beta=b, **fixed)
+        assert_array_equal(stack[0][i], alone[0])
+        assert_array_equal(stack[1][i], alone[1])
+        assert [float(value[i]) for value in stack[2]] == alone[2]
+
+
 @pytest.mark.parametrize("variant", ["reference", "paper"])
 def test_class_order_is_free(problem, variant):
     X, y, A, seen = problem

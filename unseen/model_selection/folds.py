@@ -170,6 +170,12 @@ class Fold:
         held_out = replace(table, seen=self.train)
         model._fit_sums(self._train[key], held_out, self.whole.X)
 
+    def fit_weights(self, models: list, table: ClassTable) -> None:
+        """Fit models that differ in ``_weights`` alone, after a first one was."""
+        sums = self._train[models[0]._unit_rows()]
+        held_out = replace(table, seen=self.train)
+        models[0]._fit_weights(models, sums, held_out, self.whole.X)
+
     def answer(self, model, transductive: bool) -> np.ndarray:
         """Label the pile, the held-out classes competing."""
         if not (transductive and hasattr(model, "adapt")):

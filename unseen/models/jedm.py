@@ -35,7 +35,7 @@ from unseen._params import Interval, StrOptions
 from unseen._threads import one_thread
 from unseen.class_table import ClassTable
 from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier
+from unseen.models.bilinear import BilinearClassifier, Seen
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.models.jedm_learner import JEDMLearner
 from unseen.models.jedm_solver import solve_jedm
@@ -180,6 +180,7 @@ class JEDM(FromSums, BilinearClassifier):
     """
 
     _readings = READINGS
+    _weights = frozenset({"alpha", "beta"})  # what ``_fit_weights`` takes several of
     _adapt_parameters = frozenset(
         {"score_scaling", "unit_prototypes", "per_domain_centering"}
     )
@@ -250,25 +251,52 @@ class JEDM(FromSums, BilinearClassifier):
 
     def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
         """Fit from the sums alone; X only names the features."""
+        alpha, beta = self._value("alpha"), self._value("beta")
         seen = self._see(sums, table)
+        D, V, history = self._solve(seen, alpha, beta)
+        self._store_solution(D, V, history, seen, table, X)
+        return self
+
+    def _fit_weights(self, models: list[JEDM], sums: Sums, table: ClassTable, X):
+        """Fit models that differ from this one in alpha and beta alone.
+
+        In one go where the solver can, to the same bits.
+        """
+        weights = [[m._value(key) for m in models] for key in ("alpha", "beta")]
+        alpha, beta = np.array(weights, dtype=np.float64)[..., None, None]
+        together = self._value("dictionary") == "reference" and not self._value("tol")
+        if not together or not beta.all():
+            for model in models:
+                model._fit_sums(sums, table, X)
+            return
+        seen = self._see(sums, table)
+        found = self._solve(seen, alpha, beta)
+        histories = np.transpose(found[2]).tolist()
+        for model, D, V, history in zip(models, *found[:2], histories, strict=True):
+            model._store_solution(D, V, history, seen, table, X)
+
+    def _solve(self, seen: Seen, alpha, beta):
         products = {"one_hot": one_hot_products, "signed": signed_products}[
             self._value("label_coding")
         ](seen.sums)
         D, V = self._starts(seen.reduced.axes.shape[1], seen.A.shape[1])
         with one_thread():  # d × d: threads only hinder
-            D, V, history = solve_jedm(
+            return solve_jedm(
                 products,
                 seen.A,
                 D,
                 V,
+                alpha=alpha,
+                beta=beta,
                 reference_order=self.variant == "reference",
                 **{key: self._value(key) for key in SOLVER_PARAMETERS},
             )
+
+    def _store_solution(self, D, V, history, seen: Seen, table: ClassTable, X) -> None:
         self.components_, self.compatibility_ = D, V
         self._seen_components = D
         self.history_, self.n_iter_ = history, len(history) - 1
         self._store_seen(X, table, seen)
-        return self
 
     def learner(self, X, classes=None, **refit) -> JEDMLearner:
         """Return this model, ready to learn from a pile; see ``SelfTraining``.
@@ -314,8 +342,6 @@ class JEDM(FromSums, BilinearClassifier):
 
 
 SOLVER_PARAMETERS = (
-    "alpha",
-    "beta",
     "embedding_ridge",
     "code_ridge",
     "dictionary",

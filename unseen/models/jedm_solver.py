@@ -1,6 +1,7 @@
 """The sweeps of JEDM over the seen classes: equations (2) to (7), on sums only.
 
-Letters as in jedm.py.
+Letters as in jedm.py. Given alpha and beta of shape (n, 1, 1), a sweep solves n
+problems in one go, each to the same bits as alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from unseen._linalg import (
     plus_diagonal,
     right_factor,
     solve_positive,
+    transposed,
 )
 from unseen._progress import counted
 from unseen.models.dictionary import DICTIONARY_SOLVERS
@@ -33,13 +35,13 @@ class Codes(NamedTuple):
 
 def update_codes(s: Products, D, Z, alpha, ridge) -> Codes:
     """Equation (4), as products: C = X P + Y Q."""
-    K = D @ D.T + alpha * (Z.T @ Z)
-    K_inverse = inverse_positive(plus_diagonal(K, ridge)) if ridge else linalg.pinvh(K)
-    P, Q = D.T @ K_inverse, alpha * Z @ K_inverse
-    CtX = P.T @ s.XtX + Q.T @ s.XtY.T
-    CtY = P.T @ s.XtY + Q.T @ s.YtY
+    K = D @ transposed(D) + alpha * (transposed(Z) @ Z)
+    K_inverse = inverse_positive(plus_diagonal(K, ridge)) if ridge else pinvh(K)
+    P, Q = transposed(D) @ K_inverse, alpha * Z @ K_inverse
+    CtX = transposed(P) @ s.XtX + transposed(Q) @ s.XtY.T
+    CtY = transposed(P) @ s.XtY + transposed(Q) @ s.YtY
     CtC = CtX @ P + CtY @ Q
-    return Codes((CtC + CtC.T) / 2, CtX, CtY)
+    return Codes((CtC + transposed(CtC)) / 2, CtX, CtY)
 
 
 def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:
@@ -49,13 +51,25 @@ def update_compatibility(codes: Codes, right, gamma) -> np.ndarray:
     class and no longer one per dimension, it is the prototypes V Aᵀ that come out.
     """
     target = codes.CtY @ right
-    if gamma:
-        return solve_positive(plus_diagonal(codes.CtC.copy(), gamma), target)
-    return linalg.pinvh(codes.CtC) @ target
+    if np.all(gamma):
+        ridge = gamma if np.ndim(gamma) == 0 else gamma[..., 0]
+        return solve_positive(plus_diagonal(codes.CtC.copy(), ridge), target)
+    return pinvh(codes.CtC) @ target
 
 
-def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> float:
+def pinvh(K) -> np.ndarray:
+    """Return the pseudo-inverse of a symmetric matrix, or of every one of a stack."""
+    return linalg.pinvh(K) if K.ndim == 2 else np.stack([*map(linalg.pinvh, K)])
+
+
+def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> float | np.ndarray:
     """Equation (2)."""
+    if codes.CtC.ndim == 3:
+        shape = (len(codes.CtC), 1, 1)
+        each = [np.broadcast_to(a, (*shape[:1], *a.shape[-2:])) for a in (D, Z)]
+        weights = (np.broadcast_to(a, shape)[:, 0, 0] for a in (alpha, beta))
+        parts = zip(*codes, *each, *weights, strict=True)
+        return np.array([objective(s, Codes(*p[:3]), *p[3:]) for p in parts])
     reconstruction = (
         np.trace(s.XtX) - 2 * np.vdot(codes.CtX, D) + np.vdot(codes.CtC, D @ D.T)
     )
@@ -93,7 +107,7 @@ def solve_jedm(
         if sweep and not reference_order:
             codes = update_codes(s, D, Z, alpha, code_ridge)
         learned_from = codes
-        Z = update_compatibility(codes, to_classes, beta / alpha).T
+        Z = transposed(update_compatibility(codes, to_classes, beta / alpha))
         D = solve_dictionary(codes.CtC, codes.CtX, D, dtype=s.dtype)
         if reference_order:
             codes = update_codes(s, D, Z, alpha, code_ridge)

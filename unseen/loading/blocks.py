@@ -9,17 +9,22 @@ while it is in use is told by its size and the time it was written.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unseen._threads import each, strips
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import as_float
 from unseen.loading.watch import Files, watched
 
 BLOCK_ELEMENTS = 2**23  # numbers of a block: 32 MB of float32
+PART_BYTES = 2**22  # of a block that one thread reads at a time
+
+_turn = threading.Lock()
 
 __all__ = ["iter_blocks", "read_blocks"]
 
@@ -134,8 +139,7 @@ def _read_rows(file: Any, place: Place, start: int, block: np.ndarray) -> None:
     (n, p), (down, right), size = block.shape, place.strides, block.itemsize
     begin = place.offset + start * down
     if (down, right) == (p * size, size):
-        file.seek(begin)
-        fill(file, block, place.path)
+        fill_at(file, block, begin, place.path)
         return
     # The bytes from the first number to the last: of all rows, or column by column.
     width = p if down >= right else 1
@@ -187,9 +191,35 @@ def fill(file: Any, block: np.ndarray, file_name: Any) -> None:
     view = block.reshape(-1).view(np.uint8)
     done = 0
     while done < len(view):
-        count = file.readinto(view[done:])
-        if not count:
-            raise ValueError(
-                f"{file_name}: ended while it was read. Fetch or save the file again."
-            )
-        done += count
+        done += read_some(file.readinto(view[done:]), file_name)
+
+
+def read_some(count: int | None, file_name: Any) -> int:
+    """Return how many bytes were read, or say that there are no more."""
+    if not count:
+        raise ValueError(
+            f"{file_name}: ended while it was read. Fetch or save the file again."
+        )
+    return count
+
+
+def fill_at(file: Any, block: np.ndarray, start: int, file_name: Any) -> None:
+    """Read as many bytes as the block takes, from ``start`` on.
+
+    Several threads may ask at once, and share the bytes of a large block. Windows has
+    one place per file where it is read: there they take turns.
+    """
+    view = block.reshape(-1).view(np.uint8).data
+
+    def read(here: slice) -> None:
+        done = here.start
+        while done < here.stop:
+            count = os.preadv(file.fileno(), [view[done : here.stop]], start + done)
+            done += read_some(count, file_name)
+
+    if hasattr(os, "preadv"):
+        each(read, strips(len(view), 1, PART_BYTES))
+        return
+    with _turn:
+        file.seek(start)
+        fill(file, block, file_name)

@@ -13,6 +13,7 @@ stays with the rows, and totals, which add up. Whoever holds the rows runs it:
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 import weakref
@@ -27,7 +28,7 @@ from scipy import sparse
 
 from unseen._linalg import DOUBLE
 from unseen._threads import each, strips
-from unseen.loading.blocks import fill, fill_apart
+from unseen.loading.blocks import PART_BYTES, fill_apart, fill_at
 from unseen.rows.labelling import Labelling, RowState, Selection
 from unseen.rows.scores import Scores
 from unseen.rows.source import whole_needed
@@ -199,10 +200,8 @@ class DiskRows(Holder):
     def append(self, block: np.ndarray) -> None:
         """Write rows to the end of the file."""
         block = np.ascontiguousarray(block, dtype=self.dtype)
-        view = block.reshape(-1).view(np.uint8).data
         try:
-            while len(view):
-                view = view[self.file.raw.write(view) or 0 :]
+            self.file.write(block, len(self) * block[:1].nbytes)
         except OSError as error:
             raise no_space(len(self) * block[:1].nbytes) from error
         self.shape = len(self) + len(block), self.shape[1]
@@ -259,14 +258,28 @@ class TemporaryBytes:
 
     def __init__(self) -> None:
         self.raw = tempfile.TemporaryFile(buffering=0)
-        self._place = threading.Lock()  # of the one place where the file is read
         weakref.finalize(self, self.raw.close)
 
     def read(self, rows: np.ndarray, start: int) -> None:
         """Fill rows with the bytes from ``start`` on; several threads may ask."""
-        with self._place:
-            self.raw.seek(start)
-            fill(self.raw, rows, "the temporary file")
+        fill_at(self.raw, rows, start, "the temporary file")
+
+    def write(self, rows: np.ndarray, start: int) -> None:
+        """Write rows to the bytes from ``start`` on; threads share them."""
+        view = rows.reshape(-1).view(np.uint8).data
+
+        def put(here: slice) -> None:
+            done = here.start
+            while done < here.stop:
+                part = view[done : here.stop]
+                done += os.pwrite(self.raw.fileno(), part, start + done)
+
+        if hasattr(os, "pwrite"):
+            each(put, strips(len(view), 1, PART_BYTES))
+            return
+        self.raw.seek(start)  # Windows: one place per file
+        while len(view):
+            view = view[self.raw.write(view) or 0 :]
 
 
 def no_space(needed: float) -> OSError:

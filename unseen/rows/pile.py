@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from unseen._linalg import inverse_lengths
-from unseen._threads import each, product, strips
+from unseen._threads import each, strips
 from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space
 from unseen.rows.source import RowStream, whole_needed
 from unseen.rows.sums import Sums, rows_per_block
@@ -173,8 +173,14 @@ def scaled_sum(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return scaled rows on axes, in the precision of the rows."""
-    projected = product(X, axes.astype(X.dtype, copy=False))
-    projected *= scales[:, None]
+    axes = axes.astype(X.dtype, copy=False)
+    projected = np.empty((len(X), axes.shape[1]), dtype=X.dtype)
+
+    def put(here: slice) -> None:
+        np.matmul(X[here], axes, out=projected[here])
+        projected[here] *= scales[here, None]
+
+    each(put, strips(*X.shape))
     return projected
 
 

@@ -21,6 +21,7 @@ import pandas as pd
 from scipy import sparse
 
 from unseen._progress import steps
+from unseen._threads import each, strips
 from unseen.loading.blocks import backing_files, read_blocks
 from unseen.loading.npy import is_npy, open_npy
 from unseen.loading.parquet import is_arrow_dataset, iter_parquet
@@ -207,7 +208,8 @@ def float_type(X: Any, where: str) -> np.dtype:
 def check_finite(X: np.ndarray, where: str, start: int = 0) -> None:
     """Raise and name the row if X holds NaN or infinity."""
     with np.errstate(all="ignore"):
-        if np.isfinite(X.sum()):  # quickly made, and NaN or infinity would stay in it
+        # Sums are quickly made, and NaN or infinity would stay in them.
+        if all(each(lambda here: np.isfinite(X[here].sum()), strips(*X.shape))):
             return
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):

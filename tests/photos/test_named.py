@@ -258,6 +258,26 @@ def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
     assert demo.image_encoder is photos.image_encoder  # it keeps what it had
 
 
+@pytest.mark.parametrize("n", [0, 3, 1000])  # none, too few to adapt to, enough
+def test_predict_labels_chances_and_onnx_agree(n, photos, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
+    X = photos.features.astype(np.float32)
+    if n:
+        model.adapt(X[:n])
+        assert model.adapted_ == (n == 1000)
+    labels = model.predict(X)
+    assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], labels)
+    if n == 3:
+        assert_array_equal(model.labels_, labels[:3])
+    session = onnxruntime.InferenceSession(model.to_onnx(tmp_path / "photos.onnx"))
+    scores, theirs = session.run(None, {"features": X})
+    best = np.sort(scores, axis=1)
+    sure = best[:, -1] - best[:, -2] > 1e-4 * np.abs(scores).max()
+    assert sure.mean() > 0.95
+    assert_array_equal(theirs[sure], labels[sure])
+
+
 def test_one_class_takes_all_and_one_photo_keeps_the_start(small):
     X = np.random.default_rng(0).normal(size=(5, 12))
     alone = NamedPhotos(Eyes(), Letters()).fit(["dog"]).adapt(X)

@@ -23,10 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
 from unseen.models.given import NONE_OF_THESE, Given, described_by_rows
+from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.naming.answer import AnswersByNames, second_best, since_when
 from unseen.naming.encoders import text_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names
+from unseen.onnx_export import export_onnx
 from unseen.photos.doubt import Doubt, WeakNamesWarning, look_for_doubt
 from unseen.photos.encoders import image_encoder
 from unseen.photos.prototypes import NameMap, centred
@@ -285,8 +287,7 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
 
     def predict(self, X) -> np.ndarray:
         """Label photos, without learning from them."""
-        check_is_fitted(self)
-        return self.model_.predict(np.asarray(X, dtype=np.float32))
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X) -> np.ndarray:
         """Return the probability of every class, in the order of ``classes_``."""
@@ -321,7 +322,16 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
             The file written.
         """
         check_is_fitted(self)
-        return self.model_.to_onnx(path, classes=classes)
+        return export_onnx(self, path, classes=classes)
+
+    def turned_rule(self, classes=None) -> tuple[LinearRule, tuple | None]:
+        """Return how new photos are scored; see ``GuidedMixture.turned_rule``."""
+        rule, turning = self.model_.turned_rule(classes)
+        if getattr(self, "adapted_", False):
+            return rule, turning
+        own = pd.Index(self.classes_).get_indexer(rule.competition.names)
+        scorer = LinearScorer(centred(self.prototypes_)[own], np.zeros(len(own)))
+        return LinearRule(rule.competition, scorer, True), (self.pile_mean_, None)
 
     def _encoders(self) -> tuple[Any, Any]:
         image, text = self.image_encoder, self.text_encoder

@@ -179,6 +179,9 @@ def test_a_base_that_knows_no_prototypes_is_refused(texts):
         ("kernels", ("rbf",)),
         ("equal_prototypes", False),
         ("by_direction", False),
+        ("handicap", 1.0),
+        ("beside_seen", True),
+        ("beside_unknown", True),
     ],
 )
 def test_parameters_about_seen_classes_are_refused_without_any(name, value, texts):

@@ -34,6 +34,8 @@ SEEN_ONLY = (
     "kernels",
     "equal_prototypes",
     "by_direction",
+    "handicap",
+    "beside_seen",
     "beside_unknown",
 )
 MIN_WEIGHT = 0.2  # of rows against prototypes that nothing vouches for, to adapt at all

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array
 from unseen._linalg import inverse_lengths
 from unseen._params import DTYPES, refuse_masked
 from unseen.models.given import read_given
-from unseen.rows.source import is_stream, whole_needed
+from unseen.rows.source import in_one_piece
 
 MOST_AXES = 64
 SAMPLE = 2_000  # rows that tell axes and density
@@ -69,10 +69,8 @@ def suggest(
     >>> sorted(truth[suggest(X, 3)].tolist())
     [0, 1, 2]
     """
-    if is_stream(X) and not isinstance(X, np.memmap):
-        raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
     refuse_masked(X, "X")
-    rows = check_array(X, dtype=DTYPES, input_name="X")
+    rows = check_array(in_one_piece(X), dtype=DTYPES, input_name="X")
     if n < 0:
         raise ValueError(f"n={n} rows cannot be asked for. Give 0 or more.")
     labelled = np.zeros(len(rows), dtype=bool)

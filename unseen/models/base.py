@@ -29,11 +29,7 @@ from unseen.models.answers import Answers
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.labelled import RunningSums, sum_stream
 from unseen.rows.pile import Pile, StreamedPile, check_range
-from unseen.rows.source import (
-    is_stream,
-    root_module,
-    whole_needed,
-)
+from unseen.rows.source import in_one_piece, is_stream, root_module
 from unseen.rows.sums import Sums, sum_rows
 from unseen.storage import Storable
 
@@ -143,10 +139,7 @@ class ZeroShotClassifier(
         check_is_fitted(self)
         if isinstance(X, Pile):
             return X
-        if is_stream(X) and not self._streams_piles():
-            if not isinstance(X, np.memmap):
-                raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
-            X = np.asarray(X)
+        X = X if self._streams_piles() else in_one_piece(X)
         if root_module(X) == "dask":
             from unseen.rows.distributed_rows import DaskPile
 

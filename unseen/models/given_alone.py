@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 from unseen._linalg import inverse_lengths
 from unseen._params import DTYPES, refuse_masked, refuse_mixed
 from unseen.models.given import NONE_OF_THESE, read_given
-from unseen.rows.source import is_stream, whole_needed
+from unseen.rows.source import in_one_piece
 
 
 def prototypes_of(X: Any, given: Any) -> pd.DataFrame:
@@ -31,10 +31,8 @@ def prototypes_of(X: Any, given: Any) -> pd.DataFrame:
     right  1.0  0.0
     up     0.0  1.0
     """
-    if is_stream(X) and not isinstance(X, np.memmap):
-        raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
     refuse_masked(X, "X")
-    rows = check_array(X, dtype=DTYPES, input_name="X")
+    rows = check_array(in_one_piece(X), dtype=DTYPES, input_name="X")
     numbers, labels = read_given(given, len(rows))
     fits = np.array([label != NONE_OF_THESE for label in labels], dtype=bool)
     numbers, labels = numbers[fits], labels[fits]

@@ -14,7 +14,6 @@ exactly, without bringing the rows together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,7 @@ from sklearn.utils.validation import validate_data
 from unseen.rows.distributed import checked_part, take_apart, tree_sum
 from unseen.rows.distributed_blocks import Blocks, at_home, find_homes, gather
 from unseen.rows.holders import BLOCK_NUMBERS, Holder, add_up, meet_chunks
-from unseen.rows.labelling import (
-    Labelling,
-    RowState,
-)
+from unseen.rows.labelling import Labelling, RowState
 from unseen.rows.pile import Pile, carry
 from unseen.rows.source import float_type, whole_needed
 
@@ -108,12 +104,6 @@ class DaskRows(Holder):
         self.shape = sum(blocks.lengths), n_axes
         self.centre = np.zeros(n_axes)
         self.step = max(1, BLOCK_NUMBERS // max(1, n_axes))
-
-    def centred(self, centre):
-        """See ``Holder.centred``; nothing is copied."""
-        shifted = copy(self)
-        shifted.centre = self.centre + centre
-        return shifted
 
     def run(self, work, *arguments, states=()):
         """See ``Holder.run``."""

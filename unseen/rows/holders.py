@@ -44,9 +44,12 @@ class Holder(ABC):
     Attributes
     ----------
     shape : tuple of int
+    centre : ndarray of shape (n_axes,)
+        What is taken away as rows are met; memory takes it away at once.
     """
 
     shape: tuple[int, int]
+    centre: np.ndarray
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -56,9 +59,11 @@ class Holder(ABC):
         """Refuse: only memory has all rows at once."""
         raise whole_needed("The rows are met block by block")
 
-    @abstractmethod
     def centred(self, centre: np.ndarray) -> Holder:
-        """Return the rows with ``centre`` taken away."""
+        """Return the rows with ``centre`` taken away; nothing is copied."""
+        shifted = copy(self)
+        shifted.centre = self.centre + centre
+        return shifted
 
     @abstractmethod
     def run(self, work: Callable, *arguments, states: Sequence[Any] = ()):
@@ -205,12 +210,6 @@ class DiskRows(Holder):
         except OSError as error:
             raise no_space(len(self) * block[:1].nbytes) from error
         self.shape = len(self) + len(block), self.shape[1]
-
-    def centred(self, centre):
-        """See ``Holder.centred``; nothing is copied."""
-        shifted = copy(self)
-        shifted.centre = self.centre + centre
-        return shifted
 
     def places(self) -> list[slice]:
         """Return which rows are brought back at a time."""

@@ -343,6 +343,15 @@ def _open_array(X: Any, what: str) -> RowStream:
     return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X), files=files)
 
 
+def in_one_piece(X: Any) -> Any:
+    """Return X, a memory map as an array; refuse what comes chunk by chunk."""
+    if isinstance(X, np.memmap):
+        return np.asarray(X)
+    if is_stream(X):
+        raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
+    return X
+
+
 def whole_needed(found: str) -> TypeError:
     """Return the error for a method that cannot go without all rows at once."""
     return TypeError(

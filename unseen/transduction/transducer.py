@@ -23,7 +23,7 @@ from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
 from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search
-from unseen.rows.source import is_stream, whole_needed
+from unseen.rows.source import in_one_piece
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.rounds import Round
 from unseen.transduction.start import Start, ask, competing, start_from
@@ -114,9 +114,7 @@ class Transducer(Answers, Adapts, Wrapper):
         return self._store(clone(estimator).fit_prototypes(prototypes))
 
     def _check_pile(self, X):
-        if is_stream(X) and not isinstance(X, np.memmap):
-            raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
-        return np.asarray(X) if isinstance(X, np.memmap) else X
+        return in_one_piece(X)
 
     def _compete(self, classes) -> Competition:
         return competing(self.estimator_, classes)

@@ -49,14 +49,14 @@ from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
 SETTLING = 5  # passes in which sizes settle before any mean is learned
-SHARPNESS = (10.0, 40.0)  # of cosines, before and after whitening
+SHARPNESS = (15.0, 40.0)  # of cosines, before and after whitening
 LEAST_NAMES, MOST_NAMES = 0.35, 0.95  # the share of names there
-# What names explain of the clusters: names say too little to lead, they may lead.
-UNLIKE, ALIKE = 0.5, 0.75
-FEW_ROWS, MANY_ROWS = 10.0, 20.0  # per class: clusters cannot be trusted, they can
-UNEVEN, EVEN = 0.7, 0.95  # share of classes in use: sizes are free, sizes are evened
+# Cosine of names with the classes they make: they say too little to lead, they lead.
+WEAK, STRONG = 0.45, 0.65
+# Share of classes in use at which sizes are free, for weak and for strong names.
+UNEVEN = (0.7, 0.85)
 PRIOR_ROWS = 5.0  # added to every class in means over classes
-ENOUGH_ROWS = 10.0  # per class, for neighbours to have their full say
+ENOUGH_ROWS = 20.0  # per class, for neighbours to have their full say
 DOUBT = 1.8  # temperature of posteriors where rows are their names
 DOUBT_POWER = 2 / 3  # of the cosine of rows and names, below that temperature
 LEAST_AGREEMENT = 0.02  # of rows and names, for a temperature
@@ -163,11 +163,14 @@ class Mixture:
         """Label by names alone, and let sizes settle."""
         for _ in range(SETTLING):
             self._centre_names()
-            self.label(START_SPREAD * self._names())
-        self._first_tightness = self._tightness()
+            self.label(START_SPREAD * self._names(), judge=True)
+        self.names_share = self._share_of_names(self._tightness())
 
-    def label(self, V: np.ndarray) -> None:
-        """Make a pass: soft labels by V, then what sizes add in the next pass."""
+    def label(self, V: np.ndarray, judge: bool = False) -> None:
+        """Make a pass: soft labels by V, then what sizes add in the next pass.
+
+        In between, if asked to, judge how far names may lead.
+        """
         self.asked = Pass(
             self.turn,
             V,
@@ -182,15 +185,20 @@ class Mixture:
         self.labelling = self.rows.labelling(state, self.sums.free)
         counts = self.sums.counts
         self.shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
+        if judge:
+            likeness = self._likeness(unit_rows(self.sums.totals))
+            self.lead = float(np.clip((likeness - WEAK) / (STRONG - WEAK), 0, 1))
         self.u = self._even_out()
 
     def _even_out(self) -> np.ndarray:
         """Take a step of unbalanced transport: the more even, the nearer to equal.
 
-        ρ = 0 leaves sizes as they are, ρ = ∞ makes them equal.
+        ρ = 0 leaves sizes as they are, ρ = ∞ makes them equal. Strong names leave
+        classes empty that are absent, weak names any.
         """
         self.evenness = evenness(self.sums.free)
-        share = (self.evenness - UNEVEN) / (EVEN - UNEVEN)
+        free = UNEVEN[0] + self.lead * (UNEVEN[1] - UNEVEN[0])
+        share = (self.evenness - free) / (1 - free)
         rho = self.balance * float(np.clip(share, 0, 1))
         sizes = np.maximum(self.sums.counts, 1e-3) * self.K / self.n
         u = self.u + (-rho * np.log(sizes) - self.u) / (1 + rho)
@@ -200,33 +208,24 @@ class Mixture:
         counts, squares, totals, _ = self.sums
         return tightness(counts, squares, totals, self.n)
 
-    def clusters_may_lead(self) -> bool:
-        """Tell whether there is anything to be found out by letting them."""
-        _, tight = self.bounds
-        return self.n > FEW_ROWS * self.K and self._first_tightness < tight
+    def _likeness(self, own: np.ndarray) -> float:
+        """Return the mean cosine of names with unit class means."""
+        return float(self.shares @ np.sum(own * self.Z, axis=1))
 
-    def judge_names(self) -> None:
-        """Say how far names may lead, after rounds in which clusters did.
-
-        Where clusters came out much tighter than the classes that names made, names
-        say little of what is in the pile; with few rows any clusters would.
-        """
-        alike = (self._first_tightness / max(self._tightness(), SMALL)) ** 2
-        unlike = 1 - np.clip((alike - UNLIKE) / (ALIKE - UNLIKE), 0, 1)
-        rows = (self.n / self.K - FEW_ROWS) / (MANY_ROWS - FEW_ROWS)
-        self.lead = float(1 - unlike * np.clip(rows, 0, 1))
+    def _share_of_names(self, t: float) -> float:
+        """Return λ: names lead where rows of a class are loose, and names strong."""
+        low, high = self.bounds
+        loose = self.lead * float(np.clip((high - t) / (high - low), 0, 1))
+        return LEAST_NAMES + loose * (MOST_NAMES - LEAST_NAMES)
 
     def learn(self, sharpness: float) -> np.ndarray:
         """Return V from the sums of the last pass."""
         M = self.sums.totals
         self._centre_names()
         self.tightness = t = self._tightness()
-        low, high = self.bounds
-        loose = self.lead * float(np.clip((high - t) / (high - low), 0, 1))
-        self.names_share = LEAST_NAMES + loose * (MOST_NAMES - LEAST_NAMES)
+        self.names_share = self._share_of_names(t)
         own = unit_rows(M)
-        r = float(np.clip(self.shares @ np.sum(own * self.Z, axis=1), 0, 0.95))
-        self.agreement = r
+        self.agreement = r = float(np.clip(self._likeness(own), 0, 0.95))
         # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
         # sqrt(1 - t²) off their mean. So a name is worth this many rows:
         self.worth = (1 - t * t) / max(t * t * (1 - r * r), 1e-3)
@@ -276,15 +275,15 @@ class Mixture:
 def all_rounds(
     mixture: Mixture, competition: Competition, most: int, tol: float
 ) -> tuple[list[Round], bool]:
-    """Make the rounds of all three parts; tell them, and whether labels settled."""
+    """Make the rounds of both parts; tell them, and whether labels settled.
+
+    Where names lead alone there is nothing to learn before whitening.
+    """
     soft, sharp = SHARPNESS
     rounds: list[Round] = []
     mixture.start()
-    if mixture.clusters_may_lead():
-        mixture.lead = 0.0
+    if mixture.names_share < MOST_NAMES:
         part(mixture, competition, soft, most, tol, rounds)
-        mixture.judge_names()
-    part(mixture, competition, soft, most, tol, rounds)
     mixture.whiten()
     return rounds, part(mixture, competition, sharp, most, tol, rounds)
 

@@ -135,8 +135,8 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
     n, K = len(A), len(around)
     root = np.sqrt(sum(sum(p * p) for p in around) / K)
     o = offset / (root * length)
-    kappa *= min(1, n / (10 * K))
-    state = {"u": np.zeros(K), "R": None}
+    kappa *= min(1, n / (20 * K))
+    state = {"u": np.zeros(K), "R": None, "lead": 1}
 
     def centred(Q):
         """Names and offsets less their mean over what the pile was last said to be."""
@@ -146,7 +146,7 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         Z = np.array([norm((p - middle) @ Q) for p in around])
         return Z, o - sum(shares[c] * o[c] for c in range(K)), shares
 
-    def step(S, W):
+    def step(S, W, judged_by=None):
         L = S + (kappa * W @ state["R"] if state["R"] is not None and k else 0)
         state["L"], state["used"] = L, state["u"]
         R = np.array([np.exp(row - row.max()) for row in L + state["u"]])
@@ -158,7 +158,13 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         free = [row.argmax() for row in L]
         p = np.array([free.count(c) / n for c in range(K) if free.count(c)])
         even = np.exp(-sum(p * np.log(p)) + (len(p) - 1) / (2 * n)) / K
-        strength = rho * min(max((even - 0.7) / 0.25, 0), 1)
+        if judged_by is not None:
+            own = [norm(sum(R[i, c] * B[i] for i in range(n))) for c in range(K)]
+            shares = [(R[:, c].sum() + 5) / (n + 5 * K) for c in range(K)]
+            alike = sum(shares[c] * (own[c] @ judged_by[c]) for c in range(K))
+            state["lead"] = min(max((alike - 0.45) / 0.2, 0), 1)
+        free_at = 0.7 + 0.1 * state["lead"]
+        strength = rho * min(max((even - free_at) / (0.95 - free_at), 0), 1)
         for c in range(K):
             size = max(R[:, c].sum(), 1e-3) * K / n
             pull = -strength * np.log(size)
@@ -174,11 +180,10 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
     for _ in range(5):
         Z, offsets, _ = centred(Q)
         names = B @ Z.T + plain * spread_of(B @ Z.T) / first * offsets
-        labels = step(3 * names / spread_of(names), W)
-    t_names = tight_by_pairs(state["R"], A)
-    clusters_lead = n > 10 * K and t_names < 0.6
-    lead = 0 if clusters_lead else 1
-    for part, T in enumerate((10, 10, 40) if clusters_lead else (10, 40)):
+        labels = step(3 * names / spread_of(names), W, judged_by=Z)
+    lead = state["lead"]
+    names_alone = lead == 1 and tight_by_pairs(state["R"], A) <= 0.4
+    for T in (40,) if names_alone else (10, 40):
         if T == 40:
             R = state["R"]
             means = [sum(R[i, c] * A[i] for i in range(n)) for c in range(K)]
@@ -208,18 +213,15 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
             labels = step(T * (lam * names + (1 - lam) * (B @ centres.T)), W)
             if sum(x != y for x, y in zip(labels, before, strict=True)) <= 0.001 * n:
                 break
-        if clusters_lead and part == 0:
-            alike = (t_names / tight_by_pairs(state["R"], A)) ** 2
-            unlike = 1 - min(max((alike - 0.5) / 0.25, 0), 1)
-            lead = 1 - unlike * min(max((n / K - 10) / 10, 0), 1)
     L = state["L"] + state["used"]
-    doubt = 1.8 / max(r * t, 0.02) ** (2 / 3)
+    doubt = 1.5 / max(r * t, 0.02) ** (2 / 3)
     sure = reliability_by_loops(L, state["R"], B, means, T * (1 - lam), doubt)
+    sure = (n * sure + K / 2 * (1 / K)) / (n + K / 2)  # half a row per class is any's
     return np.array(labels), L, sure, {"B": B, "t": t, "R": state["R"]}
 
 
 @pytest.mark.parametrize("k", [0, 3])
-@pytest.mark.parametrize("noise", [0.7, 1.5])  # at the second, clusters are let lead
+@pytest.mark.parametrize("noise", [0.7, 1.5, 3.0])  # at the last, names lead alone
 @pytest.mark.parametrize("seed", [0, 1])
 def test_labels_and_reliability_are_those_of_the_loops(k, noise, seed):
     P, X, _ = make_pile(seed, noise=noise)
@@ -227,6 +229,7 @@ def test_labels_and_reliability_are_those_of_the_loops(k, noise, seed):
     labels, _, sure = brute_force(X, P, k)
     assert_array_equal(model.labels_, labels)
     assert_allclose(model.reliability_, sure, rtol=1e-6)
+    assert (model.names_share_ > 0.9) == (noise == 3.0)
 
 
 def test_given_rows_are_certain_and_count_fully_as_in_the_loops():
@@ -249,6 +252,7 @@ def test_scores_of_new_rows_are_those_of_the_pile_without_neighbours():
     assert_allclose(model.decision_function(X), L, rtol=1e-6, atol=1e-8)
     posterior = np.exp(L / model.temperature_)
     posterior /= posterior.sum(axis=1, keepdims=True)
+    posterior = (60 * posterior + 2 / 4) / 62  # 60 rows; half a row for each of 4
     assert_allclose(model.predict_proba(X), posterior, rtol=1e-6)
     assert_array_equal(model.predict(X[:1]), model.labels_[:1])
 
@@ -360,17 +364,29 @@ def test_absent_classes_are_not_filled_up():
     assert np.bincount(forced.labels_).min() > 20
 
 
-def test_names_that_say_nothing_do_not_lead_where_rows_are_many():
-    _, X, _ = make_pile(2, per_class=20, noise=1.5)
-    P = np.random.default_rng(0).normal(size=(4, 12))
+@pytest.mark.parametrize("per_class", [8, 20])
+def test_names_of_what_does_not_vary_among_rows_do_not_lead(per_class):
+    P, X, _ = make_pile(2, per_class=per_class, noise=1.5)
+    rng = np.random.default_rng(0)
+    P, X = (np.hstack([M, np.zeros((len(M), 30))]) for M in (P, X))
+    P[:, 12:] = 3 * rng.normal(size=(4, 30))
+    X[:, 12:] = 0.1 * rng.normal(size=(len(X), 30))
     model = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X)
     assert model.prototype_worth_ <= 1000  # never millions, however random labels are
     labels, _, sure = brute_force(X, P, 0)
     assert_array_equal(model.labels_, labels)
     assert_allclose(model.reliability_, sure, rtol=1e-6)
-    assert model.tightness_ < 0.5 and model.names_share_ == 0.35
-    few = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X[::2])
-    assert few.tightness_ < 0.4 and few.names_share_ == 0.95
+    assert model.tightness_ < 0.6 and model.names_share_ == 0.35
+
+
+def test_a_handful_of_rows_is_never_certain():
+    true = np.eye(2, 10)
+    X = np.repeat(true, 3, axis=0) + 0.01 * np.arange(60).reshape(6, 10) % 0.07
+    model = GuidedMixture.from_prototypes(true).adapt(X)
+    assert_array_equal(model.labels_, [0, 0, 0, 1, 1, 1])
+    # Six rows, half a row for each of two classes: at most (6 + .5) / 7.
+    assert 0.8 < model.reliability_.min() and model.reliability_.max() <= 6.5 / 7
+    assert model.predict_proba(X).max() <= 6.5 / 7
 
 
 @pytest.mark.parametrize("n", [1, 3])

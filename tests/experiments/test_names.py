@@ -325,11 +325,11 @@ def test_the_study_shows_how_far_reliability_is_off(tmp_path):
             Finding("off", kind, value=v)
             for kind, v in zip(KINDS[:2], values, strict=True)
         ]
-        key = RunKey("names", data, column.classes, "guided: DOUBT 0.9", 0)
+        key = RunKey("names", data, column.classes, "guided: DOUBT 1.3", 0)
         runs[key] = [*off, *names_run([0.5, 0.5])]
     table = make_table(plan, read_results(write(tmp_path / "results.csv", runs)))
     shown = {label: cells[-1] for label, cells in table.rows}
-    assert shown.pop("doubt 0.9") == "8.0"  # of both kinds, and of the plan's own sets
+    assert shown.pop("doubt 1.3") == "8.0"  # of both kinds, and of the plan's own sets
     assert set(shown.values()) == {"—"}
 
 

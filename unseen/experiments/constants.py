@@ -19,30 +19,28 @@ __all__ = ["CONSTANTS", "PARAMETERS", "OtherConstants"]
 
 # What was compared with the value in use, which is in the row "guided".
 PARAMETERS: dict[str, list[Any]] = {
-    "plain": [0.0, 0.1, 0.5, 0.75, 1.0],
+    "plain": [0.0, 0.5, 1.0],
     "balance": [0.0, 1.0, 10.0],
     "n_neighbors": [0, 3, 10],
     "neighbor_weight": [2.0, 8.0],
-    "whitening": [0.3, 1.0, 10.0],
+    "whitening": [1.0, 10.0],
     "loose": [0.3, 0.5],
     "tight": [0.5, 0.7],
 }
 CONSTANTS: dict[str, list[Any]] = {
     "START_SPREAD": [1.0, 10.0],
     "SETTLING": [1, 20],
-    "SHARPNESS": [(20.0, 20.0), (20.0, 40.0), (10.0, 80.0)],
+    "SHARPNESS": [(15.0, 40.0), (10.0, 20.0), (10.0, 80.0)],
     "LEAST_NAMES": [0.2, 0.5],
-    "MOST_NAMES": [0.7, 0.85],
-    "UNLIKE": [-1.0, 0.4, 0.6],
-    "ALIKE": [0.65, 0.85],
-    "FEW_ROWS": [0.0, 15.0],
-    "MANY_ROWS": [15.0, 40.0],
-    "UNEVEN": [0.5, 0.8],
+    "MOST_NAMES": [0.8],
+    "LEADING": [(0.0, 0.01), (0.3, 0.5), (0.6, 0.8)],  # at the first, always
+    "UNEVEN": [(0.7, 0.7), (0.8, 0.8), (0.7, 0.9)],
     "EVEN": [0.9, 1.0],
     "PRIOR_ROWS": [0.5, 20.0],
-    "ENOUGH_ROWS": [5.0, 20.0],
-    "DOUBT": [0.9, 1.5, 2.1],  # of reliability alone, as is the next
-    "DOUBT_POWER": [0.5, 0.8, 1.0],
+    "ENOUGH_ROWS": [10.0, 40.0],
+    "DOUBT": [1.3, 1.8],  # of reliability alone, as are the next
+    "DOUBT_POWER": [0.5, 0.8],
+    "DOUBT_ROWS": [0.0, 1.0],
 }
 
 

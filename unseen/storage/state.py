@@ -197,6 +197,7 @@ STATE: dict[str, dict[str, str]] = {
         "stopped_because_": "str | absent",
         "mean_": "float[p] | absent",
         "turn_": "none | float[p, k] | absent",
+        "_certain": "float | absent",
         "_names_mean": "float[p] | absent",
         "_pull": "tuple[float, float] | absent",
         "names_share_": "float | absent",

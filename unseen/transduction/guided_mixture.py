@@ -14,13 +14,13 @@ For names (or texts of a model like CLIP) and rows; seen classes may make protot
 
 What has to be known of the pile is measured on it, without labels: λ falls from .95 to
 .35 as rows of a class come closer together (loose clusters are not classes: stay with
-the names); a from how far rows lie from class means, and these from names; u_c evens
-out sizes by unbalanced transport, the more so the more evenly classes are in use, and
-not at all where many are absent. Three parts: clusters lead (λ = .35, T = 10); λ as
-above, but less where these clusters were much tighter than the classes that names make
-(names that say so little do not lead); the same whitened by the scatter within soft
-classes at T = 40. One round is one pass over the rows (guided_rounds.py); without
-neighbours it needs sums only, and streams.
+the names), and where names are unlike the classes that they make (names that say so
+little do not lead); a from how far rows lie from class means, and these from names; u_c
+evens out sizes by unbalanced transport, the more so the more evenly classes are in use,
+and not at all where many are absent; κ falls where classes have few rows. First names
+alone label, while sizes settle; then two parts: T = 10, left out where λ is .95; and
+whitened by the scatter within soft classes at T = 40. One round is one pass over the
+rows (guided_rounds.py); without neighbours it needs sums only, and streams.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
 from unseen.transduction.given_trust import Centred, some_of, trusted_prototypes
 from unseen.transduction.guided_measures import by_spread
-from unseen.transduction.guided_passes import widened
+from unseen.transduction.guided_passes import doubted, widened
 from unseen.transduction.guided_rounds import (
     Mixture,
     all_rounds,
@@ -105,8 +105,9 @@ class GuidedMixture(FromSums, Adapts):
     prototype_worth_ : float
         a, the rows that a prototype counts as.
     temperature_ : float
-        Of posteriors: 1.8 / s^⅔, s the cosine of rows with the names of their classes.
-        Names that say little of the rows, and loose classes, leave little certain.
+        Of posteriors: 1.5 / s^⅔, s the cosine of rows with the names of their classes.
+        Names that say little of the rows, and loose classes, leave little certain; few
+        rows as well: half a row per class counts for any class.
 
     Examples
     --------
@@ -297,7 +298,9 @@ class GuidedMixture(FromSums, Adapts):
     def _probabilities(self, competition: Competition, scores) -> np.ndarray:
         if self._is_linear():
             return competition.spread(by_spread(scores))
-        return competition.spread(softmax(scores / self.temperature_, axis=1))
+        sharp = softmax(scores / self.temperature_, axis=1)
+        certain = getattr(self, "_certain", 1.0)  # files of 0.1 do not have it
+        return competition.spread(doubted(sharp, certain, sharp.shape[1]))
 
     # ---- adapting ----------------------------------------------------------------
 
@@ -344,7 +347,7 @@ class GuidedMixture(FromSums, Adapts):
         self._names_mean, self._pull = centre + mixture.middle, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
         self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
-        self.temperature_ = mixture.temperature
+        self.temperature_, self._certain = mixture.temperature, mixture.certain
         scorer = as_scorer(mixture.asked.V, mixture.asked.u, mixture.turn)
         done, rule = mixture.labelling, LinearRule(competition, scorer, True)
         sure = np.asarray(done.strength, dtype=np.float64)

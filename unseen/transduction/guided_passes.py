@@ -47,6 +47,7 @@ class Pass(NamedTuple):
     graph: sparse.csr_array | None
     weight: float
     temperature: float
+    certain: float
     clusters: Clusters | None
 
 
@@ -80,6 +81,7 @@ def soft_labels(block, kept, asked: Pass, given=None):
     codes = L.argmax(axis=1)
     alone = without_own(L, R, B, asked.clusters)
     reported = softmax(alone / asked.temperature, axis=1)[np.arange(len(L)), codes]
+    reported = doubted(reported, asked.certain, L.shape[1])
     if given is not None:
         known = given >= 0
         codes[known], reported[known] = given[known], 1
@@ -120,6 +122,11 @@ def without_own(L, R, B, clusters: Clusters | None) -> np.ndarray:
         rest = np.sqrt(np.maximum(length**2 - 2 * share * length * s + share**2, SMALL))
         L[rows, c] += factor * ((length * s - share) / rest - s)
     return L
+
+
+def doubted(posterior: np.ndarray, certain: float, K: int) -> np.ndarray:
+    """Return posteriors of which a share is certain, and the rest any of K classes."""
+    return certain * posterior + (1 - certain) / K
 
 
 def carried(block, kept, asked: Pass, turn, given=None):

@@ -49,17 +49,18 @@ from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
 SETTLING = 5  # passes in which sizes settle before any mean is learned
-SHARPNESS = (15.0, 40.0)  # of cosines, before and after whitening
+SHARPNESS = (10.0, 40.0)  # of cosines, before and after whitening
 LEAST_NAMES, MOST_NAMES = 0.35, 0.95  # the share of names there
 # Cosine of names with the classes they make: they say too little to lead, they lead.
-WEAK, STRONG = 0.45, 0.65
-# Share of classes in use at which sizes are free, for weak and for strong names.
-UNEVEN = (0.7, 0.85)
+LEADING = (0.45, 0.65)
+# Share of classes in use: sizes are free (weak names, strong ones), they are evened.
+UNEVEN, EVEN = (0.7, 0.8), 0.95
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 20.0  # per class, for neighbours to have their full say
-DOUBT = 1.8  # temperature of posteriors where rows are their names
+DOUBT = 1.5  # temperature of posteriors where rows are their names
 DOUBT_POWER = 2 / 3  # of the cosine of rows and names, below that temperature
 LEAST_AGREEMENT = 0.02  # of rows and names, for a temperature
+DOUBT_ROWS = 0.5  # rows per class that might have been of any class
 
 
 @dataclass
@@ -178,6 +179,7 @@ class Mixture:
             self.graph,
             self.weight,
             self.temperature,
+            self.certain,
             self.clusters,
         )
         state, sums = self.rows.run(soft_labels, self.asked, states=self._states)
@@ -187,7 +189,8 @@ class Mixture:
         self.shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
         if judge:
             likeness = self._likeness(unit_rows(self.sums.totals))
-            self.lead = float(np.clip((likeness - WEAK) / (STRONG - WEAK), 0, 1))
+            weak, strong = LEADING
+            self.lead = float(np.clip((likeness - weak) / (strong - weak), 0, 1))
         self.u = self._even_out()
 
     def _even_out(self) -> np.ndarray:
@@ -198,7 +201,7 @@ class Mixture:
         """
         self.evenness = evenness(self.sums.free)
         free = UNEVEN[0] + self.lead * (UNEVEN[1] - UNEVEN[0])
-        share = (self.evenness - free) / (1 - free)
+        share = (self.evenness - free) / (EVEN - free)
         rho = self.balance * float(np.clip(share, 0, 1))
         sizes = np.maximum(self.sums.counts, 1e-3) * self.K / self.n
         u = self.u + (-rho * np.log(sizes) - self.u) / (1 + rho)
@@ -262,6 +265,11 @@ class Mixture:
         """
         likeness = max(self.agreement * self.tightness, LEAST_AGREEMENT)
         return DOUBT / likeness**DOUBT_POWER
+
+    @property
+    def certain(self) -> float:
+        """Of posteriors: a handful of rows cannot make anything certain."""
+        return self.n / (self.n + DOUBT_ROWS * self.K)
 
     def _spread(self, V: np.ndarray) -> float:
         D = V - V.mean(axis=0)

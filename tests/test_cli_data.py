@@ -186,3 +186,14 @@ def test_convert_says_which_tables_it_leaves_out(tmp_path, shared_data):
     assert "Class tables left out: att_binary, wordvec_1000;" in shown.stdout
     shown = run("convert", source, tmp_path / "two.npz", "--classes", "att_binary")
     assert "left out" not in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [f"data {one}" for one in ("info", "check", "convert")]
+    + "fit run predict explain compare score".split(),
+)
+def test_commands_that_read_rows_take_the_same_options(words):
+    shown = runner.invoke(app, [*words.split(), "--help"]).stdout
+    for option in ("--classes TEXT", "--unseen TEXT", "--column TEXT"):
+        assert option in shown  # and not <list[str]>, as typer would have it

@@ -548,6 +548,13 @@ def test_two_prototypes_are_learned_from_like_many(texts_and_images):
     assert per_class_accuracy(y[own], model.labels_) > 0.9
 
 
+def test_one_row_is_its_own_mean_and_stays_with_the_nearest_prototype():
+    T = pd.DataFrame([[1.0, 0, 0], [-1.0, 0, 0]], index=["right", "left"])
+    model = AnchoredSelfTraining.from_prototypes(T).adapt([[-3.0, 4.0, 0.0]])
+    assert model.labels_.tolist() == ["left"] and not model.adapted_
+    assert_allclose(model.reliability_, 1 / (1 + np.exp(-120)))
+
+
 def test_before_adapting_prototypes_answer_by_cosine(texts_and_images):
     T, X, _ = texts_and_images
     model = AnchoredSelfTraining.from_prototypes(T)

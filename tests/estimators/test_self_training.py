@@ -10,6 +10,7 @@ from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
 from unseen.class_table import encode
 from unseen.competition import Competition
 from unseen.rows.labelling import Labelling
+from unseen.transduction.rounds import ROUNDING, self_train
 
 BASES = [CCA(), ESZSL(), JEDM(n_components=8)]
 
@@ -147,3 +148,23 @@ def test_a_base_that_cannot_take_part_is_named():
     data = make_data()
     with pytest.raises(TypeError, match="which LogisticRegression has not"):
         SelfTraining(LogisticRegression()).fit(data.X_seen, data.y_seen)
+
+
+@pytest.mark.parametrize("tol, n_rounds", [(None, 3), (0.2, 3), (0.25, 2), (0.0, 3)])
+def test_rounds_end_when_no_larger_share_of_labels_changes_than_stated(tol, n_rounds):
+    """All four rows are kept from the second round on, in which one label changes."""
+    answers = iter([[0, 0, 1, 1], [0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 0, 1]])
+
+    class Scripted:
+        competition = Competition(np.array(["a", "b"]), np.eye(2))
+
+        def labelling(self, ranking):
+            return Labelling.of(np.eye(2)[next(answers)], ranking)
+
+        def refit(self, selection):
+            return 0.0
+
+    rates = [0.5, 1.0, 1.0]
+    rounds = self_train(Scripted(), rates, how_many=ROUNDING["at_least_one"], tol=tol)
+    assert len(rounds) == n_rounds
+    assert [one.n_changed for one in rounds] == [2, 1, 1][:n_rounds]

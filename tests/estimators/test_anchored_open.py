@@ -238,11 +238,11 @@ def test_a_pile_that_weighs_little_judges_no_class(data, monkeypatch, kappa, n_l
 def test_clusters_are_matched_as_their_rows_are_likeliest():
     """The likelihood of rows around an unknown mean is a normal's, row with row."""
     rng = np.random.default_rng(3)
-    Z, p = 2 * rng.normal(size=(5, 3)), rng.uniform(0.3, 3, size=(5, 3))
+    Z, p = 2 * rng.normal(size=(5, 3)), rng.uniform(0.3, 3, size=3)
     clusters = [Z[c] + rng.normal(size=(6, 3)) + rng.normal(size=3) for c in (4, 0, 2)]
     likely = np.zeros((3, 5))
     for (k, rows), c, j in product(enumerate(clusters), range(5), range(3)):
-        spread = np.eye(6) + np.ones((6, 6)) / p[c, j]
+        spread = np.eye(6) + np.ones((6, 6)) / p[j]
         alike = multivariate_normal(np.full(6, Z[c, j]), spread)
         likely[k, c] += alike.logpdf(rows[:, j])
     best = max(permutations(range(5), 3), key=lambda way: likely[range(3), way].sum())
@@ -266,6 +266,17 @@ def test_a_class_that_went_in_error_comes_back(monkeypatch):
         right.append(model.competing_classes_.tolist() == others.tolist())
         assert model.n_passes == 2 + right[-1]
     assert np.mean(right) >= 0.75
+
+
+def test_seen_classes_are_not_matched_anew(data, monkeypatch):
+    """They are who they are, however well they would fit rows of another."""
+    monkeypatch.setattr(AnchoredSelfTraining, "_absent", drops_first)
+    model = fitted(data, drop_absent=True)
+    model.wrong, model.n_passes = 20, 0
+    model.adapt(data.X_unseen, classes="all")
+    left = model.competing_classes_
+    assert set(data.seen) <= set(left)
+    assert len(left) == len(data.classes) - 1
 
 
 def drops_first(model, learner):

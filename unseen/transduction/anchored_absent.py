@@ -16,7 +16,8 @@ next best classes (:func:`unneeded`). Rows count half: they are not independent.
 A class that is there may have gone before its rows could speak for it, and one that is
 like it has taken them. So once nobody goes any more, the rows of those that are left
 are dealt anew among all prototypes of the list, one to each and as likely as can be
-(:func:`rematched`), and whoever gets rows that way is back.
+(:func:`rematched`), and whoever gets rows that way is back. Seen classes, which rows of
+their own have placed, take no part in that.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ def rematched(n: np.ndarray, s: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.
     >>> import numpy as np
     >>> from unseen.transduction.anchored_absent import rematched
     >>> n, s = np.array([10.0, 10.0]), np.array([[80.0], [30.0]])
-    >>> rematched(n, s, np.array([[0.0], [4.0], [9.0]]), np.ones((3, 1)))
+    >>> rematched(n, s, np.array([[0.0], [4.0], [9.0]]), np.ones(1))
     array([2, 1])
     """
-    E = [log_evidence(n, s, z, sure) for z, sure in zip(Z, p, strict=True)]
-    return linear_sum_assignment(np.column_stack(E), maximize=True)[1]
+    E = np.array([log_evidence(n, s, z, p) for z in Z])
+    return linear_sum_assignment(E.reshape(len(Z), len(n)).T, maximize=True)[1]

@@ -341,11 +341,12 @@ class AnchoredLearner:
         sure = 1 / self.variances + self.own_rows[:, None]
         return unneeded(S, B, self.Z, sure)
 
-    def rematched(self, Z: np.ndarray, own_rows: np.ndarray) -> np.ndarray:
-        """Return which of prototypes Z the rows of each class are likeliest with."""
+    def rematched(self, Z: np.ndarray) -> np.ndarray:
+        """Return which of prototypes Z the rows of new classes are likeliest with."""
         B, S = self._judged()
         n, s = clusters(S.argmax(axis=1), B, len(self.competition))
-        return rematched(n, s, Z, 1 / self.variances + own_rows[:, None])
+        new = self.own_rows[self.offered] == 0
+        return rematched(n[new], s[new], Z, 1 / self.variances)
 
     def _judged(self) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of the sample, but for the background's, and their scores."""

@@ -116,8 +116,10 @@ class AnchoredRounds(FromSums, Adapts):
             now[here] = ~drop[:n]
             return now, beside.only(~drop[n:])
         if n < len(offered):  # the rows of those left may be those of one who went
-            now[:] = False
-            now[learner.rematched(*self._prototypes(offered))] = True
+            Z, rows = self._prototypes(offered)
+            new = np.flatnonzero(rows == 0)  # others are known by rows of their own
+            now[new] = False
+            now[new[learner.rematched(Z[new])]] = True
         return now, beside
 
     def _absent(self, learner: AnchoredLearner) -> np.ndarray:

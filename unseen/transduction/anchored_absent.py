@@ -16,8 +16,8 @@ next best classes (:func:`unneeded`). Rows count half: they are not independent.
 A class that is there may have gone before its rows could speak for it, and one that is
 like it has taken them. So once nobody goes any more, the rows of those that are left
 are dealt anew among all prototypes of the list, one to each and as likely as can be
-(:func:`rematched`), and whoever gets rows that way is back. Seen classes, which rows of
-their own have placed, take no part in that.
+(:func:`rematched`), and whoever gets rows that way is back. A seen class,
+which rows of its own have placed, does not come back.
 """
 
 from __future__ import annotations
@@ -125,8 +125,12 @@ def clusters(codes: np.ndarray, B: np.ndarray, n_classes: int) -> tuple:
     return R.sum(axis=0), R.T @ B
 
 
-def rematched(n: np.ndarray, s: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.ndarray:
+def rematched(
+    n: np.ndarray, s: np.ndarray, Z: np.ndarray, p: np.ndarray, may: np.ndarray
+) -> np.ndarray:
     """Return the prototypes that K clusters of rows are likeliest with, one each.
+
+    ``may`` (K, N) says which it may be.
 
     Examples
     --------
@@ -135,8 +139,10 @@ def rematched(n: np.ndarray, s: np.ndarray, Z: np.ndarray, p: np.ndarray) -> np.
     >>> import numpy as np
     >>> from unseen.transduction.anchored_absent import rematched
     >>> n, s = np.array([10.0, 10.0]), np.array([[80.0], [30.0]])
-    >>> rematched(n, s, np.array([[0.0], [4.0], [9.0]]), np.ones(1))
+    >>> Z, p = np.array([[0.0], [4.0], [9.0]]), np.ones((3, 1))
+    >>> rematched(n, s, Z, p, np.ones((2, 3), dtype=bool))
     array([2, 1])
     """
-    E = np.array([log_evidence(n, s, z, p) for z in Z])
-    return linear_sum_assignment(E.reshape(len(Z), len(n)).T, maximize=True)[1]
+    E = [log_evidence(n, s, z, sure) for z, sure in zip(Z, p, strict=True)]
+    likely = np.where(may, np.column_stack(E), -np.inf)
+    return linear_sum_assignment(likely, maximize=True)[1]

@@ -341,12 +341,19 @@ class AnchoredLearner:
         sure = 1 / self.variances + self.own_rows[:, None]
         return unneeded(S, B, self.Z, sure)
 
-    def rematched(self, Z: np.ndarray) -> np.ndarray:
-        """Return which of prototypes Z the rows of new classes are likeliest with."""
+    def rematched(
+        self, Z: np.ndarray, own_rows: np.ndarray, here: np.ndarray
+    ) -> np.ndarray:
+        """Return which of prototypes Z the rows of each class are likeliest with.
+
+        Its own, at ``here``, or one that rests on no rows yet: a seen class is where
+        its rows are, and does not come back for those of another.
+        """
         B, S = self._judged()
-        n, s = clusters(S.argmax(axis=1), B, len(self.competition))
-        new = self.own_rows[self.offered] == 0
-        return rematched(n[new], s[new], Z, 1 / self.variances)
+        own = np.flatnonzero(here)
+        n, s = clusters(S.argmax(axis=1), B, len(own))
+        may = (own_rows == 0) | (own[:, None] == np.arange(len(Z)))
+        return rematched(n, s, Z, 1 / self.variances + own_rows[:, None], may)
 
     def _judged(self) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of the sample, but for the background's, and their scores."""

@@ -117,9 +117,8 @@ class AnchoredRounds(FromSums, Adapts):
             return now, beside.only(~drop[n:])
         if n < len(offered):  # the rows of those left may be those of one who went
             Z, rows = self._prototypes(offered)
-            new = np.flatnonzero(rows == 0)  # others are known by rows of their own
-            now[new] = False
-            now[new[learner.rematched(Z[new])]] = True
+            now[:] = False
+            now[learner.rematched(Z, rows, here)] = True
         return now, beside
 
     def _absent(self, learner: AnchoredLearner) -> np.ndarray:

@@ -202,12 +202,14 @@ def test_dealing_again_adds_folds_and_averages_over_all(problem):
     )
 
 
+@pytest.mark.parametrize("n_grids", [1, 2])
 @pytest.mark.parametrize("variant", ["reference", "paper"])
 def test_weights_that_are_fitted_together_score_as_one_by_one(
-    problem, variant, monkeypatch
+    problem, variant, n_grids, monkeypatch
 ):
     X, y, table, _ = problem
     grid = {"alpha": [0.01, 0.1, 1.0, 10.0], "beta": [0.01, 1.0, 100.0]}
+    grid = [grid, {"alpha": [0.1, 1.0], "beta": [0.0], "unit_rows": [False]}][:n_grids]
     model = JEDM(variant, n_components=8, max_iter=5, tol=0)
 
     def search():

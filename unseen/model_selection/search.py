@@ -287,11 +287,10 @@ def score_on_fold(
         early = {k: v for k, v in candidate.params.items() if k not in late}
         groups.setdefault(repr(sorted(early.items())), []).append(candidate)
     alone, turn = not may_be_shared(estimator), threading.Lock()
-    first, *others = groups.values()
     weights: frozenset[str] = getattr(estimator, "_weights", frozenset())
-    fixed = [{k: repr(v) for k, v in group[0].params.items()} for group in others]
-    fixed = [{k: v for k, v in p.items() if k not in late | weights} for p in fixed]
-    together = weights and not alone and all(params == fixed[0] for params in fixed)
+    every = [group[0].params.items() for group in groups.values()]
+    fixed = {repr([pair for pair in p if pair[0] not in late | weights]) for p in every}
+    together = weights and not alone and len(fixed) == 1
 
     def score(fitted: Any, candidate: Candidate) -> None:
         model = copy.copy(fitted).set_params(**candidate.params)
@@ -316,11 +315,12 @@ def score_on_fold(
             after_the_first(partial(score, fitted), group, alone)
 
     if together:
+        first, *others = groups.values()
         score_group(first)
         starts = range(0, len(others), TOGETHER)
         each(score_groups, [others[i : i + TOGETHER] for i in starts])
     else:
-        after_the_first(score_group, [first, *others], alone)
+        after_the_first(score_group, list(groups.values()), alone)
 
 
 def may_be_shared(estimator) -> bool:

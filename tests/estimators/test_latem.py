@@ -72,7 +72,7 @@ def test_one_map_self_trains_and_several_do_not_pretend_to():
     assert not any(
         hasattr(LatEm(2), name) for name in ("adapt", "learner", "take_over")
     )
-    with pytest.raises(TypeError, match="which LatEm has not"):
+    with pytest.raises(TypeError, match="which LatEm lacks"):
         SelfTraining(LatEm(2)).fit(data.X_seen, data.y_seen)
 
 

@@ -146,7 +146,7 @@ def test_a_base_that_cannot_take_part_is_named():
     from sklearn.linear_model import LogisticRegression
 
     data = make_data()
-    with pytest.raises(TypeError, match="which LogisticRegression has not"):
+    with pytest.raises(TypeError, match="which LogisticRegression lacks"):
         SelfTraining(LogisticRegression()).fit(data.X_seen, data.y_seen)
 
 

@@ -111,7 +111,7 @@ class SelfTraining(Adapts, Wrapper):
         if missing:
             raise TypeError(
                 f"SelfTraining needs {' and '.join(missing)}, which "
-                f"{type(self.estimator).__name__} has not. How to write them: "
+                f"{type(self.estimator).__name__} lacks. How to write them: "
                 f"{DOCUMENTATION}guide/adapt.html#a-model-of-your-own"
             )
         return self._fit_estimator(X, y, class_embeddings)

@@ -6,8 +6,8 @@
 ``known_labels.npz`` holds, per entry, one byte per row: the number of the class among
 those that compete. Nothing is random beyond fixed seeds, but processors and BLAS
 libraries differ in the last bit, which may turn a row that stands between two classes:
-labels agree if 99.9 % of the rows do. An entry is stored anew only where its method is
-meant to change, and the commit says why.
+labels agree if 99.9 % of the rows do (a little less where rounding moves more). An
+entry is stored anew only where its method is meant to change, and the commit says why.
 
 Three sets, cut down so that every fit takes seconds: CUB with every eighth feature, AwA
 with every third row of seen classes, and the texts of banking77 with their class names
@@ -34,6 +34,9 @@ from unseen import load_data
 STORED = Path(__file__).with_name("known_labels.npz")
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 AGREEMENT = 0.999
+# Float32 rounding turns more rows than that where many stand between two classes: rows
+# times 1 + 1e-7 noise moved up to 0.24 % of these labels, and not the same ones twice.
+UNSTEADY = {"TMVHLP adapt awa": 0.996}
 
 # Cheaper than the defaults where those take a minute.
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -202,7 +205,7 @@ def main() -> int:
                 print(f"{entry:45}{time.process_time() - start:6.1f} s", flush=True)
         elif options.only in entry:
             share = agreement(entry, known[entry])
-            differs += share < AGREEMENT
+            differs += share < UNSTEADY.get(entry, AGREEMENT)
             took = time.process_time() - start
             print(f"{entry:45}{100 * share:8.2f} %{took:6.1f} s", flush=True)
     if options.renew:

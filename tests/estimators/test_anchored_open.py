@@ -50,7 +50,7 @@ def fitted(data, **parameters):
     return model.fit(data.X_seen, data.y_seen, class_embeddings=table)
 
 
-def learner(B, Z, variances, **others):
+def learner(B, Z, variances, prior_rows=10.0, **others):
     """Return the rounds at their start, without the estimator around."""
     competition = Competition(np.arange(len(Z)), Z)
     return AnchoredLearner(
@@ -61,7 +61,7 @@ def learner(B, Z, variances, **others):
         own_rows=np.zeros(len(Z)),
         kappa=3.0,
         radius=None,
-        prior_rows=10.0,
+        prior_rows=prior_rows,
         class_prior=None,
         **others,
     )
@@ -353,6 +353,11 @@ def test_with_a_background_the_objective_never_falls_and_rows_are_all_counted(da
     totals = taught.totals
     assert_allclose(totals.counts.sum() + totals.background, 200)
     assert 10 < totals.background < 90
+    # Without rows added to any size, the background has its own alone.
+    taught = learner(B, Z, np.full(6, 0.5), prior_rows=None, background=background)
+    counts, beyond = taught.totals.counts, taught.totals.background
+    taught.refit()
+    assert_allclose(taught.log_beyond, np.log(beyond / counts.mean()))
 
 
 def test_a_background_is_the_same_in_blocks(data):
@@ -482,6 +487,8 @@ def test_prototypes_alone_have_no_table_to_explain_by(data):
     model = AnchoredSelfTraining.from_prototypes(np.eye(4, 14)).adapt(data.X_unseen)
     with pytest.raises(ValueError, match="started from prototypes"):
         model.explain(data.X_unseen[:1])
+    with pytest.raises(ValueError, match="started from prototypes"):
+        model.explain_class(0)
 
 
 # ---- what other methods state --------------------------------------------------------

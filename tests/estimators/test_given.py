@@ -13,6 +13,7 @@ from unseen import NONE_OF_THESE, GuidedMixture
 from unseen.competition import compete
 from unseen.models.given import include, read_given
 from unseen.models.given_alone import prototypes_of
+from unseen.rows.holders import MemoryRows
 from unseen.transduction.given_prototypes import pair_cosine
 
 FROM_PROTOTYPES = [
@@ -449,6 +450,9 @@ def test_what_a_large_pile_says_is_asked_of_some_of_it(monkeypatch):
     monkeypatch.setattr(given_trust, "MOST_ROWS", 100)
     some = model.adapt(X, given=told).labels_
     assert len(some) == 600 and np.mean(some == whole) > 0.98
+    for n, step in ((100, 1), (101, 2), (200, 2), (201, 3)):
+        asked = given_trust.some_of(MemoryRows(X[:n]))
+        assert np.array_equal(np.asarray(asked), X[:n:step])
 
 
 def test_a_slip_does_not_undo_a_name():

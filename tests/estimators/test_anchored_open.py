@@ -14,6 +14,7 @@ from unseen.models.stated import stated
 from unseen.rows.holders import MemoryRows
 from unseen.transduction.anchored_absent import (
     ROWS_COUNT,
+    SURER,
     effective_number,
     gains_without,
     log_evidence,
@@ -246,11 +247,16 @@ def test_clusters_are_matched_as_their_rows_are_likeliest():
         alike = multivariate_normal(np.full(6, Z[c, j]), spread)
         likely[k, c] += alike.logpdf(rows[:, j])
     n, s = np.full(3, 6.0), np.array([rows.sum(axis=0) for rows in clusters])
+    own = np.array([1, 0, 3])
+    likely[range(3), own] += SURER
     for taken in ([], [4]):  # nobody may go to these
-        may = np.tile(~np.isin(np.arange(5), taken), (3, 1))
-        ways = permutations(np.flatnonzero(may[0]), 3)
+        new = ~np.isin(np.arange(5), taken)
+        ways = permutations(np.flatnonzero(new), 3)
         best = max(ways, key=lambda way: likely[range(3), way].sum())
-        assert_array_equal(rematched(n, s, Z, p, may), best)
+        assert_array_equal(rematched(n, s, Z, p, own, new), best)
+    near = n, s, np.array([s[0] / 6, s[0] / 6 + 0.1]), np.ones((2, 3))  # hardly apart
+    one = [a[:1] for a in near[:2]]
+    assert_array_equal(rematched(*one, *near[2:], np.array([1]), np.ones(2, bool)), [1])
 
 
 def test_a_class_that_went_in_error_comes_back(monkeypatch):

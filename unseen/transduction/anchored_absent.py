@@ -29,6 +29,7 @@ from scipy.optimize import linear_sum_assignment
 ABSENT = 0.2  # of what an effective class has: a class the pile loses less by may go
 FEW = 0.5  # of the rows of an effective class: with more it is not dropped for that
 ROWS_COUNT = 0.5  # one self-labelled row, as evidence for a class
+SURER = 2.0  # log-evidence by which rows must fit another class better
 
 
 def effective_number(counts: np.ndarray) -> float:
@@ -126,11 +127,17 @@ def clusters(codes: np.ndarray, B: np.ndarray, n_classes: int) -> tuple:
 
 
 def rematched(
-    n: np.ndarray, s: np.ndarray, Z: np.ndarray, p: np.ndarray, may: np.ndarray
+    n: np.ndarray,
+    s: np.ndarray,
+    Z: np.ndarray,
+    p: np.ndarray,
+    own: np.ndarray,
+    new: np.ndarray,
 ) -> np.ndarray:
     """Return the prototypes that K clusters of rows are likeliest with, one each.
 
-    ``may`` (K, N) says which it may be.
+    A cluster may stay with the one it has, ``own`` (K,), or go to another that may be
+    gone to, ``new`` (N,), if it is likelier there by more than ``SURER``.
 
     Examples
     --------
@@ -140,9 +147,11 @@ def rematched(
     >>> from unseen.transduction.anchored_absent import rematched
     >>> n, s = np.array([10.0, 10.0]), np.array([[80.0], [30.0]])
     >>> Z, p = np.array([[0.0], [4.0], [9.0]]), np.ones((3, 1))
-    >>> rematched(n, s, Z, p, np.ones((2, 3), dtype=bool))
+    >>> rematched(n, s, Z, p, np.array([2, 0]), np.ones(3, dtype=bool))
     array([2, 1])
     """
     E = [log_evidence(n, s, z, sure) for z, sure in zip(Z, p, strict=True)]
-    likely = np.where(may, np.column_stack(E), -np.inf)
+    stays = own[:, None] == np.arange(len(Z))
+    likely = np.column_stack(E) + SURER * stays
+    likely[~(new | stays)] = -np.inf
     return linear_sum_assignment(likely, maximize=True)[1]

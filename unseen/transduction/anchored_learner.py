@@ -352,8 +352,8 @@ class AnchoredLearner:
         B, S = self._judged()
         own = np.flatnonzero(here)
         n, s = clusters(S.argmax(axis=1), B, len(own))
-        may = (own_rows == 0) | (own[:, None] == np.arange(len(Z)))
-        return rematched(n, s, Z, 1 / self.variances + own_rows[:, None], may)
+        sure = 1 / self.variances + own_rows[:, None]
+        return rematched(n, s, Z, sure, own, own_rows == 0)
 
     def _judged(self) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of the sample, but for the background's, and their scores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from numbers import Integral
 from pathlib import Path
 from typing import Annotated
 
@@ -145,8 +146,17 @@ def column_names(asked: Asked, model):
     width = getattr(model, "estimator_", model).class_embeddings_.shape[1]
     if table.shape[1] != width:
         return None
-    flat = [" ".join(map(str, c)) if isinstance(c, tuple) else c for c in table.columns]
-    return [str(name) for name in flat]
+    apart = [c if isinstance(c, tuple) else (c,) for c in table.columns]
+    return [" ".join(map(column_name, name)) for name in apart]
+
+
+def column_name(name) -> str:
+    """Return the name of a column; one without has a number.
+
+    >>> column_name("stripes"), column_name(3)
+    ('stripes', 'column 3')
+    """
+    return f"column {name}" if isinstance(name, Integral) else str(name)
 
 
 def show(answer: dict) -> None:

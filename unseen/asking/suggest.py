@@ -4,15 +4,18 @@
     d_i     doubt, 1 - reliability; 1 where there is no label yet
     ρ_i     density: mean cosine with the nearest of a sample of rows
 
-n more labels are asked of n + g clusters, where g labels are given. Clusters without a
-given row come first, by the doubt in them, Σ d_i; the row asked is the one nearest to
-the centre. What is left of n goes, one at a time, to the largest d_i ρ_i (1 - c_i),
-with c_i the cosine to the nearest row asked or given: doubtful, typical, and unlike the
-others. No label is looked at.
+n more labels are asked of MORE (n + g) clusters, where g labels are given. Clusters
+without a given row come first, each by the row nearest to its centre, one at a time the
+largest (1 - c_i) Σ d: much doubt in the cluster, and a row unlike those asked before,
+with c_i the cosine to the nearest of them. What is left of n goes, one at a time, to
+the largest d_i ρ_i (1 - c_i): doubtful, typical, and unlike the others. No label is
+looked at. How many clusters there are and how often they are looked for was chosen on
+development sets of photos, by ``studies/photo_asking.py``.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,8 @@ MOST_AXES = 64
 SAMPLE = 2_000  # rows that tell axes and density
 NEAREST = 10  # rows of the sample that tell density
 MOST_CLUSTERED = 20_000  # rows that clusters are looked for in
+MORE, STARTS = 1.5, 10  # clusters for each label, starts of k-means
+QUICK = 100_000  # rows times clusters, above which it starts but once
 
 
 def suggest(
@@ -118,20 +123,20 @@ def medoids(B, doubt, labelled, n: int, random_state: int) -> np.ndarray:
     from sklearn.cluster import KMeans  # slow to import
 
     step = -(-len(B) // MOST_CLUSTERED)
-    k = min(n + int(labelled.sum()), len(np.unique(B[::step], axis=0)))
-    found = KMeans(k, n_init=1, random_state=random_state).fit(B[::step])
+    some = B[::step]
+    wanted = math.ceil(MORE * (n + labelled.sum()))
+    k = min(wanted, len(np.unique(some, axis=0)))
+    starts = STARTS if len(some) * k <= QUICK else 1
+    found = KMeans(k, n_init=starts, random_state=random_state).fit(some)
     labels = found.predict(B)
     near = np.einsum("ij,ij->i", B, found.cluster_centers_[labels])
     covered = np.bincount(labels[labelled], minlength=k) > 0
     worth = np.bincount(labels, weights=doubt, minlength=k)
-    near = np.where(labelled, -np.inf, near)
-    order = np.lexsort((-near, labels))
-    labels_in_order = labels[order]
-    first = order[np.unique(labels_in_order, return_index=True)[1]]  # one per cluster
-    there = np.unique(labels_in_order)
+    order = np.lexsort((-np.where(labelled, -np.inf, near), labels))
+    there, first = np.unique(labels[order], return_index=True)  # one per cluster
     free = ~covered[there]
-    chosen = first[free][np.argsort(-worth[there][free], kind="stable")]
-    return chosen[:n]
+    rows = order[first[free]]
+    return rows[unlike(B[rows], worth[there[free]], n)]
 
 
 def by_doubt_and_density(B, doubt, asked, n: int) -> np.ndarray:
@@ -146,12 +151,18 @@ def by_doubt_and_density(B, doubt, asked, n: int) -> np.ndarray:
         best = np.partition(cosines, len(some) - near, axis=1)[:, -near:]
         density[start : start + SAMPLE] = best.mean(axis=1)
     worth = np.maximum(doubt, 1e-6) * np.maximum(density, 1e-6)
+    rows = np.flatnonzero(~asked)
+    return rows[unlike(B[rows], worth[rows], n, B[asked])]
+
+
+def unlike(B, worth, n: int, before: Any = ()) -> np.ndarray:
+    """Return n rows, one at a time the most worthy that is unlike those before it."""
     nearest = np.full(len(B), -1.0)
-    for row in np.flatnonzero(asked):
-        nearest = np.maximum(nearest, B @ B[row])
+    for row in before:
+        nearest = np.maximum(nearest, B @ row)
+    left = np.ones(len(B), dtype=bool)
     chosen: list[int] = []
-    left = ~asked
-    for _ in range(n):
+    for _ in range(min(n, len(B))):
         value = np.where(left, worth * np.maximum(1 - nearest, 1e-9), -np.inf)
         top = int(value.argmax())
         chosen.append(top)

@@ -18,6 +18,8 @@ WordNet's licence is in ``data/NOTICE.md``.
 from __future__ import annotations
 
 import gzip
+import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache, cached_property
 from importlib.resources import files
@@ -39,6 +41,8 @@ BRITISH = (
     ("grey", "gray"), ("lled", "led"), ("lling", "ling"), ("tyre", "tire"),
     ("aeo", "eo"), ("mould", "mold"), ("plough", "plow"), ("ae", "e"), ("oe", "e"),
 )  # fmt: skip
+# Endings that make an adjective of a noun: cloudy, suburban, metallic.
+ADJECTIVES = ("y", "al", "an", "ic", "ous", "ed")
 
 
 class Sense(NamedTuple):
@@ -96,7 +100,8 @@ class Nouns:
         below = np.array([int(row[3]) for row in rows])
         self.information = np.sqrt(np.log(below.max() / below))
         self.glosses = [row[4] for row in rows]
-        self._senses = dict(line.split("\t") for line in entries.splitlines())
+        # In order, to be looked up by bisection: a dictionary takes long to make.
+        self._entries = sorted(entries.splitlines())
         self._singular = dict(line.split("\t") for line in plurals.splitlines())
         self.adjectives = set(adjectives.split())
 
@@ -111,11 +116,17 @@ class Nouns:
 
     def is_proper(self, noun: str) -> bool:
         """Tell whether a noun is first of all one single thing, such as Paris."""
-        return self._senses.get(noun, "").startswith("@")
+        return self._entry(noun).startswith("@")
 
     def _own(self, form: str) -> list[Sense]:
-        texts = self._senses.get(form, "@").split("|")
-        return [_sense(text) for text in texts if text != "@"]
+        texts = self._entry(form).split("|")
+        return [_sense(text) for text in texts if text not in ("", "@")]
+
+    def _entry(self, noun: str) -> str:
+        head = f"{noun}\t"
+        place = bisect_left(self._entries, head)
+        line = self._entries[place] if place < len(self._entries) else ""
+        return line.removeprefix(head) if line.startswith(head) else ""
 
     def _forms(self, noun: str) -> list[str]:
         forms = [noun]
@@ -131,6 +142,35 @@ class Nouns:
             if british in form
         ]
         return forms + foreign
+
+    def mentioning(self, noun: str) -> list[int]:
+        """Return the classes of ImageNet that WordNet explains by a noun.
+
+        A vase is *an open jar of glass*, so it says how glass may look.
+
+        Examples
+        --------
+        >>> from unseen.naming.nouns import nouns
+        >>> [nouns().words[leaf] for leaf in nouns().mentioning("kitchens")]
+        ['microwave, microwave oven', 'toaster', 'waffle iron']
+        """
+        forms = [form for form in self._forms(noun) if self._own(form)] or [noun]
+        said = re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})(?:e?s)?\b")
+        return [leaf for leaf in range(N_CLASSES) if said.search(self.glosses[leaf])]
+
+    def adjectives_of(self, noun: str) -> list[str]:
+        """Return the adjectives made of a noun.
+
+        Examples
+        --------
+        >>> from unseen.naming.nouns import nouns
+        >>> nouns().adjectives_of("clouds"), nouns().adjectives_of("zebra")
+        (['clouded', 'cloudy'], [])
+        """
+        forms = [form for form in self._forms(noun) if self._own(form)]
+        stems = {stem for form in forms for stem in (form, form.removesuffix("e"))}
+        made = {f"{stem}{ending}" for stem in stems for ending in ADJECTIVES}
+        return sorted(made & self.adjectives)
 
     def is_below(self, node: int, other: int) -> bool:
         """Tell whether a node is another, or a kind of it."""

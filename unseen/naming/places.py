@@ -7,11 +7,14 @@ from unseen.naming.reading import Reading, first_word, likeness
 
 __all__ = ["nearest_classes", "way_up"]
 
+ENOUGH = 0.6  # share of what WordNet says of a sense that its place must say
+
 
 def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
-    """Return the names of the classes of ImageNet nearest to a reading in the tree.
+    """Return the names of the classes of ImageNet nearest to a reading.
 
-    A vague reading is near to none of them.
+    They are those nearest in the tree; where that says little, those that WordNet
+    explains by the noun, if there are any. A vague reading is near to none.
 
     Examples
     --------
@@ -19,6 +22,8 @@ def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
     >>> from unseen.naming.places import nearest_classes
     >>> nearest_classes(read_name("zebra")), len(nearest_classes(read_name("deer")))
     (['zebra'], 3)
+    >>> nearest_classes(read_name("kitchen"))
+    ['microwave', 'toaster', 'waffle iron']
     >>> nearest_classes(read_name("sunrise"))
     []
     """
@@ -27,6 +32,8 @@ def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
     if not reading.place or reading.trust == "exact":
         return [first_word(node, nouns()) for node in reading.place]
     tree, own = nouns(), Sense(reading.place, False, 0)
+    if reading.known < ENOUGH and (mentioning := tree.mentioning(reading.noun)):
+        return [first_word(leaf, tree) for leaf in mentioning[:most]]
     inside = {leaf for node in reading.place for leaf in tree.members[node]}
     alike = [likeness(Sense((leaf,), True, 0), own) for leaf in range(N_CLASSES)]
     order = sorted(inside or range(N_CLASSES), key=lambda leaf: -alike[leaf])

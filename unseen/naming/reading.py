@@ -69,6 +69,8 @@ class Reading(NamedTuple):
         is broad at best, and vague below a fifth.
     known : float
         Share of what WordNet says of the sense that its place says, too.
+    noun : str
+        The noun that was read, in the name; "" where a description was.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Reading(NamedTuple):
     how: str
     trust: str
     known: float = 1.0
+    noun: str = ""
 
 
 def read_names(
@@ -119,7 +122,8 @@ def read_names(
             above, values = _unit(own.place)
             others[above] -= values
             own = _best(senses, others / (len(names) - 1))
-        readings.append(_reading(name, own, how, tree))
+        noun = "" if descriptions.get(name) else head_noun(name)
+        readings.append(_reading(name, own, how, tree)._replace(noun=noun))
     return readings
 
 
@@ -188,6 +192,33 @@ def plain_text(name: str, description: str = "") -> str:
     if name.isalpha() and not nouns().senses(name.lower()):
         name = _split(name.lower(), nouns())[1] or name
     return f"{name}, {description}" if description else name
+
+
+def head_noun(name: str) -> str:
+    """Return the longest ending of a name that is a noun, else its last word.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import head_noun
+    >>> head_noun("old fire trucks"), head_noun("opencountry")
+    ('fire trucks', 'country')
+    """
+    words = words_of(plain_text(name))
+    return _of_ending(words, nouns())[1] or "".join(words[-1:])
+
+
+def saying(reading: Reading) -> str:
+    """Return the adjectives of a noun that says little about looks, to be read, too.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import read_name, saying
+    >>> saying(read_name("clouds")), saying(read_name("glass"))
+    ('clouded, cloudy', '')
+    """
+    if reading.trust not in ("vague", "unknown"):
+        return ""
+    return ", ".join(nouns().adjectives_of(reading.noun))
 
 
 def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:

@@ -27,7 +27,7 @@ from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.naming.answer import AnswersByNames, second_best, since_when
 from unseen.naming.encoders import text_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
-from unseen.naming.reading import Reading, plain_text, read_names
+from unseen.naming.reading import Reading, plain_text, read_names, saying
 from unseen.onnx_export import export_onnx
 from unseen.photos.doubt import Doubt, WeakNamesWarning, look_for_doubt
 from unseen.photos.encoders import image_encoder
@@ -347,7 +347,8 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
             )
         names = [reading.name for reading in readings]
         to_prototypes = NameMap(image.head()[0], text, self.tree)
-        texts = [plain_text(name, descriptions.get(name, "")) for name in names]
+        more = [descriptions.get(r.name) or saying(r) for r in readings]
+        texts = [plain_text(*pair) for pair in zip(names, more, strict=True)]
         self.prototypes_ = to_prototypes(texts, readings)
         learned = to_prototypes.learned
         self.explained_, self.cosine_scale_ = learned.explained, learned.cosine_scale

@@ -12,6 +12,9 @@ there. A kernel ridge learns the way from name to prototype,
 
     Z = k(T, S) α,    α = (k(S, S) + λI)⁻¹ [C; C]
 
+A class may be explained by one of our names: a vase is *an open jar of glass*. Where
+the tree says little of the name, its prototype is drawn to the mean of such classes.
+
 Texts and places are less their mean over the M classes, over their RMS. The constants
 were chosen by two things: leaving out ImageNet's own classes, a branch of the tree of
 up to 12 at a time (of ten classes drawn at random the right one is then found by its
@@ -44,6 +47,7 @@ __all__ = ["NameMap", "cosines", "learn_map", "named_prototypes"]
 MAP = 2  # raise it when the map would change for the same encoders
 RIDGE = 0.5
 TREE = 0.3  # the weight of places beside texts
+MENTIONED = 0.5  # the weight of classes explained by a name, where the tree is silent
 BRANCH = 12  # classes that are left out together, at most
 LISTS, OFFERED = 100, 10  # lists of left-out classes, and names in each
 SUFFIX = ".safetensors"
@@ -97,7 +101,7 @@ class NameMap:
 
     def __init__(self, head: np.ndarray, text: Any, tree: bool) -> None:
         C, named, described = named_prototypes(head)
-        self.text, self.tree = text, tree
+        self.text, self.tree, self.C = text, tree, C
         names, glosses = self._vectors(named), self._vectors(described)
         self.words = Table.of(names)
         self.seen = np.vstack([self.words(names), Table.of(glosses)(glosses)])
@@ -108,6 +112,10 @@ class NameMap:
 
     def __call__(self, texts: Sequence[str], readings: Sequence[Reading]) -> np.ndarray:
         """Return the prototypes of names, by their texts and readings."""
+        Z = self._by_ridge(texts, readings)
+        return drawn_to(Z, self.C, readings) if self.tree else Z
+
+    def _by_ridge(self, texts, readings: Sequence[Reading]) -> np.ndarray:
         vectors = self._vectors(texts)
         places = nouns().vectors(
             [reading.place for reading in readings],
@@ -121,6 +129,21 @@ class NameMap:
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         return unit_rows(np.asarray(self.text.encode(texts), dtype=np.float64))
+
+
+def drawn_to(Z: np.ndarray, C: np.ndarray, readings: Sequence[Reading]) -> np.ndarray:
+    """Draw prototypes to the classes that WordNet explains by their names.
+
+    The less the tree says of a name, the more: by MENTIONED at most.
+    """
+    Z = Z.copy()
+    for row, reading in enumerate(readings):
+        classes = nouns().mentioning(reading.noun) if reading.noun else []
+        weight = MENTIONED * (1 - (reading.known if reading.place else 0))
+        if classes and weight > 0:
+            kind = unit_rows(C[classes].mean(axis=0)[None])[0]
+            Z[row] += weight * (np.linalg.norm(Z[row]) * kind - Z[row])
+    return Z
 
 
 def near(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -1,16 +1,20 @@
 """Names are read as a person would read them."""
 
 import csv
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import unseen.naming.nouns
 from unseen.cli import app
 from unseen.naming import read_name, read_names
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.places import nearest_classes, way_up
+from unseen.naming.reading import saying
 
 TABLE = Path(__file__).parent / "common_nouns.csv"
 # WordNet has the boxing ring before the one on a finger, and counts neither.
@@ -211,3 +215,32 @@ def test_the_command_shows_how_names_are_read():
     ]  # fmt: skip
     lost = CliRunner().invoke(app, ["classes", "nowhere.txt"])
     assert lost.exit_code == 2 and "nowhere.txt" in lost.stderr
+
+
+def test_every_line_of_the_table_is_found():
+    home = Path(unseen.naming.nouns.__file__).parent
+    text = gzip.decompress((home / "data" / "nouns.tsv.gz").read_bytes()).decode()
+    for line in text.split("\n\n")[1].splitlines()[::500]:
+        noun, senses = line.split("\t")
+        places = [one.removeprefix("=") for one in senses.split("|") if one != "@"]
+        found = nouns()._own(noun)
+        assert [",".join(map(str, sense.place)) for sense in found] == [
+            re.split("[*~]", place)[0] for place in places
+        ]
+
+
+def test_classes_that_a_noun_explains():
+    tree = nouns()
+    by_hand = [
+        leaf for leaf in range(N_CLASSES)
+        if {"glass", "glasses"} & set(re.findall("[a-z]+", tree.glosses[leaf]))
+    ]  # fmt: skip
+    assert tree.mentioning("glass") == by_hand != []
+    assert tree.mentioning("qwertz") == [] == tree.mentioning("a(b")
+
+
+def test_a_noun_is_known_unless_it_is_described():
+    noun, described = read_names(["old fire trucks", "mouse"], {"mouse": "an animal"})
+    assert (noun.noun, described.noun) == ("fire trucks", "")
+    assert saying(read_name("storms")) == "stormy"
+    assert saying(read_name("dog")) == ""  # its looks are known

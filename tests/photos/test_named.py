@@ -11,12 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import unseen
 from unseen.naming.answer import second_best
 from unseen.naming.nouns import N_CLASSES, Nouns, nouns
-from unseen.naming.reading import read_name
+from unseen.naming.reading import read_name, read_names
 from unseen.photos import NamedPhotos, WeakNamesWarning
 from unseen.photos.bundled import load_photos
 from unseen.photos.prototypes import (
     Learned,
     cosines,
+    drawn_to,
     left_out,
     measure_scale,
     named_prototypes,
@@ -384,3 +385,16 @@ def test_the_second_best_is_second_in_a_sorted_row():
     assert_array_equal(second_best(scores, labels, names), expected)
     other = second_best(scores, expected, names)  # a label that is not the best
     assert_array_equal(other, labels)
+
+
+def test_a_name_the_tree_is_silent_of_is_drawn_to_what_it_explains():
+    rng = np.random.default_rng(0)
+    Z, C = rng.normal(size=(3, 5)), rng.normal(size=(N_CLASSES, 5))
+    readings = read_names(["kitchen", "dog", "qwertz"])
+    drawn = drawn_to(Z, C, readings)
+    kind = np.sum([C[leaf] for leaf in nouns().mentioning("kitchen")], axis=0)
+    kind *= np.linalg.norm(Z[0]) / np.linalg.norm(kind)
+    share = 0.5 * (1 - readings[0].known)
+    assert 0 < share < 0.5
+    assert_allclose(drawn[0], (1 - share) * Z[0] + share * kind)
+    assert_array_equal(drawn[1:], Z[1:])  # dogs are well known, qwertz explains nothing

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -37,11 +37,11 @@ MEASURES = ("without", "nearest mean", "logistic", "with labels")
 
 
 class _Task(NamedTuple):
-    """Rows, their classes, who labels them from given ones, and how many are given."""
+    """Rows, their classes, who learns them from given ones, and how many are given."""
 
     X: np.ndarray
     y: np.ndarray
-    label: Callable[[dict], np.ndarray]
+    learn: Callable[[dict], Any]
     budgets: dict[str, int]
 
 
@@ -51,16 +51,17 @@ def few_labels(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     if of_photos and key.method != PHOTOS:
         return
     task = photo_task(bench, part) if of_photos else seen_task(bench, part, key)
-    X, y, label, budgets = task
-    alone = label({})
+    X, y, learn, budgets = task
+    model = learn({})
+    alone, sure = model.labels_, model.reliability_
     for name, n in budgets.items():
-        for how, rows in chosen(X, n, key.seed).items():
+        for how, rows in chosen(X, n, key.seed, sure).items():
             given = dict(zip(rows.tolist(), y[rows].tolist(), strict=True))
             answers = (
                 alone,
                 nearest_mean(X, rows, y[rows]),
                 logistic(X, rows, y[rows]),
-                label(given),
+                learn(given).labels_,
             )
             others = np.setdiff1d(np.arange(len(y)), rows)
             for measure, labels in zip(MEASURES, answers, strict=True):
@@ -75,13 +76,13 @@ def photo_task(bench: Bench, part: str) -> _Task:
     found = read_set(bench.source.path, part)
     model = NamedPhotos(found.image, found.text).fit(found.names, allow_unknown=True)
 
-    def label(given: dict) -> np.ndarray:
+    def learn(given: dict) -> NamedPhotos:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakNamesWarning)  # it is the case here
-            return model.adapt(found.X, given=given or None).labels_
+            return model.adapt(found.X, given=given or None)
 
     budgets = {f"{n} per class": n * len(found.names) for n in PER_CLASS}
-    return _Task(found.X, found.truth, label, budgets)
+    return _Task(found.X, found.truth, learn, budgets)
 
 
 def seen_task(bench: Bench, part: str, key: RunKey) -> _Task:
@@ -89,17 +90,18 @@ def seen_task(bench: Bench, part: str, key: RunKey) -> _Task:
     data = bench.data(part)
     model = bench.fitted(METHODS[key.method], part, 0)
 
-    def label(given: dict) -> np.ndarray:
-        return model.adapt(bench.pile, given=given or None).labels_
+    def learn(given: dict) -> Any:
+        return model.adapt(bench.pile, given=given or None)
 
     budgets = {f"{n} in all": n for n in IN_ALL}
-    return _Task(bench.pile, data.y_unseen, label, budgets)
+    return _Task(bench.pile, data.y_unseen, learn, budgets)
 
 
-def chosen(X: np.ndarray, n: int, seed: int) -> dict[str, np.ndarray]:
+def chosen(X: np.ndarray, n: int, seed: int, sure: Any) -> dict[str, np.ndarray]:
     """Return n rows drawn at random, and n that are worth asking about."""
     drawn = np.random.default_rng([11, seed]).permutation(len(X))[:n]
-    return {"random": drawn, "suggested": suggest(X, n, random_state=seed)}
+    asked = suggest(X, n, reliability=sure, random_state=seed)
+    return {"random": drawn, "suggested": asked}
 
 
 def nearest_mean(X, rows, labels) -> np.ndarray:

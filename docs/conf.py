@@ -80,7 +80,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["glossary-link"],
 }
-html_sidebars = {"index": [], "faq": [], "glossary": [], "which_method": []}
+# Pages without pages below them: an empty column would stand beside them.
+ALONE = ("index", "faq", "first_steps", "glossary", "notation", "which_method")
+html_sidebars = {page: [] for page in ALONE}
 html_title = f"unseen {release}"
 html_static_path = ["_static"]
 html_show_sphinx = False

@@ -28,9 +28,10 @@ def authors_jedm(X, A, Y, D, V, *, alpha=0.1, beta=0.01, sweeps=20):
 
 def authors_dictionary(X, C, D):
     S, T, rho, before = D, np.zeros_like(D), 1.0, D
+    gram, cross = C @ C.T, X @ C.T  # the authors make them anew in every step
     for _ in range(49):
-        left = rho * np.eye(len(C)) + C @ C.T
-        new = np.linalg.solve(left, (rho * (S - T) + X @ C.T).T).T
+        left = rho * np.eye(len(C)) + gram
+        new = np.linalg.solve(left, (rho * (S - T) + cross).T).T
         S = new + T
         S = S / np.maximum(1, np.sqrt((S**2).sum(axis=0)))
         T = T + new - S

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unseen.experiments import read_plan
+from unseen.experiments import make_table, read_plan
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
@@ -94,3 +94,11 @@ def test_reliability_of_photos_is_as_near_as_the_guide_says(photos):
     assert said is not None, "the guide no longer says how near"
     off = (photos["reliability"] - photos["right"]).abs()
     assert 0 < off.max() <= float(said[1])
+
+
+def test_the_nine_intervals_of_ten_other_splits_lie_above_zero(tables):
+    plan = read_plan("splits")
+    table = make_table(plan, tables.read_stored(tables.stored_file(plan)))
+    cells = [cell for _, row in table.rows for cell in row if " to " in cell]
+    assert len(cells) == 9
+    assert all(float(cell.split(" to ")[0]) > 0 for cell in cells)

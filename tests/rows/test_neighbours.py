@@ -109,6 +109,38 @@ def test_approximate_neighbours_are_nearly_all_the_true_ones():
     assert (np.diff(distances, axis=1) >= 0).all()
 
 
+@pytest.mark.parametrize("k", [1, 10, 40])
+def test_a_graph_on_the_leading_axes_loses_few_neighbours(k):
+    pytest.importorskip("faiss")
+    p = 3 * module.AXES // 2
+    spread = (1 + np.arange(p)) ** -0.5
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3_000, p)) * spread
+    numbers = nearest(rows, k, search="approximate")[1]
+    assert recall(numbers, nearest(rows, k)[1]) >= 0.98
+    asking = rng.normal(size=(200, p)) * spread
+    numbers = nearest(asking, k, rows, search="approximate")[1]
+    assert recall(numbers, nearest(asking, k, rows)[1]) >= 0.98
+
+
+def test_leading_axes_hold_nearly_what_eigenvectors_would():
+    rng = np.random.default_rng(0)
+    p = 2 * module.AXES
+    rows = rng.normal(size=(5_000, p)).astype(np.float32) / np.sqrt(1 + np.arange(p))
+    axes = module.leading_axes(rows.astype(np.float32))
+    assert_allclose(axes.T @ axes, np.eye(module.AXES), atol=1e-5)
+    values = np.linalg.eigvalsh(rows.T @ rows)
+    assert np.sum((rows @ axes) ** 2) >= 0.98 * values[-module.AXES :].sum()
+
+
+def test_an_approximate_search_among_few_rows_finds_them_all():
+    pytest.importorskip("faiss")
+    rows = np.random.default_rng(0).normal(size=(12, 5))
+    for k in (3, 11, 50):
+        numbers = nearest(rows, k, search="approximate")[1]
+        assert_array_equal(numbers, nearest(rows, k)[1])
+
+
 @pytest.mark.parametrize("kind", [PST, TransCLIP, ZLaP])
 def test_labels_by_approximate_neighbours_are_nearly_all_alike(kind):
     pytest.importorskip("faiss")

@@ -11,7 +11,10 @@ measures on folds of the seen classes; without it, all classes offered come out 
 and a setting that does harm there may look good. Printed is per-class accuracy in %,
 mean over folds, one line a setting: the list kept, the constants of
 unseen/transduction/anchored_absent.py as they are, no matching anew in the end, and one
-constant at a time changed.
+constant at a time changed. Then where the rest is lost, for the list kept, the
+constants as they are and the true list: rows of classes that were dropped, rows that
+went to absent classes, and rows that were mistaken among those that are there; and how
+many classes were dropped though they are there, and kept though they are not.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ CONSTANTS = {
     "FEW": [0.25, 1.0],
     "SURER": [0.0, 5.0],
 }
+LOST = ("of dropped", "to absent", "mistaken", "dropped", "kept")
 
 
 def as_it_is(learner: AnchoredLearner, Z, own_rows, here: np.ndarray) -> np.ndarray:
@@ -71,6 +75,42 @@ def accuracies(model, data: ZeroShotData, fold: int) -> dict[str, float]:
     return found
 
 
+def where_lost(y: np.ndarray, labels: np.ndarray, kept: np.ndarray) -> list[float]:
+    """Return what per-class accuracy loses, in %: to whom, and by how many classes.
+
+    Rows of classes that are not kept; rows that went to absent classes; the others that
+    are wrong; then classes that are there and not kept, and kept and not there.
+
+    Examples
+    --------
+    Of a and b, b was dropped; c is kept and absent. A row of a went to c.
+
+    >>> where_lost(np.array(list("aabb")), np.array(list("acaa")), np.array(list("ac")))
+    [50.0, 25.0, 0.0, 1.0, 1.0]
+    """
+    present, codes = np.unique(y, return_inverse=True)
+    weight = 100 / np.bincount(codes)[codes] / len(present)
+    gone = ~np.isin(y, kept)
+    away = ~gone & ~np.isin(labels, present)
+    mistaken = ~gone & ~away & (labels != y)
+    shares = [float(weight @ lost) for lost in (gone, away, mistaken)]
+    n_gone = float((~np.isin(present, kept)).sum())
+    return [*shares, n_gone, float((~np.isin(kept, present)).sum())]
+
+
+def losses(model, data: ZeroShotData, fold: int) -> dict[tuple[str, str], list[float]]:
+    """Return where accuracy is lost on every pile of a fold, by who was offered."""
+    found = {}
+    for name, rows, offered in [*long_lists(data, fold), *fitting_lists(data, fold)]:
+        y = data.y[rows]
+        asked = [("list kept", offered, False), ("as it is", offered, True)]
+        for who, names, drop in [*asked, ("true list", np.unique(y), False)]:
+            model.set_params(drop_absent=drop)
+            labels = model.adapt(data.X[rows], classes=names).labels_
+            found[name, who] = where_lost(y, labels, model.competing_classes_)
+    return found
+
+
 def main() -> None:
     """Compare the settings, data set by data set."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -86,6 +126,7 @@ def main() -> None:
             raise SystemExit(f"{asked.folder} holds no data set {name!r}.")
         whole = with_rows_aside(source.load("attributes"))
         lines: dict[str, list[dict[str, float]]] = {}
+        lost: dict[tuple[str, str], list[list[float]]] = {}
         for fold in range(asked.folds):
             data = held_out(whole, fold)
             model = AnchoredSelfTraining(handicap=handicap)
@@ -94,12 +135,18 @@ def main() -> None:
                 with other:
                     found = accuracies(model.set_params(drop_absent=drop), data, fold)
                 lines.setdefault(setting, []).append(found)
+            for key, shares in losses(model, data, fold).items():
+                lost.setdefault(key, []).append(shares)
         heads = list(lines["as it is"][0])
         print(f"\n{name}, {asked.folds} folds, {len(lines)} settings")
         print(f"{'':18}" + "".join(f"{head:>21}" for head in heads))
         for setting, folds in lines.items():
             means = [np.mean([found[head] for found in folds]) for head in heads]
             print(f"{setting:18}" + "".join(f"{mean:21.1f}" for mean in means))
+        print(f"{'':32}" + "".join(f"{head:>12}" for head in LOST))
+        for (pile, who), folds_lost in lost.items():
+            means = np.mean(folds_lost, axis=0)
+            print(f"{pile:22}{who:10}" + "".join(f"{mean:12.1f}" for mean in means))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ a point of the grid costs the solver only.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from unseen._params import check_rows_and_labels
+from unseen._threads import each
 from unseen.class_table import ClassTable
 from unseen.rows.pile import Pile, check_range
 from unseen.rows.span import is_wide, span_of
@@ -78,7 +80,8 @@ class ClasswiseFolds:
         self.names, self.codes = np.unique(self.y, return_inverse=True)
         random, n_classes = check_random_state(random_state), len(self.names)
         deals = [deal_classes(n_classes, n_folds, random) for _ in range(n_repeats)]
-        self.folds = [Fold(self, held_out) for deal in deals for held_out in deal]
+        every = [held_out for deal in deals for held_out in deal]
+        self.folds = each(partial(Fold, self), every)
         self.n_folds = n_folds
         self._sums: dict[bool, Any] = {}
         self._spans: dict[bool, Any] = {}
@@ -162,18 +165,22 @@ class Fold:
             frame = as_frame(table)
             model.fit(self.whole.X[rows], self.whole.y[rows], class_embeddings=frame)
             return
+        held_out = replace(table, seen=self.train)
+        model._fit_sums(self.training_sums(model), held_out, self.whole.X)
+
+    def training_sums(self, model):
+        """Return the sums of the other folds."""
         key = model._unit_rows()
         if key not in self._train:
             whole, own = self.whole.sums(model), self.own_sums(model)
             self._train[key] = whole.without(own, in_its_place=True)
             del self._own[key]
-        held_out = replace(table, seen=self.train)
-        model._fit_sums(self._train[key], held_out, self.whole.X)
+        return self._train[key]
 
     def fit_weights(self, models: list, table: ClassTable) -> None:
-        """Fit models that differ in ``_weights`` alone, after a first one was."""
-        sums = self._train[models[0]._unit_rows()]
+        """Fit models that differ in ``_weights`` alone."""
         held_out = replace(table, seen=self.train)
+        sums = self.training_sums(models[0])
         models[0]._fit_weights(models, sums, held_out, self.whole.X)
 
     def answer(self, model, transductive: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import pairwise, product
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # The grid of the paper, for all four weights of TSTD.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-TOGETHER = 6  # models fitted in one go: enough for two threads of a grid of 25
+TOGETHER = 7  # models fitted in one go: a grid of 25 in four parts
 PAPER_STAGES = (
     {"alpha": list(PAPER_GRID), "beta": list(PAPER_GRID)},
     {"lam": list(PAPER_GRID), "mu": list(PAPER_GRID)},
@@ -170,11 +170,13 @@ class ClasswiseSearchCV(Storable, Watchable, MetaEstimatorMixin, BaseEstimator):
         n_steps = sum(len(grid) for grid, _ in stages) * len(whole.folds)
         with show_progress(self.progress), steps("searching", n_steps) as advance:
             for number, (grid, adapt) in enumerate(stages):
-                tried = [Candidate(number, {**winner, **point}, []) for point in grid]
-                for fold in whole.folds:
-                    score_on_fold(
-                        self.estimator, fold, seen, tried, adapt, scoring, advance
-                    )
+                unknown = [np.nan] * len(whole.folds)
+                tried = [
+                    Candidate(number, {**winner, **point}, [*unknown]) for point in grid
+                ]
+                score_on_folds(
+                    self.estimator, whole.folds, seen, tried, adapt, scoring, advance
+                )
                 results += tried
                 best = max(tried, key=lambda candidate: np.mean(candidate.scores))
                 winner = best.params
@@ -267,16 +269,16 @@ class Candidate:
     scores: list[float]
 
 
-def score_on_fold(
+def score_on_folds(
     estimator,
-    fold: Fold,
+    folds: Sequence[Fold],
     table: ClassTable,
     candidates: Sequence[Candidate],
     transductive: bool,
     scoring: Callable,
     advance: Callable[[], None],
 ) -> None:
-    """Score every candidate on one fold.
+    """Score every candidate on every fold.
 
     Candidates that differ only in how they adapt share one fit. Threads share the
     solves of our own models; scoring, which may be the user's, is one at a time.
@@ -292,35 +294,59 @@ def score_on_fold(
     fixed = {repr([pair for pair in p if pair[0] not in late | weights]) for p in every}
     together = weights and not alone and len(fixed) == 1
 
-    def score(fitted: Any, candidate: Candidate) -> None:
-        model = copy.copy(fitted).set_params(**candidate.params)
-        labels = fold.answer(model, transductive)
-        with turn:
-            candidate.scores.append(float(scoring(fold.y_pile, labels)))
-            advance()
-
     def to_fit(group: list[Candidate]) -> Any:
         early = {k: v for k, v in group[0].params.items() if k not in late}
         return clone(estimator).set_params(**early)
 
-    def score_group(group: list[Candidate]) -> None:
-        fitted = to_fit(group)
-        fold.fit(fitted, table)
-        after_the_first(partial(score, fitted), group, alone)
-
-    def score_groups(several: list[list[Candidate]]) -> None:
+    def fit(several: list[list[Candidate]], number: int) -> list:
         models = [to_fit(group) for group in several]
-        fold.fit_weights(models, table)
-        for fitted, group in zip(models, several, strict=True):
-            after_the_first(partial(score, fitted), group, alone)
+        if together:
+            folds[number].fit_weights(models, table)
+            return models
+        for model in models:
+            folds[number].fit(model, table)
+        return models
 
-    if together:
-        first, *others = groups.values()
-        score_group(first)
-        starts = range(0, len(others), TOGETHER)
-        each(score_groups, [others[i : i + TOGETHER] for i in starts])
-    else:
-        after_the_first(score_group, list(groups.values()), alone)
+    def score(candidate: Candidate, number: int, fitted: Any) -> None:
+        model = copy.copy(fitted).set_params(**candidate.params)
+        labels = folds[number].answer(model, transductive)
+        with turn:
+            right = float(scoring(folds[number].y_pile, labels))
+            candidate.scores[number] = right
+            advance()
+
+    def fit_and_score(several: list[list[Candidate]], number: int) -> None:
+        for group, fitted in zip(several, fit(several, number), strict=True):
+            for candidate in group:
+                score(candidate, number, fitted)
+
+    size = TOGETHER if together else 1
+    parts = even_parts(list(groups.values()), size)
+    if alone:  # fold by fold: what is drawn at random comes in this order
+        for number, several in product(range(len(folds)), parts):
+            fit_and_score(several, number)
+        return
+    for model, fold in product(map(to_fit, groups.values()), folds):
+        fold.training_sums(model)  # once, by all threads together
+    # Threads begin with different folds: each makes the axes of its own.
+    if len(groups) > 1:
+        each(fit_and_score, *zip(*product(parts, range(len(folds))), strict=True))
+        return
+    fitted = [models[0] for models in each(fit, parts * len(folds), range(len(folds)))]
+    pairs = [(c, i, fitted[i]) for c, i in product(candidates, range(len(folds)))]
+    each(score, *zip(*pairs, strict=True))
+
+
+def even_parts(items: list, most: int) -> list[list]:
+    """Cut a list into as few parts as hold at most so many, as even as can be.
+
+    >>> from unseen.model_selection.search import even_parts
+    >>> even_parts([1, 2, 3, 4, 5], 3)
+    [[1, 2, 3], [4, 5]]
+    """
+    n = -(-len(items) // most)
+    ends = [-(-len(items) * i // n) for i in range(n + 1)]
+    return [items[i:j] for i, j in pairwise(ends)]
 
 
 def may_be_shared(estimator) -> bool:
@@ -333,20 +359,6 @@ def may_be_shared(estimator) -> bool:
     return hasattr(estimator, "_fit_sums") and not any(
         isinstance(value, kinds) for value in parameters
     )
-
-
-def after_the_first(work: Callable, items: Sequence[Any], alone: bool) -> None:
-    """Do the work on every item, by threads that share it unless they must not.
-
-    The first is done before: the sums, axes and rows on axes that it asks for are kept,
-    and made by all threads together.
-    """
-    work(items[0])
-    if not alone:
-        each(work, items[1:])
-        return
-    for item in items[1:]:
-        work(item)
 
 
 def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:

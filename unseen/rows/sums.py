@@ -28,7 +28,7 @@ from unseen._linalg import (
     leading_eigenvectors,
     with_fixed_signs,
 )
-from unseen._threads import each, product
+from unseen._threads import each, product, strips
 from unseen.rows.gram import CACHED_ELEMENTS, add_tiles, tiles_of_gram, whole_gram
 from unseen.rows.span import Span, is_wide, span_of
 
@@ -334,9 +334,15 @@ def sum_blocks(
 def add_sums(parts: Iterable[Sums]) -> Sums:
     """Return the sums over all parts, with one large matrix made for it."""
     first, *others = every = list(parts)
-    gram, dtype = first.gram.copy(), first.dtype
+    gram, dtype = np.empty_like(first.gram), first.dtype
+
+    def add(rows: slice) -> None:
+        gram[rows] = first.gram[rows]
+        for part in others:
+            gram[rows] += part.gram[rows]
+
+    each(add, strips(*gram.shape, CACHED_ELEMENTS))
     for part in others:
-        gram += part.gram
         dtype = coarser(dtype, part.dtype)
     class_sums = sum((part.class_sums for part in others), start=first.class_sums)
     counts = sum((part.counts for part in others), start=first.counts)

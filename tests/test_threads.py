@@ -87,9 +87,10 @@ def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on,
     [
         (TSTD(), list(PAPER_STAGES), [False, True]),
         (AnchoredSelfTraining(), [{"kappa": [1.0, 9.0], "n_axes": [3, 5, 8]}], [True]),
+        (JEDM(), [{"unit_rows": [True, False], "n_axes": [3, 5]}], [False]),
         (TSTD(random_state=np.random.RandomState(0)), [{"mu": [0.1, 1, 9]}], [True]),
     ],
-    ids=["paper", "axes", "one source of random numbers"],
+    ids=["paper", "axes", "two kinds of sums", "one source of random numbers"],
 )
 def test_a_search_finds_the_same_on_any_number_of_threads(on, model, grid, adapts):
     X, y, A, _ = rows_of(600, 40)

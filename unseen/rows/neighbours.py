@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen._threads import each, n_threads, product, strips
+from unseen._threads import each, n_threads, one_thread, product, strips
 
 __all__ = ["NEIGHBOUR_SEARCHES", "chosen_search", "nearest"]
 
@@ -63,6 +63,7 @@ def faiss():
     return faiss
 
 
+@one_thread()  # of BLAS; strips and faiss have all of them
 def nearest(
     rows: np.ndarray, k: int, others: np.ndarray | None = None, search: str = "exact"
 ) -> tuple[np.ndarray, np.ndarray]:

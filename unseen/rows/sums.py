@@ -341,7 +341,7 @@ def add_sums(parts: Iterable[Sums]) -> Sums:
         for part in others:
             gram[rows] += part.gram[rows]
 
-    each(add, strips(*gram.shape, CACHED_ELEMENTS))
+    each(add, strips(len(gram), len(gram), CACHED_ELEMENTS))
     for part in others:
         dtype = coarser(dtype, part.dtype)
     class_sums = sum((part.class_sums for part in others), start=first.class_sums)

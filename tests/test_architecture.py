@@ -75,6 +75,8 @@ SHARED = {
         "guided_measures",
         "guided_passes",
         "guided_rounds",
+        "guided_scores",
+        "guided_views",
         "memory",
         "rounds",
         "start",

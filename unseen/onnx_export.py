@@ -105,23 +105,20 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str, probabilities: bool) 
     node, kinds = onnx.helper.make_node, onnx.TensorProto
     competition, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}
-    nodes, rows, raw = [], "features", "raw"
-    by_length_of = "features" if unit_rows else None
-    if turning is not None:
-        mean, turn = turning
-        constants |= {"mean": mean}
-        nodes += _divided(node, rows, rows, "unit")
-        nodes += [node("Sub", ["unit", "mean"], ["centred"])]
-        rows = by_length_of = "centred"
-        if turn is not None:
-            constants |= {"turn": turn}
-            nodes += [node("MatMul", ["centred", "turn"], ["turned"])]
-            by_length_of = "turned"
-    nodes += [node("MatMul", [rows, "coef"], ["raw"])]
-    if by_length_of:
+    nodes, raw = [], "raw"
+    if unit_rows or turning is not None:
         constants |= {"zero": np.zeros(()), "one": np.ones(())}
-        nodes += _divided(node, "raw", by_length_of, "scaled")
-        raw = "scaled"
+    if turning is None:
+        nodes += [node("MatMul", ["features", "coef"], ["raw"])]
+        if unit_rows:
+            nodes += _divided(node, "raw", "features", "scaled")
+            raw = "scaled"
+    else:
+        constants |= {"mean": turning.mean}
+        nodes += _divided(node, "features", "features", "unit")
+        nodes += [node("Sub", ["unit", "mean"], ["centred"])]
+        del constants["coef"]
+        nodes += _turned(node, coef, turning, constants)
     # Classes with equal descriptions are scored once, and shown in every column.
     columns = competition.spread(np.arange(len(competition)))
     nodes += [
@@ -154,6 +151,24 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str, probabilities: bool) 
         ],
         weights,
     )
+
+
+def _turned(node: Any, coef: np.ndarray, turning: Any, constants: dict) -> list[Any]:
+    """Score rows view by view, each divided by its length after turning."""
+    nodes, parts = [], []
+    for number, (before, after) in enumerate(turning.places):
+        here = np.zeros(coef.shape[1], dtype=bool)
+        here[before] = True
+        own, length_of = f"coef_{number}", "centred"
+        constants[own] = (coef * here).T
+        if turning.turn is not None:
+            length_of = f"turned_{number}"
+            constants[f"turn_{number}"] = turning.turn[:, after]
+            nodes += [node("MatMul", ["centred", f"turn_{number}"], [length_of])]
+        nodes += [node("MatMul", ["centred", own], [f"raw_{number}"])]
+        parts.append(f"scaled_{number}")
+        nodes += _divided(node, f"raw_{number}", length_of, parts[-1])
+    return [*nodes, node("Sum", parts, ["raw"])]
 
 
 def _divided(node: Any, what: str, by_length_of: str, result: str) -> list[Any]:

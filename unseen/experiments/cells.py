@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -44,12 +44,23 @@ HELD_OUT = 4  # one of so many seen classes is held out
 
 
 class Cell(NamedTuple):
-    """Rows, their classes as numbers of prototypes, and rows of no such class."""
+    """Rows, their classes as numbers of prototypes, and rows of no such class.
+
+    ``widths`` are the features of each view, if rows are joined of several.
+    """
 
     X: np.ndarray
     y: np.ndarray
     prototypes: np.ndarray
     foreign: np.ndarray
+    widths: tuple[int, ...] = ()
+
+    def by_view(self) -> Any:
+        """Return the prototypes of every view, or those of the only one."""
+        if not self.widths:
+            return self.prototypes
+        blocks = np.split(self.prototypes, np.cumsum(self.widths)[:-1], axis=1)
+        return {f"view {k}": block for k, block in enumerate(blocks, start=1)}
 
 
 def make_cell(source: Source, part: str, seed: int) -> Cell:
@@ -98,6 +109,7 @@ def two_views(source: Source, first: str, second: str, seed: int) -> Cell:
         one.y,
         join_views({"first": one.prototypes, "second": P}),
         join_views({"first": one.foreign, "second": other.foreign}),
+        (one.X.shape[1], other.X.shape[1]),
     )
 
 

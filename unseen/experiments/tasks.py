@@ -43,6 +43,7 @@ from unseen.experiments.trusting import (
 from unseen.methods import METHODS, Method
 from unseen.metrics import confusion, per_class_accuracy
 from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
+from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["TASKS", "Bench", "run_task"]
 
@@ -333,9 +334,11 @@ def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Label piles of every kind from prototypes alone, one draw of each."""
     cell = bench.cell(part, key.seed)
     method = METHODS[key.method]
+    weighs_views = issubclass(method.kind, GuidedMixture)  # others take joined rows
+    prototypes = cell.by_view() if weighs_views else cell.prototypes
     for kind, X, y in piles(cell, key.seed):
         start = time.process_time()
-        model = method.from_prototypes(cell.prototypes).adapt(X)
+        model = method.from_prototypes(prototypes).adapt(X)
         labels, seconds = model.labels_, time.process_time() - start
         known = y >= 0  # foreign rows count for nobody
         share = per_class_accuracy(y[known], labels[known])

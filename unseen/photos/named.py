@@ -35,6 +35,7 @@ from unseen.photos.prototypes import NameMap, centred
 from unseen.rows.pile import Pile
 from unseen.storage import Storable
 from unseen.transduction.guided_mixture import GuidedMixture
+from unseen.transduction.guided_scores import Turning
 
 __all__ = ["NamedPhotos"]
 
@@ -324,14 +325,15 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
         check_is_fitted(self)
         return export_onnx(self, path, classes=classes)
 
-    def turned_rule(self, classes=None) -> tuple[LinearRule, tuple | None]:
+    def turned_rule(self, classes=None) -> tuple[LinearRule, Turning | None]:
         """Return how new photos are scored; see ``GuidedMixture.turned_rule``."""
         rule, turning = self.model_.turned_rule(classes)
         if getattr(self, "adapted_", False):
             return rule, turning
         own = pd.Index(self.classes_).get_indexer(rule.competition.names)
         scorer = LinearScorer(centred(self.prototypes_)[own], np.zeros(len(own)))
-        return LinearRule(rule.competition, scorer, True), (self.pile_mean_, None)
+        turning = Turning(self.pile_mean_, None)
+        return LinearRule(rule.competition, scorer, True), turning
 
     def _encoders(self) -> tuple[Any, Any]:
         image, text = self.image_encoder, self.text_encoder

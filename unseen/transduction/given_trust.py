@@ -42,7 +42,7 @@ from unseen.transduction.given_prototypes import (
     pair_cosine,
 )
 from unseen.transduction.guided_measures import tightness
-from unseen.transduction.guided_passes import carried, turned
+from unseen.transduction.guided_passes import turned
 from unseen.transduction.guided_rounds import Mixture
 
 # What is usual, in units of t, and the classes or rows that this counts as. All were
@@ -66,8 +66,7 @@ class Centred(NamedTuple):
 def trusted_prototypes(
     rows: Holder,
     mixture: Mixture | None,
-    P: np.ndarray,
-    offset: np.ndarray,
+    start: Centred,
     given: GivenRows,
 ) -> Centred:
     """Return prototypes that given rows corrected where the pile's answer was wrong.
@@ -79,12 +78,11 @@ def trusted_prototypes(
     mixture : Mixture or None
         After its rounds, without given rows, among the classes that have names, on
         :func:`some_of` the rows; None where these are fewer than two.
-    P : ndarray of shape (n_classes, p)
+    start : Centred
         Unit prototypes less their mean; those of new classes are not looked at.
-    offset : ndarray of shape (n_classes,)
     given : GivenRows
     """
-    named = ~given.new
+    (P, offset), named = start, ~given.new
     A, codes = picked(rows, None, given)
     trust, usual = np.zeros(len(P)), USUAL
     counted = np.ones(len(A))
@@ -92,9 +90,8 @@ def trusted_prototypes(
         found = leads(rows, mixture, given)
         counted[found.place >= 0] = found.clear[found.place >= 0]
         trust[named] = trusted(found, mixture)
-        _, (totals,) = mixture.rows.run(carried, mixture.asked, None)
         counts, squares, _, _ = mixture.sums
-        usual = tightness(counts, squares, totals, mixture.n) ** 2
+        usual = tightness(counts, squares, mixture.carried(None), mixture.n) ** 2
     t2 = pair_cosine(A, codes, usual)
     D = corrected_directions(A * counted[:, None], codes, P, given, t2, trust)
     length = np.sqrt(np.mean(np.sum(P[named] ** 2, axis=1)))

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,13 +47,10 @@ from unseen.rows.source import is_stream
 from unseen.rows.sums import Sums
 from unseen.transduction.given_trust import Centred, some_of, trusted_prototypes
 from unseen.transduction.guided_measures import by_spread
-from unseen.transduction.guided_passes import doubted, widened
-from unseen.transduction.guided_rounds import (
-    Mixture,
-    all_rounds,
-    as_scorer,
-    turned_scores,
-)
+from unseen.transduction.guided_passes import doubted
+from unseen.transduction.guided_rounds import all_rounds
+from unseen.transduction.guided_scores import Turning, turned_scores, unlearned_scorer
+from unseen.transduction.guided_views import columns_of, mixture_of, views_of
 from unseen.transduction.rounds import Round
 from unseen.transduction.views import described_views, joined_as
 
@@ -108,6 +106,8 @@ class GuidedMixture(FromSums, Adapts):
         Of posteriors: 1.5 / s^⅔, s the cosine of rows with the names of their classes.
         Names that say little of the rows, and loose classes, leave little certain; few
         rows as well: half a row per class counts for any class.
+    view_weights_ : ndarray of shape (n_views,) or None
+        What each of several views counts; other measures are means with these weights.
 
     Examples
     --------
@@ -247,37 +247,37 @@ class GuidedMixture(FromSums, Adapts):
     def _scorer(self, competition: Competition) -> LinearScorer:
         P = self._prototypes(competition)
         if not self._is_linear():
-            return self._unlearned(unit_rows(P))
+            around = unit_rows(P) - self._names_mean
+            return unlearned_scorer(around, self._turning(), self._pull)
         if self._ridge is None:
             return LinearScorer(unit_rows(P), np.zeros(len(P)))
         return LinearScorer(P, -np.sum(P * P, axis=1) / 2)
 
-    def _unlearned(self, units: np.ndarray) -> LinearScorer:
-        """Score classes that the pile was not asked about, as classes without rows."""
-        around = units - self._names_mean
-        Z = unit_rows(around if self.turn_ is None else around @ self.turn_)
-        direction, offset = self._pull
-        V = widened(direction * Z, offset * (around @ self.mean_))
-        return as_scorer(V, np.zeros(len(V)), self.turn_)
+    def _turning(self) -> Turning:
+        widths = getattr(self, "_turned_widths", None)  # of views
+        if widths is None:
+            return Turning(self.mean_, self.turn_)
+        before, after = columns_of(self._table.widths), columns_of(widths)
+        return Turning(self.mean_, self.turn_, list(zip(before, after, strict=True)))
 
     def _scores(self, X, competition: Competition) -> np.ndarray:
         if self._is_linear():
             return super()._scores(X, competition)
         scorer = self._rule(competition).scorer
-        return turned_scores(self._check_rows(X), scorer, self.mean_, self.turn_)
+        return turned_scores(self._check_rows(X), scorer, self._turning())
 
     def _is_linear(self) -> bool:
         return getattr(self, "_adapted", None) is None or not self.adapted_
 
-    def turned_rule(self, classes=None) -> tuple[LinearRule, tuple | None]:
+    def turned_rule(self, classes=None) -> tuple[LinearRule, Turning | None]:
         """Return how new rows are scored, and how they are turned before.
 
-        With ``(mean, turn)``, unit rows less ``mean`` are divided by their length after
-        the product with ``turn`` (None for none), and then meet the rule.
+        With a turning, unit rows less its mean are divided, every view by itself, by
+        their length after the product with its matrix, and then meet the rule.
         """
         check_is_fitted(self)
         rule = self._rule(self._competition(classes))
-        return rule, None if self._is_linear() else (self.mean_, self.turn_)
+        return rule, None if self._is_linear() else self._turning()
 
     def to_onnx(self, path, *, classes=None):
         """Write the (adapted) classifier as an ONNX file; see ``export_onnx``."""
@@ -334,33 +334,48 @@ class GuidedMixture(FromSums, Adapts):
         named = np.ones(len(P), dtype=bool) if given is None else ~given.new
         centre = P[named].mean(axis=0)
         P, around = P - centre, rows.centred(mean)
-        start = Centred(P, P @ mean)
+        starts = [Centred(P[:, at], P[:, at] @ mean[at]) for at in self._places()]
         if given is not None:
-            first = None  # what the pile says without anything given
-            if named.sum() > 1:
-                alone = some_of(around), start.P[named], start.offset[named]
-                first, _ = self._mixed(*alone, competition.only(named))
-            start = trusted_prototypes(around, first, *start, given)
+            starts = self._trusted(around, starts, competition, given)
             around = rows.centred(mean)  # nothing kept of the rounds before
-        mixture, rounds = self._mixed(around, *start, competition, given)
+        mixture, rounds = self._mixed(around, starts, competition, given)
         self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
         self._names_mean, self._pull = centre + mixture.middle, mixture.pull()
         self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
         self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
-        self.temperature_, self._certain = mixture.temperature, mixture.certain
-        scorer = as_scorer(mixture.asked.V, mixture.asked.u, mixture.turn)
-        done, rule = mixture.labelling, LinearRule(competition, scorer, True)
+        self.temperature_, self._certain = mixture.asked.temperature, mixture.certain
+        self.view_weights_ = mixture.view_weights
+        self._turned_widths = mixture.turned_widths
+        done, rule = mixture.labelling, LinearRule(competition, mixture.scorer(), True)
         sure = np.asarray(done.strength, dtype=np.float64)
         return PileAnswer(competition, done.codes, sure, rounds, rule)
 
+    def _places(self) -> list[slice]:
+        """Return the columns of every view; of rows without views, all."""
+        several = getattr(self, "_views", None)
+        return columns_of(self._table.widths) if several else [slice(None)]
+
+    def _trusted(self, rows, starts, competition: Competition, given: GivenRows):
+        """Return starts that given rows corrected, every view by itself."""
+        named, parts = ~given.new, [None] * len(starts)
+        if named.sum() > 1:  # what the pile says without anything given
+            alone = [Centred(P[named], offset[named]) for P, offset in starts]
+            first, _ = self._mixed(some_of(rows), alone, competition.only(named))
+            parts = first.parts
+        return [
+            trusted_prototypes(*view, given)
+            for view in zip(views_of(rows, self._places()), parts, starts, strict=True)
+        ]
+
     def _mixed(
-        self, rows, P, offset, competition: Competition, given: GivenRows | None = None
-    ) -> tuple[Mixture, list[Round]]:
+        self, rows, starts, competition: Competition, given: GivenRows | None = None
+    ) -> tuple[Any, list[Round]]:
         """Return the mixture after its rounds, and these."""
         codes = None if given is None else in_chunks(given.codes, rows)
-        bounds, k = (self.loose, self.tight), int(self.n_neighbors)
-        settings = self.plain, self.balance, self.whitening, bounds, k
-        mixture = Mixture(rows, P, offset, *settings, self.neighbor_weight, codes)
+        bounds, near = (self.loose, self.tight), int(self.n_neighbors)
+        near_settings = near, self.neighbor_weight, codes
+        settings = self.plain, self.balance, self.whitening, bounds, *near_settings
+        mixture = mixture_of(rows, starts, self._places(), settings)
         rounds, settled = all_rounds(mixture, competition, self.max_rounds, self.tol)
         self.stopped_because_ = (
             "The labels settled." if settled else f"{self.max_rounds} rounds were made."

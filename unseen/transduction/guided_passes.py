@@ -78,32 +78,47 @@ def soft_labels(block, kept, asked: Pass, given=None):
     B = turned(block, kept, asked.turn)
     L, R = posteriors(B, kept, asked, given)
     free = (L - asked.u).argmax(axis=1)
-    codes = L.argmax(axis=1)
     alone = without_own(L, R, B, asked.clusters)
-    reported = softmax(alone / asked.temperature, axis=1)[np.arange(len(L)), codes]
-    reported = doubted(reported, asked.certain, L.shape[1])
+    state, _ = answered(L, alone, asked.temperature, asked.certain, given)
+    kept["soft"] = R
+    squares = np.einsum("ij,ij->j", R, R)
+    sizes = np.bincount(free, minlength=R.shape[1])
+    return state, (R.sum(axis=0), squares, R.T @ B, sizes)
+
+
+def answered(L, alone, temperature: float, certain: float, given) -> tuple:
+    """Return labels with their reliability, and labels; what is given is certain."""
+    codes, K = L.argmax(axis=1), L.shape[1]
+    reported = softmax(alone / temperature, axis=1)[np.arange(len(L)), codes]
+    reported = doubted(reported, certain, K)
     if given is not None:
         known = given >= 0
         codes[known], reported[known] = given[known], 1
-    kept["soft"] = R
-    K = R.shape[1]
     small = codes.astype(np.min_scalar_type(K))
-    squares = np.einsum("ij,ij->j", R, R)
-    sums = R.sum(axis=0), squares, R.T @ B, np.bincount(free, minlength=K)
-    return RowState(small, reported, small, reported), sums
+    return RowState(small, reported, small, reported), codes
 
 
 def posteriors(B, kept, asked: Pass, given) -> tuple[np.ndarray, np.ndarray]:
     """Return L + u and R of turned rows; what is given is certain."""
-    L = B @ asked.V[:, :-1].T + asked.V[:, -1] + asked.u
-    if asked.graph is not None and "soft" in kept:
-        L += asked.weight * (asked.graph @ kept["soft"])
-    R = softmax(L, axis=1)
+    L = said(B, kept.get("soft"), asked) + asked.u
+    return L, certain_where_given(softmax(L, axis=1), given)
+
+
+def said(B, soft, asked: Pass) -> np.ndarray:
+    """Return L without what sizes add: of names and clusters, and of neighbours."""
+    L = B @ asked.V[:, :-1].T + asked.V[:, -1]
+    if asked.graph is not None and soft is not None:
+        L += asked.weight * (asked.graph @ soft)
+    return L
+
+
+def certain_where_given(R: np.ndarray, given) -> np.ndarray:
+    """Return soft labels, those of given rows certain."""
     if given is not None:
         rows = np.flatnonzero(given >= 0)
         R[rows] = 0
         R[rows, given[rows]] = 1
-    return L, R
+    return R
 
 
 def without_own(L, R, B, clusters: Clusters | None) -> np.ndarray:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import inverse_lengths, unit_rows
+from unseen._linalg import unit_rows
 from unseen._progress import counted
 from unseen.competition import Competition
 from unseen.models.scoring import LinearScorer
@@ -45,6 +45,7 @@ from unseen.transduction.guided_passes import (
     turned,
     widened,
 )
+from unseen.transduction.guided_scores import as_scorer
 from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
@@ -102,6 +103,8 @@ class Mixture:
     evenness: float = field(init=False, default=0.0)
     agreement: float = field(init=False, default=1.0)
     clusters: Clusters | None = field(init=False, default=None)
+    view_weights: None = field(init=False, default=None)  # there is one view
+    turned_widths: None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.rows = self.rows.undivided()  # the graph joins all of them
@@ -126,12 +129,12 @@ class Mixture:
         corner = np.array([[float(self.n)]])
         self.G = np.block([[inner, edge[:, None]], [edge[None], corner]])
         self.length = float(lengths) / self.n
-        self._centre_names()
+        self.centre_names()
         if self.n_neighbors and self.weight > 0:
             turned_rows = turned(np.asarray(self.rows), {}, turn)
             self.graph = mutual_neighbours(turned_rows, self.n_neighbors)
 
-    def _centre_names(self) -> None:
+    def centre_names(self) -> None:
         """Make Z and offsets: names less their mean, by the shares of classes."""
         self.middle = self.shares @ self.P
         around = self.P - self.middle
@@ -139,7 +142,12 @@ class Mixture:
         self._around_offset = self.offset - self.shares @ self.offset
 
     def whiten(self) -> None:
-        """Make classes rounder: Σ = scatter within soft classes, shrunk to its mean."""
+        """Make classes rounder."""
+        turn = self.rounding_turn()
+        self.turn_to(turn, self.carried(turn))
+
+    def rounding_turn(self) -> np.ndarray:
+        """Return Σ^(-½), Σ the scatter within soft classes, shrunk to its mean."""
         counts, _, M, _ = self.sums
         inner = self.G[:-1, :-1]
         within = (inner - (M.T / np.maximum(counts, SMALL)) @ M) / self.n
@@ -149,10 +157,16 @@ class Mixture:
         root = (basis / np.sqrt(values + self.whitening * mean)) @ basis.T
         # Rows have unit length before they are whitened, too: a factor per row, which
         # the unit length after it takes away again.
-        turn = root if self.axes is None else self.axes @ root
-        _, (totals,) = self.rows.run(carried, self.asked, turn, states=self._states)
+        return root if self.axes is None else self.axes @ root
+
+    def turn_to(self, turn: np.ndarray, totals: np.ndarray) -> None:
+        """Look at rows turned another way; ``totals`` are their sums by soft labels."""
         self.sums = self.sums._replace(totals=totals)
         self._look(turn)
+
+    def carried(self, turn: np.ndarray | None) -> np.ndarray:
+        """Return sums of rows by the last soft labels, turned another way."""
+        return self.rows.run(carried, self.asked, turn, states=self._states)[1][0]
 
     @property
     def _states(self) -> list[Any]:
@@ -163,15 +177,23 @@ class Mixture:
     def start(self) -> None:
         """Label by names alone, and let sizes settle."""
         for _ in range(SETTLING):
-            self._centre_names()
-            self.label(START_SPREAD * self._names(), judge=True)
+            self.centre_names()
+            self.label(START_SPREAD * self.names(), judge=True)
+        self.judge_share()
+
+    def judge_share(self) -> None:
+        """Say how far names lead, before anything was learned."""
         self.names_share = self._share_of_names(self._tightness())
 
     def label(self, V: np.ndarray, judge: bool = False) -> None:
-        """Make a pass: soft labels by V, then what sizes add in the next pass.
+        """Make a pass: soft labels by V, then what follows from their sums."""
+        self.ask(V)
+        state, sums = self.rows.run(soft_labels, self.asked, states=self._states)
+        self.labelling = self.rows.labelling(state, sums[-1])
+        self.take(PassSums(*sums), judge)
 
-        In between, if asked to, judge how far names may lead.
-        """
+    def ask(self, V: np.ndarray) -> None:
+        """Note what is asked in the next pass."""
         self.asked = Pass(
             self.turn,
             V,
@@ -182,10 +204,13 @@ class Mixture:
             self.certain,
             self.clusters,
         )
-        state, sums = self.rows.run(soft_labels, self.asked, states=self._states)
-        self.sums = PassSums(*sums)
-        self.labelling = self.rows.labelling(state, self.sums.free)
-        counts = self.sums.counts
+
+    def take(self, sums: PassSums, judge: bool) -> None:
+        """Take what a pass summed: sizes, and what they add in the next pass.
+
+        In between, if asked to, judge how far names may lead.
+        """
+        self.sums, counts = sums, sums.counts
         self.shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
         if judge:
             likeness = self._likeness(unit_rows(self.sums.totals))
@@ -224,7 +249,7 @@ class Mixture:
     def learn(self, sharpness: float) -> np.ndarray:
         """Return V from the sums of the last pass."""
         M = self.sums.totals
-        self._centre_names()
+        self.centre_names()
         self.tightness = t = self._tightness()
         self.names_share = self._share_of_names(t)
         own = unit_rows(M)
@@ -237,12 +262,12 @@ class Mixture:
         means, share = unit_rows(means), self.names_share
         self.clusters = Clusters(means, lengths, sharpness * (1 - share))
         self._names_say = share * self._spread(widened(own, 0))
-        V = self._names_say * self._names()
+        V = self._names_say * self.names()
         V[:, :-1] += (1 - share) * means
         self._sharpness = sharpness
         return sharpness * V
 
-    def _names(self) -> np.ndarray:
+    def names(self) -> np.ndarray:
         """Return V of the names alone, at unit spread."""
         change = self._spread(widened(self.Z, 0)) / self._spread_at_start
         V = widened(self.Z, self.plain * change * self._around_offset)
@@ -251,11 +276,20 @@ class Mixture:
         self._name_factors = 1 / spread, factor / spread
         return V / spread
 
-    def pull(self) -> tuple[float, float]:
+    def pull(self) -> list[tuple[float, float]]:
         """Return what a class without rows has in V: times Z, and times its offset."""
         direction, offset = (self._names_say * f for f in self._name_factors)
         direction += 1 - self.names_share
-        return self._sharpness * direction, self._sharpness * offset
+        return [(self._sharpness * direction, self._sharpness * offset)]
+
+    def scorer(self) -> LinearScorer:
+        """Return how rows are scored that have unit length after turning."""
+        return as_scorer(self.asked.V, self.asked.u, self.turn)
+
+    @property
+    def parts(self) -> list[Mixture]:
+        """The mixtures of all views: of one there is this."""
+        return [self]
 
     @property
     def temperature(self) -> float:
@@ -263,8 +297,7 @@ class Mixture:
 
         A row has the cosine t with its class, which has the cosine r with its name.
         """
-        likeness = max(self.agreement * self.tightness, LEAST_AGREEMENT)
-        return DOUBT / likeness**DOUBT_POWER
+        return doubt(self.agreement * self.tightness)
 
     @property
     def certain(self) -> float:
@@ -277,15 +310,21 @@ class Mixture:
         return float(np.sqrt(max(square, SMALL**2)))
 
 
+def doubt(likeness: float) -> float:
+    """Return the temperature of posteriors where rows have this cosine with names."""
+    return DOUBT / max(likeness, LEAST_AGREEMENT) ** DOUBT_POWER
+
+
 # ---- all rounds ----------------------------------------------------------------------
 
 
 def all_rounds(
-    mixture: Mixture, competition: Competition, most: int, tol: float
+    mixture: Any, competition: Competition, most: int, tol: float
 ) -> tuple[list[Round], bool]:
     """Make the rounds of both parts; tell them, and whether labels settled.
 
-    Where names lead alone there is nothing to learn before whitening.
+    ``mixture`` is a Mixture, or one of several views. Where names lead alone there is
+    nothing to learn before whitening.
     """
     soft, sharp = SHARPNESS
     rounds: list[Round] = []
@@ -324,23 +363,3 @@ def round_of(mixture: Mixture, competition: Competition, n_changed: int) -> Roun
         f"Names count {mixture.names_share:.2f}.",
         mixture.n,
     )
-
-
-# ---- new rows ------------------------------------------------------------------------
-
-
-def as_scorer(V: np.ndarray, u: np.ndarray, turn: np.ndarray | None) -> LinearScorer:
-    """Return V as coefficients of rows before they are turned, and intercepts."""
-    coef = V[:, :-1] if turn is None else V[:, :-1] @ turn.T
-    return LinearScorer(coef, V[:, -1] + u)
-
-
-def turned_scores(
-    X: np.ndarray, scorer: LinearScorer, mean: np.ndarray, turn: np.ndarray | None
-) -> np.ndarray:
-    """Return scores of unit rows less the mean, turned, at unit length again."""
-    rows = unit_rows(X) - mean.astype(X.dtype)
-    turn = None if turn is None else turn.astype(X.dtype)
-    around = rows if turn is None else rows @ turn
-    scores = rows @ scorer.coef.T.astype(X.dtype) * inverse_lengths(around)[:, None]
-    return scores + scorer.intercept.astype(X.dtype)

@@ -4,8 +4,8 @@
     joined row    [unit(x_1), ..., unit(x_k)] / √k,   so that
 
 cosines of joined rows are the mean of the views' cosines, and a joined row is one row
-to every estimator. Only :class:`GuidedMixture` takes them apart again, and measures what
-each view is worth (guided_views.py).
+to every estimator. Only :class:`GuidedMixture` takes them apart again, and measures
+what each view is worth (guided_views.py).
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ asked for, so that ``unseen --help`` need not wait for scikit-learn; ``__init__.
 has the same names for type checkers and editors.
 """
 
-from importlib import import_module, metadata
-from importlib.util import find_spec
-from typing import Any
+from importlib import metadata
+
+from unseen._later import later
 
 # room of this package: the names it gives
 HOMES = {
@@ -60,24 +60,15 @@ HOMES = {
     "transduction.views": "join_views",
     "transduction.zlap": "ZLaP",
 }
-_HOME = {name: room for room, names in HOMES.items() for name in names.split()}
 
 try:
     __version__ = metadata.version("unseen")
 except metadata.PackageNotFoundError:  # sources that were never installed
     __version__ = "0.dev0"
 
-__all__ = list(_HOME)
+__all__ = [name for names in HOMES.values() for name in names.split()]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        found = getattr(import_module(f"unseen.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
-    if not name.startswith("_") and find_spec(f"unseen.{name}") is not None:
-        return import_module(f"unseen.{name}")
-    raise AttributeError(f"module 'unseen' has no attribute {name!r}")
+__getattr__ = later(__name__, HOMES)
 
 
 def __dir__() -> list[str]:

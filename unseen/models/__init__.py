@@ -1,17 +1,22 @@
 """FIT: one method, one file, each with its objective at the head."""
 
-from unseen.models.cca import CCA
-from unseen.models.conse import ConSE
-from unseen.models.dap import DAP, IAP
-from unseen.models.eszsl import ESZSL
-from unseen.models.jedm import JEDM
-from unseen.models.jlse import JLSE
-from unseen.models.jlse_lite import JLSELite
-from unseen.models.latem import LatEm
-from unseen.models.ranking import ALE, SJE, DeViSE
-from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
-from unseen.models.sae import SAE
-from unseen.models.sync import SynC
+from typing import TYPE_CHECKING
+
+from unseen._later import later
+
+if TYPE_CHECKING:
+    from unseen.models.cca import CCA
+    from unseen.models.conse import ConSE
+    from unseen.models.dap import DAP, IAP
+    from unseen.models.eszsl import ESZSL
+    from unseen.models.jedm import JEDM
+    from unseen.models.jlse import JLSE
+    from unseen.models.jlse_lite import JLSELite
+    from unseen.models.latem import LatEm
+    from unseen.models.ranking import ALE, SJE, DeViSE
+    from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
+    from unseen.models.sae import SAE
+    from unseen.models.sync import SynC
 
 __all__ = [
     "ALE",
@@ -31,3 +36,21 @@ __all__ = [
     "RidgeToVisual",
     "SynC",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "cca": "CCA",
+        "conse": "ConSE",
+        "dap": "DAP IAP",
+        "eszsl": "ESZSL",
+        "jedm": "JEDM",
+        "jlse": "JLSE",
+        "jlse_lite": "JLSELite",
+        "latem": "LatEm",
+        "ranking": "ALE SJE DeViSE",
+        "ridge": "RidgeToSemantic RidgeToVisual",
+        "sae": "SAE",
+        "sync": "SynC",
+    },
+)

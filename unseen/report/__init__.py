@@ -1,11 +1,16 @@
 """Show results as one self-contained HTML page."""
 
-from unseen.report.demo import write_demo_report
-from unseen.report.experiment import (
-    write_experiment_report,
-    write_tables_and_figures,
-)
-from unseen.report.labels import write_labels_report
+from typing import TYPE_CHECKING
+
+from unseen._later import later
+
+if TYPE_CHECKING:
+    from unseen.report.demo import write_demo_report
+    from unseen.report.experiment import (
+        write_experiment_report,
+        write_tables_and_figures,
+    )
+    from unseen.report.labels import write_labels_report
 
 __all__ = [
     "write_demo_report",
@@ -13,3 +18,12 @@ __all__ = [
     "write_labels_report",
     "write_tables_and_figures",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "demo": "write_demo_report",
+        "experiment": "write_experiment_report write_tables_and_figures",
+        "labels": "write_labels_report",
+    },
+)

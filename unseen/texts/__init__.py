@@ -1,10 +1,15 @@
 """Texts: readers, encoders, and labels by class names alone."""
 
-from unseen.texts.bundled import DemoTexts, load_demo_texts
-from unseen.texts.encoders import find_encoder
-from unseen.texts.label import TextJob, label_texts
-from unseen.texts.named import NamedTexts
-from unseen.texts.source import TextSource, read_texts
+from typing import TYPE_CHECKING
+
+from unseen._later import later
+
+if TYPE_CHECKING:
+    from unseen.texts.bundled import DemoTexts, load_demo_texts
+    from unseen.texts.encoders import find_encoder
+    from unseen.texts.label import TextJob, label_texts
+    from unseen.texts.named import NamedTexts
+    from unseen.texts.source import TextSource, read_texts
 
 __all__ = [
     "DemoTexts",
@@ -16,3 +21,14 @@ __all__ = [
     "load_demo_texts",
     "read_texts",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "bundled": "DemoTexts load_demo_texts",
+        "encoders": "find_encoder",
+        "label": "TextJob label_texts",
+        "named": "NamedTexts",
+        "source": "TextSource read_texts",
+    },
+)

@@ -1,31 +1,36 @@
 """ADAPT: what models do with a pile of unlabelled rows."""
 
-from unseen.transduction.anchored import AnchoredSelfTraining
-from unseen.transduction.anchored_rounds import WeakStartWarning
-from unseen.transduction.bidilel import BiDiLEL
-from unseen.transduction.em_dirichlet import EMDirichlet
-from unseen.transduction.gaussian_alignment import GaussianAlignment
-from unseen.transduction.guided_mixture import GuidedMixture
-from unseen.transduction.hubness import (
-    CSLS,
-    GlobalCorrection,
-    InvertedSoftmax,
-    NormalisedScores,
-)
-from unseen.transduction.otter import OTTER
-from unseen.transduction.prototype_averaging import PrototypeAveraging
-from unseen.transduction.pst import PST
-from unseen.transduction.rounds import Round, self_train
-from unseen.transduction.self_training import SelfTraining
-from unseen.transduction.sms import SMS
-from unseen.transduction.spread_labels import SpreadLabels
-from unseen.transduction.stata import StatA
-from unseen.transduction.tmvhlp import TMVHLP
-from unseen.transduction.transclip import TransCLIP
-from unseen.transduction.tstd import TSTD
-from unseen.transduction.uda import KodirovUDA
-from unseen.transduction.views import join_views
-from unseen.transduction.zlap import ZLaP
+from typing import TYPE_CHECKING
+
+from unseen._later import later
+
+if TYPE_CHECKING:
+    from unseen.transduction.anchored import AnchoredSelfTraining
+    from unseen.transduction.anchored_rounds import WeakStartWarning
+    from unseen.transduction.bidilel import BiDiLEL
+    from unseen.transduction.em_dirichlet import EMDirichlet
+    from unseen.transduction.gaussian_alignment import GaussianAlignment
+    from unseen.transduction.guided_mixture import GuidedMixture
+    from unseen.transduction.hubness import (
+        CSLS,
+        GlobalCorrection,
+        InvertedSoftmax,
+        NormalisedScores,
+    )
+    from unseen.transduction.otter import OTTER
+    from unseen.transduction.prototype_averaging import PrototypeAveraging
+    from unseen.transduction.pst import PST
+    from unseen.transduction.rounds import Round, self_train
+    from unseen.transduction.self_training import SelfTraining
+    from unseen.transduction.sms import SMS
+    from unseen.transduction.spread_labels import SpreadLabels
+    from unseen.transduction.stata import StatA
+    from unseen.transduction.tmvhlp import TMVHLP
+    from unseen.transduction.transclip import TransCLIP
+    from unseen.transduction.tstd import TSTD
+    from unseen.transduction.uda import KodirovUDA
+    from unseen.transduction.views import join_views
+    from unseen.transduction.zlap import ZLaP
 
 __all__ = [
     "CSLS",
@@ -54,3 +59,30 @@ __all__ = [
     "join_views",
     "self_train",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "anchored": "AnchoredSelfTraining",
+        "anchored_rounds": "WeakStartWarning",
+        "bidilel": "BiDiLEL",
+        "em_dirichlet": "EMDirichlet",
+        "gaussian_alignment": "GaussianAlignment",
+        "guided_mixture": "GuidedMixture",
+        "hubness": "CSLS GlobalCorrection InvertedSoftmax NormalisedScores",
+        "otter": "OTTER",
+        "prototype_averaging": "PrototypeAveraging",
+        "pst": "PST",
+        "rounds": "Round self_train",
+        "self_training": "SelfTraining",
+        "sms": "SMS",
+        "spread_labels": "SpreadLabels",
+        "stata": "StatA",
+        "tmvhlp": "TMVHLP",
+        "transclip": "TransCLIP",
+        "tstd": "TSTD",
+        "uda": "KodirovUDA",
+        "views": "join_views",
+        "zlap": "ZLaP",
+    },
+)

@@ -73,6 +73,13 @@ class Round:
         What the model has to say of the round, if anything.
     n_rows : int or None
         Rows of the pile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.transduction.rounds import Round
+    >>> print(Round(0.5, np.array([2, 1]), 1, 0.0, None, n_rows=6))
+    Kept 3 of 6 rows (rate 0.5); 1 label changed.
     """
 
     rate: float
@@ -98,7 +105,8 @@ class Round:
         n_rows = self.n_rows if self.labels is None else len(self.labels)
         message = (
             f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
-            f"{self.rate:g}); {self.n_changed:,} labels changed."
+            f"{self.rate:g}); {self.n_changed:,} "
+            f"{'label' if self.n_changed == 1 else 'labels'} changed."
         )
         return f"{message} {self.note}".rstrip()
 

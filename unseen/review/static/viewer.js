@@ -55,7 +55,7 @@ function tell() {
   if (item.mine) told.append(" · ", element("span", "by", "your answer"));
   else told.append(sure + (item.second ? " · or " + item.second + "?" : ""));
   if (item.mine && item.model !== item.label) told.append(" · the model said " + shownName(item.model));
-  told.append(" · ", element("span", "soft", item.id));
+  told.append(" ·\u00a0", element("span", "soft", item.id)); // no dot alone at the end of a line
   const place = at + 1 + " of " + rows.length.toLocaleString("en");
   const reason = {
     browse: "",

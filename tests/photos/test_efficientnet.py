@@ -209,3 +209,9 @@ def test_a_missing_wheel_names_its_extra(monkeypatch):
 def test_an_unknown_encoder_lists_those_known():
     with pytest.raises(ValueError, match=r"'resnet'.* lite0, lite2, clip"):
         image_encoder("resnet")
+
+
+def test_threads_of_the_network_sleep_while_photos_are_decoded():
+    options = image_encoder("lite0").session.get_session_options()
+    spinning = "session.intra_op.allow_spinning"
+    assert options.get_session_config_entry(spinning) == "0"

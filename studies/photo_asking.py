@@ -1,13 +1,26 @@
-"""Which photos to ask a person about: the study of two constants.
+"""Which photos to ask a person about: the study of two constants, and of other ways.
 
     python studies/photo_asking.py FOLDER [--more 1 1.5 2 3] [--starts 1 10] [--draws 3]
+        [--change 1 2 4] [--labels 10] [--bundled no]
 
 FOLDER holds sets, a set holds classes, a class holds photos, as for photo_sets.py; the
 bundled photos are a set, too. As many labels as there are classes are given, for photos
 drawn at random and for those that ``suggest`` asks for, with MORE clusters per label
 and STARTS of k-means. Printed are, per set: accuracy on the photos nobody gave a label
-for, in percent, how many classes were met, and the share of all photos that is right,
-the given ones included; means over draws. The last lines are means over sets.
+for, in percent, how many classes were met, the share of all photos that is right, the
+given ones included, and the share of the asked ones that was wrong before; means over
+draws. The last lines are means over sets.
+
+Two ways beside these: the least sure photos, and the largest expected change, one photo
+at a time the one that takes most doubt from all others,
+
+    Σ_j d_j max(0, k_ij - max of k over those asked before),   k = max(0, cosine)^POWER
+
+with d the doubt, 1 - reliability. Where names are strong, both find what is wrong: of
+ten photos asked among 20 objects 4 were wrong, of those that ``suggest`` asked for
+none. Where names are weaker they are behind: one label per class on five sets gives
+72.0 by ``suggest``, 67.1 at random, 67.5, 65.3 and 68.6 by change at POWER 1, 2 and 4,
+and 59.6 by the least sure. So ``suggest`` stayed as it was.
 """
 
 from __future__ import annotations
@@ -31,23 +44,44 @@ from unseen.photos.bundled import load_photos
 asking: Any = import_module("unseen.asking.suggest")
 
 
-def sets(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, Any]]:
+def sets(
+    folder: Path, bundled: bool
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, Any]]:
     """Yield name, features, truth and encoders of every set."""
-    own = load_photos()
-    yield "bundled", own.features, own.truth, (own.image_encoder, own.text_encoder)
+    if bundled:
+        own = load_photos()
+        yield "bundled", own.features, own.truth, (own.image_encoder, own.text_encoder)
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         photos = encode_folder(place, workers=0)
         truth = np.array([path.split("/")[0] for path in photos.paths])
         yield place.name, photos.features(), truth, (photos.encoder, "wordllama")
 
 
+def by_change(X: np.ndarray, n: int, sure: np.ndarray, power: float) -> np.ndarray:
+    """Return rows whose labels would take most doubt from all others."""
+    B = asking.directions(X)
+    K = np.maximum(B @ B.T, 0) ** power
+    covered, rows = np.zeros(len(B)), np.empty(0, dtype=int)
+    for _ in range(n):
+        gain = np.maximum(K - covered, 0) @ (1 - sure)
+        gain[rows] = -1
+        rows = np.append(rows, gain.argmax())
+        covered = np.maximum(covered, K[rows[-1]])
+    return rows
+
+
 def ways(
-    model: NamedPhotos, X: np.ndarray, n: int, seed: int, settings: list
+    model: NamedPhotos, X: np.ndarray, n: int, seed: int, settings: list, powers: list
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the rows to ask for, at random and in every setting."""
+    """Yield the rows to ask for, at random, in every setting, and in other ways."""
+    sure = model.reliability_
     yield "random", np.random.default_rng([11, seed]).permutation(len(X))[:n]
+    if powers:
+        yield "least sure", np.argsort(sure, kind="stable")[:n]
+    for power in powers:
+        yield f"change, power {power:g}", by_change(X, n, sure, power)
     for asking.MORE, asking.STARTS in settings:
-        rows = asking.suggest(X, n, reliability=model.reliability_, random_state=seed)
+        rows = asking.suggest(X, n, reliability=sure, random_state=seed)
         yield f"{asking.MORE:g} clusters, {asking.STARTS} starts", rows
 
 
@@ -58,23 +92,28 @@ def main() -> None:
     parser.add_argument("--more", type=float, nargs="+", default=[1, 1.5, 2, 3])
     parser.add_argument("--starts", type=int, nargs="+", default=[1, 10])
     parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--change", type=float, nargs="+", default=[])
+    parser.add_argument("--labels", type=int, help="in all; default: one per class")
+    parser.add_argument("--bundled", choices=["no", "yes"], default="yes")
     options = parser.parse_args()
     settings = list(product(options.more, options.starts))
     warnings.simplefilter("ignore", WeakNamesWarning)
     over_sets = defaultdict(list)
-    for name, X, truth, encoders in sets(options.folder):
+    for name, X, truth, encoders in sets(options.folder, options.bundled == "yes"):
         names = sorted(set(truth.tolist()))
         alone = NamedPhotos(*encoders).fit(names, allow_unknown=True).adapt(X)
         found = defaultdict(list)
+        n = options.labels or len(names)
         for seed in range(options.draws):
-            for way, rows in ways(alone, X, len(names), seed, settings):
+            for way, rows in ways(alone, X, n, seed, settings, options.change):
                 model = NamedPhotos(*encoders).fit(names, allow_unknown=True)
                 given = dict(zip(rows.tolist(), truth[rows].tolist(), strict=True))
                 labels = model.adapt(X, given=given).labels_
                 left = np.setdiff1d(np.arange(len(X)), rows)
                 others = per_class_accuracy(truth[left], labels[left])
-                met = len(set(truth[rows]))
-                found[way].append([100 * others, met, 100 * np.mean(labels == truth)])
+                met, right = len(set(truth[rows])), 100 * np.mean(labels == truth)
+                wrong = 100 * np.mean(alone.labels_[rows] != truth[rows])
+                found[way].append([100 * others, met, right, wrong])
         before = 100 * np.mean(alone.labels_ == truth)
         print(f"{name}\tno label\t\t\t{before:.1f}")
         for way, values in found.items():

@@ -214,7 +214,7 @@ def by_graph(rows, others, k: int, alone: bool) -> np.ndarray:
     axes = leading_axes(others)
     near = product(others, axes)
     asking = near if alone else product(rows, axes)
-    breadth = min(max(BREADTH, 4 * k), len(others))
+    breadth = min(max(BREADTH, 3 * k), len(others))
     before = library.omp_get_max_threads()
     library.omp_set_num_threads(n_threads())
     try:

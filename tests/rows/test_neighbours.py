@@ -133,6 +133,15 @@ def test_leading_axes_hold_nearly_what_eigenvectors_would():
     assert np.sum((rows @ axes) ** 2) >= 0.98 * values[-module.AXES :].sum()
 
 
+def test_rows_alike_in_all_directions_are_searched_on_all_axes():
+    pytest.importorskip("faiss")
+    p = 3 * module.AXES // 2
+    rows = np.random.default_rng(0).normal(size=(3_000, p)).astype(np.float32)
+    assert_array_equal(module.leading_axes(rows), np.eye(p))
+    numbers = nearest(rows, 10, search="approximate")[1]
+    assert recall(numbers, nearest(rows, 10)[1]) >= 0.98
+
+
 def test_an_approximate_search_among_few_rows_finds_them_all():
     pytest.importorskip("faiss")
     rows = np.random.default_rng(0).normal(size=(12, 5))

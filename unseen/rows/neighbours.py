@@ -24,8 +24,9 @@ MOST_WORK = 2e13  # multiplications of "auto" that are made exactly: minutes
 PER_SECOND = 4e10  # of them on one core, about
 SLACK = 8  # more than k are looked at in float64: what rounding may have swapped
 BLOCK = 4096  # others that a strip meets at a time
-LINKS, BREADTH = 32, 64  # of the graph: recall .99 on AwA's features
+LINKS, BUILDING, BREADTH = 32, 40, 64  # of the graph: recall .99 on AwA's features
 AXES, SAMPLE = 256, 20_000  # that the graph is made on, and rows that they are found by
+HELD = 0.8  # of the squares that the axes must hold: with less, too many are missed
 
 
 def chosen_search(search: str, n_rows: int, n_others: int, n_features: int) -> str:
@@ -214,12 +215,14 @@ def by_graph(rows, others, k: int, alone: bool) -> np.ndarray:
     axes = leading_axes(others)
     near = product(others, axes)
     asking = near if alone else product(rows, axes)
-    breadth = min(max(BREADTH, 3 * k), len(others))
+    # Rows without leading axes have neighbours in all directions: harder to find.
+    wider = 1 if near.shape[1] < others.shape[1] else 2
+    breadth = min(wider * max(BREADTH, 3 * k), len(others))
     before = library.omp_get_max_threads()
     library.omp_set_num_threads(n_threads())
     try:
-        index = library.IndexHNSWFlat(near.shape[1], LINKS)
-        index.hnsw.efSearch = breadth
+        index = library.IndexHNSWFlat(near.shape[1], wider * LINKS)
+        index.hnsw.efConstruction, index.hnsw.efSearch = wider * BUILDING, breadth
         index.add(near)
         found = index.search(asking, breadth)[1]
     finally:
@@ -233,16 +236,18 @@ def leading_axes(rows: np.ndarray) -> np.ndarray:
     """Return orthonormal axes that hold most of what centred rows differ in.
 
     Two passes of a power iteration over some of the rows: near enough to the
-    eigenvectors for a short list.
+    eigenvectors for a short list. All axes where a few do not hold enough.
     """
     p = rows.shape[1]
+    every = np.eye(p, dtype=np.float32)
     if p <= AXES:
-        return np.eye(p, dtype=np.float32)
+        return every
     some = rows[:: -(-len(rows) // SAMPLE)]
     axes = np.random.default_rng(0).standard_normal((p, AXES), dtype=np.float32)
     for _ in range(2):
         axes = np.linalg.qr(product(some.T, product(some, axes)))[0]
-    return axes
+    held = np.linalg.norm(product(some, axes)) ** 2
+    return axes if held >= HELD * np.linalg.norm(some) ** 2 else every
 
 
 def best_of_found(rows, others, found: np.ndarray, k: int) -> np.ndarray:

@@ -114,6 +114,17 @@ def test_word_vectors_serve_as_class_table(tmp_path):
         load_data(tmp_path / "zoo.npz", classes=path)
 
 
+def test_a_word_may_hold_spaces(tmp_path):
+    path = tmp_path / "glove.txt"
+    path.write_text("york 5 6\nnew york 1 2\na new york 3 4\n")
+    table, missing = embed_names(["new york", "york"], path)
+    assert_allclose(table, [[1, 2], [5, 6]])
+    assert not missing
+    path.write_text("york 5 6\nnew 1\n")
+    with pytest.raises(ValueError, match="line 2 has 1 numbers, but the first has 2"):
+        embed_names(["york"], path)
+
+
 @pytest.mark.parametrize("binary", [True, False])
 def test_a_large_file_is_streamed(binary, tmp_path):
     path, n_words, n_dims = tmp_path / "vectors", 40_000, 300

@@ -180,15 +180,16 @@ def _text_vectors(file: BinaryIO, path: Path, first: list[bytes], n_dims: int):
 
 
 def _text_pair(line: bytes, path: Path, number: int, n_dims: int):
-    # A word may hold spaces: the numbers are the last fields.
-    fields = line.rstrip().rsplit(b" ", n_dims)
-    if len(fields) != n_dims + 1:
+    line = line.rstrip()
+    spaces = line.count(b" ")
+    if spaces < n_dims:
         raise ValueError(
-            f"{path}: line {number} has {len(fields) - 1} numbers, but the first has "
+            f"{path}: line {number} has {spaces} numbers, but the first has "
             f"{n_dims}. Give one word and {n_dims} numbers per line."
         )
 
     def read() -> np.ndarray:
+        fields = line.rsplit(b" ", n_dims)
         try:
             return np.array([float(field) for field in fields[1:]])
         except ValueError:
@@ -197,7 +198,11 @@ def _text_pair(line: bytes, path: Path, number: int, n_dims: int):
                 f"Give one word and {n_dims} numbers per line."
             ) from None
 
-    return fields[0], read
+    # A word may hold spaces: the numbers are the last fields. Few lines are wanted, so
+    # only those that need it are taken apart.
+    if spaces > n_dims:
+        return line.rsplit(b" ", n_dims)[0], read
+    return line[: line.index(b" ")], read
 
 
 def _binary_vectors(file: BinaryIO, path: Path, n_words: int, n_dims: int):

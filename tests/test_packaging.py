@@ -59,26 +59,29 @@ def test_who_labels_photos_waits_for_no_other_method():
     assert run(sys.executable, "-c", tell).split() == []
 
 
-def cpu_seconds(statement: str) -> float:
-    """Processor time of a fresh interpreter; hardly minds what else is running."""
-    child = subprocess.Popen([sys.executable, "-c", statement])
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0, statement
-    return usage.ru_utime + usage.ru_stime
+CLOCK = """
+import time
+start = time.process_time()
+{theirs}
+between = time.process_time()
+{ours}
+print((time.process_time() - start) / (between - start))
+"""
 
 
-@pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the child's own clock")
-def test_importing_costs_little_more_than_scikit_learn_and_pandas():
-    one, all_of_it, theirs = [], [], []
-    for _ in range(5):  # in turns, so that all meet the same machine
-        one.append(cpu_seconds("from unseen import AnchoredSelfTraining, load_data"))
-        all_of_it.append(cpu_seconds("from unseen import *"))
-        theirs.append(cpu_seconds(BASELINE))
-    # 1.07 and 1.25 of the baseline where measured: rooms import what is asked for.
-    for ours, most in ((one, 1.25), (all_of_it, 1.5)):
-        ratio = min(ours) / min(theirs)
-        assert ratio <= most, f"{min(ours):.2f} s against {min(theirs):.2f} s"
+@pytest.mark.parametrize(
+    ("ours", "most"),
+    # 1.07 and 1.25 where measured: rooms import what is asked for.
+    [
+        ("from unseen import AnchoredSelfTraining, load_data", 1.25),
+        ("from unseen import *", 1.5),
+    ],
+)
+def test_importing_costs_little_more_than_scikit_learn_and_pandas(ours, most):
+    """By the processor's clock of one interpreter, which hardly minds other work."""
+    code = CLOCK.format(theirs=BASELINE, ours=ours)
+    ratios = [float(run(sys.executable, "-c", code)) for _ in range(2)]
+    assert min(ratios) <= most, ratios
 
 
 def test_help_and_version_wait_for_nothing_heavy():
@@ -120,7 +123,7 @@ def test_the_wheel_alone_in_an_empty_environment_runs_the_demo(wheel, tmp_path):
     venv.create(tmp_path / "empty", with_pip=True)
     scripts = tmp_path / "empty" / ("Scripts" if os.name == "nt" else "bin")
     python = scripts / "python"
-    quietly = ("--quiet", "--disable-pip-version-check", "--no-input")
+    quietly = ("--quiet", "--disable-pip-version-check", "--no-input", "--no-compile")
     run(python, "-m", "pip", "install", *quietly, wheel, cwd=tmp_path)
 
     where = run(python, "-c", "import unseen; print(unseen.__file__)", cwd=tmp_path)

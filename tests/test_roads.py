@@ -27,6 +27,7 @@ from unseen.cli import app
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
 COMMANDS = "|".join(name for name in typer.main.get_command(app).commands)
+OF_THE_TESTS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
 # A command line ends its line; before it stands nothing, or what it is for.
 ADVICE = re.compile(rf"^(?:.*[:,] +| *)(unseen (?:{COMMANDS})\b.*)$", re.MULTILINE)
 
@@ -43,7 +44,8 @@ def scripts(tmp_path_factory) -> Path:
     wheel = next(folder.glob("*.whl"))
     venv.create(folder / "env", with_pip=True)
     scripts = folder / "env" / "bin"
-    quietly = ["--quiet", "--disable-pip-version-check", "--no-input"]
+    # What the commands import is compiled by the first that does: a third of all.
+    quietly = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-compile"]
     wanted = f"{wheel}[files,images,onnx,review,scale]"
     install = [
         scripts / "python",
@@ -65,7 +67,7 @@ class Road:
         self.scripts, self.folder = scripts, folder
         self.walked: set[str] = set()  # printed lines that were run
         self.env = {
-            **{k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+            **{k: v for k, v in os.environ.items() if k not in OF_THE_TESTS},
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(folder / "cache"),
             "OPENBLAS_NUM_THREADS": "1",

@@ -107,7 +107,7 @@ def test_killed_in_mid_run_it_goes_on_and_ends_the_same(
 ):
     lines, _ = undisturbed
     results = tmp_path / "results.csv"
-    for wanted in (1, 3, 5):  # kill once so many runs have been written
+    for wanted in (1, 4):  # kill once so many runs have been written
         process = quiet(plan_file, tmp_path)
         while process.poll() is None:
             if results.exists() and results.read_text().count(",done,") >= wanted:

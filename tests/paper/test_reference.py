@@ -31,6 +31,11 @@ def starts(q):
     return D / np.linalg.norm(D, axis=1, keepdims=True), V / np.linalg.norm(V, axis=0)
 
 
+def fewer(X, dtype):
+    """Every fourth of many features: as real, and a sixteenth of the work."""
+    return X[:, :: 4 if X.shape[1] > 2000 else 1].astype(dtype)
+
+
 @cache
 def by_samples(name, path):
     """The authors' program on float64 samples: D V, and labels of every stage."""
@@ -39,7 +44,7 @@ def by_samples(name, path):
     def unit(M):
         return M / np.linalg.norm(M, axis=1, keepdims=True)
 
-    Xs, Xu = (unit(X.astype(np.float64)) for X in (data.X_seen, data.X_unseen))
+    Xs, Xu = (unit(fewer(X, np.float64)) for X in (data.X_seen, data.X_unseen))
     Xs, Xu = Xs - Xs.mean(axis=0), Xu - Xu.mean(axis=0)
     table = data.class_embeddings
     seen = table.index[~table.index.isin(data.unseen)]
@@ -66,14 +71,14 @@ def test_sums_give_the_authors_answer(data, shared_data, dtype):
     D0, V0 = starts(data.class_embeddings.shape[1])
     model, base = (
         kind(components_init=D0, compatibility_init=V0).fit(
-            data.X_seen.astype(dtype),
+            fewer(data.X_seen, dtype),
             data.y_seen,
             class_embeddings=data.class_embeddings,
         )
         for kind in (TSTD, JEDM)
     )
     ours = model.components_.T @ model.compatibility_
-    pile = data.X_unseen.astype(dtype)
+    pile = fewer(data.X_unseen, dtype)
     jedm = base.adapt(pile).labels_
     answers = [jedm, *(r.labels for r in model.adapt(pile).rounds_)]
     if dtype == np.float64:

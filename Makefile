@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.installed-demo
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Tests start hundreds of interpreters. The first that imports a file compiles it for all,
+# also where this variable of the shell says that nobody should: that would double the time.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help demo test test-slow test-lowest lint docs bench asv clean
 
@@ -15,7 +18,7 @@ help:  ## show this list
 $(DEMO): pyproject.toml
 	@echo "setting up $(VENV), once; this may take a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile -e '.[review]'
+	$(PIP) -e '.[review]'
 	@touch $@
 
 $(STAMP): pyproject.toml
@@ -32,12 +35,13 @@ test: $(STAMP)  ## lint, type-check and test everything that runs in minutes
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/codespell
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 test-slow: $(STAMP)  ## the studies on real data that take longer
 	$(BIN)/pytest -q -m slow
 
 LOWEST := .venv-lowest
+WORKERS ?= 2
 # What needs no extra: the whole way from a file to labels, on the command line too.
 CORE := tests/estimators tests/test_class_table.py tests/test_cli_work.py \
 	tests/test_data.py tests/test_labels.py tests/test_linalg.py tests/test_metrics.py \
@@ -46,8 +50,8 @@ CORE := tests/estimators tests/test_class_table.py tests/test_cli_work.py \
 test-lowest:  ## the core tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(LOWEST)/lowest.txt
-	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(CORE)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(LOWEST)/lowest.txt
+	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -q -n $(WORKERS) -p no:cacheprovider $(CORE)
 
 lint: $(STAMP)  ## mend what ruff can mend, then type-check
 	$(BIN)/ruff check --fix .

@@ -384,6 +384,25 @@ def test_ask_check_and_teach(chromium, tmp_path):
         expect(page.locator("#helper")).to_be_hidden()
 
 
+def test_a_button_that_is_pressed_while_an_answer_is_saved_is_clicked(
+    chromium, tmp_path
+):
+    _, server = start(tmp_path)
+    with server, tab(chromium, server) as page:
+        page.click("#check")
+        why = page.locator("#view-why")
+        expect(why).to_contain_text("1 of 20")
+        page.click("#view-none")
+        expect(why).to_contain_text("2 of 20")
+        page.locator("#view-classes button").first.hover()
+        page.mouse.down()
+        expect(why).to_contain_text("by 1 checked")  # all is drawn anew
+        page.mouse.up()
+        expect(why).to_contain_text("3 of 20")
+        saved(page, server)
+        assert [one["label"] for one in answers(server)] == ["", "cat"]
+
+
 def test_two_tabs_see_each_other_and_lose_nothing(chromium, tmp_path):
     _, server = start(tmp_path)
     with server, tab(chromium, server) as one, tab(chromium, server) as two:

@@ -66,14 +66,23 @@ function tell() {
   showClasses(item);
 }
 
+// Buttons stay while their names do: one that is replaced under a pressed mouse button,
+// because an earlier answer has just been saved, would not be clicked.
+let offered = "";
 function showClasses(item) {
+  const all = names();
+  if (JSON.stringify(all) !== offered) offerClasses(all);
+  offered = JSON.stringify(all);
+  all.forEach((name, number) => group.children[number].setAttribute("aria-pressed", name === item.label));
+}
+
+function offerClasses(all) {
   group.replaceChildren();
-  names().forEach((name, number) => {
+  all.forEach((name, number) => {
     const made = element("button", "", name);
     made.type = "button";
-    made.setAttribute("aria-pressed", name === item.label);
     if (number < 10) made.prepend(element("kbd", "", String((number + 1) % 10)), " ");
-    made.onclick = () => say(name);
+    made.onclick = () => { made.blur(); say(name); }; // or Enter would say it of the next
     group.append(made);
   });
   const other = element("button", "other", "another …");

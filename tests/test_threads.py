@@ -232,6 +232,66 @@ def test_an_error_in_a_strip_is_raised(on):
     assert each(abs, [-1, -2, -3]) == [1, 2, 3]  # and the pool works on
 
 
+def test_the_first_error_is_that_of_map_whoever_meets_one_before(on):
+    on(2)
+    second = threading.Event()
+
+    def fail(i):
+        if i == 0:
+            second.wait(10)  # which fails earlier
+        second.set()
+        raise ValueError(f"strip {i}")
+
+    with pytest.raises(ValueError, match="strip 0"):
+        each(fail, range(5))
+
+
+def test_a_helper_that_is_late_is_not_waited_for(on):
+    on(2)
+    leave = threading.Event()
+    late = threads._pool(1).submit(leave.wait, 60)
+    assert each(abs, [-1, -2, -3]) == [1, 2, 3]
+    assert not late.done()
+    leave.set()
+    late.result()
+
+
+def test_who_deals_out_strips_works_on_them_and_may_deal_out_again(on):
+    on(2)
+    workers = set()
+    both = threading.Barrier(2)
+
+    def work(_):
+        both.wait(10)
+        workers.add(threading.current_thread())
+        return n_threads()
+
+    assert each(work, range(2)) == [1, 1]
+    assert threading.current_thread() in workers
+    assert len(workers) == 2
+    assert n_threads() == 2
+
+
+@pytest.mark.parametrize("n", [64, 3_000])
+def test_predictions_wake_no_thread_of_blas(n, monkeypatch):
+    """It would turn in a loop after the product, and take a core from others."""
+    X, y, _, pile = rows_of(3_000, 600)
+    A = np.random.default_rng(0).uniform(size=(20, 9))
+    model = JEDM().fit(X, y, class_embeddings=A)
+    seen = []
+
+    def lengths(rows):
+        blas = [a for a in threadpool_info() if a["user_api"] == "blas"]
+        seen.extend(a["num_threads"] for a in blas if "faiss" not in a["filepath"])
+        return np.ones(len(rows), dtype=rows.dtype)
+
+    monkeypatch.setattr("unseen.models.scoring.inverse_lengths", lengths)
+    with threadpool_limits(limits=2, user_api="blas"):
+        model.predict(pile[:n])
+        model.decision_function(pile[:n], classes="all")
+    assert set(seen) == {1}
+
+
 def test_what_is_ignored_outside_is_ignored_in_strips(on):
     on(2)
     with np.errstate(over="ignore"):

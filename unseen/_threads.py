@@ -8,13 +8,17 @@ the number of threads, and what they give is added up in their order: answers ar
 same to the last bit for any number of threads.
 
 As many threads are used as BLAS was allowed (``OPENBLAS_NUM_THREADS``, or a limit by
-threadpoolctl), but no more than there are cores.
+threadpoolctl), but no more than there are cores. Whoever deals out strips works on them
+itself, and helpers take what is left: one that wakes up late costs nothing. Threads of
+BLAS do not sleep at once when a product ends, but turn in a loop for a tenth of a second
+and take a core from everybody else. A call of ours wakes none of them.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,15 +31,15 @@ from threadpoolctl import ThreadpoolController
 STRIP_NUMBERS = 2**20  # of a product that one thread takes at a time
 
 _lock = threading.Lock()
-_limits: list[tuple[int, Any]] = []  # threads before, and how to go back to them
+_limits: list[tuple[int, list]] = []  # threads before, and of each library
 _users = 0  # how many are inside one_thread
 _here = threading.local()  # .busy: this thread is one of those at work
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    # Looking for the libraries takes milliseconds, as long as what it is to speed up.
-    return ThreadpoolController().select(user_api="blas")
+def _libraries() -> list:
+    # Looking for them takes milliseconds; asking them, and telling them, microseconds.
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 @cache
@@ -71,8 +75,17 @@ def n_threads() -> int:
 def _allowed() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
     cores = cores or os.cpu_count() or 1
-    found = [library["num_threads"] for library in _controller().info()]
+    found = [library.get_num_threads() for library in _libraries()]
     return max(1, min([cores, *found]))
+
+
+def _hold_to_one() -> list[tuple[Any, int]]:
+    """Hold each library to one thread; return those that had more, and how many."""
+    found = [(library, library.get_num_threads()) for library in _libraries()]
+    held = [(library, n) for library, n in found if n > 1]
+    for library, _ in held:
+        library.set_num_threads(1)
+    return held
 
 
 @contextmanager
@@ -88,8 +101,7 @@ def one_thread() -> Iterator[None]:
     global _users
     with _lock:
         if not _users:
-            before = _allowed()
-            _limits.append((before, _controller().limit(limits=1)))
+            _limits.append((_allowed(), _hold_to_one()))
         _users += 1
     try:
         yield
@@ -97,7 +109,8 @@ def one_thread() -> Iterator[None]:
         with _lock:
             _users -= 1
             if not _users:
-                _limits.pop()[1].restore_original_limits()
+                for library, n in _limits.pop()[1]:
+                    library.set_num_threads(n)
 
 
 def each(work: Callable[..., Any], *items: Iterable) -> list:
@@ -114,26 +127,44 @@ def each(work: Callable[..., Any], *items: Iterable) -> list:
     if team < 2:
         return [work(*call) for call in calls]
 
+    todo, answers = deque(enumerate(calls)), [None] * len(calls)
+    errors: dict[int, BaseException] = {}
     ignored = np.geterr()  # is told to every thread anew
 
-    def busy(call: tuple) -> Any:
+    def take() -> None:
         _here.busy = True
         try:
             with np.errstate(**ignored):
-                return work(*call)
+                while todo:
+                    _take_one(work, todo, answers, errors)
         finally:
             _here.busy = False
 
     with one_thread():
-        futures = [_pool(team).submit(busy, call) for call in calls]
+        helpers = [_pool(team - 1).submit(take) for _ in range(team - 1)]
         try:
-            return [future.result() for future in futures]
+            take()
         finally:
-            for future in futures:
-                future.cancel()
-            for future in futures:
-                if not future.cancelled():
-                    future.exception()
+            todo.clear()
+            for helper in helpers:
+                if not helper.cancel():  # it has begun
+                    helper.result()
+    if errors:
+        raise errors[min(errors)]
+    return answers
+
+
+def _take_one(work: Callable, todo: deque, answers: list, errors: dict) -> None:
+    """Do the next call there is; after an error nobody begins another."""
+    try:
+        place, call = todo.popleft()
+    except IndexError:  # somebody else was quicker
+        return
+    try:
+        answers[place] = work(*call)
+    except Exception as error:
+        errors[place] = error
+        todo.clear()
 
 
 def strips(n: int, width: int, numbers: int = STRIP_NUMBERS) -> list[slice]:

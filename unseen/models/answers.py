@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen._params import check_rows
+from unseen._threads import one_thread
 from unseen.competition import Competition
 from unseen.models.few_rows import is_few, kept_rule
 from unseen.models.scoring import (
@@ -25,6 +26,8 @@ from unseen.models.scoring import (
     linear_scores,
 )
 from unseen.rows.source import RowStream, is_stream, open_stream, root_module
+
+SMALL_PRODUCT = 2**18  # multiplications that BLAS does on one thread anyway
 
 
 def _is_linear(self) -> bool:
@@ -125,8 +128,14 @@ class Answers:
         """Return ``finish(competition, scores)`` of all rows, or block by block."""
         if classes is None and is_few(self, X) and self._keeps_rules():
             rule = kept_rule(self, X.dtype, lambda: self._rule(self._competition(None)))
-            scores = linear_scores(X, rule.scorer, rule.unit_rows)
-            return finish(rule.competition, scores)
+            if X.size * len(rule.scorer.intercept) <= SMALL_PRODUCT:
+                scores = linear_scores(X, rule.scorer, rule.unit_rows)
+                return finish(rule.competition, scores)
+        return self._of_many(X, classes, finish)
+
+    @one_thread()  # of BLAS; strips have all of them
+    def _of_many(self, X, classes: Any, finish: Callable) -> Any:
+        """Return the same where holding BLAS to one thread costs little beside it."""
         check_is_fitted(self)
         competition = self._competition(classes)
         if not is_stream(X):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
 
 from unseen._linalg import inverse_lengths
-from unseen._threads import one_thread
+from unseen._threads import STRIP_NUMBERS, each
 from unseen.competition import Competition
 from unseen.rows.pile import not_finite
 
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
-BLOCKS_ON_ONE = 4  # with more, BLAS is held to one thread; that takes microseconds
 
 
 class LinearScorer(NamedTuple):
@@ -82,17 +80,16 @@ def score_blocks(
 
     Blocks small enough for the cache, so that neither the lengths of the rows nor what
     is made of the scores costs a second journey through memory, and X is not copied.
+    Threads share many blocks, and ``take`` is called by all of them.
     """
     with np.errstate(over="ignore"):  # float32 has no number for what float64 learned
         coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
         intercept = scorer.intercept.astype(X.dtype)
     step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
 
-    room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
-    # Blocks take microseconds: threads of BLAS, or of our own, would only wait for
-    # each other (5 million rows took twice as long with two).
-    with one_thread() if len(X) > BLOCKS_ON_ONE * step else nullcontext():
-        for start in range(0, len(X), step):
+    def score(strip: range) -> None:
+        room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)
+        for start in strip:
             here = slice(start, start + step)
             rows = X[here]
             with np.errstate(all="ignore"):  # what is not finite is told below
@@ -103,3 +100,7 @@ def score_blocks(
             if not np.isfinite(block).all():
                 raise not_finite(X)
             take(here, block)
+
+    starts = range(0, len(X), step)
+    several = max(1, STRIP_NUMBERS // (step * X.shape[1]))
+    each(score, [starts[i : i + several] for i in range(0, len(starts), several)])

@@ -10,8 +10,8 @@ same to the last bit for any number of threads.
 As many threads are used as BLAS was allowed (``OPENBLAS_NUM_THREADS``, or a limit by
 threadpoolctl), but no more than there are cores. Whoever deals out strips works on them
 itself, and helpers take what is left: one that wakes up late costs nothing. Threads of
-BLAS do not sleep at once when a product ends, but turn in a loop for a tenth of a second
-and take a core from everybody else. A call of ours wakes none of them.
+BLAS do not sleep when a product ends, but turn in a loop for a tenth of a second and
+take a core from everybody else: learning and predicting wake none of them.
 """
 
 from __future__ import annotations

@@ -292,6 +292,22 @@ def test_predictions_wake_no_thread_of_blas(n, monkeypatch):
     assert set(seen) == {1}
 
 
+def test_the_rule_for_few_rows_is_made_without_threads_of_blas(monkeypatch):
+    X, y, A, pile = rows_of(300, 60)
+    model, seen = JEDM().fit(X, y, class_embeddings=A), []
+    make = JEDM._rule
+
+    def rule(self, competition):
+        blas = [a for a in threadpool_info() if a["user_api"] == "blas"]
+        seen.extend(a["num_threads"] for a in blas if "faiss" not in a["filepath"])
+        return make(self, competition)
+
+    monkeypatch.setattr(JEDM, "_rule", rule)
+    with threadpool_limits(limits=2, user_api="blas"):
+        model.predict(pile[:1])
+    assert set(seen) == {1}
+
+
 def test_what_is_ignored_outside_is_ignored_in_strips(on):
     on(2)
     with np.errstate(over="ignore"):

@@ -127,11 +127,16 @@ class Answers:
     def _in_blocks(self, X, classes: Any, finish: Callable) -> Any:
         """Return ``finish(competition, scores)`` of all rows, or block by block."""
         if classes is None and is_few(self, X) and self._keeps_rules():
-            rule = kept_rule(self, X.dtype, lambda: self._rule(self._competition(None)))
+            rule = kept_rule(self, X.dtype, self._own_rule)
             if X.size * len(rule.scorer.intercept) <= SMALL_PRODUCT:
                 scores = linear_scores(X, rule.scorer, rule.unit_rows)
                 return finish(rule.competition, scores)
         return self._of_many(X, classes, finish)
+
+    @one_thread()
+    def _own_rule(self) -> LinearRule:
+        """Return how the classes are scored that compete by default."""
+        return self._rule(self._competition(None))
 
     @one_thread()  # of BLAS; strips have all of them
     def _of_many(self, X, classes: Any, finish: Callable) -> Any:

@@ -73,6 +73,19 @@ def test_without_faiss_only_what_needs_it_is_refused(monkeypatch):
         chosen_search("auto", 10**6, 10**6, 512)
 
 
+def test_what_would_not_fit_is_refused_with_an_estimate_before_any_work(monkeypatch):
+    """Rows that take no memory: a search would never end, or fail otherwise."""
+    million = np.broadcast_to(np.float32(0), (10**6, 512))
+    monkeypatch.setattr(module, "faiss", lambda: object())
+    assert TransCLIP()._search(million) == "approximate"
+    two = np.broadcast_to(np.float32(0), (2 * 10**6, 512))
+    with pytest.raises(MemoryError, match=r"TransCLIP .* 6\.7 GB .* 2,000,000 rows"):
+        TransCLIP()._search(two)
+    monkeypatch.setattr(module, "faiss", lambda: None)
+    with pytest.raises(ValueError, match=r"about 2\d\d minutes of one core"):
+        TransCLIP()._search(million)
+
+
 @pytest.mark.parametrize("kind", [PST, SpreadLabels, StatA, TransCLIP, ZLaP])
 def test_estimators_say_which_search_it_was(kind, monkeypatch):
     data = load_data("digits")
@@ -107,6 +120,20 @@ def test_approximate_neighbours_are_nearly_all_the_true_ones():
     assert (numbers != np.arange(len(rows))[:, None]).all()
     assert_allclose(distances[:, 0], exact[:, 0], rtol=0.2)
     assert (np.diff(distances, axis=1) >= 0).all()
+
+
+def test_a_graph_that_grows_some_rows_at_a_time_is_as_good(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(module, "AT_A_TIME", 700)
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(30, 64))
+    rows = means[rng.integers(30, size=5_000)] + rng.normal(size=(5_000, 64))
+    asking = rows[:1_500] + 0.1 * rng.normal(size=(1_500, 64))
+    numbers = nearest(rows, 10, search="approximate")[1]
+    assert recall(numbers, nearest(rows, 10)[1]) >= 0.98
+    assert (numbers != np.arange(len(rows))[:, None]).all()
+    numbers = nearest(asking, 10, rows, search="approximate")[1]
+    assert recall(numbers, nearest(asking, 10, rows)[1]) >= 0.98
 
 
 @pytest.mark.parametrize("k", [1, 10, 40])

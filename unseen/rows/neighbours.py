@@ -17,7 +17,7 @@ import numpy as np
 
 from unseen._threads import each, n_threads, one_thread, product, strips
 
-__all__ = ["NEIGHBOUR_SEARCHES", "chosen_search", "nearest"]
+__all__ = ["NEIGHBOUR_SEARCHES", "chosen_search", "graph_bytes", "nearest"]
 
 NEIGHBOUR_SEARCHES = ("auto", "exact", "approximate")
 MOST_WORK = 2e13  # multiplications of "auto" that are made exactly: minutes
@@ -26,6 +26,7 @@ SLACK = 8  # more than k are looked at in float64: what rounding may have swappe
 BLOCK = 4096  # others that a strip meets at a time
 LINKS, BUILDING, BREADTH = 32, 40, 64  # of the graph: recall .99 on AwA's features
 AXES, SAMPLE = 256, 20_000  # that the graph is made on, and rows that they are found by
+AT_A_TIME = 2**16  # rows that the graph takes in, or is asked for
 HELD = 0.8  # of the squares that the axes must hold: with less, too many are missed
 
 
@@ -53,6 +54,18 @@ def chosen_search(search: str, n_rows: int, n_others: int, n_features: int) -> s
         "with pip install 'unseen[neighbors]' for an approximate search, or take "
         "neighbors='exact' to wait."
     )
+
+
+def graph_bytes(n_rows: int, n_features: int) -> float:
+    """Estimate what an approximate search among rows takes beside them.
+
+    A copy in float32, one on the axes of the graph, and its links.
+
+    >>> from unseen.rows.neighbours import graph_bytes
+    >>> graph_bytes(1_000_000, 512) / 1e9  # gigabytes
+    3.328
+    """
+    return float(n_rows) * 4 * (n_features + min(n_features, AXES) + 2 * LINKS)
 
 
 def faiss():
@@ -213,23 +226,27 @@ def by_graph(rows, others, k: int, alone: bool) -> np.ndarray:
     """
     library = faiss()
     axes = leading_axes(others)
-    near = product(others, axes)
-    asking = near if alone else product(rows, axes)
     # Rows without leading axes have neighbours in all directions: harder to find.
-    wider = 1 if near.shape[1] < others.shape[1] else 2
+    wider = 1 if axes.shape[1] < others.shape[1] else 2
     breadth = min(wider * max(BREADTH, 3 * k), len(others))
+    half = np.einsum("ij,ij->i", others, others) / 2
+    numbers = np.empty((len(rows), k), dtype=np.intp)
     before = library.omp_get_max_threads()
     library.omp_set_num_threads(n_threads())
     try:
-        index = library.IndexHNSWFlat(near.shape[1], wider * LINKS)
+        index = library.IndexHNSWFlat(axes.shape[1], wider * LINKS)
         index.hnsw.efConstruction, index.hnsw.efSearch = wider * BUILDING, breadth
-        index.add(near)
-        found = index.search(asking, breadth)[1]
+        # Some at a time: neither rows on axes nor short lists are there for all.
+        for here in strips(len(others), 1, AT_A_TIME):
+            index.add(product(others[here], axes))
+        for here in strips(len(rows), 1, AT_A_TIME):
+            found = index.search(product(rows[here], axes), breadth)[1]
+            if alone:
+                found[found == np.arange(len(rows))[here, None]] = -1
+            numbers[here] = best_of_found(rows[here], others, half, found, k)
     finally:
         library.omp_set_num_threads(before)
-    if alone:
-        found[found == np.arange(len(rows))[:, None]] = -1
-    return best_of_found(rows, others, found, k)
+    return numbers
 
 
 def leading_axes(rows: np.ndarray) -> np.ndarray:
@@ -250,9 +267,11 @@ def leading_axes(rows: np.ndarray) -> np.ndarray:
     return axes if held >= HELD * np.linalg.norm(some) ** 2 else every
 
 
-def best_of_found(rows, others, found: np.ndarray, k: int) -> np.ndarray:
-    """Return the k nearest of those found for every row, in float32 and in no order."""
-    half = np.einsum("ij,ij->i", others, others) / 2
+def best_of_found(rows, others, half, found: np.ndarray, k: int) -> np.ndarray:
+    """Return the k nearest of those found for every row, in float32 and in no order.
+
+    ``half`` has half the squared length of each of the others.
+    """
     numbers = np.empty((len(rows), k), dtype=np.intp)
 
     def choose(here: slice) -> None:

@@ -22,9 +22,10 @@ from unseen.models.answers import Answers
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
-from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search
+from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search, graph_bytes
 from unseen.rows.source import in_one_piece
 from unseen.transduction.anchored import AnchoredSelfTraining
+from unseen.transduction.memory import check_memory
 from unseen.transduction.rounds import Round
 from unseen.transduction.start import Start, ask, competing, start_from
 from unseen.transduction.wrapper import Wrapper
@@ -66,8 +67,12 @@ class Transducer(Answers, Adapts, Wrapper):
     def _search(self, rows: np.ndarray) -> str:
         """Choose how the neighbours of rows are found, and leave it to be read."""
         n, p = rows.shape
-        self.neighbor_search_ = chosen_search(self.neighbors, n, n, p)
-        return self.neighbor_search_
+        search = chosen_search(self.neighbors, n, n, p)
+        if search == "approximate":
+            what = f"the neighbours of {n:,} rows"
+            check_memory(type(self).__name__, graph_bytes(n, p), what)
+        self.neighbor_search_ = search
+        return search
 
     @abstractmethod
     def _transduce(self, start: Start) -> Outcome:

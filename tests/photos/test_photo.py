@@ -17,7 +17,7 @@ from PIL import Image
 from unseen.limits import raised
 from unseen.photos import photo
 from unseen.photos.folder import find_photos, look_at
-from unseen.photos.photo import THUMBNAIL, read_square
+from unseen.photos.photo import THUMBNAIL, read_square, views
 
 KINDS = {
     "jpg": {"format": "JPEG", "quality": 95},
@@ -103,6 +103,24 @@ def test_a_thumbnail_of_a_line_has_a_pixel_each_way(tmp_path, size):
     square = seen(tmp_path, saved(Image.new("RGB", size, "red"), format="PNG"))
     with Image.open(io.BytesIO(square.thumbnail)) as small:
         assert min(small.size) == 1 and max(small.size) == min(max(size), THUMBNAIL)
+
+
+SIDES = [(300, 225), (225, 300), (900, 300), (300, 901), (1500, 1100), (60, 40)]
+
+
+@pytest.mark.parametrize("sides", SIDES)
+def test_both_views_are_as_if_each_were_cut_by_itself(sides):
+    from sklearn.datasets import load_sample_images
+
+    picture = Image.fromarray(load_sample_images().images[0]).resize(sides)
+    short = min(sides)
+    for ours, most in zip(views(picture, 48), (short, 2 * short), strict=True):
+        cut = np.minimum(sides, most)
+        start = (np.array(sides) - cut) / 2
+        box = *start.tolist(), *(start + cut).tolist()
+        theirs = picture.resize((48, 48), Image.Resampling.BICUBIC, box=box)
+        gaps = np.abs(ours.astype(int) - np.asarray(theirs))
+        assert gaps.mean() < 2 and gaps.max() <= 24  # half a pixel at most
 
 
 def test_only_the_middle_square_is_seen(tmp_path):

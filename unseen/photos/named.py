@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
+from unseen._threads import one_thread
 from unseen.models.given import NONE_OF_THESE, Given, described_by_rows
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.naming.answer import AnswersByNames, second_best, since_when
@@ -129,6 +130,7 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
         self.text_encoder = text_encoder
         self.tree = tree
 
+    @one_thread()  # of BLAS: a second one spins for longer than it helps
     def fit(
         self,
         names: Sequence[str],
@@ -186,6 +188,7 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
             frame, plain=self.plain_, loose=LOOSE, tight=TIGHT
         )
 
+    @one_thread()  # of BLAS; strips have all of them
     def adapt(self, X, *, given=None) -> NamedPhotos:
         """Label photos, and let the prototypes learn from them.
 

@@ -39,7 +39,8 @@ STARTS = {
 LONGEST_START = 12
 THUMBNAIL = 160  # pixels of the longer side
 BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
-SQUARE, WIDEST = 1.05, 2.0  # sides' ratio of what needs no second look; most squeezed
+SQUARE, WIDEST = 1.05, 2  # sides' ratio of what needs no second look; most squeezed
+SPARE = 3  # times the pixels needed along a side that are left to a careful filter
 ORIENTATION = 0x0112  # EXIF: how the camera was held
 TILE = (322, 323)  # TIFF: width and height of the pieces a picture is kept in
 
@@ -114,12 +115,8 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
     digest = hashlib.sha256(content).digest()
     try:
         image, turn = decode(content, size)
-        return Square(
-            digest,
-            middle(image, size, turn),
-            make_thumbnail(image, turn),
-            whole=squeezed(image, size, turn),
-        )
+        middle, whole = views(image, size, turn)
+        return Square(digest, middle, make_thumbnail(image, turn), whole=whole)
     except ImportError:
         raise
     except TooLargeError as error:
@@ -200,47 +197,57 @@ def decode(content: bytes, size: int) -> tuple[Any, Any]:
         return _as_rgb(image), turn
 
 
-def middle(image: Any, size: int, turn: Any = None) -> np.ndarray:
-    """Return the middle square of a picture, upright, (size, size, 3) ``uint8``.
+def views(
+    image: Any, size: int, turn: Any = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the middle square of a picture and all of it squeezed into a square.
+
+    Both are upright, (size, size, 3) ``uint8``. Of a picture more than twice as long as
+    it is wide the second is the middle. What is nearly square is in its middle square
+    already: None.
 
     Examples
     --------
     >>> from PIL import Image
-    >>> from unseen.photos.photo import middle
-    >>> middle(Image.new("RGB", (40, 20), "red"), 8).shape
-    (8, 8, 3)
-    """
-    return _cut(image, size, turn, 1.0)
-
-
-def squeezed(image: Any, size: int, turn: Any = None) -> np.ndarray | None:
-    """Return a picture squeezed into a square, upright, (size, size, 3) ``uint8``.
-
-    Of one more than twice as long as it is wide it is the middle. What is nearly square
-    is in its middle square already: None.
-
-    Examples
-    --------
-    >>> from PIL import Image
-    >>> from unseen.photos.photo import squeezed
-    >>> squeezed(Image.new("RGB", (40, 20), "red"), 8).shape
-    (8, 8, 3)
-    >>> squeezed(Image.new("RGB", (41, 40), "red"), 8) is None
+    >>> from unseen.photos.photo import views
+    >>> [view.shape for view in views(Image.new("RGB", (40, 20), "red"), 8)]
+    [(8, 8, 3), (8, 8, 3)]
+    >>> views(Image.new("RGB", (41, 40), "red"), 8)[1] is None
     True
     """
-    if max(image.size) <= SQUARE * min(image.size):
-        return None
-    return _cut(image, size, turn, WIDEST)
+    image = _roughly(image, size)
+    (width, height), short = image.size, min(image.size)
+    square = size, size
+    if max(image.size) <= SQUARE * short:
+        return _upright(_middle(image, short, short, square), turn), None
+    # Both views shrink the short side alike: once is enough, and a third of the work.
+    if width > height:
+        band = image.resize((width, size), BICUBIC)
+        middle = _middle(band, short, size, square)
+    else:
+        band = image.resize((size, height), BICUBIC)
+        middle = _middle(band, size, short, square)
+    return _upright(middle, turn), _upright(band.resize(square, BICUBIC), turn)
 
 
-def _cut(image: Any, size: int, turn: Any, widest: float) -> np.ndarray:
-    """Return the middle, sides at most so unlike, as a square."""
-    width, height = image.size
-    most = widest * min(width, height)
-    wide, high = min(width, most), min(height, most)
-    left, top = (width - wide) / 2, (height - high) / 2
-    box = left, top, left + wide, top + high
-    image = image.resize((size, size), BICUBIC, box=box, reducing_gap=3.0)
+def _roughly(image: Any, size: int) -> Any:
+    """Return a picture not too long, and of not many times the pixels needed."""
+    (width, height), short = image.size, min(image.size)
+    wide, high = (min(side, WIDEST * short) for side in image.size)
+    left, top = (width - wide) // 2, (height - high) // 2
+    if (wide, high) != image.size:
+        image = image.crop((left, top, left + wide, top + high))
+    times = short // (SPARE * size)
+    return image.reduce(times) if times > 1 else image
+
+
+def _middle(image: Any, wide: int, high: int, shape: tuple[int, int]) -> Any:
+    """Return the middle part, so wide and high, in another size."""
+    left, top = (image.width - wide) / 2, (image.height - high) / 2
+    return image.resize(shape, BICUBIC, box=(left, top, left + wide, top + high))
+
+
+def _upright(image: Any, turn: Any) -> np.ndarray:
     # The middle stays the middle under every turn, so turn it last.
     return np.asarray(image if turn is None else image.transpose(turn))
 

@@ -220,7 +220,7 @@ def views(
     square = size, size
     if max(image.size) <= SQUARE * short:
         return _upright(_middle(image, short, short, square), turn), None
-    # Both views shrink the short side alike: once is enough, and a third of the work.
+    # Both views shrink the short side alike: once is enough, and saves up to a third.
     if width > height:
         band = image.resize((width, size), BICUBIC)
         middle = _middle(band, short, size, square)
@@ -233,11 +233,11 @@ def views(
 def _roughly(image: Any, size: int) -> Any:
     """Return a picture not too long, and of not many times the pixels needed."""
     (width, height), short = image.size, min(image.size)
-    wide, high = (min(side, WIDEST * short) for side in image.size)
-    left, top = (width - wide) // 2, (height - high) // 2
+    times = max(1, short // (SPARE * size))
+    wide, high = (min(side, WIDEST * short) // times * times for side in image.size)
     if (wide, high) != image.size:
+        left, top = (width - wide) // 2, (height - high) // 2
         image = image.crop((left, top, left + wide, top + high))
-    times = short // (SPARE * size)
     return image.reduce(times) if times > 1 else image
 
 

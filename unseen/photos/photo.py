@@ -41,6 +41,7 @@ THUMBNAIL = 160  # pixels of the longer side
 BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
 SQUARE, WIDEST = 1.05, 2  # sides' ratio of what needs no second look; most squeezed
 SPARE = 3  # times the pixels needed along a side that are left to a careful filter
+ROOM = 1.5  # times the pixels needed along a side from which views are worth sharing
 ORIENTATION = 0x0112  # EXIF: how the camera was held
 TILE = (322, 323)  # TIFF: width and height of the pieces a picture is kept in
 
@@ -215,19 +216,30 @@ def views(
     >>> views(Image.new("RGB", (41, 40), "red"), 8)[1] is None
     True
     """
+    short, square = min(image.size), (size, size)
+    if max(image.size) <= SQUARE * short:
+        return _upright(_part(image, short, short, square), turn), None
+    if short < ROOM * size:
+        wide, high = (min(side, WIDEST * short) for side in image.size)
+        middle = _part(image, short, short, square)
+        return _upright(middle, turn), _upright(_part(image, wide, high, square), turn)
+    # Both views shrink the short side alike: once is enough, and saves up to a third.
     image = _roughly(image, size)
     (width, height), short = image.size, min(image.size)
-    square = size, size
-    if max(image.size) <= SQUARE * short:
-        return _upright(_middle(image, short, short, square), turn), None
-    # Both views shrink the short side alike: once is enough, and saves up to a third.
     if width > height:
         band = image.resize((width, size), BICUBIC)
-        middle = _middle(band, short, size, square)
+        middle = _part(band, short, size, square)
     else:
         band = image.resize((size, height), BICUBIC)
-        middle = _middle(band, size, short, square)
+        middle = _part(band, size, short, square)
     return _upright(middle, turn), _upright(band.resize(square, BICUBIC), turn)
+
+
+def _part(image: Any, wide: int, high: int, shape: tuple[int, int]) -> Any:
+    """Return the middle part, so wide and high, in another size."""
+    left, top = (image.width - wide) / 2, (image.height - high) / 2
+    box = left, top, left + wide, top + high
+    return image.resize(shape, BICUBIC, box=box, reducing_gap=SPARE)
 
 
 def _roughly(image: Any, size: int) -> Any:
@@ -239,12 +251,6 @@ def _roughly(image: Any, size: int) -> Any:
         left, top = (width - wide) // 2, (height - high) // 2
         image = image.crop((left, top, left + wide, top + high))
     return image.reduce(times) if times > 1 else image
-
-
-def _middle(image: Any, wide: int, high: int, shape: tuple[int, int]) -> Any:
-    """Return the middle part, so wide and high, in another size."""
-    left, top = (image.width - wide) / 2, (image.height - high) / 2
-    return image.resize(shape, BICUBIC, box=(left, top, left + wide, top + high))
 
 
 def _upright(image: Any, turn: Any) -> np.ndarray:

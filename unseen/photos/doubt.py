@@ -25,7 +25,7 @@ from unseen._linalg import unit_rows
 __all__ = ["Doubt", "WeakNamesWarning", "agreement", "look_for_doubt"]
 
 LEAST = 0.38  # agreement with the photos' own clusters
-NOTHING, ENOUGH = 0.0, 0.75  # agreement at which names are not believed, and fully
+NOTHING, ENOUGH = -0.05, 0.75  # agreement at which names are not believed, and fully
 FEWEST = 5  # photos per class, below which clusters say nothing
 SAMPLE, AXES = 2000, 50
 MOST_PASSES = 300  # of k-means

@@ -26,7 +26,7 @@ SLACK = 8  # more than k are looked at in float64: what rounding may have swappe
 BLOCK = 4096  # others that a strip meets at a time
 LINKS, BUILDING, BREADTH = 32, 40, 64  # of the graph: recall .99 on AwA's features
 AXES, SAMPLE = 256, 20_000  # that the graph is made on, and rows that they are found by
-AT_A_TIME = 2**16  # rows that the graph takes in, or is asked for
+AT_A_TIME = 2**16  # rows that the graph is asked for
 HELD = 0.8  # of the squares that the axes must hold: with less, too many are missed
 
 
@@ -59,13 +59,13 @@ def chosen_search(search: str, n_rows: int, n_others: int, n_features: int) -> s
 def graph_bytes(n_rows: int, n_features: int) -> float:
     """Estimate what an approximate search among rows takes beside them.
 
-    A copy in float32, one on the axes of the graph, and its links.
+    A copy in float32, two on the axes of the graph while it is built, and its links.
 
     >>> from unseen.rows.neighbours import graph_bytes
     >>> graph_bytes(1_000_000, 512) / 1e9  # gigabytes
-    3.328
+    4.352
     """
-    return float(n_rows) * 4 * (n_features + min(n_features, AXES) + 2 * LINKS)
+    return float(n_rows) * 4 * (n_features + 2 * min(n_features, AXES) + 2 * LINKS)
 
 
 def faiss():
@@ -236,9 +236,8 @@ def by_graph(rows, others, k: int, alone: bool) -> np.ndarray:
     try:
         index = library.IndexHNSWFlat(axes.shape[1], wider * LINKS)
         index.hnsw.efConstruction, index.hnsw.efSearch = wider * BUILDING, breadth
-        # Some at a time: neither rows on axes nor short lists are there for all.
-        for here in strips(len(others), 1, AT_A_TIME):
-            index.add(product(others[here], axes))
+        index.add(product(others, axes))
+        # Some at a time: short lists of all rows would take as much as the graph.
         for here in strips(len(rows), 1, AT_A_TIME):
             found = index.search(product(rows[here], axes), breadth)[1]
             if alone:

@@ -1,7 +1,7 @@
 """Which photos to ask a person about: the study of two constants, and of other ways.
 
     python studies/photo_asking.py FOLDER [--more 1 1.5 2 3] [--starts 1 10] [--draws 3]
-        [--change 1 2 4] [--labels 10] [--bundled no]
+        [--change 1 2 4] [--labels 10] [--bundled no] [--picked yes]
 
 FOLDER holds sets, a set holds classes, a class holds photos, as for photo_sets.py; the
 bundled photos are a set, too. As many labels as there are classes are given, for photos
@@ -24,6 +24,11 @@ and 4, and 59.6 by the least sure. With three per class change at 2 and 4 is ahe
 point (one draw). Asking, in the clusters of ``suggest``, for the row with most doubt
 times nearness instead of the nearest finds what is wrong where names are strong, too,
 and costs scenes 11 to 23 points. So ``suggest`` stayed as it was.
+
+``--picked yes`` adds what people do who look for mistakes: labels for photos whose
+label was wrong, drawn at random or the surest of them, and nothing else. It is how the
+constants of given_picked.py were chosen, and that given rows correct what the pile had
+learned without them (given_trust.py).
 """
 
 from __future__ import annotations
@@ -73,6 +78,16 @@ def by_change(X: np.ndarray, n: int, sure: np.ndarray, power: float) -> np.ndarr
     return rows
 
 
+def mistakes(
+    model: NamedPhotos, truth: np.ndarray, n: int, seed: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield rows whose label was wrong: some of them, and the surest."""
+    wrong = np.flatnonzero(model.labels_ != truth)
+    yield "wrong", np.random.default_rng([12, seed]).permutation(wrong)[:n]
+    by_trust = np.argsort(-model.reliability_[wrong], kind="stable")
+    yield "wrong, the surest", wrong[by_trust][:n]
+
+
 def ways(
     model: NamedPhotos, X: np.ndarray, n: int, seed: int, settings: list, powers: list
 ) -> Iterator[tuple[str, np.ndarray]]:
@@ -98,6 +113,7 @@ def main() -> None:
     parser.add_argument("--change", type=float, nargs="+", default=[])
     parser.add_argument("--labels", type=int, help="in all; default: one per class")
     parser.add_argument("--bundled", choices=["no", "yes"], default="yes")
+    parser.add_argument("--picked", choices=["no", "yes"], default="no")
     options = parser.parse_args()
     settings = list(product(options.more, options.starts))
     warnings.simplefilter("ignore", WeakNamesWarning)
@@ -108,7 +124,10 @@ def main() -> None:
         found = defaultdict(list)
         n = options.labels or len(names)
         for seed in range(options.draws):
-            for way, rows in ways(alone, X, n, seed, settings, options.change):
+            asked = list(ways(alone, X, n, seed, settings, options.change))
+            if options.picked == "yes":
+                asked += mistakes(alone, truth, n, seed)
+            for way, rows in asked:
                 model = NamedPhotos(*encoders).fit(names, allow_unknown=True)
                 given = dict(zip(rows.tolist(), truth[rows].tolist(), strict=True))
                 labels = model.adapt(X, given=given).labels_

@@ -66,6 +66,7 @@ SHARED = {
         "anchored_given",
         "anchored_explain",
         "given_prototypes",
+        "given_picked",
         "given_trust",
         "anchored_learner",
         "anchored_rounds",

@@ -418,6 +418,38 @@ def test_answers_to_the_most_doubtful_rows_do_not_ruin_good_names():
     assert after >= before
 
 
+@pytest.mark.parametrize("which", ["any", "surest"])
+def test_correcting_only_what_is_wrong_does_not_ruin_good_names(which):
+    """A person who looks for mistakes finds nothing else: names are as good as ever."""
+    random = np.random.default_rng(8)
+    centres, truth = random.normal(size=(10, 60)), np.repeat(np.arange(10), 60)
+    X = centres[truth] + 2.2 * random.normal(size=(600, 60))
+    model = GuidedMixture.from_prototypes(centres + 0.8 * random.normal(size=(10, 60)))
+    alone = model.adapt(X).labels_
+    wrong = np.flatnonzero(alone != truth)
+    assert len(wrong) > 60
+    rows = random.permutation(wrong)[:20]
+    if which == "surest":
+        rows = wrong[np.argsort(-model.reliability_[wrong], kind="stable")][:20]
+    taught = model.adapt(X, given={int(row): int(truth[row]) for row in rows}).labels_
+    others = np.setdiff1d(np.arange(600), rows)
+    before, after = (np.mean((x == truth)[others]) for x in (alone, taught))
+    assert after >= before - 0.01
+
+
+def test_labels_of_a_few_classes_take_no_rows_from_the_others():
+    """Where names are good for most: one class is given, the rest stays as it was."""
+    random = np.random.default_rng(9)
+    centres, truth = random.normal(size=(10, 60)), np.repeat(np.arange(10), 60)
+    X = centres[truth] + 1.6 * random.normal(size=(600, 60))
+    model = GuidedMixture.from_prototypes(centres + 1.2 * random.normal(size=(10, 60)))
+    alone = model.adapt(X).labels_
+    taught = model.adapt(X, given={0: 0, 1: 0, 2: 0, 60: 1}).labels_
+    before, after = (np.mean((x == truth)[120:]) for x in (alone, taught))
+    assert before > 0.9
+    assert after >= before - 0.01
+
+
 @pytest.mark.parametrize("n", [1, 4, 400])
 def test_a_class_is_judged_as_bayes_says(n):
     """By a grid over its lead, once mean and variances are what judged found."""

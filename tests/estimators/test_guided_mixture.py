@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import sqrtm
+from scipy.optimize import minimize
 
 from unseen import GuidedMixture, load_model
 from unseen.transduction.graph import near_neighbours, neighbours
@@ -67,7 +68,8 @@ def told_by_loops(A, alone, around, offset, given):
     m = [norm(sum(R[i, c] * B[i] for i in range(len(B)))) for c in range(K)]
     every = {i: [B[i] @ c - np.mean([B[i] @ d for d in m]) for c in m] for i in given}
     lead = {i: every[i][given[i]] / max(every[i]) for i in given}
-    clear = {i: min(1, max(every[i]) / t) for i in given}
+    free = not_picked_by_search(alone, given)
+    clear = {i: min(1, max(every[i]) / t) * free[i] for i in given}
     w2 = {i: clear[i] ** 2 for i in given}
     rows = {c: sum(w2[i] for i in of[c]) for c in there}
     found = {c: sum(w2[i] * lead[i] for i in of[c]) / rows[c] for c in there}
@@ -90,6 +92,10 @@ def told_by_loops(A, alone, around, offset, given):
     usual = tight_by_pairs(R, A) ** 2
     t2 = min(max((sum(pairs) + 5 * usual) / (len(pairs) + 5), 0.02), 0.9)
     Z = [norm(p) for p in around]
+    share = trust * np.mean(alone["sure"]) ** 2
+    made = [norm(sum(R[i, c] * A[i] for i in range(len(A)))) for c in range(K)]
+    known = [norm((1 - share[c]) * Z[c] + share[c] * made[c]) for c in range(K)]
+    Z = [norm(z - sum(known) / K) for z in known]
     leads = [
         np.mean([A[i] @ Z[c] - np.mean([A[i] @ z for z in Z]) for i in of[c]])
         for c in there
@@ -101,6 +107,43 @@ def told_by_loops(A, alone, around, offset, given):
     D = np.array([D[c] if of[c] else Z[c] for c in range(K)])
     length = np.sqrt(sum(sum(p * p) for p in around) / K)
     return length * (D - sum(D) / K), trust * offset
+
+
+def not_picked_by_search(alone, given):
+    """Chances that rows were not picked, by the likeliest shares of given_picked.py."""
+    n, q = len(alone["B"]), {}
+    for i in given:
+        p = np.exp((alone["S"][i] - alone["S"][i].max()) / alone["doubt"])
+        q[i] = (n * p / p.sum() + 1 / 2) / (n + len(p) / 2)
+    K, other = len(p), {i: q[i].argmax() != given[i] for i in given}
+
+    def parts(share, c):
+        """Likelihood of the rows of a class if its name is right, if it is wrong."""
+        right, own = 1.0, [i for i in given if given[i] == c]
+        for i in own:
+            right *= q[i][c] * (1 - share + other[i] * share / (1 - max(q[i])))
+        apart = [np.prod([q[i][d] for i in own]) for d in range(K) if d != c]
+        return right, sum(apart) / (K - 1)
+
+    def less_likely(at):
+        share, wrong = 1 / (1 + np.exp(-at))
+        found = 2 * np.log(1 - share) + 0.2 * np.log(wrong) + 9.8 * np.log(1 - wrong)
+        for c in set(given.values()):
+            right, astray = parts(share, c)
+            found += np.log((1 - wrong) * right + wrong * astray)
+        return -found
+
+    options = {"xatol": 1e-11, "fatol": 1e-14, "maxiter": 4000, "maxfev": 4000}
+    start = np.log([0.5 / 0.5, 0.02 / 0.98])
+    best = minimize(less_likely, start, method="Nelder-Mead", options=options).x
+    share, wrong = 1 / (1 + np.exp(-best))
+    free = {}
+    for i, c in given.items():
+        right, astray = parts(share, c)
+        named = (1 - wrong) * right / ((1 - wrong) * right + wrong * astray)
+        sought = share / (1 - max(q[i]))
+        free[i] = 1 - other[i] * named * sought / (sought + 1 - share)
+    return free
 
 
 def reliability_by_loops(L, R, B, means, weight, temperature):
@@ -146,6 +189,14 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
         Z = np.array([norm((p - middle) @ Q) for p in around])
         return Z, o - sum(shares[c] * o[c] for c in range(K)), shares
 
+    def said(B, Z, offsets):
+        """Scores by names; among given rows those of all classes spread alike."""
+        S = B @ Z.T
+        if given:
+            widths = [np.sqrt(np.mean(S[:, c] ** 2)) for c in range(K)]
+            S = S * (np.median(widths) / widths)
+        return S + plain * spread_of(S) / first * offsets
+
     def step(S, W, judged_by=None):
         L = S + (kappa * W @ state["R"] if state["R"] is not None and k else 0)
         state["L"], state["used"] = L, state["u"]
@@ -179,7 +230,7 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
     W = nearest_graph(B, k) if k else None
     for _ in range(5):
         Z, offsets, _ = centred(Q)
-        names = B @ Z.T + plain * spread_of(B @ Z.T) / first * offsets
+        names = said(B, Z, offsets)
         labels = step(3 * names / spread_of(names), W, judged_by=Z)
     lead = state["lead"]
     names_alone = lead == 1 and tight_by_pairs(state["R"], A) <= 0.4
@@ -207,17 +258,19 @@ def mix(A, length, around, offset, k, kappa, rho, plain, rounds, given):
             a = (1 - t**2) / max(t**2 * (1 - r**2), 1e-3)
             means = np.array([M[c] + a * r * t * Z[c] for c in range(K)])
             centres = np.array([norm(m) for m in means])
-            names = B @ Z.T + plain * spread_of(B @ Z.T) / first * offsets
+            names = said(B, Z, offsets)
             names = names / spread_of(names) * spread_of(B @ own.T)
             before = labels
-            labels = step(T * (lam * names + (1 - lam) * (B @ centres.T)), W)
+            scores = T * (lam * names + (1 - lam) * (B @ centres.T))
+            labels = step(scores, W)
             if sum(x != y for x, y in zip(labels, before, strict=True)) <= 0.001 * n:
                 break
     L = state["L"] + state["used"]
     doubt = 1.5 / max(r * t, 0.02) ** (2 / 3)
     sure = reliability_by_loops(L, state["R"], B, means, T * (1 - lam), doubt)
     sure = (n * sure + K / 2 * (1 / K)) / (n + K / 2)  # half a row per class is any's
-    return np.array(labels), L, sure, {"B": B, "t": t, "R": state["R"]}
+    alone = {"B": B, "t": t, "R": state["R"], "sure": sure, "doubt": doubt}
+    return np.array(labels), L, sure, alone | {"S": scores + state["used"]}
 
 
 @pytest.mark.parametrize("k", [0, 3])
@@ -232,9 +285,13 @@ def test_labels_and_reliability_are_those_of_the_loops(k, noise, seed):
     assert (model.names_share_ > 0.9) == (noise == 3.0)
 
 
-def test_given_rows_are_certain_and_count_fully_as_in_the_loops():
-    P, X, y = make_pile(2, noise=2.0)
+@pytest.mark.parametrize("wrong", [0, 3, 6])
+def test_given_rows_are_certain_and_count_fully_as_in_the_loops(wrong):
+    P, X, y = make_pile(1 if wrong else 2, noise=2.0)
     given = {i: int(y[i]) for i in range(0, len(y), 7)}
+    if wrong:  # somebody corrects what is wrong, and nothing else
+        alone = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X).labels_
+        given = {int(i): int(y[i]) for i in np.flatnonzero(alone != y)[:wrong]}
     model = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X, given=given)
     labels, _, sure = brute_force(X, P, 3, given=given)
     assert_array_equal(model.labels_, labels)

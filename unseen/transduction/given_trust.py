@@ -24,6 +24,18 @@ border of the class. So a row is compared with the class that it leads most, by 
     trust_c = l_c of  l_i / L_i,  each of variance s² / w_i²,     w_i = min(1, L_i / t)
 
 and counts w_i where it corrects its prototype.
+
+Rows that were picked because their label was wrong say nothing against a name either:
+w_i is multiplied by the chance that row i was not (given_picked.py).
+
+What the pile learned without given rows is not forgotten. With M_c where class c came
+out, and p how sure labels were on average, given rows correct
+
+    unit((1 - s_c) Z_c + s_c M_c),     s_c = trust_c p²
+
+which is the name where names say little, and its class where they say much: classes of
+which nothing is given then lie as near to their rows as those with given rows do, and
+lose none to them.
 """
 
 from __future__ import annotations
@@ -31,10 +43,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from unseen._linalg import unit_rows, unit_vectors
 from unseen.models.given import GivenRows, in_chunks
 from unseen.rows.holders import Holder, MemoryRows
+from unseen.transduction.given_picked import not_picked
 from unseen.transduction.given_prototypes import (
     MOST,
     USUAL,
@@ -42,7 +56,7 @@ from unseen.transduction.given_prototypes import (
     pair_cosine,
 )
 from unseen.transduction.guided_measures import tightness
-from unseen.transduction.guided_passes import turned
+from unseen.transduction.guided_passes import doubted, said, turned
 from unseen.transduction.guided_rounds import Mixture
 
 # What is usual, in units of t, and the classes or rows that this counts as. All were
@@ -68,6 +82,7 @@ def trusted_prototypes(
     mixture: Mixture | None,
     start: Centred,
     given: GivenRows,
+    sure: float = 0.0,
 ) -> Centred:
     """Return prototypes that given rows corrected where the pile's answer was wrong.
 
@@ -81,21 +96,39 @@ def trusted_prototypes(
     start : Centred
         Unit prototypes less their mean; those of new classes are not looked at.
     given : GivenRows
+    sure : float
+        p, the mean reliability of what the mixture says.
     """
     (P, offset), named = start, ~given.new
     A, codes = picked(rows, None, given)
     trust, usual = np.zeros(len(P)), USUAL
-    counted = np.ones(len(A))
+    counted, known = np.ones(len(A)), P.copy()
     if mixture is not None:
         found = leads(rows, mixture, given)
         counted[found.place >= 0] = found.clear[found.place >= 0]
         trust[named] = trusted(found, mixture)
-        counts, squares, _, _ = mixture.sums
-        usual = tightness(counts, squares, mixture.carried(None), mixture.n) ** 2
+        (counts, squares, _, _), M = mixture.sums, mixture.carried(None)
+        usual = tightness(counts, squares, M, mixture.n) ** 2
+        sure *= np.mean(found.place >= 0)  # rows of new classes were labelled, too
+        known[named] = remembered(P[named], M, trust[named] * sure**2)
     t2 = pair_cosine(A, codes, usual)
-    D = corrected_directions(A * counted[:, None], codes, P, given, t2, trust)
+    D = corrected_directions(A * counted[:, None], codes, known, given, t2, trust)
     length = np.sqrt(np.mean(np.sum(P[named] ** 2, axis=1)))
     return Centred(length * (D - D.mean(axis=0)), trust * offset)
+
+
+def remembered(P: np.ndarray, M: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return names drawn to the classes that they made, all of unit length.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.given_trust import remembered
+    >>> names, made = np.array([[1.0, 0], [-1, 0]]), np.array([[0, 5.0], [0, -2]])
+    >>> remembered(names, made, np.array([0.5, 0.0])).round(2)
+    array([[ 0.71,  0.71],
+           [-1.  ,  0.  ]])
+    """
+    Z = unit_vectors(P - P.mean(axis=0))
+    return unit_vectors(Z + shares[:, None] * (unit_vectors(M) - Z))
 
 
 def some_of(rows: Holder) -> Holder:
@@ -126,7 +159,16 @@ def leads(rows: Holder, mixture: Mixture, given: GivenRows) -> Leads:
     S -= S.mean(axis=1, keepdims=True)
     best = np.maximum(S.max(axis=1), 1e-6)
     clear = np.minimum(best / max(mixture.tightness, 1e-3), 1.0)
+    own = place >= 0
+    clear[own] *= not_picked(answers(B[own], mixture), place[own])
     return Leads(S[np.arange(len(S)), place], best, clear, place)
+
+
+def answers(B: np.ndarray, mixture: Mixture) -> np.ndarray:
+    """Return how likely every class was for turned rows, their neighbours not asked."""
+    asked = mixture.asked
+    L = (said(B, None, asked) + asked.u) / asked.temperature
+    return doubted(softmax(L, axis=1), asked.certain, mixture.K)
 
 
 def trusted(found: Leads, mixture: Mixture) -> np.ndarray:

@@ -357,13 +357,13 @@ class GuidedMixture(FromSums, Adapts):
 
     def _trusted(self, rows, starts, competition: Competition, given: GivenRows):
         """Return starts that given rows corrected, every view by itself."""
-        named, parts = ~given.new, [None] * len(starts)
+        named, parts, sure = ~given.new, [None] * len(starts), 0.0
         if named.sum() > 1:  # what the pile says without anything given
             alone = [Centred(P[named], offset[named]) for P, offset in starts]
             first, _ = self._mixed(some_of(rows), alone, competition.only(named))
-            parts = first.parts
+            parts, sure = first.parts, float(np.mean(first.labelling.strength))
         return [
-            trusted_prototypes(*view, given)
+            trusted_prototypes(*view, given, sure)
             for view in zip(views_of(rows, self._places()), parts, starts, strict=True)
         ]
 

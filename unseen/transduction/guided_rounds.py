@@ -269,12 +269,23 @@ class Mixture:
 
     def names(self) -> np.ndarray:
         """Return V of the names alone, at unit spread."""
-        change = self._spread(widened(self.Z, 0)) / self._spread_at_start
-        V = widened(self.Z, self.plain * change * self._around_offset)
+        Z = self.Z if self.given is None else self._evened()
+        change = self._spread(widened(Z, 0)) / self._spread_at_start
+        V = widened(Z, self.plain * change * self._around_offset)
         spread = self._spread(V)
         factor = self.plain * change * self._offset_scale
         self._name_factors = 1 / spread, factor / spread
         return V / spread
+
+    def _evened(self) -> np.ndarray:
+        """Return names at lengths with which the scores of all spread alike.
+
+        Rows lie along few directions, and so do prototypes that given rows corrected:
+        their scores spread wider than those of other names, and would win more rows.
+        """
+        inner = np.einsum("ij,ij->i", self.Z @ self.G[:-1, :-1], self.Z)
+        spread = np.sqrt(np.maximum(inner / self.n, SMALL**2))
+        return self.Z * (np.median(spread) / spread)[:, None]
 
     def pull(self) -> list[tuple[float, float]]:
         """Return what a class without rows has in V: times Z, and times its offset."""

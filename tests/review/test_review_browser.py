@@ -689,6 +689,6 @@ def test_from_the_demo_to_ten_corrections_and_nothing_lost(chromium, tmp_path):
             f"{share[0]:.1f} -> {share[1]:.1f} % of the others, "
             f"{time.monotonic() - began:.0f} s"
         )
-        assert whole[1] >= whole[0]
-        assert share[1] > share[0] - 0.5  # names are good there: little to be won
+        assert whole[1] >= whole[0] + 0.3  # names are good there: little to be won
+        assert share[1] >= share[0]
         assert time.monotonic() - began < 180

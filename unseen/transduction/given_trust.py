@@ -109,7 +109,7 @@ def trusted_prototypes(
         trust[named] = trusted(found, mixture)
         (counts, squares, _, _), M = mixture.sums, mixture.carried(None)
         usual = tightness(counts, squares, M, mixture.n) ** 2
-        sure *= np.mean(found.place >= 0)  # rows of new classes were labelled, too
+        sure *= float(np.mean(found.place >= 0))  # rows of new classes had labels, too
         known[named] = remembered(P[named], M, trust[named] * sure**2)
     t2 = pair_cosine(A, codes, usual)
     D = corrected_directions(A * counted[:, None], codes, known, given, t2, trust)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -81,11 +82,11 @@ class Served:
         wanted = {name: text for name, text in headers.items() if text is not None}
         way = method or ("GET" if body is None else "POST")
         where = path if path.startswith("/") else self.root + path
-        connection.request(way, where, sent, wanted)
-        answer = connection.getresponse()
-        content = answer.read()
+        with closing(connection):  # also where the server is killed in the middle
+            connection.request(way, where, sent, wanted)
+            with connection.getresponse() as answer:
+                content = answer.read()
         self.headers = dict(answer.getheaders())
-        connection.close()
         return answer.status, content
 
     def get(self, path, **headers):

@@ -5,7 +5,8 @@ nothing of how often a name is right, and lie where rows of their class seldom l
 the name led astray, and all rows of its class had wrong labels. The pile was labelled
 before; of a given row i of class c is known
 
-    q_ik   how likely class k was; the label was that of the largest, p_i
+    q_ik   how likely class k was; the label was that of the largest, p_i, which is
+           taken for MOST_SURE at most
 
 Where the name of c is right, a row was drawn, or it was picked (a share φ of all rows)
 because its label was wrong. Where the name is wrong (a share ν of all), the rows of c
@@ -25,6 +26,7 @@ import numpy as np
 DRAWN = 2.0
 NAMES, USUAL_WRONG = 10.0, 0.02
 LEAST = 1e-3  # no class is ruled out
+MOST_SURE = 0.8  # labels can be surer than they should be
 STEPS, ENOUGH = 1000, 1e-12
 
 
@@ -52,7 +54,7 @@ def not_picked(q: np.ndarray, given: np.ndarray) -> np.ndarray:
     """
     names, of = np.unique(given, return_inverse=True)
     q = np.clip(q, LEAST, 1 - LEAST)
-    p, other = q.max(axis=1), q.argmax(axis=1) != given
+    p, other = np.minimum(q.max(axis=1), MOST_SURE), q.argmax(axis=1) != given
     log_own = np.log(q[np.arange(len(q)), given])
     log_wrong = logs_of_wrong_names(np.log(q), names, of)
     share, wrong_share = 0.5, USUAL_WRONG

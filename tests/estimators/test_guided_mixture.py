@@ -116,12 +116,13 @@ def not_picked_by_search(alone, given):
         p = np.exp((alone["S"][i] - alone["S"][i].max()) / alone["doubt"])
         q[i] = (n * p / p.sum() + 1 / 2) / (n + len(p) / 2)
     K, other = len(p), {i: q[i].argmax() != given[i] for i in given}
+    unsure = {i: 1 - min(max(q[i]), 0.8) for i in given}
 
     def parts(share, c):
         """Likelihood of the rows of a class if its name is right, if it is wrong."""
         right, own = 1.0, [i for i in given if given[i] == c]
         for i in own:
-            right *= q[i][c] * (1 - share + other[i] * share / (1 - min(max(q[i]), 0.8)))
+            right *= q[i][c] * (1 - share + other[i] * share / unsure[i])
         apart = [np.prod([q[i][d] for i in own]) for d in range(K) if d != c]
         return right, sum(apart) / (K - 1)
 
@@ -141,7 +142,7 @@ def not_picked_by_search(alone, given):
     for i, c in given.items():
         right, astray = parts(share, c)
         named = (1 - wrong) * right / ((1 - wrong) * right + wrong * astray)
-        sought = share / (1 - min(max(q[i]), 0.8))
+        sought = share / unsure[i]
         free[i] = 1 - other[i] * named * sought / (sought + 1 - share)
     return free
 

@@ -1,5 +1,7 @@
 """GuidedMixture: against loops over rows and classes written from its head."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy.optimize import minimize
 from unseen import GuidedMixture, load_model
 from unseen.transduction.graph import near_neighbours, neighbours
 from unseen.transduction.guided_measures import evenness, principal_axes, tightness
+from unseen.transduction.guided_rounds import Mixture
 
 
 def make_pile(seed=0, n_classes=4, per_class=15, d=12, noise=1.0, shift=2.0):
@@ -284,6 +287,17 @@ def test_labels_and_reliability_are_those_of_the_loops(k, noise, seed):
     assert_array_equal(model.labels_, labels)
     assert_allclose(model.reliability_, sure, rtol=1e-6)
     assert (model.names_share_ > 0.9) == (noise == 3.0)
+
+
+def test_names_spread_alike_but_one_that_lies_across_all_rows_stays_quiet():
+    rng = np.random.default_rng(0)
+    B = np.column_stack([rng.normal(size=(50, 3)) * [3, 1, 0.5], np.zeros(50)])
+    Z = np.vstack([np.eye(4), [0, 0, 1e-9, 1]])
+    mixture = SimpleNamespace(Z=Z, G=np.pad(B.T @ B, (0, 1)), n=50)
+    spread = np.sqrt(np.mean((B @ Mixture._evened(mixture).T) ** 2, axis=0))
+    own = np.sqrt(np.mean(B**2, axis=0))[:3]
+    assert_allclose(spread[:3], np.median([*own, 0, 0]))
+    assert spread[3] == 0 and spread[4] < 1e-7
 
 
 @pytest.mark.parametrize("wrong", [0, 3, 6])

@@ -56,6 +56,7 @@ LEAST_NAMES, MOST_NAMES = 0.35, 0.95  # the share of names there
 LEADING = (0.45, 0.65)
 # Share of classes in use: sizes are free (weak names, strong ones), they are evened.
 UNEVEN, EVEN = (0.7, 0.8), 0.95
+LOUDEST = 10.0  # times its own spread, that a name is made as loud as others
 PRIOR_ROWS = 5.0  # added to every class in means over classes
 ENOUGH_ROWS = 20.0  # per class, for neighbours to have their full say
 DOUBT = 1.5  # temperature of posteriors where rows are their names
@@ -281,11 +282,12 @@ class Mixture:
         """Return names at lengths with which the scores of all spread alike.
 
         Rows lie along few directions, and so do prototypes that given rows corrected:
-        their scores spread wider than those of other names, and would win more rows.
+        their scores spread wider than those of other names, and would win more rows. A
+        name that lies across all rows says nothing, however loud.
         """
         inner = np.einsum("ij,ij->i", self.Z @ self.G[:-1, :-1], self.Z)
         spread = np.sqrt(np.maximum(inner / self.n, SMALL**2))
-        return self.Z * (np.median(spread) / spread)[:, None]
+        return self.Z * np.minimum(np.median(spread) / spread, LOUDEST)[:, None]
 
     def pull(self) -> list[tuple[float, float]]:
         """Return what a class without rows has in V: times Z, and times its offset."""

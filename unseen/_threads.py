@@ -193,3 +193,29 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     C = np.empty((len(A), *B.shape[1:]), dtype=np.result_type(A, B))
     each(lambda rows: np.matmul(A[rows], B, out=C[rows]), here)
     return C
+
+
+class Rooms(threading.local):
+    """Pieces of memory that a thread uses again."""
+
+    def __init__(self) -> None:
+        self.by_use: dict[tuple[str, np.dtype], np.ndarray] = {}
+
+
+def scratch(shape: tuple[int, int], dtype: np.dtype, use: str) -> np.ndarray:
+    """Return room for a strip, the same for all that a thread asks for this use.
+
+    The system would take longer to find and clear new memory than a strip is worked on.
+
+    >>> import numpy as np
+    >>> from unseen._threads import scratch
+    >>> scratch((2, 3), np.dtype(np.float64), "example").shape
+    (2, 3)
+    """
+    size, rooms = shape[0] * shape[1], _rooms.by_use
+    if (use, dtype) not in rooms or rooms[use, dtype].size < size:
+        rooms[use, dtype] = np.empty(size, dtype=dtype)
+    return rooms[use, dtype][:size].reshape(shape)
+
+
+_rooms = Rooms()

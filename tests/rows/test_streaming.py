@@ -32,6 +32,7 @@ from unseen import (
     SelfTraining,
     SynC,
 )
+from unseen._threads import strips
 from unseen.loading import open_npy
 from unseen.rows.labelled import RunningSums, sum_stream
 from unseen.rows.pile import Pile, StreamedPile
@@ -185,6 +186,20 @@ def test_a_pile_in_a_stream_has_the_mean_and_the_rows_of_one_in_memory():
         theirs.on_axes(axes, True) - np.ones(3),
     )
     assert_array_equal(ours.mean(True), theirs.mean(True))  # no second pass
+
+
+def test_rows_that_threads_write_strip_by_strip_stand_in_their_order(monkeypatch):
+    monkeypatch.setattr("unseen.rows.pile.strips", lambda n, p: strips(n, p, 64))
+    monkeypatch.setattr("unseen.rows.temporary.PART_BYTES", 100)
+    monkeypatch.setattr("unseen._threads._allowed", lambda: 3)
+    rng = np.random.default_rng(0)
+    X, axes = rng.normal(size=(301, 8)), rng.normal(size=(8, 5))
+    rows = StreamedPile(open_stream(iter(cut(X, 90)))).hold(axes, True)
+    expected = X / np.sqrt((X * X).sum(axis=1))[:, None] @ axes
+    found = [rows.block(here).copy() for here in rows.places()]
+    assert_allclose(np.concatenate(found), expected, rtol=1e-12, atol=1e-14)
+    assert_allclose(rows.sample(7), expected[::7], rtol=1e-12, atol=1e-14)
+    assert rows.shape == (301, 5)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 20))

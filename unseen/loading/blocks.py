@@ -169,13 +169,6 @@ def backing_files(X: Any) -> Files:
     return Files({Path(one): None for one in paths if os.path.isfile(one)})
 
 
-def fill_apart(file: Any, rows: np.ndarray, step: int, file_name: Any) -> None:
-    """Read every ``step``-th row of a file that holds nothing but rows."""
-    for i, row in enumerate(rows):
-        file.seek(i * step * row.nbytes)
-        fill(file, row, file_name)
-
-
 def fill(file: Any, block: np.ndarray, file_name: Any) -> None:
     """Read as many bytes as the block takes, from where the file stands.
 
@@ -223,3 +216,17 @@ def fill_at(file: Any, block: np.ndarray, start: int, file_name: Any) -> None:
     with _turn:
         file.seek(start)
         fill(file, block, file_name)
+
+
+def write_at(file: Any, block: np.ndarray, start: int) -> None:
+    """Write a block to a file's bytes from ``start`` on; several threads may ask."""
+    view = block.reshape(-1).view(np.uint8).data
+    if hasattr(os, "pwrite"):
+        done = 0
+        while done < len(view):
+            done += os.pwrite(file.fileno(), view[done:], start + done)
+        return
+    with _turn:
+        file.seek(start)
+        while len(view):
+            view = view[file.write(view) or 0 :]

@@ -13,10 +13,6 @@ stays with the rows, and totals, which add up. Whoever holds the rows runs it:
 
 from __future__ import annotations
 
-import os
-import tempfile
-import threading
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -27,15 +23,16 @@ import numpy as np
 from scipy import sparse
 
 from unseen._linalg import DOUBLE
-from unseen._threads import each, strips
-from unseen.loading.blocks import PART_BYTES, fill_apart, fill_at
+from unseen._threads import each, scratch, strips
 from unseen.rows.labelling import Labelling, RowState, Selection
 from unseen.rows.scores import Scores
 from unseen.rows.source import whole_needed
 from unseen.rows.sums import Sums, sum_rows
+from unseen.rows.temporary import TemporaryBytes, no_space
 
 BLOCK_NUMBERS = 2**19  # of a block of B that a thread works on: it stays in its cache
-AT_ONCE = 32  # blocks whose totals wait to be added up
+IN_TURN = 4  # blocks that a thread meets one after the other: it is seldom waited for
+AT_ONCE = 32  # threads' totals that wait to be added up
 
 
 class Holder(ABC):
@@ -202,14 +199,27 @@ class DiskRows(Holder):
         self.dtype, self.shape = np.dtype(dtype), (0, n_axes)
         self.centre = np.zeros(n_axes)
 
-    def append(self, block: np.ndarray) -> None:
-        """Write rows to the end of the file."""
-        block = np.ascontiguousarray(block, dtype=self.dtype)
+    def append(
+        self, places: list[slice], make: Callable[[slice, np.ndarray], object]
+    ) -> None:
+        """Write rows to the end of the file; ``make(which, room)`` makes some of them.
+
+        Threads share the places, which follow each other from row 0 on. Each makes its
+        rows in memory that it uses again, and writes them: no other has to wait.
+        """
+        first, r = self.shape
+
+        def put(here: slice) -> None:
+            rows = scratch((here.stop - here.start, r), self.dtype, "written")
+            make(here, rows)
+            self.file.write(rows, (first + here.start) * rows[:1].nbytes)
+
+        stop = first + places[-1].stop
         try:
-            self.file.write(block, len(self) * block[:1].nbytes)
+            each(put, places)
         except OSError as error:
-            raise no_space(len(self) * block[:1].nbytes) from error
-        self.shape = len(self) + len(block), self.shape[1]
+            raise no_space(stop * r * self.dtype.itemsize) from error
+        self.shape = stop, r
 
     def places(self) -> list[slice]:
         """Return which rows are brought back at a time."""
@@ -233,13 +243,14 @@ class DiskRows(Holder):
         What they give is added up in their order, whoever made it.
         """
 
-        def met(here: slice) -> tuple:
-            cuts = (cut(one, here) for one in states)
-            return work(self.block(here), {}, *arguments, *cuts)
+        def met(several: list[slice]) -> tuple:
+            blocks = ((here, self.block(here)) for here in several)
+            return meet(blocks, work, arguments, states)
 
         places, made, sums = self.places(), [], None
-        for first in range(0, len(places), AT_ONCE):
-            found = each(met, places[first : first + AT_ONCE])
+        turns = [places[i : i + IN_TURN] for i in range(0, len(places), IN_TURN)]
+        for first in range(0, len(turns), AT_ONCE):
+            found = each(met, turns[first : first + AT_ONCE])
             made += [state for state, _ in found]
             totals = [new for _, new in found]
             sums = add_up(totals if sums is None else [sums, *totals])
@@ -248,46 +259,9 @@ class DiskRows(Holder):
     def sample(self, step):
         """See ``Holder.sample``."""
         some = np.empty((-(-len(self) // step), self.shape[1]), dtype=self.dtype)
-        fill_apart(self.file.raw, some, step, "the temporary file")
+        for i, row in enumerate(some):
+            self.file.read(row, i * step * row.nbytes)
         return some - self.centre
-
-
-class TemporaryBytes:
-    """A temporary file that is closed, and so removed, with its last user."""
-
-    def __init__(self) -> None:
-        self.raw = tempfile.TemporaryFile(buffering=0)
-        weakref.finalize(self, self.raw.close)
-
-    def read(self, rows: np.ndarray, start: int) -> None:
-        """Fill rows with the bytes from ``start`` on; several threads may ask."""
-        fill_at(self.raw, rows, start, "the temporary file")
-
-    def write(self, rows: np.ndarray, start: int) -> None:
-        """Write rows to the bytes from ``start`` on; threads share them."""
-        view = rows.reshape(-1).view(np.uint8).data
-
-        def put(here: slice) -> None:
-            done = here.start
-            while done < here.stop:
-                part = view[done : here.stop]
-                done += os.pwrite(self.raw.fileno(), part, start + done)
-
-        if hasattr(os, "pwrite"):
-            each(put, strips(len(view), 1, PART_BYTES))
-            return
-        self.raw.seek(start)  # Windows: one place per file
-        while len(view):
-            view = view[self.raw.write(view) or 0 :]
-
-
-def no_space(needed: float) -> OSError:
-    """Return the error for a temporary folder that is too small."""
-    folder = tempfile.gettempdir()
-    return OSError(
-        f"{folder} has no room for the pile on the model's axes ({needed / 1e9:.1f} GB "
-        "so far). Set the environment variable TMPDIR to a folder on a larger disk."
-    )
 
 
 # ---- states and totals of blocks -----------------------------------------------------
@@ -325,27 +299,6 @@ def meet_chunks(shared, chunks: list[np.ndarray], *states):
             first += len(chunk)
 
     return meet(centred(), work, arguments, states)
-
-
-class Rooms(threading.local):
-    """Pieces of memory that a thread uses again."""
-
-    def __init__(self) -> None:
-        self.by_use: dict[tuple[str, np.dtype], np.ndarray] = {}
-
-
-def scratch(shape: tuple[int, int], dtype: np.dtype, use: str) -> np.ndarray:
-    """Return room for a strip, the same for all passes of a thread.
-
-    The system would take longer to find and clear new memory than a pass works on it.
-    """
-    size, rooms = shape[0] * shape[1], _rooms.by_use
-    if (use, dtype) not in rooms or rooms[use, dtype].size < size:
-        rooms[use, dtype] = np.empty(size, dtype=dtype)
-    return rooms[use, dtype][:size].reshape(shape)
-
-
-_rooms = Rooms()
 
 
 def cut(state: Any, here: slice) -> Any:

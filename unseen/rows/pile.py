@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import partial
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
 from unseen._linalg import inverse_lengths
 from unseen._threads import each, strips
-from unseen.rows.holders import DiskRows, Holder, MemoryRows, no_space
+from unseen.rows.holders import DiskRows, Holder, MemoryRows
 from unseen.rows.source import RowStream, whole_needed
 from unseen.rows.sums import Sums, rows_per_block
+from unseen.rows.temporary import no_space
 
 LARGEST_SQUARE = 1e150  # of a feature, summed: solvers multiply two such numbers
 
@@ -142,10 +144,12 @@ class StreamedPile(Pile):
             raise no_space(needed)
         rows = DiskRows(axes.shape[1], dtype)
         total = np.zeros(self.stream.n_features)
+        axes = axes.astype(dtype, copy=False)
         for block, _ in self.stream.blocks("projecting"):
-            on_axes, new = carry(block, axes, unit_rows)
-            total += new
-            rows.append(on_axes)
+            scales = row_scales(block, unit_rows)
+            total += scaled_sum(block, scales)
+            put = partial(put_on_axes, block, axes, scales)
+            rows.append(strips(*block.shape), put)
         self._means[unit_rows] = total / len(self)
         return rows
 
@@ -168,7 +172,10 @@ def row_scales(X: np.ndarray, unit_rows: bool) -> np.ndarray:
 
 def scaled_sum(X: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return the sum of scaled rows, in float64."""
-    return (scales @ X).astype(np.float64)
+    total = np.zeros(X.shape[1])
+    for part in each(lambda here: scales[here] @ X[here], strips(*X.shape)):
+        total += part
+    return total
 
 
 def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
@@ -177,11 +184,16 @@ def project(X: np.ndarray, axes: np.ndarray, scales: np.ndarray) -> np.ndarray:
     projected = np.empty((len(X), axes.shape[1]), dtype=X.dtype)
 
     def put(here: slice) -> None:
-        np.matmul(X[here], axes, out=projected[here])
-        projected[here] *= scales[here, None]
+        put_on_axes(X, axes, scales, here, projected[here])
 
     each(put, strips(*X.shape))
     return projected
+
+
+def put_on_axes(X, axes, scales, here: slice, room: np.ndarray) -> None:
+    """Put some of the rows, scaled and on axes, where there is room for them."""
+    np.matmul(X[here], axes, out=room)
+    room *= scales[here, None]
 
 
 def check_range(sums: Sums, X: np.ndarray) -> Sums:

@@ -265,3 +265,17 @@ def test_sums_followed_from_round_to_round_are_those_of_the_rows(seed, rates):
         assert_allclose(found.gram, expected.gram, atol=1e-12 * scale**2)
         assert_allclose(found.class_sums, expected.class_sums, atol=1e-12 * scale)
         assert_allclose(found.counts, expected.counts)
+
+
+def test_blocks_of_any_size_and_type_are_scaled_in_memory_that_is_used_again():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(1_400, 6)), rng.integers(3, size=1_400)
+    cuts = [slice(0, 3), slice(3, 900), slice(900, 950), slice(950, 1_400)]
+    blocks = [(X[cut], codes[cut]) for cut in cuts]
+    blocks[2] = blocks[2][0].astype(np.float32), blocks[2][1]
+    made = sum_blocks(iter(blocks), 6, 3, unit_rows=True)
+    unit = X / np.sqrt((X * X).sum(axis=1))[:, None]
+    assert_allclose(made.gram, unit.T @ unit, rtol=1e-6, atol=1e-5)
+    for c in range(3):
+        expected = unit[codes == c].sum(axis=0)
+        assert_allclose(made.class_sums[c], expected, rtol=1e-6, atol=1e-5)

@@ -36,17 +36,31 @@ def tile_places(p: int) -> list[tuple[slice, slice]]:
     return below + [(side, side) for side in sides]
 
 
-def tiles_of_gram(X, codes, class_sums, unit_rows) -> list[np.ndarray]:
+def rows_per_piece(p: int) -> int:
+    """Return how many rows of p features are scaled and counted at a time."""
+    return max(512, 2 * CACHED_ELEMENTS // max(p, 1))
+
+
+def room_to_scale(X: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:
+    """Return memory for the scaled rows of X at a time: what is there, if it will do.
+
+    New memory for every block would take longer to find than the scaling.
+    """
+    shape = min(PIECES * rows_per_piece(X.shape[1]), len(X)), X.shape[1]
+    if room is None or len(room) < shape[0] or room.dtype != X.dtype:
+        room = np.empty(shape, dtype=X.dtype)
+    return room
+
+
+def tiles_of_gram(X, codes, class_sums, room=None) -> list[np.ndarray]:
     """Return XᵀX by the tiles of its lower triangle, and add to the class sums.
 
-    Goes through X in pieces that stay in the cache while they are scaled and counted.
-    Narrow ones are multiplied one by one, wide ones together and tile by tile. Neither
-    pieces nor tiles depend on the number of threads.
+    Goes through X in pieces that stay in the cache while they are scaled, if there is
+    ``room`` for that, and counted. Narrow ones are multiplied one by one, wide ones
+    together and tile by tile. Neither pieces nor tiles depend on the number of threads.
     """
     n, p = X.shape
-    step = max(512, 2 * CACHED_ELEMENTS // max(p, 1))
-    room = np.empty((min(PIECES * step, n), p), dtype=X.dtype) if unit_rows else None
-    places = tile_places(p)
+    step, places = rows_per_piece(p), tile_places(p)
     made: list[np.ndarray] = []
 
     def prepare(first: int, here: slice) -> tuple:

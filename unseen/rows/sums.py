@@ -29,7 +29,13 @@ from unseen._linalg import (
     with_fixed_signs,
 )
 from unseen._threads import each, product, strips
-from unseen.rows.gram import CACHED_ELEMENTS, add_tiles, tiles_of_gram, whole_gram
+from unseen.rows.gram import (
+    CACHED_ELEMENTS,
+    add_tiles,
+    room_to_scale,
+    tiles_of_gram,
+    whole_gram,
+)
 from unseen.rows.span import Span, is_wide, span_of
 
 BLOCK_ELEMENTS = 2**23  # numbers whose products are added up in their own precision
@@ -320,9 +326,10 @@ def sum_blocks(
     """Sum an iterator of ``(rows, codes)`` blocks, holding one block at a time."""
     tiles: list[np.ndarray] = []
     class_sums = np.zeros((n_classes, n_features))
-    counts, dtype = np.zeros(n_classes), DOUBLE
+    counts, dtype, room = np.zeros(n_classes), DOUBLE, None
     for X, codes in blocks:
-        new = tiles_of_gram(X, codes, class_sums, unit_rows)
+        room = room_to_scale(X, room) if unit_rows else None
+        new = tiles_of_gram(X, codes, class_sums, room)
         tiles = add_tiles([tile.astype(DOUBLE, copy=False) for tile in tiles], new)
         counts += np.bincount(codes, minlength=n_classes)
         dtype = coarser(dtype, X.dtype)

@@ -21,6 +21,7 @@ from unseen import (
 )
 from unseen._threads import each, n_threads, one_thread, product
 from unseen.model_selection import PAPER_STAGES
+from unseen.models import scoring
 from unseen.rows.neighbours import nearest
 from unseen.rows.sums import sum_rows
 
@@ -155,6 +156,27 @@ def test_predictions_are_alike_on_any_number_of_threads_and_errors_come_out(on):
     pile[3_900, 7] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         model.predict(pile)
+
+
+@pytest.mark.parametrize("unit_rows", [False, True])
+@pytest.mark.parametrize("n_classes", [1, 3, 40])
+def test_scores_made_block_by_block_are_the_products(
+    on, monkeypatch, n_classes, unit_rows
+):
+    for name, value in {"SCORED_ELEMENTS": 8, "SCORED_PRODUCTS": 90}.items():
+        monkeypatch.setattr(scoring, name, value)
+    monkeypatch.setattr(scoring, "STRIP_NUMBERS", 100)
+    on(3)
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(size=(1_003, 5)), rng.normal(size=(n_classes, 5))
+    scorer = scoring.LinearScorer(coef, rng.normal(size=n_classes))
+    rows = X / np.sqrt((X**2).sum(axis=1))[:, None] if unit_rows else X
+    expected = np.array([[r @ c for c in coef] + scorer.intercept for r in rows])
+    found = scoring.linear_scores(X, scorer, unit_rows)
+    assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    codes = scoring.best_codes(X, scorer, unit_rows)
+    assert_array_equal(codes, expected.argmax(axis=1))
+    assert len(X) > 2 * scoring.rows_scored(5, n_classes), "there are several blocks"
 
 
 def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):

@@ -13,6 +13,7 @@ from unseen.competition import Competition
 from unseen.rows.pile import not_finite
 
 SCORED_ELEMENTS = 2**16  # numbers that are scored at a time: they stay in the cache
+SCORED_PRODUCTS = 2**24  # of which more are, if classes are few: calls take time, too
 ROWS_PER_CLASS = 8  # fewer would unpack the coefficients too often
 
 
@@ -70,6 +71,13 @@ def best_codes(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarr
     return codes
 
 
+def rows_scored(n_features: int, n_classes: int) -> int:
+    """Return how many rows are scored at a time."""
+    most = SCORED_PRODUCTS // max(1, n_classes)
+    numbers = min(STRIP_NUMBERS, max(SCORED_ELEMENTS, most))
+    return max(1, numbers // n_features, ROWS_PER_CLASS * n_classes)
+
+
 def score_blocks(
     X: np.ndarray,
     scorer: LinearScorer,
@@ -85,7 +93,7 @@ def score_blocks(
     with np.errstate(over="ignore"):  # float32 has no number for what float64 learned
         coef = np.asarray(scorer.coef.T, dtype=X.dtype, order="F")
         intercept = scorer.intercept.astype(X.dtype)
-    step = max(1, SCORED_ELEMENTS // X.shape[1], ROWS_PER_CLASS * len(intercept))
+    step = rows_scored(X.shape[1], len(intercept))
 
     def score(strip: range) -> None:
         room = np.empty((min(step, len(X)), len(intercept)), dtype=X.dtype)

@@ -108,3 +108,21 @@ def test_if_all_are_seen_all_compete_and_none_is_unseen(looks):
 def test_faults_of_a_table_are_named(table, message):
     with pytest.raises(ValueError, match=message):
         encode(np.array(["a", "b"]), table)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint64])
+def test_labels_that_are_numbers_are_the_numbers_of_classes(dtype):
+    y = np.array([2, 0, 2, 3], dtype=dtype)
+    table, codes = encode(y, np.eye(5))
+    assert codes.tolist() == [2, 0, 2, 3]
+    assert codes.dtype == np.intp
+    assert table.seen.tolist() == [True, False, True, True, False]
+
+
+@pytest.mark.parametrize("stranger", [5, 2**63])
+def test_a_number_beyond_the_table_is_named_with_its_row(stranger):
+    y = np.array([0, 1, stranger], dtype=np.uint64)
+    with pytest.raises(ValueError, match=rf"{stranger} \(row 2\).*5 rows, numbered"):
+        encode(y, np.eye(5))
+    with pytest.raises(ValueError, match=r"-1 \(row 1\).*5 rows, numbered"):
+        encode(np.array([0, -1, 2]), np.eye(5))

@@ -144,7 +144,9 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     array(['horse'], dtype='<U5')
     """
     refuse_mixed(y, "y")
-    check_classification_targets(y)
+    whole = y.ndim == 1 and y.dtype.kind in "iu"  # numbers of classes, nothing to check
+    if not whole:
+        check_classification_targets(y)
     if class_embeddings is None:
         names, codes = np.unique(y, return_inverse=True)
         embeddings = np.eye(len(names))
@@ -152,7 +154,11 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     else:
         given, embeddings, widths = read_table(class_embeddings)
         names = np.arange(len(embeddings)) if given is None else given
-        codes = pd.Index(names).get_indexer(pd.Index(y))
+        if whole and given is None:
+            codes = y.astype(np.intp)
+            codes[(y < 0) | (y >= len(names))] = -1
+        else:
+            codes = pd.Index(names).get_indexer(pd.Index(y))
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
             what = "rows, numbered from 0" if given is None else "classes"

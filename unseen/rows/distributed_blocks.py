@@ -2,7 +2,7 @@
 
 A task costs Dask about a millisecond on the scheduler, on the worker and here, whatever
 is in it. Chunks that are small are therefore taken together, as many of one worker as
-make about a hundred megabytes. They are not copied, and do not travel: a block is the
+make a quarter of a gigabyte. They are not copied, and do not travel: a block is the
 list of arrays that are there already. Its chunks need not be neighbours in the pile, so
 what comes back from blocks is put in the order of the chunks here.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-BLOCK_BYTES = 2**27  # of the chunks that one task takes
+BLOCK_BYTES = 2**28  # of the chunks that one task takes
 
 
 class Blocks:
@@ -79,14 +79,14 @@ class Blocks:
 
 
 def gather(
-    chunks: list[Any], homes: list[tuple], lengths: list[int], row_bytes: int
+    carried: list[Any], homes: list[tuple], lengths: list[int], row_bytes: int
 ) -> Blocks:
     """Take chunks that workers hold together to blocks of one worker each.
 
     Parameters
     ----------
-    chunks : list of delayed
-        Persisted, and there already.
+    carried : list of delayed
+        Pairs (rows, their sum), persisted, and there already.
     homes : list of tuple of str
         Who holds them, by :func:`find_homes`.
     lengths : list of int
@@ -105,15 +105,20 @@ def gather(
     held, block_homes = [], [homes[those[0]] for those in places]
     for home, those in zip(block_homes, places, strict=True):
         with at_home(home):
-            held.append(delayed(list)([chunks[i] for i in those]))
+            held.append(delayed(rows_of)([carried[i] for i in those]))
     return Blocks(list(persist(*held)), block_homes, places, lengths)
+
+
+def rows_of(carried: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+    """Return the rows of chunks that came with their sums; runs on a worker."""
+    return [rows for rows, _ in carried]
 
 
 def cut(sizes: list[int], n_threads: int) -> list[list[int]]:
     """Cut a worker's chunks into blocks: small enough, and one per thread at least.
 
     >>> from unseen.rows.distributed_blocks import cut
-    >>> cut([2**26] * 5, 1)
+    >>> cut([2**27] * 5, 1)
     [[0, 1], [2, 3], [4]]
     >>> cut([8] * 4, 2)
     [[0, 1], [2, 3]]

@@ -64,20 +64,22 @@ class DaskPile(Pile):
         from dask import compute, delayed, persist
 
         shared = delayed(axes, traverse=False)
-        both = [
-            delayed(carry_part)(chunk, shared, unit_rows, number)
-            for number, chunk in enumerate(self.parts.chunks)
-        ]
-        chunks, totals = persist([one[0] for one in both], [one[1] for one in both])
+        carried = persist(
+            *(
+                delayed(carry_part)(chunk, shared, unit_rows, number)
+                for number, chunk in enumerate(self.parts.chunks)
+            )
+        )
         # Where a chunk is, its length and sum are asked for, lest it travel for them.
-        homes, found = find_homes(chunks), []
-        for home, *those in zip(homes, chunks, totals, strict=True):
+        homes, found = find_homes(list(carried)), []
+        for home, one in zip(homes, carried, strict=True):
             with at_home(home):
-                found.append(delayed(describe_rows)(*those))
+                found.append(delayed(describe)(one))
         lengths, sums = zip(*compute(*found), strict=True)
         self._means[unit_rows] = sum(sums) / sum(lengths)
         row_bytes = axes.shape[1] * float_type(self.parts.head, "X").itemsize
-        return DaskRows(gather(chunks, homes, list(lengths), row_bytes), axes.shape[1])
+        blocks = gather(list(carried), homes, list(lengths), row_bytes)
+        return DaskRows(blocks, axes.shape[1])
 
 
 def carry_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> tuple:
@@ -85,8 +87,9 @@ def carry_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> tuple:
     return carry(checked_part(X, number), axes, unit_rows)
 
 
-def describe_rows(rows: np.ndarray, total: np.ndarray) -> tuple[int, np.ndarray]:
+def describe(carried: tuple[np.ndarray, np.ndarray]) -> tuple[int, np.ndarray]:
     """Return the length of a chunk, and the sum that came with it; on a worker."""
+    rows, total = carried
     return len(rows), total
 
 

@@ -127,14 +127,12 @@ function look(wait) {
 
 const list = by("classes");
 function classLine(one, number) {
-  const line = element("li"), pressed = store.filters.label === one.name;
-  const choose = element("button", "pick");
+  const line = element("li"), choose = element("button", "pick");
   choose.type = "button";
-  choose.setAttribute("aria-pressed", pressed);
   choose.title = shownName(one.name);
   if (number !== null && number < 10) choose.append(element("kbd", "", String((number + 1) % 10)));
-  choose.append(element("span", "name", shownName(one.name)), element("span", "size", one.size.toLocaleString("en")));
-  choose.onclick = () => { store.filters.label = pressed ? null : one.name; refresh().catch(failed); };
+  choose.append(element("span", "name", shownName(one.name)), element("span", "size"));
+  choose.onclick = () => { store.filters.label = store.filters.label === one.name ? null : one.name; refresh().catch(failed); };
   line.append(choose);
   if (one.name) {
     const edit = element("button", "edit", "✎");
@@ -179,12 +177,27 @@ function showBar() {
   by("progress").textContent = things(info.n) + ", " + answersText(info.given) + ", " + info.changed.toLocaleString("en") + " changed";
   by("teach").disabled = Boolean(info.hindrance);
   by("teach").title = info.hindrance || "Let the model learn from your answers";
-  const lines = info.classes.map(classLine);
-  if (info.none) lines.push(classLine({ name: "", size: info.none }, null));
-  const at = [...list.querySelectorAll("button")].indexOf(document.activeElement);
-  list.replaceChildren(...lines);
-  if (at >= 0) list.querySelectorAll("button")[at]?.focus();
+  showClasses(info);
   showAccuracy(info);
+}
+
+// Lines stay while their names do: one that is replaced under a pressed mouse button
+// would not be clicked.
+let listed = "";
+function showClasses(info) {
+  const all = info.none ? [...info.classes, { name: "", size: info.none }] : info.classes;
+  const names = JSON.stringify(all.map((one) => one.name));
+  if (names !== listed) {
+    const at = [...list.querySelectorAll("button")].indexOf(document.activeElement);
+    list.replaceChildren(...all.map((one, number) => classLine(one, one.name ? number : null)));
+    if (at >= 0) list.querySelectorAll("button")[at]?.focus();
+  }
+  listed = names;
+  all.forEach((one, number) => {
+    const choose = list.children[number].querySelector(".pick");
+    choose.setAttribute("aria-pressed", store.filters.label === one.name);
+    choose.querySelector(".size").textContent = one.size.toLocaleString("en");
+  });
 }
 
 function showAccuracy(info) {

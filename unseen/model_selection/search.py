@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # The grid of the paper, for all four weights of TSTD.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-TOGETHER = 7  # models fitted in one go: a grid of 25 in four parts
+TOGETHER = 13  # models fitted in one go: a grid of 25 in two parts
 PAPER_STAGES = (
     {"alpha": list(PAPER_GRID), "beta": list(PAPER_GRID)},
     {"lam": list(PAPER_GRID), "mu": list(PAPER_GRID)},

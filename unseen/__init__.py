@@ -38,6 +38,7 @@ HOMES = {
     "models.sae": "SAE",
     "models.sync": "SynC",
     "preprocessing": "PerDomainCenterer SumsPCA WithinClassWhitener",
+    "rows.nearest_graph": "MissedNeighboursWarning",
     "storage": "load_model",
     "transduction.anchored": "AnchoredSelfTraining",
     "transduction.anchored_rounds": "WeakStartWarning",

@@ -42,6 +42,7 @@ from unseen.models.sync import SynC as SynC
 from unseen.preprocessing import PerDomainCenterer as PerDomainCenterer
 from unseen.preprocessing import SumsPCA as SumsPCA
 from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
+from unseen.rows.nearest_graph import MissedNeighboursWarning as MissedNeighboursWarning
 from unseen.storage import load_model as load_model
 from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
 from unseen.transduction.anchored_rounds import WeakStartWarning as WeakStartWarning

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from unseen import PST, SpreadLabels, StatA, TransCLIP, ZLaP, load_data
+from unseen import (
+    PST,
+    MissedNeighboursWarning,
+    SpreadLabels,
+    StatA,
+    TransCLIP,
+    ZLaP,
+    load_data,
+)
+from unseen.rows import nearest_exact, nearest_graph
 from unseen.rows import neighbours as module
 from unseen.rows.neighbours import chosen_search, nearest
 
@@ -24,7 +33,7 @@ def brute(rows, k, others=None):
 @pytest.mark.parametrize("n, k", [(3, 1), (50, 49), (300, 7), (300, 500)])
 @pytest.mark.parametrize("block", [8, 64, 4096])
 def test_exact_neighbours_are_those_of_brute_force(monkeypatch, n, k, block):
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(nearest_exact, "BLOCK", block)
     rows = np.random.default_rng(0).normal(size=(n, 6))
     distances, numbers = nearest(rows, k)
     expected, order = brute(rows, min(k, n - 1))
@@ -123,7 +132,7 @@ def test_approximate_neighbours_are_nearly_all_the_true_ones():
 
 def test_a_graph_that_is_asked_some_rows_at_a_time_is_as_good(monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(module, "AT_A_TIME", 700)
+    monkeypatch.setattr(nearest_graph, "AT_A_TIME", 700)
     rng = np.random.default_rng(0)
     means = rng.normal(size=(30, 64))
     rows = means[rng.integers(30, size=5_000)] + rng.normal(size=(5_000, 64))
@@ -138,7 +147,7 @@ def test_a_graph_that_is_asked_some_rows_at_a_time_is_as_good(monkeypatch):
 @pytest.mark.parametrize("k", [1, 10, 40])
 def test_a_graph_on_the_leading_axes_loses_few_neighbours(k):
     pytest.importorskip("faiss")
-    p = 3 * module.AXES // 2
+    p = 3 * nearest_graph.AXES // 2
     spread = (1 + np.arange(p)) ** -0.5
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3_000, p)) * spread
@@ -151,19 +160,19 @@ def test_a_graph_on_the_leading_axes_loses_few_neighbours(k):
 
 def test_leading_axes_hold_nearly_what_eigenvectors_would():
     rng = np.random.default_rng(0)
-    p = 2 * module.AXES
+    p = 2 * nearest_graph.AXES
     rows = rng.normal(size=(5_000, p)).astype(np.float32) / np.sqrt(1 + np.arange(p))
-    axes = module.leading_axes(rows.astype(np.float32))
-    assert_allclose(axes.T @ axes, np.eye(module.AXES), atol=1e-5)
+    axes = nearest_graph.leading_axes(rows.astype(np.float32))
+    assert_allclose(axes.T @ axes, np.eye(nearest_graph.AXES), atol=1e-5)
     values = np.linalg.eigvalsh(rows.T @ rows)
-    assert np.sum((rows @ axes) ** 2) >= 0.98 * values[-module.AXES :].sum()
+    assert np.sum((rows @ axes) ** 2) >= 0.98 * values[-nearest_graph.AXES :].sum()
 
 
 def test_rows_alike_in_all_directions_are_searched_on_all_axes():
     pytest.importorskip("faiss")
-    p = 3 * module.AXES // 2
+    p = 3 * nearest_graph.AXES // 2
     rows = np.random.default_rng(0).normal(size=(3_000, p)).astype(np.float32)
-    assert_array_equal(module.leading_axes(rows), np.eye(p))
+    assert_array_equal(nearest_graph.leading_axes(rows), np.eye(p))
     numbers = nearest(rows, 10, search="approximate")[1]
     assert recall(numbers, nearest(rows, 10)[1]) >= 0.98
 
@@ -185,3 +194,55 @@ def test_labels_by_approximate_neighbours_are_nearly_all_alike(kind):
     nearly = model.set_params(neighbors="approximate").adapt(data.X_unseen)
     assert nearly.neighbor_search_ == "approximate"
     assert (nearly.labels_ == exact).mean() >= 0.99
+
+
+def test_lists_grow_until_enough_neighbours_of_a_sample_are_found(monkeypatch):
+    pytest.importorskip("faiss")
+    rows = np.random.default_rng(0).normal(size=(4_000, 40))
+    monkeypatch.setattr(module, "SLACK", 0)
+    for name, value in {"BREADTH": 12, "LINKS": 4}.items():
+        monkeypatch.setattr(nearest_graph, name, value)
+    true = nearest(rows, 4)[1]
+    monkeypatch.setattr(nearest_graph, "ENOUGH", 0.0)
+    few = recall(nearest(rows, 4, search="approximate")[1], true)
+    monkeypatch.setattr(nearest_graph, "ENOUGH", 0.98)
+    enough = recall(nearest(rows, 4, search="approximate")[1], true)
+    assert few < 0.92
+    assert enough > 0.96
+
+
+def test_too_few_neighbours_are_told(monkeypatch):
+    pytest.importorskip("faiss")
+    rows = np.random.default_rng(0).normal(size=(3_000, 60))
+    monkeypatch.setattr(module, "SLACK", 0)
+    for name, value in {"BREADTH": 4, "LINKS": 2, "WIDER": (1,)}.items():
+        monkeypatch.setattr(nearest_graph, name, value)
+    with pytest.warns(MissedNeighboursWarning, match=r"about (\d+)%") as told:
+        found = nearest(rows, 4, search="approximate")[1]
+    said = float(str(told[0].message).split("about ")[1].split("%")[0]) / 100
+    assert abs(1 - recall(found, nearest(rows, 4)[1]) - said) < 0.05
+
+
+def test_rows_that_a_graph_loses_are_searched_exactly(monkeypatch):
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)  # clusters far apart, and few links between them
+    rows = 3 * rng.normal(size=(60, 300))[np.arange(3_000) % 60]
+    rows += rng.normal(size=rows.shape)
+    for name, value in {"LINKS": 2, "BREADTH": 24, "ENOUGH": 0.0}.items():
+        monkeypatch.setattr(nearest_graph, name, value)
+    true, shares = nearest(rows, 4)[1], []
+    for most in (-1.0, 1.0):  # none are mended, all are
+        monkeypatch.setattr(nearest_graph, "MOST_LOST", most)
+        shares.append(recall(nearest(rows, 4, search="approximate")[1], true))
+    assert shares[0] < 0.7
+    assert shares[1] > 0.8
+
+
+def test_equal_rows_are_not_lost(monkeypatch):
+    """Each finds others in its place, though not always itself."""
+    pytest.importorskip("faiss")
+    rows = np.repeat(np.random.default_rng(0).normal(size=(20, 6)), 150, axis=0)
+    graph = nearest_graph.Graph(rows.astype(np.float32), module.faiss())
+    numbers, lost = graph.search(graph.others, 5, np.arange(len(rows)), 60)
+    assert not lost.any()
+    assert (numbers // 150 == np.arange(len(rows))[:, None] // 150).all()

@@ -3,7 +3,7 @@
 source.py            rows from files, datasets and chunks, in blocks
 sums.py, labelled.py what solvers see of labelled rows
 gram.py              the one pass that makes them, on all cores
-neighbours.py        the nearest of other rows, exactly or nearly
+neighbours.py        the nearest of other rows: by nearest_exact.py or nearest_graph.py
 pile.py, holders.py  unlabelled rows, and who holds them on the axes of a model
 scores.py            their scores, to rank and to report
 labelling.py         their labels, and which of them to trust

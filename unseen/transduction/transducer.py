@@ -22,7 +22,8 @@ from unseen.models.answers import Answers
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.models.stated import stated
 from unseen.rows.labelling import rank_share
-from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search, graph_bytes
+from unseen.rows.nearest_graph import graph_bytes
+from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search
 from unseen.rows.source import in_one_piece
 from unseen.transduction.anchored import AnchoredSelfTraining
 from unseen.transduction.memory import check_memory

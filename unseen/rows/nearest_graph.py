@@ -17,7 +17,7 @@ import numpy as np
 from unseen._threads import each, n_threads, product, strips
 from unseen.rows.nearest_exact import by_all_pairs, cut
 
-LINKS, BUILDING, BREADTH = 32, 32, 54  # of the graph: recall .99 on AwA's features
+LINKS, BUILDING, BREADTH = 32, 32, 54  # of the graph; lists begin with that breadth
 AXES, SAMPLE = 256, 20_000  # that the graph is made on, and rows that they are found by
 AT_A_TIME = 2**16  # rows that the graph is asked for
 HELD = 0.8  # of the squares that the axes must hold: with less, too many are missed

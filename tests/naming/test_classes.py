@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from unseen.cli import app
 from unseen.naming import read_classes
 from unseen.naming.names import checked_names
 
@@ -87,7 +89,6 @@ def test_two_ways_to_compose_a_name_are_one():
         ([": a description"], "has no name"),
         (pd.DataFrame({"a": [1]}, index=[None]), "has no name"),
         (["cat", "sea\nlion"], r"'sea\\nlion' runs over several lines"),
-        ("zebra\nokapi", "between commas"),
         ({"sea\u2028lion": ""}, "several lines"),
         (pd.DataFrame({"a": [1]}, index=["sea\r\nlion"]), "several lines"),
         (["cat", "x" * 1001], r"1,001 letters.*UNSEEN_LIMITS=name_letters"),
@@ -145,3 +146,69 @@ def test_a_pipe_or_a_huge_file_of_names_is_refused(tmp_path):
         file.truncate(1 << 30)
     with pytest.raises(ValueError, match="UNSEEN_LIMITS=text_bytes"):
         read_classes(tmp_path / "huge.csv")
+
+
+@pytest.mark.parametrize(
+    "text, names, descriptions",
+    [
+        ('zebra, "a horse, with stripes"', ["zebra", "a horse, with stripes"], {}),
+        (
+            '"World: politics, war", Sports',
+            ["World", "Sports"],
+            {"World": "politics, war"},
+        ),
+        (
+            'mouse: "a device, small", cat',
+            ["mouse", "cat"],
+            {"mouse": "a device, small"},
+        ),
+        (
+            "World: politics, war, Sports: ball, team",
+            ["World", "Sports"],
+            {"World": "politics, war", "Sports": "ball, team"},
+        ),
+        ("World: a, b\nSports", ["World", "Sports"], {"World": "a, b"}),
+        ('5" screen, 7" screen', ['5" screen', '7" screen'], {}),
+    ],
+)
+def test_commas_and_colons_of_one_text(text, names, descriptions):
+    assert read_classes(text) == (names, descriptions)
+
+
+@pytest.mark.parametrize(
+    "text, one, other",
+    [
+        ("World: politics, war, Sports", '"World: politics", war, Sports', "as 1, "),
+        ("crane, mouse: a device, okapi", '"mouse: a device", okapi', "device, okapi"),
+    ],
+)
+def test_a_list_with_two_readings_shows_both(text, one, other):
+    with pytest.raises(ValueError, match="in two ways") as refused:
+        read_classes(text)
+    assert one in str(refused.value) and other in str(refused.value)
+
+
+def test_a_quote_that_is_not_closed_is_refused():
+    with pytest.raises(ValueError, match="not closed"):
+        read_classes('"zebra, okapi')
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_names_longer_than_any_file_name_are_names(tmp_path):
+    names = [f"breed of dog number {number}" for number in range(37)]
+    text = ", ".join(names)
+    assert read_classes(text).names == names
+    (tmp_path / "texts.txt").write_text("a dog\n")
+    out = tmp_path / "labels.csv"
+    answer = run("label", tmp_path / "texts.txt", "--classes", text, "--out", out)
+    assert answer.exit_code == 0, answer.output
+    answer = run("run", "digits", "--unseen", text, "--out", tmp_path / "other.csv")
+    assert "too long" not in answer.output and "names no class" in answer.output
+
+
+def test_a_file_of_names_needs_no_ending(tmp_path):
+    (tmp_path / "classes").write_text("zebra\nokapi: rare, striped\n")
+    assert read_classes(str(tmp_path / "classes")).names == ["zebra", "okapi"]

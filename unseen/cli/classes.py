@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-  unseen classes "crane, mouse: a computer device, okapi"
+  unseen classes 'crane, "mouse: a computer device", okapi'
 
   unseen classes classes.txt
 """

@@ -77,7 +77,7 @@ def outputs(
 
 def with_companions(source: Path) -> list[Path]:
     """Return a source that exists, with the class table that is read beside it."""
-    if not source.exists():
+    if not os.path.exists(source):  # a name, however long it is
         return []
     beside = source.parent.glob(f"{glob.escape(source.stem)}.classes.*")
     return [source, *beside] if source.is_file() else [source]

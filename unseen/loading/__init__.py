@@ -167,4 +167,4 @@ def _from_elsewhere(classes: Any) -> bool:
 
 
 def _is_word(name: Any) -> bool:
-    return isinstance(name, str) and not Path(name).exists()
+    return isinstance(name, str) and not os.path.exists(name)

@@ -22,6 +22,7 @@ from unseen._fused_tables import one_table
 from unseen._words import shown
 from unseen.data import ZeroShotData
 from unseen.limits import limits, unpacked_allowance
+from unseen.naming.classes import existing_file
 
 __all__ = [
     "Parts",
@@ -288,7 +289,7 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
 def _files_in(given: Any) -> list[str]:
     """Return the paths of files among what was given for a part."""
     if isinstance(given, str | os.PathLike):
-        return [str(given)] if Path(given).is_file() else []
+        return [str(given)] if existing_file(given) else []
     if isinstance(given, list | tuple | Mapping):
         items = given.values() if isinstance(given, Mapping) else given
         return [file for item in items for file in _files_in(item)]

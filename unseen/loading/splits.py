@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import pandas as pd
 
 from unseen._words import listed
 from unseen.loading.text_lists import read_lines
+from unseen.naming.classes import existing_file, read_classes
 
 if TYPE_CHECKING:
     from unseen.loading.parts import Parts
@@ -165,12 +165,15 @@ def _asked_for(unseen: Any, known: list[str]) -> np.ndarray:
     if isinstance(unseen, str | os.PathLike):
         if isinstance(unseen, str) and unseen in standard_splits():
             return match_names(standard_splits()[unseen].unseen, known)
-        path = Path(unseen)
-        if path.is_file():
+        simple = {simple_name(name) for name in known}
+        names = [name.strip() for name in str(unseen).split(",")]
+        if all(simple_name(name) in simple for name in names):
+            return match_names(names, known)
+        path = existing_file(unseen)
+        if path is not None:
             unseen = read_lines(path)
         else:
-            unseen = [name.strip() for name in str(unseen).split(",")]
-            simple = {simple_name(name) for name in known}
+            unseen = read_classes(str(unseen)).names
             if not any(simple_name(name) in simple for name in unseen):
                 raise ValueError(
                     f"unseen={', '.join(unseen)!r} names no class of the table, no "

@@ -193,7 +193,7 @@ def _one(parts: Parts, name: str, source: Any) -> pd.DataFrame:
         return pick_tables(parts.where, parts.tables, source)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        if not path.exists():
+        if not os.path.exists(path):  # however long the text is
             names = [name for name in parts.tables if name]
             known = f"The tables are {listed(names)}." if names else ""
             raise ValueError(

@@ -1,10 +1,15 @@
 """The class names a person gives, in any of the ways one would write them down.
 
     "zebra, okapi, tapir"               names between commas
+    'zebra, "okapi: a giraffe, striped"'  in quotes a comma belongs to the class
     classes.txt                         a name per line, or  name: description
     classes.csv                         names in the first column; columns of text
                                         describe, columns of numbers are attributes
     ["zebra", "okapi"], {"okapi": ""}   from Python; also a DataFrame
+
+A text is the file of that name if there is one, else the names themselves. A
+description ends where the next ``name:`` or line starts; a list that can be read in two
+ways is refused with both readings.
 
 Attributes become words: a class is described by the attributes it has more of than the
 middle between the least and the most of any class.
@@ -13,9 +18,11 @@ middle between the least and the most of any class.
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +32,13 @@ import pandas as pd
 from unseen.limits import check_plain_file, limits
 from unseen.naming.names import broken_name, twice
 
-__all__ = ["ClassNames", "read_classes"]
+__all__ = ["ClassNames", "existing_file", "read_classes"]
+
+# name, "name", name: text, name: "text" or "name: text", up to the next comma
+ENTRY = re.compile(
+    r'\s*(?:"(?P<whole>[^"]*)"|(?P<name>[^",:][^,:]*)?)\s*'
+    r'(?P<colon>:\s*(?:"(?P<quoted>[^"]*)"|(?P<text>[^,]*))\s*)?(?:,|$)'
+)
 
 
 class ClassNames(NamedTuple):
@@ -41,8 +54,8 @@ def read_classes(source: Any) -> ClassNames:
     Parameters
     ----------
     source : str, path, list of str, dict or DataFrame
-        Names between commas; a ``.txt`` or ``.csv`` file; names; descriptions by name;
-        or a table indexed by name.
+        Names between commas, in quotes if a comma belongs to one; a ``.txt`` or
+        ``.csv`` file; names; descriptions by name; or a table indexed by name.
 
     Returns
     -------
@@ -55,6 +68,8 @@ def read_classes(source: Any) -> ClassNames:
     >>> from unseen.naming import read_classes
     >>> read_classes("zebra, okapi")
     ClassNames(names=['zebra', 'okapi'], descriptions={})
+    >>> read_classes('zebra, "okapi: a giraffe, striped"').descriptions
+    {'okapi': 'a giraffe, striped'}
     >>> read_classes(["🦓", "okapi: a giraffe with the legs of a zebra"])
     ClassNames(names=['🦓', 'okapi'], descriptions={'🦓': 'zebra',
     'okapi': 'a giraffe with the legs of a zebra'})
@@ -102,17 +117,102 @@ def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
         return "The dict of classes", [
             (_name(name), _clean(text or "")) for name, text in source.items()
         ]
-    if isinstance(source, os.PathLike) or _is_file_name(source):
-        path = Path(source)
+    if isinstance(source, os.PathLike):
+        return str(source), _from_file(Path(source))
+    if not isinstance(source, str):
+        return "The list of classes", _from_lines(str(name) for name in source)
+    path = existing_file(source)
+    if path is None and source.strip().lower().endswith((".txt", ".csv")):
+        path = Path(source.strip())  # whoever opens it says that it is not there
+    if path is not None:
         return str(path), _from_file(path)
-    if isinstance(source, str):
-        parts = [part for part in source.split(",") if part.strip()]
-        return "The list of classes", _from_lines(parts)
-    return "The list of classes", _from_lines(str(name) for name in source)
+    lines = [line for line in source.strip().splitlines() if line.strip()]
+    return "The list of classes", (
+        _from_lines(lines) if len(lines) > 1 else _from_text(source)
+    )
 
 
-def _is_file_name(source: Any) -> bool:
-    return isinstance(source, str) and source.lower().endswith((".txt", ".csv"))
+def existing_file(text: str | os.PathLike[str]) -> Path | None:
+    """Return the file that a text names; None if there is none, however long it is.
+
+    Examples
+    --------
+    >>> from unseen.naming.classes import existing_file
+    >>> existing_file(", ".join(["great white shark"] * 100)) is None
+    True
+    """
+    return Path(text) if os.path.exists(text) and not os.path.isdir(text) else None
+
+
+class _Entry(NamedTuple):
+    """What stands between two commas; text is None if nothing describes the name."""
+
+    name: str
+    text: str | None
+    quoted: bool
+
+
+def _from_text(source: str) -> list[tuple[str, str]]:
+    """Return (name, description) of each class of a list between commas."""
+    entries = _entries(source)
+    apart = [(_name(entry.name), _clean(entry.text or "")) for entry in entries]
+    # "World: politics, war": is war a class, or does it describe the world?
+    unclear = any(
+        one.text is not None and not one.quoted and after.text is None
+        for one, after in pairwise(entries)
+    )
+    if not unclear:
+        return apart
+    together = _grouped(entries)
+    inner = any("," in text for _name, text in together[:-1])
+    if entries[0].text is not None and inner:  # each name has its colon
+        return together
+    raise ValueError(
+        f"The list of classes can be read in two ways: as {len(apart)} classes, "
+        f"{_listing(apart)}; or as {len(together)}, {_listing(together)}. Put a class "
+        "and what describes it in quotes, or each on a line of a .txt file."
+    )
+
+
+def _entries(source: str) -> list[_Entry]:
+    entries, place = [], 0
+    while place < len(source):
+        found = ENTRY.match(source, place)
+        if found is None:
+            raise ValueError(
+                f"The list of classes has a quote that is not closed, or more behind "
+                f"it: {source[place : place + 60].strip()!r}."
+            )
+        place = found.end()
+        name, text = found["whole"] or found["name"] or "", found["text"]
+        quoted = found["whole"] is not None or found["quoted"] is not None
+        if found["quoted"] is not None:
+            text = found["quoted"]
+        elif found["whole"] is not None and not found["colon"]:
+            name, sign, rest = name.partition(":")
+            text = rest if sign else None
+        if name.strip() or text is not None:
+            entries.append(_Entry(name, text, quoted))
+    return entries
+
+
+def _grouped(entries: list[_Entry]) -> list[tuple[str, str]]:
+    """Return the classes if a description ends where the next ``name:`` starts."""
+    pairs: list[tuple[str, str]] = []
+    open_ended = False
+    for entry in entries:
+        if entry.text is None and open_ended and not entry.quoted:
+            name, text = pairs[-1]
+            pairs[-1] = name, _clean(f"{text}, {entry.name}")
+            continue
+        pairs.append((_name(entry.name), _clean(entry.text or "")))
+        open_ended = entry.text is not None and not entry.quoted
+    return pairs
+
+
+def _listing(pairs: list[tuple[str, str]], most: int = 4) -> str:
+    shown = [f'"{name}: {text}"' if text else name for name, text in pairs[:most]]
+    return ", ".join(shown) + (", ..." if len(pairs) > most else "")
 
 
 def _from_file(path: Path) -> list[tuple[str, str]]:

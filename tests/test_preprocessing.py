@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
+from tests.checks import close
 from unseen import JEDM, TSTD, PerDomainCenterer, SumsPCA, WithinClassWhitener
 
 
@@ -21,8 +22,8 @@ def rows():
 def test_axes_from_sums_are_those_of_a_decomposed_matrix(rows):
     X, _ = rows
     ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
-    assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-10)
-    assert_allclose(ours.explained_variance_, theirs.explained_variance_)
+    close(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), digits=10)
+    close(ours.explained_variance_, theirs.explained_variance_)
 
 
 @pytest.mark.parametrize("chunk", [1, 9, 80])
@@ -32,9 +33,9 @@ def test_chunks_change_nothing(rows, chunk):
     for i in range(0, 80, chunk):
         pca.partial_fit(X[i : i + chunk])
         whitener.partial_fit(X[i : i + chunk], y[i : i + chunk])
-    assert_allclose(pca.transform(X), SumsPCA(3).fit(X).transform(X), atol=1e-8)
+    close(pca.transform(X), SumsPCA(3).fit(X).transform(X), digits=8)
     whole = WithinClassWhitener(4).fit(X, y)
-    assert_allclose(whitener.transform(X), whole.transform(X), atol=1e-8)
+    close(whitener.transform(X), whole.transform(X), digits=8)
     assert_array_equal(whitener.classes_, whole.classes_)
 
 
@@ -42,7 +43,7 @@ def test_after_whitening_classes_are_round(rows):
     X, y = rows
     B = WithinClassWhitener(shrinkage=1e-12).fit(X, y).transform(X)
     inside = B - np.vstack([B[y == c].mean(axis=0) for c in range(4)])[y]
-    assert_allclose(inside.T @ inside / len(B), np.eye(6), atol=1e-8)
+    close(inside.T @ inside / len(B), np.eye(6), digits=8)
 
 
 def test_nearest_whitened_mean_is_linear_discriminant_analysis(rows):
@@ -59,7 +60,7 @@ def test_much_shrinkage_only_scales(rows):
     B = WithinClassWhitener(shrinkage=1e9).fit(X, y).transform(X)
     P = SumsPCA().fit(X).transform(X)
     ratio = np.linalg.norm(B) / np.linalg.norm(P)
-    assert_allclose(B, ratio * P, rtol=1e-6, atol=1e-12)
+    close(B, ratio * P, digits=6)
 
 
 def test_classes_that_are_points_are_left_alone():
@@ -71,10 +72,10 @@ def test_classes_that_are_points_are_left_alone():
 def test_a_pile_is_centred_by_its_own_mean_only_after_adapt(rows):
     X, _ = rows
     centerer = PerDomainCenterer().fit(X[:50])
-    assert_allclose(centerer.transform(X[50:]), X[50:] - X[:50].mean(axis=0))
+    close(centerer.transform(X[50:]), X[50:] - X[:50].mean(axis=0))
     centerer.adapt(X[50:])
-    assert_allclose(centerer.transform(X[50:]).mean(axis=0), 0, atol=1e-12)
-    assert_allclose(centerer.seen_mean_, X[:50].mean(axis=0))
+    close(centerer.transform(X[50:]).mean(axis=0), 0, digits=10)
+    close(centerer.seen_mean_, X[:50].mean(axis=0))
 
 
 def test_the_steps_of_jedm_as_a_pipeline_give_jedm():
@@ -86,7 +87,7 @@ def test_the_steps_of_jedm_as_a_pipeline_give_jedm():
     pipe = make_pipeline(Normalizer(), SumsPCA(5), JEDM(unit_rows=False, n_axes="all"))
     pipe.fit(X[seen], y[seen], jedm__class_embeddings=A)
     model = JEDM(n_axes=5).fit(X[seen], y[seen], class_embeddings=A)
-    assert_allclose(pipe.decision_function(X), model.decision_function(X), atol=1e-10)
+    close(pipe.decision_function(X), model.decision_function(X), digits=10)
     pipe[-1].adapt(pipe[:-1].transform(X[~seen]))
     assert_array_equal(pipe[-1].labels_, model.adapt(X[~seen]).labels_)
 
@@ -108,9 +109,9 @@ def test_principal_axes_are_those_of_scikit_learn_and_can_be_undone():
     X = np.random.default_rng(0).normal(size=(40, 5)) * [5, 4, 3, 2, 1]
     ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
     signs = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))
-    assert_allclose(ours.components_, theirs.components_ * signs[:, None], atol=1e-9)
+    close(ours.components_, theirs.components_ * signs[:, None], digits=9)
     back = ours.inverse_transform(ours.transform(X))
-    assert_allclose(back, theirs.inverse_transform(theirs.transform(X)), atol=1e-9)
+    close(back, theirs.inverse_transform(theirs.transform(X)), digits=9)
     with pytest.raises(ValueError, match="4 columns, but there are 3 axes"):
         ours.inverse_transform(X[:, :4])
 

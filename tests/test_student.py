@@ -8,6 +8,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from typer.testing import CliRunner
 
+from tests.checks import close
 from unseen.cli import app
 from unseen.labels import label_table, read_labels, write_labels
 from unseen.review.answers import drawn_since_taught
@@ -59,9 +60,7 @@ def test_it_is_scikit_learns_logistic_regression_at_a_temperature(names):
     rows = unit(X) / unit(X).std(axis=0).mean()
     plain = LogisticRegression(max_iter=2000).fit(rows, y)
     log_odds = plain.predict_log_proba(rows) / student.temperature_
-    np.testing.assert_allclose(
-        student.predict_proba(X), softmax(log_odds, axis=1), atol=1e-9
-    )
+    close(student.predict_proba(X), softmax(log_odds, axis=1), digits=9)
     assert (student.predict(X) == plain.predict(rows)).all()
 
 
@@ -91,11 +90,11 @@ def test_labels_that_mean_nothing_are_not_imitated():
 def test_length_of_rows_and_order_of_rows_say_nothing():
     X, y = made()
     student, long = Student().fit(X, y), Student().fit(7 * X, y)
-    np.testing.assert_allclose(student.coef_, long.coef_, atol=1e-8)
+    close(student.coef_, long.coef_, digits=8)
     assert student.agreement_ == long.agreement_
     back = Student().fit(X[::-1], y[::-1])  # folds differ, the classifier does not
     scaled = back.coef_ * back.temperature_
-    np.testing.assert_allclose(scaled, student.coef_ * student.temperature_, atol=2e-3)
+    close(scaled, student.coef_ * student.temperature_, within=2e-3)
 
 
 def test_reliable_and_given_labels_are_learned_from():
@@ -168,7 +167,7 @@ def test_onnx_answers_as_scikit_learn_does(tmp_path, names):
     session = runtime.InferenceSession(path.read_bytes())
     asked = ["labels", "probabilities"]
     labels, chances = session.run(asked, {"features": X.astype(np.float32)})
-    np.testing.assert_allclose(chances, student.predict_proba(X), atol=1e-5)
+    close(chances, student.predict_proba(X), digits=5)
     assert (labels == student.predict(X)).mean() == 1
     again = StudentFile(path)
     assert again.about["encoder"] == "lite0"
@@ -214,9 +213,7 @@ def test_train_then_predict(home):
     student = StudentFile(asked[0])
     assert table["label"].tolist() == student.predict(X).tolist()
     assert np.mean(table["label"] == truth) > 0.95  # 81 of 90 labels are right
-    np.testing.assert_allclose(
-        table["reliability"], student.predict_proba(X).max(axis=1), atol=1e-4
-    )
+    close(table["reliability"], student.predict_proba(X).max(axis=1), digits=4)
     ended = runner.invoke(app, ["predict", *asked[:2], "--adapt", "--force"])
     assert ended.exit_code == 2 and "only --out and" in ended.output
 

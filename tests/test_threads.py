@@ -7,11 +7,12 @@ import threading
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import unseen._threads as threads
+from tests.checks import close
 from unseen import (
     JEDM,
     TSTD,
@@ -63,10 +64,7 @@ def test_sums_are_those_of_numpy_and_the_same_on_any_number_of_threads(
     X = X.astype(np.float64)
     if unit_rows:
         X /= np.linalg.norm(X, axis=1, keepdims=True)
-    near = {"rtol": 2e-4, "atol": 2e-5 * np.abs(X.T @ X).max()}
-    if dtype == np.float64:
-        near = {"rtol": 1e-9, "atol": 1e-9 * np.abs(X.T @ X).max()}
-    assert_allclose(made[0].gram, X.T @ X, **near)
+    close(made[0].gram, X.T @ X, digits=9)
     assert_array_equal(made[0].gram, made[0].gram.T)
 
 
@@ -140,7 +138,7 @@ def test_rows_on_disk_answer_alike_on_any_number_of_threads(
         assert_array_equal(reliability, made[0][0])
         assert_array_equal(scores, made[0][1])
     in_memory = kind().fit(X, y, class_embeddings=A).adapt(pile)
-    assert_allclose(made[0][0], in_memory.reliability_, rtol=1e-6)
+    close(made[0][0], in_memory.reliability_, digits=6)
 
 
 def test_predictions_are_alike_on_any_number_of_threads_and_errors_come_out(on):
@@ -173,7 +171,7 @@ def test_scores_made_block_by_block_are_the_products(
     rows = X / np.sqrt((X**2).sum(axis=1))[:, None] if unit_rows else X
     expected = np.array([[r @ c for c in coef] + scorer.intercept for r in rows])
     found = scoring.linear_scores(X, scorer, unit_rows)
-    assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    close(found, expected, digits=10)
     codes = scoring.best_codes(X, scorer, unit_rows)
     assert_array_equal(codes, expected.argmax(axis=1))
     assert len(X) > 2 * scoring.rows_scored(5, n_classes), "there are several blocks"
@@ -340,7 +338,7 @@ def test_a_product_in_strips_is_the_product(on):
     on(2)
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(5_000, 300)), rng.normal(size=(300, 7))
-    assert_allclose(product(A, B), A @ B, rtol=1e-10, atol=1e-10)
+    close(product(A, B), A @ B, digits=10)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -7,10 +7,11 @@ what the method does direction by direction it does with the matrix V of all var
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.optimize import brentq
 
 import unseen
+from tests.checks import close
 from unseen import AnchoredSelfTraining
 
 pytestmark = pytest.mark.filterwarnings(
@@ -183,14 +184,14 @@ def temperature_of(model, X, **options):
 
 def test_what_fit_measures_is_what_leaving_classes_out_measures():
     model, oracle, _ = learned(*make_rows())
-    assert_allclose(model.variance_, oracle.v, rtol=1e-8)
+    close(model.variance_, oracle.v, digits=8)
     values = np.linalg.eigvalsh(oracle.V)
-    assert_allclose(np.sort(model.variances_), values, rtol=1e-7)
+    close(np.sort(model.variances_), values)
     by_mean = [
         oracle.C[c] - np.delete(oracle.C, c, axis=0).mean(axis=0) for c in range(7)
     ]
     share = 1 - oracle.v / np.mean(np.square(by_mean))
-    assert_allclose(model.explained_, share, rtol=1e-8)
+    close(model.explained_, share, digits=8)
 
 
 @pytest.mark.parametrize("classes", ["unseen", "seen", "all"])
@@ -201,7 +202,7 @@ def test_the_inductive_scores_are_those_of_the_samples(classes):
     chosen = {"unseen": [7, 8, 9], "seen": range(7), "all": range(10)}[classes]
     Z, _ = oracle.start(list(chosen))
     S = oracle.scores(pile, Z, oracle.Q)
-    assert_allclose(model.decision_function(pile, classes=classes), S, atol=1e-7)
+    close(model.decision_function(pile, classes=classes), S)
 
 
 @pytest.mark.parametrize("noise", [1.5, 2.5])
@@ -222,7 +223,7 @@ def test_the_temperature_is_the_honest_one_of_noisy_rows(noise):
 
     T = temperature_of(model, pile)
     place = np.abs(np.log(GRID) - np.log(T)).argmin()
-    assert_allclose(GRID[place], T, rtol=1e-5)
+    close(GRID[place], T, digits=5)
     assert abs(place - best(1.0)) <= 1
     assert abs(place - best(0.0)) > 2  # rows without noise would tell another
 
@@ -252,16 +253,16 @@ def test_every_number_of_every_round_is_that_of_the_samples(classes, options):
         codes = S.argmax(axis=1)
         assert_array_equal(ours.labels, names[codes])
         assert_array_equal(ours.selected, np.bincount(codes, minlength=len(names)))
-        assert_allclose(ours.objective, cost, rtol=1e-7)
+        close(ours.objective, cost)
         assert before is None or ours.n_changed == (before != codes).sum()
         before = codes
-    assert_allclose(model.decision_function(pile), later[-1], atol=1e-6)
+    close(model.decision_function(pile), later[-1], digits=6)
     per_class = rows_per_class(first)
     kappa = options.get("kappa", 3.0)
-    assert_allclose(model.weight_, per_class / (per_class + kappa / oracle.v))
+    close(model.weight_, per_class / (per_class + kappa / oracle.v))
     posterior = np.exp(later[-1] / temperature_of(model, pile))
     posterior /= posterior.sum(axis=1)[:, None]
-    assert_allclose(model.reliability_, posterior.max(axis=1), rtol=1e-5)
+    close(model.reliability_, posterior.max(axis=1), digits=5)
 
 
 def test_rows_a_seen_class_rests_on_hold_its_mean():
@@ -270,7 +271,7 @@ def test_rows_a_seen_class_rests_on_hold_its_mean():
     model, oracle, pile = learned(X, y, table, "all", kappa=0.01, radius=None)
     model.adapt(pile, classes="all")
     _, m, _ = oracle.adapt(pile, list(range(10)), kappa=0.01, radius=np.inf)
-    assert_allclose(model.decision_function(pile), oracle.scores(pile, m), atol=1e-5)
+    close(model.decision_function(pile), oracle.scores(pile, m), digits=5)
     free = Samples(
         X[np.isin(y, table.index[:7])], y[np.isin(y, table.index[:7])], table
     )
@@ -296,7 +297,7 @@ def test_adapted_posteriors_are_no_surer_than_the_start_was(noise, held):
     nearest = min(GRID, key=lambda t: abs(confidence(after, t) - wanted))
     floor = 2 * max(T, 1.0)
     assert (nearest < floor) == held  # both sides of the rule are met
-    assert_allclose(temperature_of(model, pile), max(nearest, floor), rtol=1e-4)
+    close(temperature_of(model, pile), max(nearest, floor), digits=4)
 
 
 # ---- prototypes alone ----------------------------------------------------------------
@@ -354,7 +355,7 @@ def test_from_prototypes_every_number_is_that_of_the_samples():
         (first, *later), _, _ = rounds(X, mean, W, scale * T, v * np.eye(6))
         n = rows_per_class(first)
         scores, weight = later[-1], n / (n + 3 / v)
-    assert_allclose(model.variance_, v, rtol=1e-6)
-    assert_allclose(model.weight_, weight, rtol=1e-6)
+    close(model.variance_, v, digits=6)
+    close(model.weight_, weight, digits=6)
     assert_array_equal(model.labels_, scores.argmax(axis=1))
-    assert_allclose(model.decision_function(X), scores, atol=1e-5)
+    close(model.decision_function(X), scores, digits=5)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
-from tests.checks import make_data
+from tests.checks import close, make_data
 from unseen import DAP, IAP
 from unseen.models.dap import calibrate, solve_attributes
 from unseen.rows.labelling import Selection
@@ -37,7 +37,7 @@ def test_scores_of_a_held_out_class_are_those_without_its_mean(lam):
     U = np.sign(rng.normal(size=(6, 3)))
     U[:2], U[2:4] = 1, -1  # two classes at least on either side
     W, held_out = solve_attributes(sum_rows(X, codes, 6), U, lam, diagonal=False)
-    assert_allclose(W, np.linalg.solve(X.T @ X + lam * np.eye(4), X.T @ U[codes]))
+    close(W, np.linalg.solve(X.T @ X + lam * np.eye(4), X.T @ U[codes]))
     for c in range(6):
         # Without class c but for its scatter inside: rows x - m_c with no target.
         own = codes == c
@@ -46,7 +46,7 @@ def test_scores_of_a_held_out_class_are_those_without_its_mean(lam):
         rows[own] -= mean
         targets[own] = 0
         without = np.linalg.solve(rows.T @ rows + lam * np.eye(4), rows.T @ targets)
-        assert_allclose(held_out[c], mean @ without, atol=1e-10)
+        close(held_out[c], mean @ without, digits=10)
 
 
 def test_its_scores_are_the_log_posteriors_of_the_classes():
@@ -58,7 +58,7 @@ def test_its_scores_are_the_log_posteriors_of_the_classes():
     expected = lampert(P, T[~seen], T[seen].mean(axis=0))
     scores = model.decision_function(data.X_unseen)
     # A term that all classes share is left out.
-    assert_allclose(scores - scores[:, :1], expected - expected[:, :1], atol=1e-9)
+    close(scores - scores[:, :1], expected - expected[:, :1], digits=9)
 
 
 def test_an_attribute_that_does_not_carry_over_counts_for_nothing():
@@ -67,8 +67,8 @@ def test_an_attribute_that_does_not_carry_over_counts_for_nothing():
     slopes, midpoints = calibrate(scores, T, np.array([0.1, 0.1]))
     assert slopes[0] > 0 and slopes[1] == 0
     variance = 0.1 + np.mean([0.25**2, 0.25**2, 0.1**2, 0.1**2]) + 1e-6 * 1.45**2
-    assert_allclose(slopes[0], 1.45 / variance)
-    assert_allclose(midpoints[0], (0.75 - 0.7) / 2)
+    close(slopes[0], 1.45 / variance)
+    close(midpoints[0], (0.75 - 0.7) / 2)
 
 
 def test_attributes_that_all_or_none_have_are_harmless():
@@ -80,7 +80,7 @@ def test_attributes_that_all_or_none_have_are_harmless():
         .decision_function(data.X_unseen)
         for t in (table, data.class_embeddings)
     ]
-    assert_allclose(*answers)
+    close(*answers)
 
 
 @pytest.mark.parametrize("lam, mu", [(0.3, 2.0), (5.0, 0.01)])
@@ -90,7 +90,7 @@ def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     before = model.decision_function(data.X_unseen)
     learner = model.learner(data.X_unseen, lam=lam, mu=mu)
-    assert_allclose(learner.scores(), before, atol=1e-9)
+    close(learner.scores(), before, digits=9)
     rows, labels = np.arange(30), np.arange(30) % 3
     value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
     T, seen = attributes(data)
@@ -98,15 +98,15 @@ def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
     signs = 2 * T[~seen][labels] - 1
     target = np.vstack([lam**0.5 * signs, mu**0.5 * model.coef_])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
-    assert_allclose(learner.P, W, atol=1e-9)
-    assert_allclose(value, np.sum((stacked @ W - target) ** 2))
+    close(learner.P, W, digits=9)
+    close(value, np.sum((stacked @ W - target) ** 2))
     model.take_over(learner)
     after = model.decision_function(data.X_unseen)
-    assert_allclose(after, learner.scores(), atol=1e-9)
+    close(after, learner.scores(), digits=9)
     expected = (np.asarray(learner.B) @ W - model.midpoints_) @ (
         T[~seen] * model.slopes_
     ).T
-    assert_allclose(after, expected, atol=1e-9)
+    close(after, expected, digits=9)
 
 
 def test_iap_mixes_the_attributes_of_seen_classes():
@@ -116,7 +116,7 @@ def test_iap_mixes_the_attributes_of_seen_classes():
     T, seen = attributes(data)
     P = np.clip(model.seen_posterior(data.X_unseen) @ T[seen], 1e-3, 1 - 1e-3)
     expected = lampert(P, T[~seen], T[seen].mean(axis=0))
-    assert_allclose(model.decision_function(data.X_unseen), expected, atol=1e-9)
+    close(model.decision_function(data.X_unseen), expected, digits=9)
 
 
 def test_adapting_takes_nothing_from_the_pile():
@@ -126,4 +126,4 @@ def test_adapting_takes_nothing_from_the_pile():
     before = model.decision_function(data.X_unseen)
     labels = model.predict(data.X_unseen)
     assert_array_equal(model.adapt(data.X_unseen).labels_, labels)
-    assert_allclose(model.decision_function(data.X_unseen), before, atol=1e-9)
+    close(model.decision_function(data.X_unseen), before, digits=9)

@@ -9,6 +9,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 import unseen
+from tests.checks import close
 from unseen import NONE_OF_THESE, GuidedMixture
 from unseen.competition import compete
 from unseen.models.given import include, read_given
@@ -143,7 +144,7 @@ def test_prototypes_of_given_rows_need_all_rows_but_not_in_memory(named, tmp_pat
         assert found.index.tolist() == ["a", "b", "c"]
         units = [X[row] / np.sqrt(sum(X[row] ** 2)) for row in (3, 5, 70, 90)]
         wanted = [(units[0] + units[1]) / 2, units[2], units[3]]
-        np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-12)
+        close(found.to_numpy(), wanted, digits=10)
     with pytest.raises(TypeError, match="met chunk by chunk"):
         prototypes_of(iter([X]), given)
 
@@ -245,9 +246,7 @@ def test_given_rows_move_prototypes_as_bayes_says():
     for j in range(3):  # least squares with the prototype as an observation
         rows = np.append(B[codes == 0, j], Z[0, j])
         weights = np.append(np.ones(3), 1 / v[j])
-        np.testing.assert_allclose(
-            made.Z[0, j], np.average(rows, weights=weights), rtol=1e-9
-        )
+        close(made.Z[0, j], np.average(rows, weights=weights), digits=9)
     np.testing.assert_array_equal(made.Z[1], Z[1])
     assert made.own_rows.tolist() == [9.0, 0.0]  # not discounted by kappa
 
@@ -281,9 +280,7 @@ def test_the_order_of_rows_and_classes_is_free(named):
         one = make(P).adapt(X, given=given)
         other = make(P[::-1]).adapt(X[turn], given=moved)
         np.testing.assert_array_equal(one.labels_[turn], other.labels_)
-        np.testing.assert_allclose(
-            one.reliability_[turn], other.reliability_, rtol=1e-6
-        )
+        close(one.reliability_[turn], other.reliability_, digits=6)
 
 
 def test_numbers_as_classes_and_none_of_them(named):
@@ -316,7 +313,7 @@ def test_given_labels_of_a_stream_are_those_of_memory(name, described):
     chunks = [pile[:50], pile[50:]]
     streamed = fitted(name, described).adapt(chunks, given=given)
     np.testing.assert_array_equal(whole.labels_, streamed.labels_)
-    np.testing.assert_allclose(whole.reliability_, streamed.reliability_, rtol=1e-9)
+    close(whole.reliability_, streamed.reliability_, digits=9)
     with pytest.raises(TypeError, match="all rows at once"):
         fitted(name, described).adapt(chunks, given={0: NONE_OF_THESE})
 
@@ -360,7 +357,7 @@ def test_the_cosine_of_two_rows_of_a_class_is_that_of_all_pairs_and_the_usual():
     ]
     expected = (sum(pairs) + 5 * 0.2) / (len(pairs) + 5)
     assert 0.02 < expected < 0.9
-    assert np.isclose(pair_cosine(units, codes, 0.2), expected)
+    close(pair_cosine(units, codes, 0.2), expected)
 
 
 def test_given_rows_correct_names_as_far_as_they_show_them_wrong():
@@ -462,12 +459,12 @@ def test_a_class_is_judged_as_bayes_says(n):
     none = gt.judged(lead, codes, 31, 0.3)[30]  # a class without rows: the mean
     means = np.bincount(codes, weights=lead) / n
     slope = np.polyfit(means - none, found - none, 1)[0]  # drawn to the mean
-    np.testing.assert_allclose(found, none + slope * (means - none), atol=1e-9)
+    close(found, none + slope * (means - none), digits=9)
     grid = np.linspace(-6, 6, 24_001)
     # spread .3² and between .4², but for what 30 classes leave to chance
     log = -((grid - none) ** 2) / 0.32 - n * (grid - means[0]) ** 2 / 0.18
     weights = np.exp(log - log.max())
-    np.testing.assert_allclose(found[0], weights @ grid / weights.sum(), atol=0.08)
+    close(found[0], weights @ grid / weights.sum(), within=0.08)
 
 
 def test_what_a_large_pile_says_is_asked_of_some_of_it(monkeypatch):

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.linalg import sqrtm
 from scipy.optimize import minimize
 
+from tests.checks import close
 from unseen import GuidedMixture, load_model
 from unseen.transduction.graph import near_neighbours, neighbours
 from unseen.transduction.guided_measures import evenness, principal_axes, tightness
@@ -285,7 +286,7 @@ def test_labels_and_reliability_are_those_of_the_loops(k, noise, seed):
     model = GuidedMixture.from_prototypes(P, n_neighbors=k).adapt(X)
     labels, _, sure = brute_force(X, P, k)
     assert_array_equal(model.labels_, labels)
-    assert_allclose(model.reliability_, sure, rtol=1e-6)
+    close(model.reliability_, sure, digits=6)
     assert (model.names_share_ > 0.9) == (noise == 3.0)
 
 
@@ -296,7 +297,7 @@ def test_names_spread_alike_but_one_that_lies_across_all_rows_stays_quiet():
     mixture = SimpleNamespace(Z=Z, G=np.pad(B.T @ B, (0, 1)), n=50)
     spread = np.sqrt(np.mean((B @ Mixture._evened(mixture).T) ** 2, axis=0))
     own = np.sqrt(np.mean(B**2, axis=0))[:3]
-    assert_allclose(spread[:3], np.median([*own, 0, 0]))
+    close(spread[:3], np.median([*own, 0, 0]))
     assert spread[3] == 0 and spread[4] < 1e-7
 
 
@@ -312,7 +313,7 @@ def test_given_rows_are_certain_and_count_fully_as_in_the_loops(wrong):
     assert_array_equal(model.labels_, labels)
     rows = list(given)
     sure[rows] = 1
-    assert_allclose(model.reliability_, sure, rtol=1e-6)
+    close(model.reliability_, sure, digits=6)
     assert_array_equal(model.labels_[rows], y[rows])
     assert_array_equal(model.reliability_[rows], 1)
 
@@ -321,11 +322,11 @@ def test_scores_of_new_rows_are_those_of_the_pile_without_neighbours():
     P, X, _ = make_pile()
     model = GuidedMixture.from_prototypes(P, n_neighbors=0).adapt(X)
     _, L, _ = brute_force(X, P, 0)
-    assert_allclose(model.decision_function(X), L, rtol=1e-6, atol=1e-8)
+    close(model.decision_function(X), L, digits=6)
     posterior = np.exp(L / model.temperature_)
     posterior /= posterior.sum(axis=1, keepdims=True)
     posterior = (60 * posterior + 2 / 4) / 62  # 60 rows; half a row for each of 4
-    assert_allclose(model.predict_proba(X), posterior, rtol=1e-6)
+    close(model.predict_proba(X), posterior, digits=6)
     assert_array_equal(model.predict(X[:1]), model.labels_[:1])
 
 
@@ -355,7 +356,7 @@ def test_order_of_classes_and_rows_and_scales_are_free():
     scale = rng.uniform(0.1, 10, size=(len(X), 1))
     other = GuidedMixture.from_prototypes(3 * P[classes]).adapt((scale * X)[rows])
     assert_array_equal(classes[other.labels_], plain.labels_[rows])
-    assert_allclose(other.reliability_, plain.reliability_[rows], rtol=1e-6)
+    close(other.reliability_, plain.reliability_[rows], digits=6)
 
 
 def test_float32_rows_get_the_answer_of_float64_rows():
@@ -364,7 +365,7 @@ def test_float32_rows_get_the_answer_of_float64_rows():
     one = GuidedMixture.from_prototypes(P).adapt(X)
     other = GuidedMixture.from_prototypes(P).adapt(X.astype(np.float64))
     assert_array_equal(one.labels_, other.labels_)
-    assert_allclose(one.reliability_, other.reliability_, rtol=1e-3)
+    close(one.reliability_, other.reliability_, digits=3)
 
 
 def test_more_features_than_rows_are_rotated_without_loss(monkeypatch):
@@ -386,8 +387,8 @@ def test_principal_axes_are_the_same_from_rows_and_from_their_gram(monkeypatch):
     rows, P = rng.normal(size=(12, 20)), rng.normal(size=(3, 20))
     few = principal_axes(MemoryRows(rows), P)
     twice = principal_axes(MemoryRows(np.vstack([rows, rows])), P)  # 27 > 20: by Gram
-    assert_allclose(few.T @ few, np.eye(5), atol=1e-10)
-    assert_allclose(few @ few.T, twice @ twice.T, atol=1e-8)
+    close(few.T @ few, np.eye(5), digits=10)
+    close(few @ few.T, twice @ twice.T, digits=8)
 
 
 # ---- streams -------------------------------------------------------------------------
@@ -403,10 +404,8 @@ def test_chunks_and_dask_give_the_model_of_memory():
         model = GuidedMixture.from_prototypes(P, n_neighbors=0)
         model.adapt(pile, given=given)
         assert_array_equal(model.labels_, memory.labels_)
-        assert_allclose(model.reliability_, memory.reliability_, rtol=1e-8)
-        assert_allclose(
-            model._adapted.scorer.coef, memory._adapted.scorer.coef, rtol=1e-7
-        )
+        close(model.reliability_, memory.reliability_, digits=8)
+        close(model._adapted.scorer.coef, memory._adapted.scorer.coef)
 
 
 def test_neighbours_of_a_stream_are_refused():
@@ -447,7 +446,7 @@ def test_names_of_what_does_not_vary_among_rows_do_not_lead(per_class):
     assert model.prototype_worth_ <= 1000  # never millions, however random labels are
     labels, _, sure = brute_force(X, P, 0)
     assert_array_equal(model.labels_, labels)
-    assert_allclose(model.reliability_, sure, rtol=1e-6)
+    close(model.reliability_, sure, digits=6)
     assert model.tightness_ < 0.6 and model.names_share_ == 0.35
 
 
@@ -484,7 +483,7 @@ def test_classes_the_pile_was_not_asked_about_compete_as_classes_without_rows():
     P, X, _ = make_pile(10)
     model = GuidedMixture.from_prototypes(P).adapt(X, classes=[0, 1, 2])
     scores = model.decision_function(X, classes=[0, 1, 2, 3])
-    assert_allclose(scores[:, :3], model.decision_function(X, classes=[0, 1, 2]))
+    close(scores[:, :3], model.decision_function(X, classes=[0, 1, 2]))
     assert np.isfinite(scores).all() and np.ptp(scores[:, 3]) > 0
 
 
@@ -511,7 +510,7 @@ def test_given_labels_may_come_as_an_array_with_gaps():
     one = GuidedMixture.from_prototypes(frame).adapt(X, given=listed)
     other = GuidedMixture.from_prototypes(frame).adapt(X, given=mapped)
     assert_array_equal(one.labels_, other.labels_)
-    assert_allclose(one.reliability_, other.reliability_)
+    close(one.reliability_, other.reliability_)
 
 
 def test_seen_classes_make_the_prototypes_by_a_ridge():
@@ -536,10 +535,8 @@ def test_before_any_pile_seen_classes_score_by_their_own_means():
     means = [sum(units[y == c]) / 10 for c in range(5)]
     wanted = np.array([[x @ m - m @ m / 2 for m in means] for x in units])
     scores = model.decision_function(X, classes="all")
-    assert_allclose(scores[:, :5], wanted, rtol=1e-10)
-    assert_allclose(
-        model.decision_function(X, classes=[3, 0]), wanted[:, 0] - wanted[:, 3]
-    )
+    close(scores[:, :5], wanted, digits=10)
+    close(model.decision_function(X, classes=[3, 0]), wanted[:, 0] - wanted[:, 3])
 
 
 def test_a_frame_names_the_features_of_prototypes_without():
@@ -558,7 +555,7 @@ def test_a_saved_model_answers_as_before(tmp_path):
     P, X, _ = make_pile()
     model = GuidedMixture.from_prototypes(P).adapt(X)
     again = load_model(model.save(tmp_path / "model.unseen"))
-    assert_allclose(again.decision_function(X), model.decision_function(X))
+    close(again.decision_function(X), model.decision_function(X))
     assert_array_equal(again.labels_, model.labels_)
 
 
@@ -572,7 +569,7 @@ def test_onnx_has_the_scores_of_the_model(tmp_path, adapted):
     path = model.to_onnx(tmp_path / "model.onnx")
     session = runtime.InferenceSession(path)
     scores, labels = session.run(None, {"features": X.astype(np.float32)})
-    assert_allclose(scores, model.decision_function(X), rtol=1e-3, atol=1e-3)
+    close(scores, model.decision_function(X), digits=3)
     assert_array_equal(labels, model.predict(X))
 
 
@@ -585,11 +582,11 @@ def test_tightness_is_that_of_pairs_of_different_rows():
     B = rng.normal(size=(20, 4)) + 1
     B /= np.linalg.norm(B, axis=1, keepdims=True)
     sums = R.sum(axis=0), (R * R).sum(axis=0), R.T @ B
-    assert_allclose(tightness(*sums, 20), tight_by_pairs(R, B))
+    close(tightness(*sums, 20), tight_by_pairs(R, B))
 
 
 def test_evenness_counts_the_classes_in_use():
-    assert_allclose(evenness(np.array([10**6] * 3 + [0])), 0.75, rtol=1e-5)
+    close(evenness(np.array([10**6] * 3 + [0])), 0.75, digits=5)
 
 
 def test_neighbours_by_cells_are_exact_with_all_cells_and_mostly_right_with_few():
@@ -598,7 +595,7 @@ def test_neighbours_by_cells_are_exact_with_all_cells_and_mostly_right_with_few(
     rows = rows + 0.5 * rng.normal(size=rows.shape)
     expected, numbers = neighbours(rows, 4)
     distances, exact = near_neighbours(rows, 4, cell_size=100, n_near=10)
-    assert_allclose(distances, expected, rtol=1e-3)
+    close(distances, expected, digits=3)
     assert_array_equal(np.sort(exact), np.sort(numbers))
     few = near_neighbours(rows, 4, cell_size=50, n_near=4)[1]
     found = [len({*a} & {*b}) / 4 for a, b in zip(few, numbers, strict=True)]

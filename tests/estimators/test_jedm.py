@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import linalg
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from tests.checks import close
 from tests.oracles import (
     authors_answer,
     authors_jedm,
@@ -59,9 +60,9 @@ def test_the_products_of_both_codings_are_those_of_the_samples(small, coding):
     X, H, *_, sums = small
     Y = H if coding == "one_hot" else 2 * H - 1
     made = {"one_hot": one_hot_products, "signed": signed_products}[coding](sums)
-    assert_allclose(made.XtX, X.T @ X)
-    assert_allclose(made.XtY, X.T @ Y, atol=1e-12)
-    assert_allclose(made.YtY, Y.T @ Y)
+    close(made.XtX, X.T @ X)
+    close(made.XtY, X.T @ Y, digits=10)
+    close(made.YtY, Y.T @ Y)
 
 
 def brute_codes(X, Y, A, D, V, alpha):
@@ -75,7 +76,7 @@ def test_the_code_step_is_the_minimum_of_eq_3(small):
     C = brute_codes(X, Y, A, D, V, alpha)
     codes = update_codes(signed_products(sums), D, A @ V.T, alpha, 0)
     for ours, theirs in zip(codes, (C.T @ C, C.T @ X, C.T @ Y), strict=True):
-        assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+        close(ours, theirs, digits=5)
 
 
 def test_a_code_ridge_adds_its_share_to_eq_3(small):
@@ -85,7 +86,7 @@ def test_a_code_ridge_adds_its_share_to_eq_3(small):
         np.zeros((len(X), len(D))),
     )
     codes = update_codes(one_hot_products(sums), D, A @ V.T, 0.7, 0.4)
-    assert_allclose(codes.CtX, C.T @ X, rtol=1e-5, atol=1e-5)
+    close(codes.CtX, C.T @ X, digits=5)
 
 
 def test_more_atoms_than_features_and_classes_give_the_code_of_least_norm(small):
@@ -96,7 +97,7 @@ def test_more_atoms_than_features_and_classes_give_the_code_of_least_norm(small)
     stacked = np.hstack([D, np.sqrt(alpha) * Z.T])  # C @ stacked ≈ [X, √alpha Y]
     C = np.hstack([X, np.sqrt(alpha) * Y]) @ np.linalg.pinv(stacked)
     codes = update_codes(signed_products(sums), D, Z, alpha, 0)
-    assert_allclose(codes.CtC, C.T @ C, atol=1e-8)
+    close(codes.CtC, C.T @ C, digits=8)
 
 
 def test_the_compatibility_step_is_the_minimum_of_eq_5(small):
@@ -107,15 +108,15 @@ def test_the_compatibility_step_is_the_minimum_of_eq_5(small):
     codes = update_codes(signed_products(sums), D, A @ V.T, alpha, 0)
     ours = update_compatibility(codes, right_factor(A, 0), beta / alpha)
     # Eq. (5) fixes V A; of V itself it leaves what no seen embedding shows.
-    assert_allclose(ours @ A.T, best @ A.T, atol=1e-5)
+    close(ours @ A.T, best @ A.T, digits=5)
     outside = linalg.null_space(A)
-    assert_allclose(ours @ outside, 0, atol=1e-10)
+    close(ours @ outside, 0, digits=10)
 
 
 def test_an_embedding_ridge_equals_the_inverse_it_stands_for(small):
     *_, A, _, _, _ = small
     literal = A @ np.linalg.inv(A.T @ A + 0.3 * np.eye(6))
-    assert_allclose(right_factor(A, 0.3), literal)
+    close(right_factor(A, 0.3), literal)
 
 
 def test_the_objective_is_eq_2_on_the_samples(small):
@@ -124,10 +125,10 @@ def test_the_objective_is_eq_2_on_the_samples(small):
     products = signed_products(sums)
     codes = update_codes(products, D, A @ V.T, alpha, 0)
     C = brute_codes(X, Y, A, D, V, alpha)
-    assert_allclose(
+    close(
         objective(products, codes, D, A @ V.T, alpha, beta),
         eq2(X, Y, A, D, V, C, alpha, beta),
-        rtol=1e-8,
+        digits=8,
     )
 
 
@@ -179,10 +180,10 @@ def test_the_reference_equals_the_authors_program(problem):
         X[seen], X[~seen], A, np.bincount(y), np.arange(8) < 6, 10
     )
     D, V = authors_jedm(Xs.T, As.T, np.eye(6)[y[seen]], D0.T, V0)
-    assert_allclose(model.components_.T @ model.compatibility_, D @ V, rtol=1e-9)
+    close(model.components_.T @ model.compatibility_, D @ V, digits=9)
     answer = authors_answer(Xu.T, Au.T, D, V)
     assert_array_equal(model.labels_, 6 + answer.argmax(axis=1))
-    assert_allclose(model.decision_function(X[~seen]), answer[:, 1] - answer[:, 0])
+    close(model.decision_function(X[~seen]), answer[:, 1] - answer[:, 0])
 
 
 def test_both_readings_are_those_the_docstring_states():
@@ -210,7 +211,7 @@ def test_many_weights_in_one_go_equal_each_alone_to_the_last_bit(small):
         assert_array_equal(stack[0][i], alone[0])
         assert_array_equal(stack[1][i], alone[1])
         # What the objective came to is added up in another order, on some processors.
-        assert_allclose([value[i] for value in stack[2]], alone[2], rtol=1e-12)
+        close([value[i] for value in stack[2]], alone[2], digits=10)
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
@@ -225,7 +226,7 @@ def test_class_order_is_free(problem, variant):
         model = JEDM(variant, n_components=5, tol=1e-3, max_iter=500)
         model.fit(X[seen], names[y[seen]], class_embeddings=table)
         answers.append(model.decision_function(X, classes=list("ghab")))
-    assert_allclose(*answers, rtol=1e-6, atol=1e-9)
+    close(*answers, digits=6)
 
 
 def test_row_order_and_chunks_are_free(problem):
@@ -233,7 +234,7 @@ def test_row_order_and_chunks_are_free(problem):
     order = np.random.default_rng(5).permutation(seen.sum())
     first = JEDM().fit(X[seen], y[seen], class_embeddings=A)
     second = JEDM().fit(X[seen][order], y[seen][order], class_embeddings=A)
-    assert_allclose(first.decision_function(X), second.decision_function(X))
+    close(first.decision_function(X), second.decision_function(X))
 
 
 def test_a_row_scores_the_same_alone_and_in_any_batch(problem):
@@ -241,7 +242,7 @@ def test_a_row_scores_the_same_alone_and_in_any_batch(problem):
     model = JEDM().fit(X[seen], y[seen], class_embeddings=A).adapt(X[~seen])
     whole = model.decision_function(X, classes="all")
     alone = np.vstack([model.decision_function(x[None], classes="all") for x in X])
-    assert_allclose(whole, alone, atol=1e-12)
+    close(whole, alone, digits=10)
 
 
 def test_float32_rows_are_scored_in_float32_and_agree(problem):
@@ -250,7 +251,7 @@ def test_float32_rows_are_scored_in_float32_and_agree(problem):
     single = JEDM().fit(X[seen].astype(np.float32), y[seen], class_embeddings=A)
     scores = single.decision_function(X.astype(np.float32), classes="all")
     assert scores.dtype == np.float32
-    assert_allclose(scores, double.decision_function(X, classes="all"), atol=1e-4)
+    close(scores, double.decision_function(X, classes="all"), digits=4)
 
 
 def test_who_competes(problem):
@@ -262,7 +263,7 @@ def test_who_competes(problem):
     every = model.decision_function(X, classes="all")
     assert every.shape == (len(X), 8)
     some = model.decision_function(X, classes=[5, 0, 7])
-    assert_allclose(some, every[:, [5, 0, 7]])
+    close(some, every[:, [5, 0, 7]])
 
 
 def test_new_classes_need_no_retraining(problem):
@@ -280,7 +281,7 @@ def test_adapting_to_some_classes_leaves_the_others_inductive(problem):
     before = model.decision_function(X, classes="all")
     model.adapt(X[~seen])
     after = model.decision_function(X, classes="all")
-    assert_allclose(after[:, :6], before[:, :6])
+    close(after[:, :6], before[:, :6])
     assert not np.allclose(after[:, 6:], before[:, 6:])
 
 
@@ -415,7 +416,7 @@ def test_numbers_too_large_for_float32_are_told(problem):
     model = JEDM(unit_rows=False).fit(small[seen], y[seen], class_embeddings=A)
     with pytest.raises(ValueError, match=r"so large .* float32"):
         model.fit(large[seen], y[seen], class_embeddings=A)
-    assert_allclose(model.predict(large[~seen]), model.predict(1e30 * X[~seen]))
+    close(model.predict(large[~seen]), model.predict(1e30 * X[~seen]))
     with pytest.raises(ValueError, match=r"so large .* float32"):
         model.adapt(np.float32(5e7) * large[~seen])
     JEDM().fit(large[seen], y[seen], class_embeddings=A)  # unit rows can be any size

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
-from tests.checks import make_data
+from tests.checks import close, make_data
 from tests.oracles import minimise
 from unseen import JLSELite, SelfTraining
 from unseen.models.relative_codes import minimise_loss, squared_hinge
@@ -34,7 +34,7 @@ def test_codes_are_the_minimum_on_the_simplex(tables, softness):
             method="SLSQP",
             options={"ftol": 1e-14, "maxiter": 500},
         )
-        assert_allclose(code, found.x, atol=1e-5)
+        close(code, found.x, digits=5)
         # The gradient is the same wherever the code is not zero, and larger elsewhere.
         slope = (code @ S - a) @ S.T + softness * code
         assert np.ptp(slope[code > 1e-9]) < 1e-9
@@ -44,23 +44,23 @@ def test_codes_are_the_minimum_on_the_simplex(tables, softness):
 def test_the_projection_stays_where_it_is_and_sums_to_one():
     rng = np.random.default_rng(0)
     inside = rng.dirichlet(np.ones(5), size=7)
-    assert_allclose(onto_simplex(inside), inside)
+    close(onto_simplex(inside), inside)
     away = onto_simplex(5 * rng.normal(size=(7, 5)))
-    assert_allclose(away.sum(axis=1), 1)
+    close(away.sum(axis=1), 1)
     assert (away >= 0).all()
 
 
 def test_limits_of_softness(tables):
     A, S = tables
-    assert_allclose(simplex_codes(A, S, 1e6), 1 / 6, atol=1e-5)
+    close(simplex_codes(A, S, 1e6), 1 / 6, digits=4)
     corners = simplex_codes(np.eye(5), np.eye(5), 1e-9)
-    assert_allclose(corners, np.eye(5), atol=1e-8)
+    close(corners, np.eye(5), digits=8)
 
 
 def test_centring_both_tables_alike_changes_no_code(tables):
     A, S = tables
     moved = simplex_codes(A + 3, S + 3, 0.1)
-    assert_allclose(moved, simplex_codes(A, S, 0.1), atol=1e-8)
+    close(moved, simplex_codes(A, S, 0.1), digits=8)
 
 
 def test_the_map_is_the_minimum_of_the_loss_as_written(tables):
@@ -79,8 +79,8 @@ def test_the_map_is_the_minimum_of_the_loss_as_written(tables):
     W, history = minimise_loss(
         squared_hinge(codes, 6), X, Z, 0.02, max_iter=500, tol=1e-7
     )
-    assert_allclose(history[-1], objective(W))
-    assert_allclose(W, minimise(objective, np.zeros((2, 6)), gtol=1e-6), atol=1e-4)
+    close(history[-1], objective(W))
+    close(W, minimise(objective, np.zeros((2, 6)), gtol=1e-6), digits=4)
 
 
 def test_self_training_ends_with_what_it_predicts():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.checks import make_data
+from tests.checks import close, make_data
 from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning, SelfTraining
 from unseen._linalg import row_space
 from unseen.models.epochs import canonical
@@ -48,21 +48,21 @@ def test_a_step_follows_the_gradient_of_the_loss_as_written(small, kind, margin)
         return loss_by_hand(kind, w.reshape(W.shape), X, y, A, margin)
 
     value, slope = kind(margin=margin)._step(W[None], X, y, A, None)
-    assert_allclose(value, loss(W.ravel()))
+    close(value, loss(W.ravel()))
     expected = approx_fprime(W.ravel(), loss, 1e-7).reshape(W.shape)
-    assert_allclose(slope[0], expected, atol=1e-5)
+    close(slope[0], expected, digits=5)
 
 
 def test_one_violation_weighs_the_same_under_all_losses():
     V = np.array([[0.0, -1.0, 0.3], [0.0, -2.0, -1.0]])
     once = np.array([[0.0, 0, 1], [0, 0, 0]])
     for weights in (DeViSE()._weights(V), SJE()._weights(V), rank_weights(V)):
-        assert_allclose(weights, once)
+        close(weights, once)
 
 
 def test_ranks_fall_off_like_harmonic_numbers():
     V = np.array([[0.0, 1.0, 2.0, 3.0]])
-    assert_allclose(rank_weights(V), np.array([[0, 1, 1, 1]]) * (1 + 1 / 2 + 1 / 3) / 3)
+    close(rank_weights(V), np.array([[0, 1, 1, 1]]) * (1 + 1 / 2 + 1 / 3) / 3)
 
 
 @pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
@@ -101,7 +101,7 @@ def test_the_scale_of_rows_and_embeddings_does_not_matter():
         .decision_function(s * data.X_unseen)
         for s, t in [(1, 1), (64, 0.25)]
     ]
-    assert_allclose(*answers, rtol=1e-8)
+    close(*answers, digits=8)
 
 
 def test_the_own_order_of_rows_and_classes_is_free_of_theirs(small):
@@ -139,7 +139,7 @@ def test_steps_in_the_span_of_the_embeddings_are_steps_in_all_dimensions(kind):
         for start in range(0, 30, 7):
             rows = order[start : start + 7]
             W = W - 0.1 * model._step(W[None], X[rows], y[rows], A, None)[1][0]
-    assert_allclose(maps[0] @ basis.T, W, atol=1e-9)
+    close(maps[0] @ basis.T, W, digits=9)
 
 
 def test_the_average_of_one_step_is_that_step():

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
-from tests.checks import make_data
+from tests.checks import close, make_data
 from unseen import RidgeToSemantic, RidgeToVisual
 from unseen.models.maps import solve_on_axes
 from unseen.models.ridge import solve_to_visual
@@ -31,9 +31,9 @@ def test_both_directions_are_least_squares_on_the_rows(small, lam):
         target = np.vstack([outputs, np.zeros((k, outputs.shape[1]))])
         return np.linalg.lstsq(stacked, target, rcond=None)[0]
 
-    assert_allclose(solve_to_visual(sums, A, lam), ridge(rows, X).T, atol=1e-10)
+    close(solve_to_visual(sums, A, lam), ridge(rows, X).T, digits=10)
     W = solve_on_axes(sums.gram, sums.class_sums.T @ A, lam, diagonal=False)
-    assert_allclose(W, ridge(X, rows), atol=1e-10)
+    close(W, ridge(X, rows), digits=10)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -62,7 +62,7 @@ def test_all_axes_are_all_features():
             .decision_function(data.X, classes="all")
             for n_axes in ("all", 16)
         ]
-        assert_allclose(*scores, atol=1e-10)
+        close(*scores, digits=10)
 
 
 def test_a_large_ridge_leaves_the_direction_of_the_class_means():
@@ -71,7 +71,7 @@ def test_a_large_ridge_leaves_the_direction_of_the_class_means():
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     other = RidgeToVisual(1e8, n_axes="all")
     other.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    assert_allclose(model.coef_, other.coef_, rtol=1e-5, atol=1e-14)
+    close(model.coef_, other.coef_, digits=5)
 
 
 @pytest.mark.parametrize("lam, mu", [(0.3, 2.0), (5.0, 0.01)])
@@ -91,8 +91,8 @@ def test_the_refit_is_the_minimum_of_its_objective(model, lam, mu):
     stacked = np.vstack([lam**0.5 * inputs, mu**0.5 * np.eye(inputs.shape[1])])
     target = np.vstack([lam**0.5 * outputs, mu**0.5 * anchor])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
-    assert_allclose(found, W, atol=1e-9)
-    assert_allclose(value, np.sum((stacked @ W - target) ** 2), rtol=1e-9)
+    close(found, W, digits=9)
+    close(value, np.sum((stacked @ W - target) ** 2), digits=9)
 
 
 def test_the_adapted_scorer_scores_the_pile_as_the_learner_did():
@@ -103,6 +103,4 @@ def test_the_adapted_scorer_scores_the_pile_as_the_learner_did():
     rows = np.arange(30)
     learner.refit(Selection.of(rows, rows % 3, len(data.X_unseen), 3))
     model.take_over(learner)
-    assert_allclose(
-        model.decision_function(data.X_unseen), learner.scores(), atol=1e-10
-    )
+    close(model.decision_function(data.X_unseen), learner.scores(), digits=10)

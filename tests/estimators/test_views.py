@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.linalg import sqrtm
 
+from tests.checks import close
 from tests.estimators.test_guided_mixture import (
     nearest_graph,
     norm,
@@ -37,14 +38,14 @@ def test_cosines_of_joined_rows_are_the_mean_of_the_views_cosines():
             / np.sqrt(sum(rows[v][i] ** 2) * sum(named[v][c] ** 2))
             for v in rows
         ]
-        assert_allclose(joined[i] @ prototypes[c], np.mean(by_view))
+        close(joined[i] @ prototypes[c], np.mean(by_view))
 
 
 def test_float32_views_stay_float32():
     rows, _, _ = make_views()
     small = join_views({v: r.astype(np.float32) for v, r in rows.items()})
     assert small.dtype == np.float32
-    assert_allclose(small, join_views(rows), rtol=1e-5, atol=1e-7)
+    close(small, join_views(rows), digits=5)
 
 
 # ---- the oracle: loops over views, rows and classes ----------------------------------
@@ -192,12 +193,12 @@ def test_labels_reliability_and_weights_are_those_of_the_loops(k, noise):
     model = GuidedMixture.from_prototypes(named, n_neighbors=k).adapt(rows)
     labels, L, (sure, doubt), weights = by_loops(rows, named, k)
     assert_array_equal(model.labels_, labels)
-    assert_allclose(model.view_weights_, weights, rtol=1e-9)
-    assert_allclose(model.reliability_, sure, rtol=1e-6)
+    close(model.view_weights_, weights, digits=9)
+    close(model.reliability_, sure, digits=6)
     if k == 0:
-        assert_allclose(model.decision_function(rows), L, rtol=1e-6, atol=1e-8)
+        close(model.decision_function(rows), L, digits=6)
         posterior = (48 * soften(L / doubt) + 1 / 2) / 50  # 48 rows, 4 classes
-        assert_allclose(model.predict_proba(rows), posterior, rtol=1e-6)
+        close(model.predict_proba(rows), posterior, digits=6)
 
 
 def test_rows_by_view_and_joined_rows_get_the_same_answer():
@@ -205,11 +206,9 @@ def test_rows_by_view_and_joined_rows_get_the_same_answer():
     model = GuidedMixture.from_prototypes(named).adapt(rows)
     joined = GuidedMixture.from_prototypes(named).adapt(join_views(rows))
     assert_array_equal(model.labels_, joined.labels_)
-    assert_allclose(model.reliability_, joined.reliability_)
+    close(model.reliability_, joined.reliability_)
     turned = dict(reversed(rows.items()))  # views go by name, not by place
-    assert_allclose(
-        model.decision_function(turned), joined.decision_function(rows_of(rows))
-    )
+    close(model.decision_function(turned), joined.decision_function(rows_of(rows)))
 
 
 def rows_of(rows):
@@ -231,10 +230,10 @@ def test_views_of_one_kind_count_about_the_same():
     twice = {"one": rows["looks"], "two": rows["looks"]}
     prototypes = {"one": named["looks"], "two": named["looks"]}
     model = GuidedMixture.from_prototypes(prototypes).adapt(twice)
-    assert_allclose(model.view_weights_, 0.5)
+    close(model.view_weights_, 0.5)
     alone = GuidedMixture.from_prototypes(named["looks"]).adapt(rows["looks"])
     assert_array_equal(model.labels_, alone.labels_)
-    assert_allclose(model.reliability_, alone.reliability_, rtol=1e-6)
+    close(model.reliability_, alone.reliability_, digits=6)
 
 
 def test_chunks_and_dask_give_the_views_of_memory():
@@ -247,8 +246,8 @@ def test_chunks_and_dask_give_the_views_of_memory():
         model = GuidedMixture.from_prototypes(named, n_neighbors=0)
         model.adapt(pile, given=given)
         assert_array_equal(model.labels_, memory.labels_)
-        assert_allclose(model.reliability_, memory.reliability_, rtol=1e-8)
-        assert_allclose(model.view_weights_, memory.view_weights_)
+        close(model.reliability_, memory.reliability_, digits=8)
+        close(model.view_weights_, memory.view_weights_)
 
 
 def test_given_rows_correct_the_names_of_every_view():
@@ -273,7 +272,7 @@ def test_onnx_has_the_scores_of_views(tmp_path, n_classes):
     session = runtime.InferenceSession(path)
     scores, labels = session.run(None, {"features": X.astype(np.float32)})
     expected = model.decision_function(X, classes=[0, 1, 2, 4])
-    assert_allclose(scores, expected, rtol=1e-3, atol=1e-3)
+    close(scores, expected, digits=3)
     assert_array_equal(labels, model.predict(X, classes=[0, 1, 2, 4]))
 
 
@@ -312,7 +311,7 @@ def test_a_stored_model_still_knows_its_views(tmp_path):
     model = GuidedMixture.from_prototypes(named).adapt(rows)
     model.save(tmp_path / "model.unseen")
     read = load_model(tmp_path / "model.unseen")
-    assert_allclose(read.predict_proba(rows), model.predict_proba(rows))
+    close(read.predict_proba(rows), model.predict_proba(rows))
 
 
 def test_joined_rows_serve_a_model_with_seen_classes():

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 import unseen
+from tests.checks import nudged
 from unseen import load_data
 
 STORED = Path(__file__).with_name("known_labels.npz")
@@ -86,7 +87,7 @@ def case(name: str) -> Case:
     else:
         data = load_data(DATA / "awa1_shallow.npz", classes="att_continuous")
         X, seen_step = data.X, 3
-    X = np.ascontiguousarray(X, dtype=np.float32)
+    X = nudged(np.ascontiguousarray(X, dtype=np.float32))
     unseen_rows = np.isin(data.y, data.unseen)
     seen, rows = np.flatnonzero(~unseen_rows)[::seen_step], np.flatnonzero(unseen_rows)
     return Case(
@@ -100,6 +101,7 @@ def texts() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     with np.load(DATA / "texts" / "banking77_test__minilm-int8.npz") as stored:
         X, P = (np.asarray(stored[key], dtype=np.float32) for key in "XP")
         names = stored["classes"].astype(str)
+    X = nudged(X)
     return pd.DataFrame(P, index=names), X[::2], X[1::20]
 
 

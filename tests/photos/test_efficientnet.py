@@ -8,6 +8,7 @@ from PIL import Image
 from scipy.signal import correlate
 from sklearn.datasets import load_sample_images
 
+from tests.checks import close
 from unseen.photos import image_encoder
 from unseen.photos.efficientnet import (
     LITE0,
@@ -115,7 +116,7 @@ def test_the_graph_is_the_network_written_out(seed):
     images = rng.integers(0, 256, (2, 37, 37, 3)).astype(np.uint8)
     (ours,) = session.run(None, {"images": images})
     theirs = np.stack([by_hand(tensors, strides, image) for image in images])
-    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    close(ours, theirs, digits=3)
 
 
 @pytest.mark.parametrize("name, net", [("lite0", LITE0), ("lite2", LITE2)])
@@ -150,7 +151,7 @@ def test_features_are_those_of_pytorch(name, net):
         y = step(functional.relu6(y), block + "_project_conv", block + "_bn2")
         x = x + y if x.shape == y.shape else y
     x = functional.relu6(step(x, "_conv_head", "_bn1")).mean((2, 3))
-    np.testing.assert_allclose(encoder.encode(images), x.numpy(), atol=1e-4)
+    close(encoder.encode(images), x.numpy(), digits=4)
 
 
 # --- what it sees --------------------------------------------------------------------
@@ -173,7 +174,7 @@ def test_batches_change_nothing():
     images = np.random.default_rng(0).integers(0, 256, (5, 224, 224, 3), np.uint8)
     together = encoder.encode(images)
     alone = np.concatenate([encoder.encode(images[i : i + 1]) for i in range(5)])
-    np.testing.assert_allclose(together, alone, atol=1e-5)
+    close(together, alone, digits=5)
     assert encoder.encode(images[:0]).shape == (0, 1280)
 
 

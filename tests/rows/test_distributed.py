@@ -12,9 +12,10 @@ import pytest
 from checks import make_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
 from unseen.rows.distributed import sum_dask, take_apart, tree_sum
 from unseen.rows.distributed_blocks import Blocks
@@ -75,14 +76,14 @@ def test_workers_give_what_one_process_gives(
     )
     ours.adapt(chunked)
     assert_array_equal(ours.labels_, theirs.labels_)
-    assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
+    close(ours.reliability_, theirs.reliability_, digits=8)
     for one, other in zip(ours.rounds_, theirs.rounds_, strict=True):
         assert str(one) == str(other)
         assert one.labels is None  # they stay where the rows are
-        assert_allclose(one.objective, other.objective, rtol=1e-8)
+        close(one.objective, other.objective, digits=8)
     scores = ours.decision_function(chunked)
     assert isinstance(scores, da.Array) and scores.shape == (len(pile), 3)
-    assert_allclose(scores.compute(), theirs.decision_function(pile), rtol=1e-8)
+    close(scores.compute(), theirs.decision_function(pile), digits=8)
 
 
 def test_dataframes_go_through(client):
@@ -132,7 +133,7 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
     assert killed[1] is False, "it was killed in the middle"
     assert killed[0] not in client.run(os.getpid).values()
     theirs = JEDM().fit(X, y, class_embeddings=A)
-    assert_allclose(ours.components_, theirs.components_, rtol=1e-8, atol=1e-12)
+    close(ours.components_, theirs.components_, digits=8)
 
 
 @pytest.mark.parametrize("model", MODELS[:2], ids=str)
@@ -182,7 +183,7 @@ def test_workers_that_leave_and_join_change_nothing(model, monkeypatch):
     assert len(set.union(*at_work)) >= 4, "others were at work than at first"
     assert not at_work[0] <= at_work[-1], "one of the first is gone"
     assert_array_equal(ours.labels_, theirs.labels_)
-    assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
+    close(ours.reliability_, theirs.reliability_, digits=8)
 
 
 # ---- without a cluster: threads of this process --------------------------------------
@@ -210,8 +211,8 @@ def test_sums_of_chunks_are_the_sums(rows, threads):
     codes = np.searchsorted(["x", "y", "z"], y)
     theirs = sum_rows(X, codes, 3)
     assert table.names.tolist() == ["x", "y", "z"]
-    assert_allclose(sums.gram, theirs.gram)
-    assert_allclose(sums.class_sums, theirs.class_sums)
+    close(sums.gram, theirs.gram)
+    close(sums.class_sums, theirs.class_sums)
 
 
 def test_what_travels_is_the_size_of_the_sums():
@@ -283,4 +284,4 @@ def test_histograms_choose_the_rows_that_sorting_chooses(data):
         assert_array_equal(there.counts, here.counts)
         theirs = sum_rows(B[here.rows], here.labels, k)
         # What cancels leaves a rounding, which depends on the order.
-        assert_allclose(rows.sums(there).class_sums, theirs.class_sums, atol=1e-9)
+        close(rows.sums(there).class_sums, theirs.class_sums, digits=9)

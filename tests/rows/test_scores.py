@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
+from tests.checks import close
 from unseen.rows.holders import MemoryRows
 from unseen.rows.labelling import best_score
 from unseen.rows.scores import Scores
@@ -25,8 +26,8 @@ def test_scores_are_products_and_reported_as_asked(unit_columns, reports, has_of
     lengths = [np.sqrt(sum(column**2)) for column in wanted.T]
     if unit_columns:
         wanted = wanted / lengths
-    assert_allclose(np.asarray(scores), wanted, rtol=1e-12)
-    assert_allclose(scores.lengths, lengths if unit_columns else np.ones(3))
+    close(np.asarray(scores), wanted, digits=10)
+    close(scores.lengths, lengths if unit_columns else np.ones(3))
     labelling = scores.labelling(best_score)
     assert_array_equal(labelling.state.codes, ranked.argmax(axis=1))
     assert_array_equal(labelling.sizes, np.bincount(ranked.argmax(axis=1), minlength=3))

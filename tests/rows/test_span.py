@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import unseen
+from tests.checks import close
 from unseen import ClasswiseFolds, ClasswiseSearchCV
 from unseen.rows import span, sums
 from unseen.rows.span import is_wide, span_of
@@ -75,9 +76,9 @@ def test_every_linear_model_answers_as_on_the_features(model, narrow):
     narrow()
     wanted = scores(unseen_clone(model), *data)
     # BiDiLEL's landmarks are where an iteration stops.
-    tol = 1e-4 if isinstance(model, unseen.BiDiLEL) else 1e-8
+    digits = 4 if isinstance(model, unseen.BiDiLEL) else 8
     for ours, theirs in zip(found, wanted, strict=True):
-        assert_allclose(ours, theirs, rtol=0, atol=tol * np.abs(theirs).max())
+        close(ours, theirs, digits)
 
 
 def unseen_clone(model):
@@ -100,7 +101,7 @@ def test_folds_of_wide_rows_share_one_span(narrow):
     narrow()
     wanted_means, wanted_coef = search()
     assert_array_equal(means, wanted_means)
-    assert_allclose(coef, wanted_coef, atol=1e-9)
+    close(coef, wanted_coef, digits=9)
 
 
 def test_folds_may_be_wide_where_the_whole_is_not():
@@ -109,7 +110,7 @@ def test_folds_may_be_wide_where_the_whole_is_not():
     search = ClasswiseSearchCV(unseen.ESZSL(n_axes=40), {"gamma": [1.0]})
     search.fit(folds, class_embeddings=table)
     alone = unseen.ESZSL(n_axes=40, gamma=1.0).fit(X, y, class_embeddings=table)
-    assert_allclose(search.best_estimator_.coef_, alone.coef_, atol=1e-9)
+    close(search.best_estimator_.coef_, alone.coef_, digits=9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -120,9 +121,7 @@ def test_no_direction_of_plain_rows_is_taken_for_rounding(dtype):
         found, C = span_of(X, unit_rows=unit_rows)
         assert C.shape == (300, 300)
         Q = found.lift(np.eye(300))
-        assert_allclose(
-            Q.T @ Q, np.eye(300), atol=1e-3 if dtype == np.float32 else 1e-9
-        )
+        close(Q.T @ Q, np.eye(300), digits=3 if dtype == np.float32 else 9)
 
 
 def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypatch):
@@ -139,9 +138,7 @@ def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypa
     found = unseen.ESZSL(n_axes=60).fit(chunks(), class_embeddings=table)
     narrow()
     wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
-    assert_allclose(
-        found.decision_function(pile), wanted.decision_function(pile), atol=1e-9
-    )
+    close(found.decision_function(pile), wanted.decision_function(pile), digits=9)
 
 
 def test_chunks_that_become_many_are_summed_after_all(monkeypatch):
@@ -150,9 +147,7 @@ def test_chunks_that_become_many_are_summed_after_all(monkeypatch):
     parts = [(X[i : i + 50], y[i : i + 50]) for i in range(0, len(X), 50)]
     found = unseen.ESZSL(n_axes=60).fit(parts, class_embeddings=table)
     wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
-    assert_allclose(
-        found.decision_function(pile), wanted.decision_function(pile), atol=1e-8
-    )
+    close(found.decision_function(pile), wanted.decision_function(pile), digits=8)
 
 
 def test_a_file_of_wide_rows_is_gathered(tmp_path, narrow):
@@ -162,20 +157,18 @@ def test_a_file_of_wide_rows_is_gathered(tmp_path, narrow):
     found = unseen.ESZSL(n_axes=60).fit(rows, y, class_embeddings=table)
     narrow()
     wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
-    assert_allclose(
-        found.decision_function(pile), wanted.decision_function(pile), atol=1e-9
-    )
+    close(found.decision_function(pile), wanted.decision_function(pile), digits=9)
 
 
 def test_the_span_of_rows_gives_them_back():
     X = wide()[0]
     found, C = span_of(X)
     Q = found.lift(np.eye(C.shape[1]))
-    assert_allclose(Q.T @ Q, np.eye(C.shape[1]), atol=1e-9)
-    assert_allclose(C @ Q.T, X, atol=1e-10)
+    close(Q.T @ Q, np.eye(C.shape[1]), digits=9)
+    close(C @ Q.T, X, digits=10)
     unit, U = span_of(X, unit_rows=True)
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    assert_allclose(U @ unit.lift(np.eye(U.shape[1])).T, X / lengths, atol=1e-10)
+    close(U @ unit.lift(np.eye(U.shape[1])).T, X / lengths, digits=10)
 
 
 def test_rows_that_repeat_span_no_more_than_once():
@@ -193,7 +186,7 @@ def test_float32_rows_are_learned_from_as_float64_ones():
         for rows in (X, X.astype(np.float64))
     ]
     single, double = (model.decision_function(pile) for model in fitted)
-    assert_allclose(single, double, atol=2e-4 * np.abs(double).max())
+    close(single, double, digits=3)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
@@ -241,9 +234,9 @@ def test_a_span_holds_its_rows_whether_they_are_independent_or_not(repeated, uni
     span, coordinates = span_of(X, unit_rows=unit_rows)
     basis = span.lift(np.eye(coordinates.shape[1]))
     assert coordinates.shape[1] == 12
-    assert_allclose(basis.T @ basis, np.eye(12), atol=1e-10)
+    close(basis.T @ basis, np.eye(12), digits=10)
     lengths = np.linalg.norm(X, axis=1, keepdims=True) if unit_rows else 1
-    assert_allclose(coordinates @ basis.T, X / lengths, atol=1e-10)
+    close(coordinates @ basis.T, X / lengths, digits=10)
     # Independent rows: each is made of those before it, by a triangle.
     assert repeated or not np.triu(coordinates, 1).any()
 
@@ -255,4 +248,4 @@ def test_rows_that_rounding_can_hardly_tell_apart_take_the_careful_way():
     span, coordinates = span_of(X)
     assert coordinates.shape[1] == 6
     lifted = coordinates @ span.lift(np.eye(6)).T
-    assert_allclose(lifted, X, atol=2e-3)
+    close(lifted, X, within=2e-3)

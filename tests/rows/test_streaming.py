@@ -12,11 +12,12 @@ import pytest
 from checks import make_data
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import unseen
+from tests.checks import close
 from unseen import (
     CCA,
     DAP,
@@ -95,14 +96,11 @@ def test_streaming_is_fitting_and_adapting(model, dtype, tiny_blocks):
     ours = clone(model).fit(list(pairs), None, class_embeddings=A)
     ours.adapt(chunk for chunk in cut(pile, 17))
     assert_array_equal(ours.labels_, theirs.labels_)
-    assert_allclose(ours.reliability_, theirs.reliability_, rtol=1e-8)
-    exact = 1e-8 if dtype == np.float64 else 1e-6  # scores are of the rows' own dtype
-    assert_allclose(
-        ours.decision_function(pile), theirs.decision_function(pile), rtol=exact
-    )
+    close(ours.reliability_, theirs.reliability_, digits=8)
+    close(ours.decision_function(pile), theirs.decision_function(pile), digits=8)
     for one, other in zip(ours.rounds_, theirs.rounds_, strict=True):
         assert str(one) == str(other) and one.labels is None
-        assert_allclose(one.objective, other.objective, rtol=1e-8)
+        close(one.objective, other.objective, digits=8)
         assert_array_equal(one.selected, other.selected)
 
 
@@ -117,7 +115,7 @@ def test_predictions_by_blocks_are_predictions(model):
     for classes in (None, "all", data.unseen[:2]):
         given = {"classes": classes}
         ours = model.decision_function(chunks, **given)
-        assert_allclose(ours, model.decision_function(data.X_unseen, **given))
+        close(ours, model.decision_function(data.X_unseen, **given))
 
 
 @pytest.mark.parametrize("stored", [np.float16, np.float32, np.float64, ">f4", "i2"])
@@ -130,7 +128,7 @@ def test_every_source_gives_what_memory_gives(source, stored, tmp_path):
     theirs = JEDM().fit(X, data.y_seen, class_embeddings=data.class_embeddings)
     given, y = open_source(source, X, data.y_seen, tmp_path)
     ours = JEDM().fit(given, y, class_embeddings=data.class_embeddings)
-    assert_allclose(ours.components_, theirs.components_, rtol=1e-8)
+    close(ours.components_, theirs.components_, digits=8)
     P = a_pile(data).astype(stored)
     if source in ("map", "npy", "hdf5"):
         given, _ = open_source(source, P, None, tmp_path)
@@ -197,8 +195,8 @@ def test_rows_that_threads_write_strip_by_strip_stand_in_their_order(monkeypatch
     rows = StreamedPile(open_stream(iter(cut(X, 90)))).hold(axes, True)
     expected = X / np.sqrt((X * X).sum(axis=1))[:, None] @ axes
     found = [rows.block(here).copy() for here in rows.places()]
-    assert_allclose(np.concatenate(found), expected, rtol=1e-12, atol=1e-14)
-    assert_allclose(rows.sample(7), expected[::7], rtol=1e-12, atol=1e-14)
+    close(np.concatenate(found), expected, digits=10)
+    close(rows.sample(7), expected[::7], digits=10)
     assert rows.shape == (301, 5)
 
 
@@ -241,10 +239,10 @@ def test_partial_fits_make_a_fit(model, tmp_path):
         if i == 4:  # a saved model goes on where it was
             ours = unseen.load_model(ours.save(tmp_path / "half.unseen"))
     theirs = clone(model).fit(X, y, class_embeddings=A)
-    assert_allclose(
+    close(
         ours.decision_function(data.X_unseen),
         theirs.decision_function(data.X_unseen),
-        rtol=1e-8,
+        digits=8,
     )
     again = ours.fit(X, y, class_embeddings=A)  # forgets what was summed
     again.partial_fit(X[:20], y[:20], class_embeddings=A)
@@ -260,7 +258,7 @@ def test_classes_are_met_in_any_order(order):
         running.add(X[[row]], y[[row]])
     sums, table = running.finish()
     assert table.names.tolist() == ["a", "b", "c"]
-    assert_allclose(sums.class_means, [(X[i] + X[i + 3]) / 2 for i in (1, 2, 0)])
+    close(sums.class_means, [(X[i] + X[i + 3]) / 2 for i in (1, 2, 0)])
 
 
 def test_many_numbered_classes_are_classes():
@@ -491,7 +489,7 @@ def test_a_generator_may_use_one_buffer_for_all_chunks(rows):
     predicted = ours.decision_function(
         chunk for chunk, _ in in_one_buffer(pile, none, rows)
     )
-    assert_allclose(predicted, theirs.decision_function(pile), rtol=1e-12)
+    close(predicted, theirs.decision_function(pile), digits=10)
 
 
 def test_blocks_of_a_buffer_used_again_are_the_rows():

@@ -129,6 +129,16 @@ def as_name_array(
     return names.astype(str, copy=False)
 
 
+def check_unique(name: str, field: str, names: np.ndarray, count: int) -> None:
+    """Refuse names of rows or columns that are too few, too many, or there twice."""
+    again = names[pd.Index(names).duplicated()]
+    if len(names) != count or len(again):
+        fault = f"{few(again)} twice" if len(again) else f"{len(names)} names"
+        raise ValueError(
+            f"{name}: {field} holds {fault}. Give {count} different names."
+        )
+
+
 def few(names: Sequence[str] | np.ndarray, most: int = 5) -> str:
     """Quote the first few of some names."""
     names = list(dict.fromkeys(map(str, names)))
@@ -142,3 +152,51 @@ def side_line(side: str, names: np.ndarray, n_rows: int) -> str:
     rows = "row" if n_rows == 1 else "rows"
     listed = textwrap.shorten(", ".join(names), 60, placeholder=" ...")
     return f"  {len(names)} {side} {several}, {n_rows} {rows}: {listed}".rstrip(": ")
+
+
+def match_features(
+    X: np.ndarray,
+    names: Sequence[str] | np.ndarray | None,
+    known: Sequence[str] | np.ndarray | None,
+    where: str = "X",
+) -> np.ndarray:
+    """Put the columns of new rows in the order of those a model has learned from.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        New rows.
+    names : array of str or None
+        What the columns of ``X`` are called.
+    known : array of str or None
+        What the columns were called that the model has learned from. If either has no
+        names, the columns are taken as they come.
+    where : str, default="X"
+        What messages call the new rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.data import match_features
+    >>> match_features(np.array([[1.0, 2.0]]), ["b", "a"], known=["a", "b"])
+    array([[2., 1.]])
+    """
+    if names is None or known is None:
+        return X
+    place = {str(name): column for column, name in enumerate(names)}
+    wanted = [str(name) for name in known]
+    missing = [name for name in wanted if name not in place]
+    foreign = sorted(set(place) - set(wanted))
+    if missing or foreign:
+        lacks = f" It needs {few(missing)}, which is missing." if missing else ""
+        knows = f" It does not know {few(foreign)}." if foreign else ""
+        raise ValueError(
+            f"{where}: the columns are not those the model has learned from."
+            f"{lacks}{knows} Give the same columns, in any order."
+        )
+    order = [place[name] for name in wanted]
+    return X if order == list(range(len(order))) else X[:, order]

@@ -13,12 +13,14 @@ from unseen._data_checks import (
     check_features,
     check_names,
     check_table,
+    check_unique,
     few,
+    match_features,
     side_line,
 )
 from unseen._fused_tables import fuse_tables, one_table, pick_tables
 
-__all__ = ["ZeroShotData", "fuse_tables"]
+__all__ = ["ZeroShotData", "fuse_tables", "match_features"]
 
 LABELS_AT_ONCE = 1 << 16
 
@@ -46,6 +48,10 @@ class ZeroShotData:
     seen_test : array of bool of shape (n_samples,), optional
         Rows of seen classes set aside for scoring, as generalized zero-shot learning
         does. They are in neither ``X_seen`` nor ``X_unseen``.
+    feature_names : array of str of shape (n_features,), optional
+        What the columns of ``X`` are called, see :func:`match_features`.
+    ids : array of str of shape (n_samples,), optional
+        What the rows are called; by default they have numbers only.
 
     Examples
     --------
@@ -74,6 +80,8 @@ class ZeroShotData:
     class_embeddings: pd.DataFrame
     unseen: np.ndarray
     seen_test: np.ndarray | None = None
+    feature_names: np.ndarray | None = None
+    ids: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check_names(self.name, self.class_embeddings)
@@ -89,6 +97,12 @@ class ZeroShotData:
         if self.seen_test is not None:
             object.__setattr__(self, "seen_test", np.asarray(self.seen_test))
             self._check_seen_test(np.asarray(self.seen_test))
+        n_rows, n_features = self.X.shape
+        for field, count in {"feature_names": n_features, "ids": n_rows}.items():
+            if getattr(self, field) is not None:
+                names = as_name_array(self.name, field, getattr(self, field))
+                check_unique(self.name, field, names, count)
+                object.__setattr__(self, field, names)
 
     def _check_unseen(self) -> None:
         strangers = self.unseen[~pd.Index(self.unseen).isin(self.classes)]
@@ -211,6 +225,20 @@ class ZeroShotData:
         The unlabelled rows, and those of unseen classes, whose labels stay behind.
         """
         return np.flatnonzero(self._in_unseen | self._unlabelled)
+
+    def ids_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return what some rows are called: their ids, or else their numbers.
+
+        Parameters
+        ----------
+        rows : array of int
+            Numbers of rows, such as ``pile``.
+
+        Returns
+        -------
+        ndarray
+        """
+        return np.asarray(rows) if self.ids is None else self.ids[rows]
 
     @property
     def tables(self) -> tuple[str, ...]:

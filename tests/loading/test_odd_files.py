@@ -99,7 +99,7 @@ def test_only_files_with_columns_take_a_column():
 
 def test_an_archive_takes_no_column(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(2), y=np.array(["okapi", ""]))
-    with pytest.raises(ValueError, match="only CSV and parquet files"):
+    with pytest.raises(ValueError, match="only CSV, parquet and Excel files"):
         load_data(tmp_path / "rows.npz", TABLE, column="label")
 
 

@@ -35,8 +35,8 @@ def in_options(text: str) -> str:
     >>> in_options("unseen='moa' names no class; class_embeddings has five.")
     "--unseen 'moa' names no class; the class table has five."
     """
-    text = re.sub(r"\b(classes|unseen|column)=(?=['\"])", r"--\1 ", text)
-    text = re.sub(r"\b(classes|unseen|column)=", r"--\1", text)
+    text = re.sub(r"\b(classes|unseen|column|id)=(?=['\"])", r"--\1 ", text)
+    text = re.sub(r"\b(classes|unseen|column|id)=", r"--\1", text)
     return re.sub(r"\bclass_embeddings\b", "the class table", text)
 
 

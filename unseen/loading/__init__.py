@@ -75,6 +75,7 @@ def load_data(
     *,
     unseen: Any = None,
     column: str | None = None,
+    id: str | None = None,
 ) -> ZeroShotData:
     """Load a zero-shot data set.
 
@@ -99,6 +100,10 @@ def load_data(
         The column of labels of a CSV file, parquet file or frame. By default the one
         called ``label``, ``class``, ``class_name``, ``y`` or ``target``, or the only
         column of text.
+    id : str, optional
+        The column of a CSV, parquet or Excel file or frame that names the rows. It is
+        kept as ``ids`` and is no feature. A column of numbers that looks like such a
+        name raises an error that asks; ``id=""`` says that it is a feature.
 
     Returns
     -------
@@ -115,21 +120,21 @@ def load_data(
       3 unseen classes, 533 rows: 2, 5, 8
       class embeddings: 14 dimensions (segments + strokes)
     """
-    own = isinstance(source, str) and source in bundled and column is None
+    own = isinstance(source, str) and source in bundled and not (column or id)
     if own and not _from_elsewhere(classes):
         data = bundled[source](classes)
         return data if unseen is None else Parts.of(data).build(unseen=unseen)
-    return read_parts(source, column).build(classes, unseen)
+    return read_parts(source, column, id).build(classes, unseen)
 
 
-def read_parts(source: Any, column: str | None = None) -> Parts:
+def read_parts(source: Any, column: str | None = None, id: str | None = None) -> Parts:
     """Read what a file holds without judging it.
 
     Parameters
     ----------
     source : path, str or DataFrame
         As for :func:`load_data`.
-    column : str, optional
+    column, id : str, optional
         As for :func:`load_data`.
 
     Returns
@@ -144,15 +149,16 @@ def read_parts(source: Any, column: str | None = None) -> Parts:
     ['segments', 'strokes']
     """
     if isinstance(source, str) and source in bundled:
-        if column is not None:
-            raise ValueError(f"{source}: is bundled; column= is for files of yours.")
+        if column or id:
+            what = "column" if column else "id"
+            raise ValueError(f"{source}: is bundled; {what}= is for files of yours.")
         return Parts.of(bundled[source](None))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         with one_reader_process():  # for all files of the set, if any needs it
-            return find_reader(path).parts(path, column)
+            return find_reader(path).parts(path, column, id)
     if hasattr(source, "columns"):
-        return read_frame(source, label=column)
+        return read_frame(source, label=column, id=id)
     raise TypeError(
         f"source is a {type(source).__name__}. Give a path, the name of a bundled set, "
         "or a pandas or polars frame."

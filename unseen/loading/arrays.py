@@ -23,6 +23,8 @@ Our own layout keeps all there is to a ZeroShotData:
     fused               ()                  whether the tables have two-level columns
     classes/<table>     (n_classes, n_dims) in their order
     dimensions/<table>  (n_dims,)           names or numbers of the dimensions
+    feature_names       (n_features,)       text; only if the features have names
+    ids                 (n_samples,)        text; only if the rows have names
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ NOT_TABLES = (
 )
 
 
-OWN = (MARK, "name", "X", "y", "class_names", "unseen", "fused", "seen_test")
+NAMES = ("feature_names", "ids")
+OWN = (MARK, "name", "X", "y", "class_names", "unseen", "fused", "seen_test", *NAMES)
 
 
 class Arrays(ABC):
@@ -245,6 +248,8 @@ def read_own_layout(arrays: Arrays) -> Parts:
         seen_test=_mask(arrays),
         fused=bool(arrays["fused"].all()),
         origin={"X": "'X'", "y": "'y'", "unseen": "'unseen'"},
+        feature_names=_names(arrays, "feature_names"),
+        ids=_names(arrays, "ids"),
     )
 
 
@@ -260,8 +265,9 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
         "unseen": names.get_indexer(pd.Index(data.unseen)),
         "fused": data.class_embeddings.columns.nlevels == 2,
     }
-    if data.seen_test is not None:
-        arrays["seen_test"] = data.seen_test
+    for key in ("seen_test", *NAMES):
+        if getattr(data, key) is not None:
+            arrays[key] = getattr(data, key)
     for name in data.tables or ("",):
         table = one_table(data.class_embeddings, name)
         arrays[f"classes/{name}"] = as_float(table.to_numpy())
@@ -287,6 +293,12 @@ def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
             f"{where} holds {values[odd[0]]} (row {odd[0]}). Give whole numbers."
         )
     return known.astype(np.int64)
+
+
+def _names(arrays: Arrays, key: str) -> np.ndarray | None:
+    if key not in arrays.keys:
+        return None
+    return as_names(arrays[key], f"{arrays.path}: {key!r}")
 
 
 def _mask(arrays: Arrays) -> np.ndarray | None:

@@ -49,7 +49,7 @@ def is_csv(path: Path) -> bool:
 
 
 @reader("CSV with a column of labels", recognises=is_csv, general=True, by_column=True)
-def read_csv(path: Path, column: str | None = None) -> Parts:
+def read_csv(path: Path, column: str | None = None, id: str | None = None) -> Parts:
     r"""Read a CSV file of samples, with ``<stem>.classes.csv`` if it is there.
 
     Parameters
@@ -59,8 +59,8 @@ def read_csv(path: Path, column: str | None = None) -> Parts:
         tab or ``|``; unless by comma, numbers may have a decimal comma. It is UTF-8,
         or UTF-16 with a byte-order mark; other bytes are read as Windows-1252, with a
         warning.
-    column : str, optional
-        The column of labels.
+    column, id : str, optional
+        The columns of labels and of ids.
 
     Returns
     -------
@@ -84,9 +84,8 @@ def read_csv(path: Path, column: str | None = None) -> Parts:
       class embeddings: 1 dimensions
     """
     with damaged_file(path):
-        texts = [] if column is None else [column]
-        frame = read_csv_frame(path, texts=texts)
-        parts = read_frame(frame, path.stem, str(path), label=column)
+        frame = read_csv_frame(path, texts=[name for name in (column, id) if name])
+        parts = read_frame(frame, path.stem, str(path), label=column, id=id)
     return with_table_beside(parts, path, ".classes.csv")
 
 

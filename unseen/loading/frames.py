@@ -5,13 +5,15 @@ called ``label``, ``class``, ``class_name``, ``y`` or ``target``, or in the only
 of text. An empty label, or no such column at all, means unlabelled. The features are
 in a column of lists (``features``, ``embedding`` or the only one), or in all columns of
 numbers but those called ``id``, ``row``, ``index`` or ``Unnamed: 0``, which number the
-rows. A column ``split`` may say ``test`` for rows of seen classes that are set aside
-for scoring, and ``unseen`` for rows of unseen classes. Other columns of text are left
-alone.
+rows. A column of whole numbers that runs like an index, or is called like ``image_id``,
+raises: ``id=`` says whether it names the rows. A column ``split`` may say ``test`` for
+rows of seen classes that are set aside for scoring, and ``unseen`` for rows of unseen
+classes. Other columns of text are left alone.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -25,10 +27,16 @@ __all__ = ["frame_columns", "is_frame", "read_frame"]
 LABELS = ("label", "class", "class_name", "y", "target")
 LISTS = ("features", "embedding", "x")
 ROW_NUMBERS = ("id", "row", "index", "unnamed: 0")
+ID_NAME = re.compile(r"(.*[\W_])?ids?", re.IGNORECASE)
+FEWEST = 10  # rows of which a run of numbers is no accident
 
 
 def read_frame(
-    frame: Any, name: str = "frame", where: str | None = None, label: str | None = None
+    frame: Any,
+    name: str = "frame",
+    where: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
 ) -> Parts:
     """Return the parts of a frame with one row per sample.
 
@@ -42,6 +50,9 @@ def read_frame(
         What messages call the frame; by default its name.
     label : str, optional
         The column of labels.
+    id : str, optional
+        The column that names the rows, which is then no feature; empty if no column
+        does, although one looks like it.
 
     Returns
     -------
@@ -64,6 +75,7 @@ def read_frame(
     where = name if where is None else where
     columns = frame_columns(frame, where)
     n_rows = len(next(iter(columns.values()), ()))
+    ids = _take_ids(columns, where, id) if id else None
     label = _label_column(columns, where, label)
     if label is None:
         y = np.zeros(n_rows, dtype="<U1")
@@ -71,10 +83,13 @@ def read_frame(
         y = _as_labels(columns.pop(label), label, where)
     split = _split_column(columns)
     names = np.unique(y)
+    X, feature_names = _features(columns, where, ask=id is None)
     parts = Parts(
         name=name,
         where=where,
-        X=_features(columns, where),
+        X=X,
+        feature_names=feature_names,
+        ids=ids,
         y=y,
         class_names=names[names != ""],
         origin={
@@ -192,6 +207,47 @@ def _label_column(columns: dict, where: str, label: str | None) -> str | None:
     return texts[0] if texts else None
 
 
+def _take_ids(columns: dict, where: str, id: str) -> np.ndarray:
+    """Take the column that names the rows out of all columns."""
+    if id not in columns:
+        raise ValueError(
+            f"{where}: has no column {id!r} for the ids. The columns are "
+            f"{listed(columns, 8)}."
+        )
+    ids = _as_labels(columns.pop(id), id, where)
+    again = pd.Index(ids).duplicated() | (ids == "")
+    if again.any():
+        row = int(np.flatnonzero(again)[0])
+        fault = f"{str(ids[row])!r} twice, again" if ids[row] else "nothing"
+        raise ValueError(
+            f"{where}: column {id!r} holds {fault} in row {row}. Give every row an id "
+            "of its own."
+        )
+    return ids
+
+
+def _ask_about_ids(names: list[str], columns: dict, where: str) -> None:
+    """Ask whether a column that looks like an index is a feature."""
+    for name in names:
+        values = np.asarray(columns[name])
+        if len(values) < FEWEST or not _all_different(values):
+            continue
+        steps = np.diff(values)
+        runs = (steps > 0).all() or np.ptp(values) == len(values) - 1
+        if runs or ID_NAME.fullmatch(name):
+            raise ValueError(
+                f"{where}: column {name!r} holds a whole number of its own for every "
+                f"row ({listed(values.astype(int), 3)}). If it names the rows, say "
+                f"id={name!r}; if it is a feature, say id=''."
+            )
+
+
+def _all_different(values: np.ndarray) -> bool:
+    with np.errstate(invalid="ignore"):
+        whole = values.dtype.kind in "iu" or (values == np.floor(values)).all()
+    return bool(whole) and len(np.unique(values)) == len(values)
+
+
 def _as_labels(column: Any, label: str, where: str) -> np.ndarray:
     values = np.asarray(column)
     if values.ndim != 1:
@@ -224,11 +280,15 @@ def _split_column(columns: dict) -> np.ndarray | None:
     return None
 
 
-def _features(columns: dict, where: str) -> np.ndarray:
+def _features(
+    columns: dict, where: str, ask: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the features and, if each has a column, their names."""
     lists = [c for c in columns if _is_lists(columns[c])]
     named = [c for want in LISTS for c in lists if c.lower() == want]
     if named or len(lists) == 1:
-        return _stack(columns[(named or lists)[0]], (named or lists)[0], where)
+        name = (named or lists)[0]
+        return _stack(columns[name], name, where), None
     if lists:
         raise ValueError(
             f"{where}: columns {', '.join(lists[:5])} all hold lists. "
@@ -245,9 +305,11 @@ def _features(columns: dict, where: str) -> np.ndarray:
             f"{where}: has no column of numbers for features. The columns are "
             f"{', '.join(list(columns)[:8])}."
         )
+    if ask:
+        _ask_about_ids(numeric, columns, where)
     arrays = [np.asarray(columns[c]) for c in numeric]
     dtype = np.result_type(*(array.dtype for array in arrays), np.float32)
-    return np.stack(arrays, axis=1).astype(dtype, copy=False)
+    return np.stack(arrays, axis=1).astype(dtype, copy=False), np.array(numeric)
 
 
 def _check_numbers(texts: list[str], columns: dict, where: str) -> None:

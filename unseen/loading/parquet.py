@@ -46,15 +46,15 @@ def is_parquet(path: Path) -> bool:
     general=True,
     by_column=True,
 )
-def read_parquet(path: Path, column: str | None = None) -> Parts:
+def read_parquet(path: Path, column: str | None = None, id: str | None = None) -> Parts:
     """Read a parquet file of samples, with ``<stem>.classes.parquet`` if it is there.
 
     Parameters
     ----------
     path : Path
         The file; its stem names the set.
-    column : str, optional
-        The column of labels.
+    column, id : str, optional
+        The columns of labels and of ids.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def read_parquet(path: Path, column: str | None = None) -> Parts:
     """
     with damaged_file(path):
         frame = read_parquet_frame(path)
-        parts = read_frame(frame, path.stem, str(path), label=column)
+        parts = read_frame(frame, path.stem, str(path), label=column, id=id)
     return with_table_beside(parts, path, ".classes.parquet")
 
 

@@ -65,6 +65,10 @@ class Parts:
         Whether all tables together are the default, not the first alone.
     first : int
         The number of the first class in the file: 1 in MATLAB's files.
+    feature_names : ndarray of str or None
+        The columns of ``X``, if the file names them.
+    ids : ndarray of str or None
+        What the rows are called, if a column of the file says so.
     origin : dict
         What ``X``, ``y``, ``classes`` and ``unseen`` are called in the file.
 
@@ -93,6 +97,8 @@ class Parts:
     seen_test: np.ndarray | None = None
     fused: bool = False
     first: int = 0
+    feature_names: np.ndarray | None = None
+    ids: np.ndarray | None = None
     origin: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -109,6 +115,8 @@ class Parts:
             unseen=data.unseen,
             seen_test=data.seen_test,
             fused=data.class_embeddings.columns.nlevels == 2,
+            feature_names=data.feature_names,
+            ids=data.ids,
         )
 
     def called(self, part: str) -> str:
@@ -164,7 +172,9 @@ class Parts:
         X = as_float(self.X, f"{self.where}: {self.called('X')}")
         aside = None if unseen is not None else self.seen_test
         try:
-            return ZeroShotData(self.name, X, y, table, names, aside)
+            return ZeroShotData(
+                self.name, X, y, table, names, aside, self.feature_names, self.ids
+            )
         except ValueError:
             self._check_labels(y, [str(name) for name in table.index])
             raise

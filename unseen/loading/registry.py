@@ -29,16 +29,19 @@ class Reader:
     general: bool = False
     by_column: bool = False
 
-    def parts(self, path: Path, column: str | None = None) -> Parts:
-        """Read a file; its labels are in a column, if one is named."""
-        if column is None:
-            return self.read(path)
-        if not self.by_column:
-            raise ValueError(
-                f"{path}: column={column!r} names a column of labels, which only CSV "
-                f"and parquet files have. This is: {self.kind}."
-            )
-        return self.read(path, column)
+    def parts(
+        self, path: Path, column: str | None = None, id: str | None = None
+    ) -> Parts:
+        """Read a file; its labels and ids are in columns, if they are named."""
+        if self.by_column:
+            return self.read(path, column, id)
+        for what, name in {"column": column, "id": id}.items():
+            if name:
+                raise ValueError(
+                    f"{path}: {what}={name!r} names a column, which only CSV, parquet "
+                    f"and Excel files have. This is: {self.kind}."
+                )
+        return self.read(path)
 
 
 readers: list[Reader] = []
@@ -63,7 +66,8 @@ def reader(
     general : bool, default=False
         Ask this reader after all that are not: any text with commas is CSV.
     by_column : bool, default=False
-        Whether it is ``read(path, column)``, with the name of the column of labels.
+        Whether it is ``read(path, column, id)``, with the names of the columns of
+        labels and of ids, or None.
 
     Examples
     --------

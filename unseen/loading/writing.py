@@ -67,7 +67,8 @@ def write_data(
     -----
     CSV and parquet keep one class table, in ``<stem>.classes.csv`` beside the rows;
     fused tables are written side by side. CSV keeps numbers, not their precision:
-    they are read back as float64.
+    they are read back as float64. Ids of rows are the column ``id``, for ``id="id"``
+    of ``load_data``. Names of features are kept by CSV, ``.npz`` and HDF5.
 
     Examples
     --------
@@ -170,11 +171,14 @@ def _row_frames(data: ZeroShotData) -> Iterator[bytes]:
     start = 0
     for X in iter_blocks(data.X, rows=10_000):
         here = slice(start, start + len(X))
-        names = [f"x{i}" for i in range(X.shape[1])]
+        numbered = [f"x{i}" for i in range(X.shape[1])]
+        names = numbered if data.feature_names is None else data.feature_names
         frame = pd.DataFrame(X.astype(np.float64), columns=names)  # exact as text
         if data.seen_test is not None:
             frame.insert(0, "split", _row_splits(data)[here])
         frame.insert(0, "label", data.y[here])
+        if data.ids is not None:
+            frame.insert(0, "id", data.ids[here])
         text = to_csv_text(frame)
         yield text if start == 0 else text.split(b"\n", 1)[1]
         start += len(X)
@@ -191,6 +195,8 @@ def _write_parquet(data: ZeroShotData, path: Path) -> None:
     fields = [("label", pa.string()), ("features", kind)]
     if data.seen_test is not None:
         fields.insert(1, ("split", pa.string()))
+    if data.ids is not None:
+        fields.insert(0, ("id", pa.string()))
     schema = pa.schema(fields)
     beside, path = files_of(path, "parquet")
     with replace_together() as replace:
@@ -218,6 +224,8 @@ def _parquet_columns(data: ZeroShotData) -> Iterator[list[Any]]:
         ]
         if splits is not None:
             columns.insert(1, pa.array(splits[here], pa.string()))
+        if data.ids is not None:
+            columns.insert(0, pa.array(data.ids[here], pa.string()))
         yield columns
         start += len(X)
 

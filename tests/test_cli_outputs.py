@@ -8,7 +8,6 @@ from test_report import make_result
 from typer.testing import CliRunner
 
 from unseen.cli import app
-from unseen.cli.outputs import record_of
 
 runner = CliRunner()
 
@@ -37,8 +36,6 @@ COMMANDS = {
     "npz": (["data", "convert", "digits", "d.npz"], "d.npz"),
     "folder": (["data", "convert", "digits", "d"], "d/labels.csv"),
     "report": (["report", "given.csv"], "report.html"),
-    "demo": (["demo", "--out", "."], "gallery.html"),
-    "reproduce": (["reproduce", "quick.toml", "--out", "r"], "r/tables/quick.md"),
 }
 PLAN = """
 title = "Quick"
@@ -55,36 +52,60 @@ method = "eszsl"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_own_work_is_made_again_and_a_correction_is_kept(
+def test_what_exists_is_never_replaced_without_force(
     model, tmp_path, monkeypatch, name
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "given.csv").write_text("id,label\n0,2\n")
+    command, file = COMMANDS[name]
+    command = [str(model) if word == "MODEL" else word for word in command]
+    assert run(*command).exit_code == 0
+    path = tmp_path / file
+    made = path.read_bytes()
+    ended = run(*command)
+    assert ended.exit_code == 2 and path.read_bytes() == made
+    (line,) = [x for x in ended.stderr.splitlines() if x.startswith("unseen: ")]
+    assert "--force" in line and "-2" in line
+    path.write_bytes(b"spoiled")
+    assert run(*command, "--force").exit_code == 0
+    assert path.read_bytes() != b"spoiled"
+
+
+def test_results_are_made_again_by_the_command_that_made_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "quick.toml").write_text(PLAN)
     result = make_result(["ant", "bee"])
     monkeypatch.setattr("unseen.experiments.demo.run_demo", lambda: result)
-    command, file = COMMANDS[name]
-    command = [str(model) if word == "MODEL" else word for word in command]
-    path = tmp_path / file
-    assert run(*command).exit_code == 0
-    made = path.read_bytes()
-    ended = run(*command)
+    for command in (["demo", "--out", "r"], ["reproduce", "quick.toml", "--out", "s"]):
+        assert run(*command).exit_code == 0
+        assert run(*command).exit_code == 0
+    for other in (["reproduce", "quick.toml"], ["demo", "--texts"]):
+        ended = run(*other, "--out", "r")
+        assert ended.exit_code == 2 and "r-2" in ended.stderr, ended.output
+
+
+def test_other_classes_do_not_replace_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.csv").write_text("text\nmy dog\nit rains\na wet day\n")
+    assert run("label", "notes.csv", "--classes", "dog, rain").exit_code == 0
+    before = (tmp_path / "labels.csv").read_bytes()
+    ended = run("label", "notes.csv", "--classes", "cat, sun")
+    assert ended.exit_code == 2 and "labels-2.csv" in ended.stderr
+    assert (tmp_path / "labels.csv").read_bytes() == before
+
+
+def test_a_csv_file_as_out_is_the_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = run("run", "digits", "--method", "eszsl", "--out", "l.csv")
     assert ended.exit_code == 0, ended.output
-    path.write_bytes(corrected := made + b" ")
-    ended = run(*command)
-    assert ended.exit_code == 2 and path.read_bytes() == corrected
-    (line,) = [x for x in ended.stderr.splitlines() if x.startswith("unseen: ")]
-    assert file.split("/")[-1] in line and ("--force" in line or "by hand" in line)
-    assert run(*command, "--force").exit_code == 0
-    assert path.read_bytes() != corrected
-    assert run(*command).exit_code == 0
+    assert (tmp_path / "l.csv").read_text().startswith("id,label")
 
 
 def test_a_file_of_somebody_is_never_written_over(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labels.csv").write_text("my thesis")
     ended = run("predict", model, "digits")
-    assert ended.exit_code == 2 and "Choose another --out" in ended.stderr
+    assert ended.exit_code == 2 and "labels-2.csv" in ended.stderr
     assert (tmp_path / "labels.csv").read_text() == "my thesis"
 
 
@@ -119,30 +140,3 @@ def test_two_outputs_have_two_names(model, tmp_path):
     ended = run("predict", model, "digits", "--out", out, "--save", out)
     assert ended.exit_code == 2 and "would be written twice" in ended.stderr
     assert not out.exists()
-
-
-def test_a_record_that_is_damaged_or_lost_asks(model, tmp_path):
-    out = tmp_path / "l.csv"
-    command = ["predict", model, "digits", "--out", out]
-    assert run(*command).exit_code == 0
-    record_of(out).write_text("[")
-    assert run(*command).exit_code == 2
-    record_of(out).unlink()
-    assert run(*command).exit_code == 2
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_record_that_cannot_be_written_is_a_warning(model, tmp_path, monkeypatch):
-    (tmp_path / "cache").write_text("no folder")
-    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
-    ended = run("predict", model, "digits", "--out", tmp_path / "l.csv")
-    assert ended.exit_code == 0 and (tmp_path / "l.csv").exists()
-    assert "could not be noted down" in ended.stderr
-
-
-def test_a_moved_file_is_not_known_any_more(model, tmp_path):
-    out = tmp_path / "l.csv"
-    assert run("predict", model, "digits", "--out", out).exit_code == 0
-    (tmp_path / "other.csv").write_text("mine")
-    os.replace(tmp_path / "other.csv", out)
-    assert run("predict", model, "digits", "--out", out).exit_code == 2

@@ -7,8 +7,17 @@ import stat
 
 import pytest
 
-from unseen._files import check_target, replace_file, replace_together
-from unseen._folders import MARK, replace_folder, why_not_ours
+from unseen.files import (
+    MARK,
+    check_folder,
+    check_outputs,
+    check_results,
+    check_target,
+    free_name,
+    remove_folder,
+    replace_file,
+    replace_folder,
+)
 
 root = getattr(os, "geteuid", lambda: 1)() == 0
 
@@ -127,10 +136,10 @@ def test_a_full_disk_names_the_file_and_leaves_it(tmp_path, monkeypatch):
     path = tmp_path / "labels.csv"
     path.write_text("old")
 
-    def full(fd, data):
+    def full(fd):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left on device") as found:
         write(path)
     assert found.value.filename == str(path)
@@ -152,52 +161,44 @@ def test_what_others_write_by_the_name_of_the_draft_is_named_too(tmp_path):
     assert found.value.filename == str(path) and ".tmp" not in str(found.value)
 
 
-def test_files_go_together(tmp_path):
-    (tmp_path / "rows").write_text("old rows")
-    with pytest.raises(RuntimeError), replace_together() as replace:
-        with replace(tmp_path / "rows") as file:
-            file.write(b"new rows")
-        with replace(tmp_path / "classes") as file:
-            raise RuntimeError
-    assert names(tmp_path) == ["rows"]
-    assert (tmp_path / "rows").read_text() == "old rows"
+def test_a_free_name_is_free(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.touch()
+    assert free_name(path).name == "labels-2.csv"
+    (tmp_path / "labels-2.csv").touch()
+    assert free_name(path).name == "labels-3.csv"
 
 
-@pytest.mark.parametrize("fails", [1, 2, 3])
-@pytest.mark.parametrize("links", [True, False])
-def test_a_rename_that_fails_undoes_those_before(tmp_path, monkeypatch, fails, links):
-    (tmp_path / "b").write_text("old b")
-    (tmp_path / "c").write_text("old c")
-    calls = []
-    rename = os.replace
-
-    def failing(*paths):
-        calls.append(paths)
-        if len(calls) == fails:
-            raise OSError(errno.EIO, "Input/output error", *paths)
-        rename(*paths)
-
-    monkeypatch.setattr(os, "replace", failing)
-    if not links:
-        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError()))
-    with pytest.raises(OSError) as found, replace_together() as replace:
-        for name in "abc":
-            with replace(tmp_path / name) as file:
-                file.write(b"new")
-    assert found.value.filename == str(tmp_path / "abc"[fails - 1])
-    assert names(tmp_path) == ["b", "c"]
-    assert (tmp_path / "b").read_text() == "old b"
-    assert (tmp_path / "c").read_text() == "old c"
+def test_a_file_that_exists_stays_and_another_name_is_offered(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"labels-2\.csv"):
+        check_outputs(path)
+    check_outputs(path, None, tmp_path / "new.csv", force=True)
+    with pytest.raises(ValueError, match="written twice"):
+        check_outputs(tmp_path / "new.csv", tmp_path / "new.csv")
 
 
-def test_a_folder_of_ours_is_replaced_whole(tmp_path):
-    for content in ("one", "two"):
-        with replace_folder(tmp_path / "small") as draft:
-            (draft / content).write_text(content)
-            (draft / "deep").mkdir()
-            (draft / "deep" / "er").write_text(content)
-    assert names(tmp_path / "small") == [MARK, "deep", "two"]
-    assert names(tmp_path) == ["small"]
+def test_a_class_table_that_is_read_is_not_written(tmp_path):
+    for name in ("birds.csv", "birds.classes.csv"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(FileExistsError, match="is being read"):
+        reading = [tmp_path / "birds.csv", "a name, " * 100]
+        check_outputs(tmp_path / "birds.classes.csv", reading=reading, force=True)
+
+
+def test_results_are_made_again_by_the_same_question_alone(tmp_path):
+    folder = tmp_path / "results"
+    check_results(folder, "one", folder / "page.html")
+    (folder / "page.html").write_text("made")
+    check_results(folder, "one", folder / "page.html")
+    with pytest.raises(FileExistsError, match=r"of 'one'.*results-2"):
+        check_results(folder, "two", folder / "page.html")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"with other files.*mine-2"):
+        check_results(tmp_path / "mine", "one")
+    check_results(tmp_path / "mine", "one", force=True)
 
 
 def make_folder(path):
@@ -208,48 +209,47 @@ def make_folder(path):
     return path
 
 
+def test_a_folder_is_replaced_whole_when_forced(tmp_path):
+    folder = make_folder(tmp_path / "small")
+    with pytest.raises(FileExistsError, match="small-2"), replace_folder(folder):
+        raise AssertionError("never reached")
+    with replace_folder(folder, force=True) as draft:
+        (draft / "two").write_text("two")
+    assert names(folder) == [MARK, "two"] and names(tmp_path) == ["small"]
+
+
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
+    ("spoil", "found"),
     [
-        (lambda f: (f / MARK).unlink(), "was not made by unseen"),
-        (lambda f: (f / MARK).write_text("{"), "was not made by unseen"),
-        (lambda f: (f / MARK).write_text("[]"), "was not made by unseen"),
-        (lambda f: (f / "notes.txt").write_text("mine"), "'notes.txt', which unseen"),
-        (lambda f: (f / "deep" / "x").write_text("mine"), "'deep/x', which unseen"),
-        (lambda f: (f / "mine").mkdir(), "'mine', which unseen did not write"),
-        (lambda f: (f / "labels.csv").write_text("cow"), "was changed by hand"),
+        (lambda f: (f / MARK).unlink(), "'deep'"),
+        (lambda f: (f / MARK).write_text("{"), "'deep'"),
+        (lambda f: (f / "notes.txt").write_text("mine"), "'notes.txt'"),
+        (lambda f: (f / "deep" / "x").write_text("mine"), "'deep/x'"),
+        (lambda f: (f / "mine").mkdir(), "'mine'"),
     ],
 )
-def test_a_folder_with_anything_of_others_stays(tmp_path, spoil, reason):
+def test_a_folder_with_anything_of_others_stays(tmp_path, spoil, found):
     folder = make_folder(tmp_path / "small")
     spoil(folder)
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    with pytest.raises(FileExistsError, match=reason), replace_folder(folder):
-        raise AssertionError("never reached")
+    with pytest.raises(FileExistsError, match=found):
+        check_folder(folder, force=True)
+    remove_folder(folder)
     assert before == {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    assert names(tmp_path) == ["small"]
-
-
-def test_force_replaces_what_was_changed_but_nothing_of_others(tmp_path):
-    folder = make_folder(tmp_path / "small")
-    (folder / "labels.csv").write_text("cow")
-    assert not why_not_ours(folder, force=True)
-    (folder / "mine.txt").write_text("mine")
-    assert "mine.txt" in why_not_ours(folder, force=True)
 
 
 def test_a_folder_that_cannot_be_renamed_leaves_the_old_one(tmp_path, monkeypatch):
     folder = make_folder(tmp_path / "small")
-    rename = os.replace
+    rename, calls = os.replace, []
 
     def failing(source, target):
-        if str(target) == str(folder) and ".tmp" in str(source):
+        calls.append(target)
+        if calls.count(folder) == 1 and target == folder:
             raise OSError(errno.EIO, "Input/output error", str(source))
         rename(source, target)
 
     monkeypatch.setattr(os, "replace", failing)
-    with pytest.raises(OSError) as found, replace_folder(folder) as draft:
+    with pytest.raises(OSError) as found, replace_folder(folder, force=True) as draft:
         (draft / "labels.csv").write_text("new")
-    assert found.value.filename == str(folder)
-    assert names(tmp_path) == ["small"] and not why_not_ours(folder)
+    assert found.value.filename == str(folder) and names(tmp_path) == ["small"]
     assert (folder / "labels.csv").read_text() == "cat"

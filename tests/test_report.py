@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from unseen._folders import MARK
 from unseen.experiments.demo import DemoResult
+from unseen.files import MARK
 from unseen.labels import label_table
 from unseen.photos.bundled import load_photos
 from unseen.report import write_demo_report

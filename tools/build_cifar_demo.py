@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from unseen._files import replace_file
+from unseen.files import replace_file
 from unseen.naming import text_encoder
 from unseen.photos import image_encoder
 from unseen.photos.prototypes import named_prototypes

@@ -15,7 +15,7 @@ import re
 import warnings
 from pathlib import Path
 
-from unseen._files import replace_file
+from unseen.files import replace_file
 
 __all__ = [
     "DamagedFileError",

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._files import replace_file
 from unseen._label_checks import check_columns, check_ids, check_text, numbers_in
+from unseen.files import replace_file
 from unseen.limits import allow_long_cells, check_plain_file, limits
 
 __all__ = [

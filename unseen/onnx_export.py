@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from unseen._command import needs_extra
-from unseen._files import replace_file
+from unseen.files import replace_file
 
 __all__ = ["export_onnx"]
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from unseen._folders import replace_folder
+from unseen.files import replace_folder
 from unseen.photos.folder import find_photos, look_at
 
 

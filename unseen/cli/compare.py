@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from unseen._command import command_line
 from unseen.cli.asked import Asked
 from unseen.cli.data import Column, Source, Tables, Unseen, file_errors
 from unseen.cli.fit import complete_method
@@ -76,7 +77,10 @@ def compare(
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
         page = out / "report.html"
         writing = [*files_of(plan, out), page]
-        with outputs(*writing, reading=asked.files, force=force):
+        question = command_line("compare", data, *asked.options())
+        with outputs(
+            *writing, results=(out, question), reading=asked.files, force=force
+        ):
             results = run_plans([plan], [], out, n_jobs=jobs, progress=Progress())
             found = read_results(results)
             table = make_table(plan, found)

@@ -39,7 +39,8 @@ def demo(
         demo_texts(out, force=force, as_json=as_json)
         return
     pages = out / "report.html", out / "gallery.html", out / "labels.csv"
-    with one_line_errors(), outputs(*pages, force=force):
+    asked = (out, "unseen demo")
+    with one_line_errors(), outputs(*pages, results=asked, force=force):
         typer.echo(
             "Turning names into prototypes, adapting to the photos ...", err=True
         )

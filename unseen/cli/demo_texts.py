@@ -16,7 +16,8 @@ from unseen.cli.outputs import outputs
 def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
     """Label 200 texts by ten class names, without a single labelled text."""
     page_path, labels = out / "texts.html", out / "labels.csv"
-    with file_errors(), outputs(page_path, labels, force=force):
+    asked = (out, "unseen demo --texts")
+    with file_errors(), outputs(page_path, labels, results=asked, force=force):
         from unseen.labels import write_labels
         from unseen.metrics import per_class_accuracy
         from unseen.report.texts import TextPage

@@ -20,7 +20,7 @@ def one_line_errors() -> Iterator[None]:
             warnings.showwarning = show_warning  # type: ignore[assignment]
             yield
     except OSError as error:
-        reason = str(error)
+        reason = in_options(str(error))
         if error.filename is not None:
             reason = f"{error.filename}: {error.strerror}"
         typer.echo(f"unseen: {' '.join(reason.split())}", err=True)
@@ -37,6 +37,7 @@ def in_options(text: str) -> str:
     """
     text = re.sub(r"\b(classes|unseen|column|id)=(?=['\"])", r"--\1 ", text)
     text = re.sub(r"\b(classes|unseen|column|id)=", r"--\1", text)
+    text = text.replace("force=True", "--force")
     return re.sub(r"\bclass_embeddings\b", "the class table", text)
 
 

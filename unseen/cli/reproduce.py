@@ -87,7 +87,13 @@ def reproduce(
         runs = [run for item in ready for run in item.runs(folders)]
         writing = [file for item in ready for file in files_of(item, out)]
         reading = {run.source.path for run in runs if run.source is not None}
-        with outputs(*writing, out / "report.html", reading=reading, force=force):
+        with outputs(
+            *writing,
+            out / "report.html",
+            results=(out, "unseen reproduce"),
+            reading=reading,
+            force=force,
+        ):
             results = run_plans(
                 ready,
                 folders,

@@ -44,9 +44,10 @@ def run(
     generalized: Generalized = False,
     min_reliability: MinReliability = 0.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for labels, page and model.")] = (
-        Path("unseen-run")
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for labels, page and model, or a .csv file."),
+    ] = (Path("unseen-run")),
     force: Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was done as JSON.")
@@ -60,6 +61,8 @@ def run(
     classes too.
     """
     files = [out / name for name in ("labels.csv", "report.html", "model.unseen")]
+    if out.suffix:  # the table itself, page and model beside it
+        files = [out, out.with_suffix(".html"), out.with_suffix(".unseen")]
     asked = Asked(data, classes, unseen, column)
     with file_errors(), outputs(*files, reading=asked.files, force=force), show_work():
         from unseen.labels import label_table, write_labels

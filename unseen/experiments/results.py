@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from unseen._command import command_line
-from unseen._files import check_target, named, replace_file
+from unseen.files import check_target, named, replace_file
 from unseen.limits import check_plain_file
 
 __all__ = ["COLUMNS", "Finding", "ResultsFile", "RunKey", "read_results"]

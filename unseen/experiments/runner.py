@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import unseen
-from unseen._files import replace_file
 from unseen.experiments.plan import Plan, PlannedRun
 from unseen.experiments.results import Finding, ResultsFile
+from unseen.files import replace_file
 
 __all__ = ["run_plans"]
 

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen._files import check_apart
 from unseen.exporting.formats import FORMATS, TEXT_FORMATS, WITHOUT_PHOTOS
 from unseen.exporting.placing import (
     WAYS,
@@ -17,6 +16,7 @@ from unseen.exporting.placing import (
     place_all,
 )
 from unseen.exporting.selecting import Selected, photo_folder, select
+from unseen.files import check_apart
 from unseen.labels import read_labels
 from unseen.review.origins import find_origin
 from unseen.review.things import noted_texts

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unseen._files import named, sync, sync_folder
+from unseen.files import named, sync, sync_folder
 
 __all__ = ["WAYS", "new_folder", "place_all"]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unseen._command import needs_extra
-from unseen._files import replace_file
 from unseen._words import listed
+from unseen.files import replace_file
 from unseen.loading.archives import unpack
 from unseen.loading.catalogue import CATALOGUE, Benchmark
 

@@ -14,8 +14,8 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from unseen._command import needs_extra
-from unseen._files import replace_file
 from unseen.data import ZeroShotData
+from unseen.files import replace_file
 from unseen.loading.arrays import (
     MARK,
     Arrays,

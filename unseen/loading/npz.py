@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen._files import replace_file
 from unseen.data import ZeroShotData
+from unseen.files import replace_file
 from unseen.limits import limits, unpacked_allowance
 from unseen.loading.arrays import (
     MARK,

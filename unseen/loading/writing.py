@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from unseen._command import needs_extra
-from unseen._files import new_file, replace_together
-from unseen._folders import replace_folder
 from unseen._fused_tables import one_table
 from unseen.data import ZeroShotData
+from unseen.files import replace_file, replace_folder
 from unseen.loading.blocks import iter_blocks
 from unseen.loading.csv_file import to_csv_text
 from unseen.loading.hdf5 import write_hdf5
@@ -50,13 +49,12 @@ def write_data(
         What to write.
     path : path
         Where to; a file that is there already is replaced, once the new is complete. A
-        folder is replaced only if it is empty, or was written by this function and not
-        changed since.
+        folder must be new or empty.
     kind : str, optional
         ``"npz"``, ``"hdf5"``, ``"csv"``, ``"parquet"``, ``"folder"`` or ``"xlsa17"``;
         by default told by the suffix, a folder if there is none.
     force : bool, default=False
-        Replace a folder that was changed since, too; never one that holds other files.
+        Replace a folder that this function wrote; never one that holds other files.
 
     Returns
     -------
@@ -159,12 +157,11 @@ def _write_folder(data: ZeroShotData, draft: Path) -> None:
 
 def _write_csv(data: ZeroShotData, path: Path) -> None:
     beside, path = files_of(path, "csv")
-    with replace_together() as replace:
-        with replace(beside) as file:
-            file.write(to_csv_text(_class_frame(data)))
-        with replace(path) as file:
-            for block in _row_frames(data):
-                file.write(block)
+    with replace_file(beside) as file:
+        file.write(to_csv_text(_class_frame(data)))
+    with replace_file(path) as file:
+        for block in _row_frames(data):
+            file.write(block)
 
 
 def _row_frames(data: ZeroShotData) -> Iterator[bytes]:
@@ -199,15 +196,14 @@ def _write_parquet(data: ZeroShotData, path: Path) -> None:
         fields.insert(0, ("id", pa.string()))
     schema = pa.schema(fields)
     beside, path = files_of(path, "parquet")
-    with replace_together() as replace:
-        with replace(beside) as file:
-            pq.write_table(classes, file, write_page_checksum=True)
-        with (
-            replace(path) as file,
-            pq.ParquetWriter(file, schema, write_page_checksum=True) as writer,
-        ):
-            for columns in _parquet_columns(data):
-                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+    with replace_file(beside) as file:
+        pq.write_table(classes, file, write_page_checksum=True)
+    with (
+        replace_file(path) as file,
+        pq.ParquetWriter(file, schema, write_page_checksum=True) as writer,
+    ):
+        for columns in _parquet_columns(data):
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
 def _parquet_columns(data: ZeroShotData) -> Iterator[list[Any]]:
@@ -265,7 +261,7 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
     labels = np.where(data.y == "", np.nan, data._class_rows + 1.0)[:, None]
     features = {"features": np.asarray(data.X).T, "labels": labels}
     for name, content in {"res101.mat": features, "att_splits.mat": splits}.items():
-        with new_file(draft / name) as file:
+        with open(draft / name, "xb") as file:
             savemat(file, content, do_compression=True)
 
 
@@ -293,7 +289,7 @@ def _row_splits(data: ZeroShotData) -> np.ndarray:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with new_file(path) as file:
+    with open(path, "xb") as file:
         file.write(content)
 
 
@@ -303,7 +299,7 @@ def _write_npy(X: np.ndarray, path: Path) -> None:
         "fortran_order": False,
         "shape": X.shape,
     }
-    with new_file(path) as file:
+    with open(path, "xb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         for block in iter_blocks(X):
             file.write(np.ascontiguousarray(block).data)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen._files import replace_file, replace_together
+from unseen.files import replace_file
 from unseen.photos.cache import FeatureCache
 from unseen.photos.decode import BATCH, Decoder
 from unseen.photos.encoders import ImageEncoder, image_encoder
@@ -289,11 +289,10 @@ def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path
                 "paths beside it, one per line. Write .npz."
             )
         names = "".join(f"{name}\n" for name in encoded.paths)
-        with replace_together() as replace:
-            with replace(path.with_suffix(".txt")) as file:
-                file.write(names.encode("utf-8", "surrogateescape"))
-            with replace(path) as file:
-                _write_rows(file, encoded)
+        with replace_file(path.with_suffix(".txt")) as file:
+            file.write(names.encode("utf-8", "surrogateescape"))
+        with replace_file(path) as file:
+            _write_rows(file, encoded)
         return path
     if path.suffix != ".npz":
         raise ValueError(f"{path}: features are written as .npz or .npy.")

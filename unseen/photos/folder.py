@@ -13,7 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen._folders import MARK
+from unseen.files import MARK
 from unseen.photos.photo import LONGEST_START, TooLargeError, kind_of, open_photo
 
 __all__ = ["Found", "Skipped", "find_photos"]

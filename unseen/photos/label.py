@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._files import check_target
+from unseen.files import check_target
 from unseen.labels import label_table
 from unseen.models.given import NONE_OF_THESE
 from unseen.naming.classes import ClassNames, read_classes

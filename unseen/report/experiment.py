@@ -14,10 +14,10 @@ import pandas as pd
 from markupsafe import Markup
 
 import unseen
-from unseen._files import replace_file
 from unseen.experiments.filling import MAKERS, in_column, make_table, sources_of
 from unseen.experiments.plan import Plan, plan_names, read_plan
 from unseen.experiments.results import read_results
+from unseen.files import replace_file
 from unseen.methods import METHODS
 from unseen.report.figures import draw_confusion, draw_plan, draw_recalls
 from unseen.report.page import inline_svg, render, write_page

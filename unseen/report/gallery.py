@@ -23,8 +23,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from unseen._files import check_target, new_file
-from unseen._folders import remove_folder, replace_folder
+from unseen.files import check_target, remove_folder, replace_folder
 from unseen.report.page import write_page
 
 __all__ = ["gallery_at", "write_gallery"]
@@ -194,8 +193,7 @@ def write_thumbnails(
         for number in range(n_photos):
             image = thumbnails(number) or GREY_CARD
             names.append(f"{number:05d}.{ending(image)}")
-            with new_file(draft / names[-1]) as file:
-                file.write(image)
+            (draft / names[-1]).write_bytes(image)
     return names
 
 

@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unseen._files import replace_file
+from unseen.files import replace_file
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from unseen._files import named, sync_folder
+from unseen.files import named, sync_folder
 
 __all__ = ["DamagedJournalError", "Journal", "read_journal"]
 

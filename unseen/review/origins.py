@@ -12,8 +12,8 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from unseen._files import replace_file
 from unseen._places import cache_folder
+from unseen.files import replace_file
 
 __all__ = ["Origin", "find_origin", "note_origin"]
 

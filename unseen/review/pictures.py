@@ -13,7 +13,6 @@ import uuid
 import warnings
 from pathlib import Path
 
-from unseen._folders import stamp
 from unseen._places import cache_folder
 from unseen.limits import limits
 from unseen.photos.photo import KINDS, check_size, open_photo
@@ -35,7 +34,9 @@ def small_jpeg(path: Path) -> bytes | None:
     True
     """
     try:
-        content = f"{os.path.realpath(path)} {stamp(path)} {SMALL}"
+        found = os.stat(path)
+        stamp = found.st_size, found.st_mtime_ns
+        content = f"{os.path.realpath(path)} {stamp} {SMALL}"
     except OSError:
         return None
     name = hashlib.sha256(os.fsencode(content)).hexdigest()

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unseen._files import replace_file
+from unseen.files import replace_file
 from unseen.limits import check_plain_file, unpacked_allowance
 from unseen.storage.values import Reader, Writer
 

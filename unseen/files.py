@@ -1,0 +1,374 @@
+"""Write files whole, and never over what is there: one rule for every writer.
+
+    temporary name beside the target -> write -> fsync -> rename -> fsync of the folder
+
+A command asks :func:`check_outputs` before its work. A file that exists stays as it is
+unless the user says ``--force``; the message names a free name. Only in a folder of
+results, which a command marked as its own, the same question may be asked again.
+
+Links are followed to their target, an existing file keeps its mode, missing folders
+are made, devices are refused, and errors name the file that was asked for.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import stat
+import uuid
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = [
+    "MARK",
+    "check_apart",
+    "check_folder",
+    "check_outputs",
+    "check_results",
+    "check_target",
+    "free_name",
+    "named",
+    "remove_folder",
+    "replace_file",
+    "replace_folder",
+    "sync",
+    "sync_folder",
+]
+
+MARK = ".made-by-unseen"  # in a folder written whole: the names of its files
+QUESTION = ".results-of"  # in a folder of results: what was asked
+SYNCING = 8  # threads that wait for the disk
+KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+AnyPath = str | os.PathLike[str]
+
+
+@contextmanager
+def replace_file(path: AnyPath) -> Iterator[BinaryIO]:
+    """Open a temporary file beside ``path``; rename it to ``path`` once it is complete.
+
+    If the block raises, the temporary file is removed and ``path`` keeps its content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.files import replace_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "new" / "notes.txt"
+    ...     with replace_file(path) as file:
+    ...         _ = file.write(b"whole")
+    ...     path.read_text(), len(list(path.parent.iterdir()))
+    ('whole', 1)
+    """
+    path = Path(path)
+    target = check_target(path)
+    draft = temporary_name(target)
+    with named(path, draft):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(draft, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                os.chmod(draft, stat.S_IMODE(target.stat().st_mode))
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+        sync_folder(target.parent)
+
+
+@contextmanager
+def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
+    """Yield a hidden folder beside ``path``; rename it to ``path`` once it is complete.
+
+    Parameters
+    ----------
+    path : path
+        A new name, or an empty folder.
+    force : bool, default=False
+        Replace a folder that was written here; never one that holds other files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.files import replace_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small"
+    ...     with replace_folder(path) as draft:
+    ...         _ = (draft / "one.jpg").write_bytes(b"...")
+    ...     sorted(file.name for file in path.iterdir())
+    ['.made-by-unseen', 'one.jpg']
+    """
+    path = Path(path)
+    check_folder(path, force=force)
+    target = Path(os.path.realpath(path))
+    draft, old = temporary_name(target), temporary_name(target)
+    with named(path, draft):
+        try:
+            draft.mkdir(parents=True)
+            yield draft
+            _mark(draft)
+            if target.exists():
+                os.replace(target, old)
+            os.replace(draft, target)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+            if old.exists() and not target.exists():
+                os.replace(old, target)
+            shutil.rmtree(old, ignore_errors=True)
+        sync_folder(target.parent)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder that was written here and holds nothing else; leave any other."""
+    if path.is_dir() and not path.is_symlink() and not _foreign(path):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def check_outputs(
+    *files: Path | None, reading: Iterable[AnyPath | None] = (), force: bool = False
+) -> None:
+    """Raise, before the work, if a file may not be written.
+
+    Parameters
+    ----------
+    *files : paths
+        Files to be written; None for those that are not.
+    reading : paths or names
+        Files and folders that are read: nothing is written over or into them, with
+        force or without. What does not exist is no file, but a name.
+    force : bool, default=False
+        Write over files that exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.files import check_outputs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "labels.csv"
+    ...     path.touch()
+    ...     check_outputs(path)
+    Traceback (most recent call last):
+    FileExistsError: ...labels.csv: already exists. Give another name, such as
+    ...labels-2.csv, or replace it with force=True.
+    """
+    sources = [beside for one in _existing(reading) for beside in _with_tables(one)]
+    targets: set[Path] = set()
+    for file in files:
+        if file is None:
+            continue
+        target = check_target(file, reading=sources)
+        if target in targets:
+            raise ValueError(f"{file}: would be written twice. Give another name.")
+        targets.add(target)
+        if target.exists() and not force:
+            raise FileExistsError(_already(file))
+
+
+def check_results(
+    folder: Path,
+    question: str,
+    *files: Path,
+    reading: Iterable[AnyPath | None] = (),
+    force: bool = False,
+) -> None:
+    """Raise if a folder of results holds something else; otherwise mark it.
+
+    Parameters
+    ----------
+    folder : path
+        New, empty, or marked by the same question: then ``files`` are made again.
+    question : str
+        What was asked, such as ``"unseen demo"``.
+    *files, reading, force
+        As in :func:`check_outputs`.
+    """
+    mark = folder / QUESTION
+    asked = mark.read_text("utf-8") if mark.is_file() else None
+    if asked != question and not force and folder.is_dir() and any(folder.iterdir()):
+        holds = "other files" if asked is None else f"the results of {asked!r}"
+        raise FileExistsError(
+            f"{folder}: already exists, with {holds}. Give another name, such as "
+            f"{free_name(folder)}, or write into it with force=True."
+        )
+    check_outputs(*files, reading=reading, force=True)
+    check_apart(folder, _existing(reading))
+    with replace_file(mark) as file:
+        file.write(question.encode())
+
+
+def check_folder(path: AnyPath, *, force: bool = False) -> None:
+    """Raise if a folder may not be written whole: see :func:`replace_folder`."""
+    path = Path(path)
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not force:
+        raise FileExistsError(_already(path))
+    foreign = _foreign(path) if path.is_dir() else path.name
+    if foreign:
+        raise FileExistsError(
+            f"{path}: holds {foreign!r}, which unseen did not write. Give another "
+            f"name, such as {free_name(path)}."
+        )
+
+
+def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:
+    """Return where a file is to be written, links followed; raise if it cannot be.
+
+    Examples
+    --------
+    >>> from unseen.files import check_target
+    >>> check_target("/dev/null")
+    Traceback (most recent call last):
+    FileExistsError: /dev/null: is a device. Give the name of a file to write.
+    """
+    path = Path(path)
+    with named(path):
+        target = Path(os.path.realpath(path))
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        kind = next((word for test, word in KINDS.items() if test(mode)), "no file")
+        raise FileExistsError(f"{path}: is {kind}. Give the name of a file to write.")
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    check_apart(path, reading)
+    return target
+
+
+def check_apart(path: AnyPath, reading: Iterable[AnyPath]) -> None:
+    """Raise if a file or folder to write is, holds or lies in one that is being read.
+
+    Examples
+    --------
+    >>> from unseen.files import check_apart
+    >>> check_apart("photos/labels.csv", reading=["photos"])
+    Traceback (most recent call last):
+    FileExistsError: photos/labels.csv: would lie in photos, which is being read. Give a
+    name in another folder.
+    """
+    target = Path(os.path.realpath(path))
+    for source in map(Path, reading):
+        read = Path(os.path.realpath(source))
+        same = target.exists() and read.exists() and target.samefile(read)
+        if same or target == read or target in read.parents:
+            raise FileExistsError(f"{path}: is being read. Give another name.")
+        if read in target.parents:
+            raise FileExistsError(
+                f"{path}: would lie in {source}, which is being read. Give a name in "
+                "another folder."
+            )
+
+
+def free_name(path: AnyPath) -> Path:
+    """Return a name like ``path`` that nothing has yet: labels.csv, labels-2.csv.
+
+    Examples
+    --------
+    >>> from unseen.files import free_name
+    >>> free_name("no-such-folder/labels.csv").name
+    'labels-2.csv'
+    """
+    path, number = Path(path), 2
+    while (free := path.with_name(f"{path.stem}-{number}{path.suffix}")).exists():
+        number += 1
+    return free
+
+
+@contextmanager
+def named(path: Path, draft: Path | None = None) -> Iterator[None]:
+    """Let errors of the system name the file that was asked for, not its draft."""
+    try:
+        yield
+    except OSError as error:
+        of_draft = draft is None or not error.filename or draft.name in str(error)
+        if not of_draft or (error.errno is None and draft is None):
+            raise
+        code = error.errno or errno.EIO
+        raise OSError(code, os.strerror(code), str(path)) from error
+
+
+def temporary_name(target: Path) -> Path:
+    """Return a hidden name beside a target; of fixed length, as names have a limit."""
+    return target.with_name(f".unseen-{uuid.uuid4().hex}.tmp")
+
+
+def sync(path: Path) -> None:
+    """Wait until the disk has a file."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder, where that can be asked for."""
+    if os.name == "nt":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
+
+
+def _mark(folder: Path) -> None:
+    """Write down which files a folder holds; wait until the disk has all of it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    with ThreadPoolExecutor(SYNCING) as pool:  # the disk takes many at once
+        list(pool.map(sync, files))
+    names = [path.relative_to(folder).as_posix() for path in files]
+    with replace_file(folder / MARK) as file:
+        file.write(json.dumps(names, indent=0).encode("utf-8", "surrogateescape"))
+    for place in folder.rglob("*"):
+        if place.is_dir():
+            sync_folder(place)
+
+
+def _foreign(folder: Path) -> str:
+    """Return a name in a folder that was not written with it; "" if there is none."""
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    try:
+        text = (folder / MARK).read_bytes().decode("utf-8", "surrogateescape")
+        known = set(map(str, json.loads(text)))
+    except (FileNotFoundError, ValueError, TypeError):
+        known = set()
+    known |= {str(place) for name in known for place in Path(name).parents}
+    return min(found - known - {MARK}, default="")
+
+
+def _already(path: Path) -> str:
+    return (
+        f"{path}: already exists. Give another name, such as {free_name(path)}, or "
+        "replace it with force=True."
+    )
+
+
+def _existing(reading: Iterable[AnyPath | None]) -> list[Path]:
+    return [Path(one) for one in reading if one is not None and os.path.exists(one)]
+
+
+def _with_tables(source: Path) -> list[Path]:
+    """Return what is read, with the class tables that are read beside a file."""
+    if not source.is_file():
+        return [source]
+    start = f"{source.stem}.classes."
+    beside = [path for path in source.parent.iterdir() if path.name.startswith(start)]
+    return [source, *beside]

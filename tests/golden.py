@@ -31,6 +31,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 
 import unseen
+from tests.checks import nudged
 from unseen import (
     CCA,
     ESZSL,
@@ -79,7 +80,7 @@ class Case(NamedTuple):
 
 def split(X, y, table, new, later: int = 7) -> Case:
     """Part rows into seen, unlabelled and later ones."""
-    of_new = np.isin(y, new)
+    X, of_new = nudged(X), np.isin(y, new)
     rows, last = np.flatnonzero(of_new), np.arange(of_new.sum()) % later == 0
     now, then = rows[~last], rows[last]
     return Case(X[~of_new], y[~of_new], table, X[now], y[now], X[then])

@@ -29,8 +29,7 @@ $ unseen --version
 """
 # What a reader may want to know next, by command.
 MORE = {
-    "demo": "The page it writes is explained in [reports](report.md). From Python: "
-    "{py:func}`unseen.experiments.run_demo`.",
+    "demo": "From Python: {py:func}`unseen.experiments.run_demo`.",
     "label": "How names are read and how far to trust them: [photos](photos.md).",
     "review": "What the page does: [review and correct](review.md).",
     "export": "What each format is for: [review and correct](review.md).",

@@ -35,7 +35,6 @@ COMMANDS = {
     "classes": (["data", "convert", "digits", "d.csv"], "d.classes.csv"),
     "npz": (["data", "convert", "digits", "d.npz"], "d.npz"),
     "folder": (["data", "convert", "digits", "d"], "d/labels.csv"),
-    "report": (["report", "given.csv"], "report.html"),
 }
 PLAN = """
 title = "Quick"

@@ -16,7 +16,6 @@ import unseen
 from unseen.cli import app
 from unseen.cli.fit import complete_method
 from unseen.cli.reproduce import Progress, clock
-from unseen.experiments.results import COLUMNS
 
 runner = CliRunner()
 
@@ -121,11 +120,6 @@ def test_a_search_is_what_the_library_does(tmp_path):
         (["fit", "digits", "--set", "kappa=-1"], "kappa"),
         (["fit", "digits", "--method", "cca", "--search"], "needs 10 classes"),
         (["predict", "nowhere.unseen", "digits"], "nowhere.unseen"),
-        (["report", "{labels}", "--data", "nowhere"], "There is no file"),
-        (["report", "notes.csv"], "no results.csv of this version"),
-        (["report", "cut.csv"], "row 2 has 2 cells instead of 11"),
-        (["report", "forged.csv"], "its rows do not fit together"),
-        (["report", "picture.csv"], "no results.csv of this version"),
         (["reproduce", "digits", "--out", "forged"], "origin.json: is damaged"),
         (["reproduce", "table9"], "The plans are table2"),
         (["reproduce", "table5"], "unseen data fetch xlsa17"),
@@ -135,12 +129,6 @@ def test_a_fault_is_a_line_and_exit_code_2(work, tmp_path, monkeypatch, args, wo
     monkeypatch.chdir(tmp_path)
     folder, _ = work
     args = [arg.format(labels=folder / "labels.csv") for arg in args]
-    heads = ",".join(COLUMNS)
-    Path("notes.csv").write_text("name,score\nmine,1\n")
-    Path("picture.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
-    Path("cut.csv").write_text(f"{heads}\na,b\nc,d\n")
-    run = "accuracy,digits,segments+strokes,eszsl,0"
-    Path("forged.csv").write_text(f"{heads}\n{run},chosen,,,,{{,\n{run},done,,,,,1\n")
     Path("forged").mkdir()
     Path("forged/origin.json").write_text('["unseen"]')
     ended = runner.invoke(app, args)
@@ -192,15 +180,8 @@ def test_model_and_set_must_agree_on_who_is_unseen(work, tmp_path):
     assert ended.exit_code == 2 and "do not agree" in ended.stderr
 
 
-def test_report_tells_labels_from_results(work):
-    folder, _ = work
-    ended = runner.invoke(app, ["report", str(folder / "labels.csv"), "--json"])
-    page = json.loads(ended.stdout)["report"]
-    assert page == str(folder / "report.html") and os.path.exists(page)
-
-
 def test_help_has_examples():
-    for command in ("fit", "predict", "score", "reproduce", "report"):
+    for command in ("fit", "predict", "score", "reproduce"):
         shown = runner.invoke(app, [command, "--help"])
         assert shown.exit_code == 0
         assert f"unseen {command}" in shown.stdout.split("Examples:")[1]

@@ -194,7 +194,7 @@ def test_labels_of_something_else_are_not_scored(tmp_path, ids, words):
     assert ended.exit_code == 2 and words in ended.stderr
 
 
-def test_score_and_report_take_labels_of_photos(tmp_path):
+def test_score_takes_labels_of_photos(tmp_path):
     names = ["cat", "dog", "cat", ""]
     table = label_table(names, ids=["a.jpg", "b.jpg", "c d.jpg", "e.jpg"])
     truth = label_table(["cat", "dog", "dog", "dog"], ids=table["id"])
@@ -204,10 +204,6 @@ def test_score_and_report_take_labels_of_photos(tmp_path):
     assert ended.exit_code == 0, ended.output
     assert "1 rows without a label are not scored." in ended.stderr
     assert ended.stdout.splitlines()[-1].split()[-1] == "75.0"  # (1 + 1/2) / 2
-    ended = runner.invoke(app, ["report", labels, "--data", right])
-    assert ended.exit_code == 0, ended.output
-    page = (tmp_path / "report.html").read_text()
-    assert "75.0" in page and "(no label)" in page
 
 
 def test_a_text_of_a_megabyte_survives(tmp_path):

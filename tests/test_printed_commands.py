@@ -116,7 +116,6 @@ ELSEWHERE = {
     "unseen reproduce": "hours, or data that is not in the package; see its own tests",
     "unseen compare": "minutes; tests/test_roads.py runs it",
     "unseen data fetch": "would use the network",
-    "unseen report unseen-results": "needs what reproduce leaves",
     "unseen label tickets.csv --classes topics.txt --encoder": "encoders of others",
     "unseen label photos/ --classes names.txt --encoder": "features of others",
     "unseen encode photos/ --out features.npy --encoder lite2": "weights not bundled",
@@ -191,14 +190,6 @@ FIRST = {
     "unseen score labels.csv digits": [
         "unseen fit digits --out d.unseen",
         "unseen predict d.unseen digits",
-    ],
-    "unseen report labels.csv --data digits": [
-        "unseen fit digits --out d.unseen",
-        "unseen predict d.unseen digits",
-    ],
-    "unseen report labels.csv --data my_birds": [
-        "unseen fit my_birds --out b.unseen",
-        "unseen predict b.unseen my_birds",
     ],
     "unseen export": [PHOTOS],
     "unseen train": [PHOTOS],

@@ -80,7 +80,8 @@ def test_methods_that_answer_alike_are_not_told_apart():
 def lines(method, values, seconds=1.0):
     for fold, value in enumerate(values):
         line = dict.fromkeys(COLUMNS, "")
-        line |= {"task": "compare", "method": method, "seed": 0, "measure": "fold"}
+        line |= {"task": "compare", "data": "digits", "method": method}
+        line |= {"seed": 0, "measure": "fold"}
         yield line | {"item": "3", "round": fold, "value": value, "seconds": seconds}
 
 
@@ -103,8 +104,24 @@ def test_the_command_prints_the_table_and_writes_a_page_that_repeats_it(
     assert set(answer["table"]) == {"ESZSL", "CCA"}
     page = (tmp_path / "unseen-compare" / "report.html").read_text()
     assert "unseen compare digits --methods eszsl,cca --seeds 1" in page
+    assert "<h1>Methods on digits</h1>" in page and "The paper" not in page
+    assert "held-out seen classes" in page
     again = run("digits", "--methods", "eszsl,cca", "--json", "--jobs", 1)
     assert json.loads(again.stdout) == answer  # nothing is run twice
+
+
+def test_another_split_or_table_is_not_answered_from_the_results_of_the_first(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = load_digits_attributes().class_embeddings.droplevel(0, axis=1)
+    table.to_csv("looks.csv")
+    asked = "digits", "--methods", "eszsl", "--jobs", 1
+    assert run(*asked, "--classes", "looks.csv").exit_code == 0
+    (table * 2).to_csv("looks.csv")
+    for other in (["--classes", "looks.csv"], ["--unseen", "0,1,2"]):
+        done = run(*asked, *other)
+        assert done.exit_code != 0 and "Give another --out" in done.output, other
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from results_made_up import accuracy_run, key, write
 
+from unseen.experiments import read_plan
 from unseen.experiments.results import Finding
 from unseen.labels import label_table, write_labels
 from unseen.report import (
@@ -16,6 +17,9 @@ from unseen.report import (
 )
 
 HOSTILE = "<script>alert(1)</script>"
+SHOWN = ["table2", "table3", "table4", "table5", "table6"]
+SHOWN += ["fig3", "fig4", "fig5", "complexity", "race", "robustness"]
+PLANS = [read_plan(name) for name in SHOWN]
 NAMES = [HOSTILE, '"><img src=x onerror=y>', "$\\frac{", "okapi & zebra"]
 
 
@@ -91,7 +95,7 @@ def some_runs():
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     write(folder / "results.csv", some_runs())
-    write_experiment_report(folder)
+    write_experiment_report(folder, plans=PLANS)
     return folder
 
 
@@ -147,12 +151,14 @@ def test_the_exponent_is_fitted(folder):
 
 
 def test_the_same_results_write_the_same_page(folder, tmp_path):
-    again = write_experiment_report(folder / "results.csv", tmp_path / "again.html")
+    again = write_experiment_report(
+        folder / "results.csv", tmp_path / "again.html", plans=PLANS
+    )
     assert again.read_bytes() == (folder / "report.html").read_bytes()
 
 
 def test_tables_and_figures_are_files_too(folder, tmp_path):
-    files = write_tables_and_figures(folder, tmp_path)
+    files = write_tables_and_figures(folder, tmp_path, plans=PLANS)
     names = {file.name for file in files}
     assert {"table5.md", "table5.tex", "table5.html", "fig3.svg", "fig5.svg"} <= names
     for file in files:

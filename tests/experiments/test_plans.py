@@ -149,7 +149,7 @@ def test_a_plan_takes_any_set_by_its_path(tmp_path):
     assert plan.runs([]) == [] and plan.absent([]) == ["mine/numerals.npz"]
     assert "There is no mine/numerals.npz" in how_to_fetch("mine/numerals.npz")
     (run,) = plan.runs([tmp_path])
-    assert run.key[1:4] == ("numerals", "segments+strokes", "eszsl")
+    assert run.key[1:4] == ("mine/numerals.npz", "segments+strokes", "eszsl")
     source = replace(run.source, n_folds=3)
     results = {run.key: run_task(Bench(source), run.part, run.key)}
     found = read_results(write(tmp_path / "results.csv", results))

@@ -3,7 +3,7 @@
 import pytest
 from browser import look
 from results_made_up import write
-from test_experiment_report import HOSTILE, some_runs
+from test_experiment_report import HOSTILE, PLANS, some_runs
 
 from unseen.labels import label_table, write_labels
 from unseen.report import write_experiment_report, write_labels_report
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     write(folder / "results.csv", some_runs())
-    write_experiment_report(folder)
+    write_experiment_report(folder, plans=PLANS)
     names = [HOSTILE, "a name that is rather long, as names of birds often are", "0"]
     labels = write_labels(label_table(names * 20), folder / "labels.csv")
     write_labels_report(labels, folder / "labels.html")

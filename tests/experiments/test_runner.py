@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
 from unseen.experiments.piles import hard_piles
 from unseen.experiments.plan import PlannedRun
@@ -20,6 +22,7 @@ from unseen.experiments.results import Finding, RunKey
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tasks import Bench, run_task
 from unseen.experiments.workers import batches, pick, run_all
+from unseen.loading import load_digits_attributes, save_data, write_data
 
 QUICK = """
 title = "Quick"
@@ -179,9 +182,66 @@ def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch, in_pro
         read_plan("digits"), rows=read_plan("digits").rows[:1], task="statistics"
     )
     run_plans([plan], [], tmp_path, n_jobs=1)
-    monkeypatch.setattr(Source, "digest", lambda self: "something else")
+    other = {"digits": "something else"}
+    monkeypatch.setattr(Source, "origins", lambda self, part: other)
     with pytest.raises(ValueError, match="Give another --out"):
         run_plans([plan], [], tmp_path, n_jobs=1)
+
+
+COUNTS = """
+title = "Counts"
+caption = "What two sets count."
+task = "statistics"
+show = "statistics"
+"""
+
+
+def with_columns(path, **data):
+    """Write a plan that counts the rows of some sets."""
+    lines = [
+        f'[[column]]\nhead = "{head}"\ndata = "{where}"\nclasses = ""\n'
+        for head, where in data.items()
+    ]
+    path.write_text(COUNTS + "\n".join(lines))
+    return path
+
+
+def test_sets_whose_paths_end_alike_are_told_apart(tmp_path, monkeypatch, in_process):
+    monkeypatch.chdir(tmp_path)
+    digits = load_digits_attributes()
+    for name, n in {"AwA": 1000, "CUB": 1500}.items():
+        (tmp_path / "fea" / name).mkdir(parents=True)
+        some = replace(digits, X=digits.X[:n], y=digits.y[:n])
+        save_data(some, tmp_path / "fea" / name / "att.npz")
+    plan = with_columns(
+        tmp_path / "two.toml", AwA="fea/AwA/att.npz", CUB="fea/CUB/att.npz"
+    )
+    done = CliRunner().invoke(app, ["reproduce", str(plan), "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    assert "| instances | 1,000 | — | 1,500 | — |" in done.stdout
+
+
+def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch, in_process):
+    monkeypatch.chdir(tmp_path)
+    write_data(load_digits_attributes(), tmp_path / "digits")
+    plan = with_columns(tmp_path / "two.toml", one="digits", other="./digits")
+    text = plan.read_text().replace('classes = ""', 'classes = "attributes"', 1)
+    plan.write_text(text.replace('classes = ""', 'classes = "segments+strokes"'))
+    done = CliRunner().invoke(app, ["reproduce", str(plan), "--jobs", "1"])
+    assert done.exit_code == 2 and "are both called digits" in done.stderr
+
+
+def test_the_share_of_the_work_that_is_done_rises_and_ends_at_one(tmp_path, in_process):
+    plan = replace(read_plan("digits"), task="statistics", n_seeds=1)
+    shares = []
+    for rows in (plan.rows[:2], plan.rows):  # the second time some are there already
+        several = replace(plan, rows=rows)
+        run_plans([several], [], tmp_path, progress=lambda *told: shares.append(told))
+    costs = [run.cost for run, _, _ in shares]
+    found = [share for _, _, share in shares]
+    assert found[:2] == pytest.approx([costs[0] / sum(costs[:2]), 1.0])
+    assert found[2:] == pytest.approx(np.cumsum(costs)[2:] / sum(costs))
+    assert found[1] == found[-1] == 1
 
 
 def die_or_answer(pipe):

@@ -71,6 +71,11 @@ def test_the_table_has_a_row_per_set_and_dashes_where_nothing_ran():
     assert {cell for _, cells in empty.rows for cell in cells} == {"—"}
 
 
-def test_a_folder_may_be_the_one_that_holds_the_file(table):
-    assert find_path("texts/in.csv", [table]) == table / "in.csv"
-    assert find_path("texts/nobody.csv", [table]) is None
+def test_a_folder_may_end_as_the_path_begins(tmp_path):
+    for name in ("texts", "letters"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "in.csv").write_text("text\n")
+    folders = [tmp_path / "letters", tmp_path / "texts"]
+    assert find_path("texts/in.csv", folders) == tmp_path / "texts" / "in.csv"
+    assert find_path("texts/in.csv", [tmp_path]) == tmp_path / "texts" / "in.csv"
+    assert find_path("texts/in.csv", folders[:1]) is None

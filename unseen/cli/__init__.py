@@ -21,7 +21,6 @@ from unseen.cli import (
     fit,
     label,
     predict,
-    report,
     reproduce,
     review,
     run,
@@ -53,7 +52,6 @@ app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=score.EXAMPLES)(score.score)
 app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
-app.command(epilog=report.EXAMPLES)(report.report)
 app.add_typer(data.app, name="data")
 for one in (*app.registered_commands, *data.app.registered_commands):
     one.cls = Command

@@ -22,9 +22,10 @@ import pandas as pd
 
 from unseen.class_table import encode
 from unseen.data import ZeroShotData
+from unseen.experiments.lookup import in_column
 from unseen.experiments.plan import Column, Plan, PlannedRun, Row
 from unseen.experiments.results import Finding, RunKey
-from unseen.experiments.sources import Source, own_name
+from unseen.experiments.sources import Source
 from unseen.experiments.tables import NOTHING, Table, mean_and_spread, signed
 from unseen.methods import Method, find_method
 from unseen.metrics import per_class_accuracy
@@ -103,12 +104,11 @@ def compare_plan(
     part = "+".join(names)
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
-    source = Source(
-        path, own_name(data), "", tables, unseen=unseen or "", column=column or ""
-    )
+    name = Path(data).stem  # what else is called so is told apart by its content
+    source = Source(path, name, "", tables, unseen=unseen or "", column=column or "")
     return ComparePlan(
         name="compare",
-        title=f"Methods on {own_name(data)}",
+        title=f"Methods on {name}",
         caption="Per-class top-1 accuracy in % on held-out seen classes, mean ± "
         "standard deviation over class-wise folds; methods with their defaults. All "
         "methods are compared on the same folds; the interval of the lead, and p, "
@@ -116,7 +116,7 @@ def compare_plan(
         location="",
         task="compare",
         show="compare",
-        columns=(Column(own_name(data), f"./{own_name(data)}", part),),
+        columns=(Column(name, f"./{name}", part),),
         rows=tuple(Row(name, m.label, (float("nan"),)) for name, m in found.items()),
         n_seeds=n_seeds,
         command=(
@@ -218,7 +218,7 @@ def paired_test(ahead: np.ndarray, n_folds: int, share: float = 0.9) -> Paired:
 
 def compare_table(plan: Plan, results: pd.DataFrame) -> Table:
     """Methods by accuracy, the best first, and how surely it is ahead of the others."""
-    mine = results[results.task == plan.task]
+    mine = results[(results.task == plan.task) & in_column(results, plan.columns[0])]
     scores = {row: fold_scores(mine, row.method) for row in plan.rows}
     best = max(plan.rows, key=lambda row: np.nan_to_num(scores[row].mean(), nan=-1))
     rows = []

@@ -139,8 +139,8 @@ class Plan:
                 strange = find_path(column.foreign, folders)
                 source = replace(source, foreign=str(strange)) if strange else None
             if source is not None:
-                runs += self._column_runs(column, source)
-        return list(dict.fromkeys(runs))  # rows may share a run
+                runs += dict.fromkeys(self._column_runs(column, source))
+        return runs
 
     def _column_runs(self, column: Column, source: Source) -> list[PlannedRun]:
         where = source.name, source.classes(column.classes)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import unseen
 from unseen.experiments.plan import Plan, PlannedRun
-from unseen.experiments.results import Finding, ResultsFile
+from unseen.experiments.results import Finding, ResultsFile, RunKey
 from unseen.files import replace_file
 
 __all__ = ["run_plans"]
@@ -58,20 +58,19 @@ def run_plans(
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     paths = [Path(folder) for folder in folders]
-    wanted = list(dict.fromkeys(run for plan in plans for run in plan.runs(paths)))
+    wanted = without_duplicates(run for plan in plans for run in plan.runs(paths))
     with ResultsFile(out / "results.csv", retry_failed=retry_failed) as results:
         remember_origin(out / "origin.json", wanted)
         todo = [run for run in wanted if run.key not in results.finished]
-        total = sum(run.cost for run in wanted)
-        done = total - sum(run.cost for run in todo)
+        total, left = (sum(run.cost for run in runs) for runs in (wanted, todo))
         if todo:
             from unseen.experiments.workers import run_all
 
             for run, findings in run_all(todo, n_jobs):
                 results.append(run.key, findings)
-                done += run.cost
+                left -= run.cost
                 if progress is not None:
-                    progress(run, findings, done / total)
+                    progress(run, findings, 1 - left / total)
     return results.path
 
 
@@ -93,10 +92,13 @@ def read_origin(path: Path) -> dict[str, str]:
 
 def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
     """Write down version and data; complain if results of others are there."""
-    sources = {run.source.name: run.source for run in runs if run.source is not None}
-    now = {name: source.digest() for name, source in sorted(sources.items())}
-    now = {"unseen": unseen.__version__, **now}
     before = read_origin(path)
+    now = {"unseen": unseen.__version__}
+    sources = {(run.key.task, run.key.data, run.part): run.source for run in runs}
+    for (task, _, part), source in sources.items():
+        for name, digest in source.origins(part).items() if source else ():
+            known = f"{task}: {name}" if name.startswith("foreign") else name
+            now[known] = digest
     for name in now.keys() & before.keys():
         if now[name] != before[name]:
             raise ValueError(
@@ -105,3 +107,16 @@ def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
             )
     with replace_file(path) as file:
         file.write(json.dumps({**before, **now}, indent=2).encode())
+
+
+def without_duplicates(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+    """Return every run once; complain of two sets that go by one name."""
+    known: dict[RunKey, PlannedRun] = {}
+    for run in runs:
+        other = known.setdefault(run.key, run)
+        if run.source != other.source and run.source and other.source:
+            raise ValueError(
+                f"{other.source.path} and {run.source.path} are both called "
+                f"{run.key.data} in results.csv. Give one of them another name."
+            )
+    return list(known.values())

@@ -6,6 +6,7 @@ first. Any other set is named by its path, and its class tables by their names.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import tomllib
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from unseen._command import command_line
 from unseen.data import ZeroShotData
@@ -73,18 +76,42 @@ class Source:
         table = self.tables[part] or ""
         return table if isinstance(table, str) else "+".join(table)
 
-    def digest(self) -> str:
-        """Return the SHA-256 of the file, or the name of a bundled set."""
-        path = Path(self.path)
-        if not path.exists():
-            return f"bundled {self.name}"
-        parts = [path] if path.is_file() else sorted(p for p in path.rglob("*"))
-        sha = hashlib.sha256()
+    def origins(self, part: str) -> dict[str, str]:
+        """Return the digest of each file that decides what a run loads, by its name.
+
+        The split and the column of labels count as part of the rows.
+        """
+        given = [self.unseen, self.column]
+        found = {self.name: digest_of([*with_class_tables(self.path), *given])}
+        found |= {
+            table: digest_of([table])
+            for table in np.atleast_1d(self.tables[part] or []).tolist()
+            if Path(table).is_file()
+        }
+        if self.foreign:
+            found[f"foreign to {self.name}"] = digest_of([self.foreign])
+        return found
+
+
+def with_class_tables(path: str) -> list[str]:
+    """Return a path with the class tables that are read beside it."""
+    beside = Path(path).parent.glob(f"{glob.escape(Path(path).stem)}.classes.*")
+    return [path, *map(str, beside)] if Path(path).is_file() else [path]
+
+
+def digest_of(given: Sequence[str]) -> str:
+    """Return the SHA-256 of files and folders, by content, and of other texts."""
+    sha = hashlib.sha256()
+    for told in given:
+        path = Path(told)
+        parts = sorted(path.rglob("*")) if told and path.is_dir() else [path]
         for part in parts:
             if part.is_file():
                 with open(part, "rb") as file:
                     sha.update(hashlib.file_digest(file, "sha256").digest())
-        return sha.hexdigest()
+            elif part == path:
+                sha.update(hashlib.sha256(told.encode()).digest())
+    return sha.hexdigest()
 
 
 @cache
@@ -149,20 +176,24 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
 def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
     """Return where a path leads, by itself or below one of the folders.
 
-    A folder may also be the one that holds the file.
+    A folder may end as the path begins: ``sets/birds.npz`` is found in ``my/sets``.
     """
-    names = data, Path(data).name
-    places = [Path(data), *(Path(folder) / one for folder in folders for one in names)]
+    parts = Path(data).parts
+    places = [Path(data)]
+    for folder in map(Path, folders):
+        for n in range(len(parts)):
+            if folder.resolve().parts[-n:] == parts[:n] or n == 0:
+                places.append(folder.joinpath(*parts[n:]))
     return next((place for place in places if place.exists()), None)
 
 
 def own_name(data: str) -> str:
-    """Return what ``results.csv`` calls a set that is given by its path.
+    """Return what ``results.csv`` calls a set that is given by its path: all of it.
 
-    >>> own_name("my/birds.npz")
-    'birds'
+    >>> own_name("./fea/CUB/att")
+    'fea/CUB/att'
     """
-    return Path(data).stem
+    return Path(data).as_posix()
 
 
 NOT_TABLES = {"file", "bundled", "about", "about_words", "folds", "splits"}

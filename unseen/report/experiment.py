@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 import unseen
-from unseen.experiments.filling import MAKERS, in_column, make_table, sources_of
+from unseen.experiments.filling import MAKERS, make_table, sources_of
 from unseen.experiments.plan import Plan, plan_names, read_plan
 from unseen.experiments.results import read_results
 from unseen.files import replace_file
@@ -41,7 +41,7 @@ def write_experiment_report(
     results: str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     *,
-    plans: Sequence[Plan] | None = None,
+    plans: Sequence[Plan],
     folders: Sequence[str] = (),
 ) -> Path:
     """Write what was reproduced as one HTML page that needs no other file.
@@ -52,8 +52,8 @@ def write_experiment_report(
         ``results.csv``, or the folder it is in.
     path : path, optional
         The page; by default ``report.html`` beside the results.
-    plans : sequence of Plan, optional
-        What to show; by default every plan of the package of which there is something.
+    plans : sequence of Plan
+        What to show.
     folders : sequence of str, optional
         Where the data was, for the command that repeats it.
 
@@ -69,22 +69,21 @@ def write_experiment_report(
     >>> from unseen.report import write_experiment_report
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = run_plans([], [], folder)
-    ...     write_experiment_report(folder).read_text()[:15]
+    ...     write_experiment_report(folder, plans=[]).read_text()[:15]
     '<!doctype html>'
     """
     results = Path(results)
     found = read_results(results)
     home = results if results.is_dir() else results.parent
     with damaged_results(results):
-        chosen = shown_plans(found) if plans is None else list(plans)
         content: dict[str, Any] = {
-            "headline": make_headline(found),
+            "headline": make_headline(plans, found),
             "about": what_was_run(found),
-            "sections": [make_section(plan, found) for plan in chosen],
+            "sections": [make_section(plan, found) for plan in plans],
             "cases": list(make_cases(found)),
             "troubles": list(find_troubles(found)),
             "chosen": list(what_was_chosen(found)),
-            "command": repeat_command(chosen, folders),
+            "command": repeat_command(plans, folders),
         }
     target = path or home / "report.html"
     return write_page("experiment.html", target, version=unseen.__version__, **content)
@@ -107,7 +106,7 @@ def write_tables_and_figures(
     results: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    plans: Sequence[Plan] | None = None,
+    plans: Sequence[Plan],
 ) -> list[Path]:
     """Write every table as Markdown, LaTeX and HTML, and every figure as SVG.
 
@@ -117,8 +116,7 @@ def write_tables_and_figures(
         ``results.csv``, or the folder it is in.
     out : path
         Gets the folders ``tables`` and ``figures``.
-    plans : sequence of Plan, optional
-        By default every plan of the package of which there is something.
+    plans : sequence of Plan
 
     Returns
     -------
@@ -140,7 +138,7 @@ def write_tables_and_figures(
     found = read_results(results)
     contents: dict[Path, str] = {}
     with damaged_results(results):
-        for plan in shown_plans(found) if plans is None else plans:
+        for plan in plans:
             files = files_of(plan, out)
             if plan.show in MAKERS:
                 table = make_table(plan, found)
@@ -178,21 +176,6 @@ def on_paper(figure: Figure) -> str:
     for name, colour in ON_PAPER.items():
         svg = svg.replace(name, colour)
     return svg
-
-
-def shown_plans(results: pd.DataFrame) -> list[Plan]:
-    """Return the plans of the package of which there are results."""
-    return [plan for plan in map(read_plan, plan_names()) if has_results(plan, results)]
-
-
-def has_results(plan: Plan, results: pd.DataFrame) -> bool:
-    """Tell whether any column of a plan has a result of one of its methods."""
-    mine = results[results.task == plan.task]
-    methods = [row.method for row in plan.rows] or [""]
-    mine = mine[mine.method.isin(methods)]
-    if not plan.columns:
-        return len(mine) > 0
-    return any(bool(in_column(mine, column).any()) for column in plan.columns)
 
 
 def make_section(plan: Plan, results: pd.DataFrame) -> dict[str, Any]:
@@ -253,9 +236,11 @@ def one_run(
     ]
 
 
-def make_headline(results: pd.DataFrame) -> dict[str, Any]:
-    """Return the first thing to read: one method before and after."""
+def make_headline(plans: Sequence[Plan], results: pd.DataFrame) -> dict[str, Any]:
+    """Return the first thing to read: what it is, and one method before and after."""
     title = "The paper, reproduced on the data at hand"
+    if not {plan.name for plan in plans} <= set(plan_names()):
+        title = "; ".join(plan.title for plan in plans)
     keys = case_keys(results)
     if not keys:
         return {"title": title, "before": None, "after": None, "words": ""}

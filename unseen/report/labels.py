@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +77,6 @@ def write_labels_report(
         names=describe_names(given),
         sizes=inline_svg(draw_sizes(given), "sizes"),
         score=None if data is None else score(given, data, column),
-        command=shlex.join(
-            [
-                *("unseen", "report", Path(labels).name),
-                *([] if data is None else ["--data", str(data)]),
-                *([] if data is None or column is None else ["--column", column]),
-            ]
-        ),
     )
 
 

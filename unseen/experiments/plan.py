@@ -132,7 +132,7 @@ class Plan:
         """Return every run for which there are data and a method."""
         if not self.columns:
             return [PlannedRun(RunKey(self.task, "made-up", "", "", 0), "", None)]
-        runs = []
+        runs: list[PlannedRun] = []
         for column in self.columns:
             source = find_source(column.data, column.classes, folders)
             if source is not None and column.foreign:

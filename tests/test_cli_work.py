@@ -131,6 +131,7 @@ def test_a_fault_is_a_line_and_exit_code_2(work, tmp_path, monkeypatch, args, wo
     args = [arg.format(labels=folder / "labels.csv") for arg in args]
     Path("forged").mkdir()
     Path("forged/origin.json").write_text('["unseen"]')
+    Path("forged/.results-of").write_text("unseen reproduce")
     ended = runner.invoke(app, args)
     assert ended.exit_code == 2 and ended.stdout == ""
     assert words in ended.stderr
@@ -169,6 +170,8 @@ def test_the_line_that_fit_prints_works(tmp_path, monkeypatch):
         line = ended.stdout.splitlines()[-1].split(":  unseen ")[1]
         ended = runner.invoke(app, shlex.split(line))
         assert ended.exit_code == 0, ended.output
+        for made in ("model.unseen", "labels.csv"):
+            Path(made).unlink()
 
 
 def test_model_and_set_must_agree_on_who_is_unseen(work, tmp_path):

@@ -274,7 +274,7 @@ def test_a_users_folder_is_never_taken_for_thumbnails(tmp_path):
     (ours,) = tmp_path.glob("*-thumbnails-*")
     (ours / MARK).unlink()
     (ours / "00000.jpg").write_bytes(b"an original")
-    with pytest.raises(FileExistsError, match="was not made by unseen"):
+    with pytest.raises(FileExistsError, match="which unseen did not write"):
         gallery_of(tmp_path, ["cat"], JPEG)
     assert (ours / "00000.jpg").read_bytes() == b"an original"
 

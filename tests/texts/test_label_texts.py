@@ -127,6 +127,7 @@ def test_given_labels_are_kept_and_named(table, tmp_path):
     assert frame["label"].tolist()[:2] == ["music", "money"]
     assert frame["reliability"].tolist()[:2] == [1, 1]
     given.write_text("id,label\nt999,music\n")
+    out = tmp_path / "other.csv"
     ended = run(
         table, "--id", "number", "--classes", NAMES, "--given", given, "--out", out
     )

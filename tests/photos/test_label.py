@@ -364,3 +364,16 @@ def test_without_a_terminal_lines_are_few(capsys):
     tell = tell_now_and_then(every=0)
     tell(250, 500)
     assert "250 of 500 files, about 0 s left" in capsys.readouterr().err
+
+
+def test_names_are_checked_before_a_photo_is_encoded(folder, tmp_path):
+    cache = tmp_path / "cache"
+    with pytest.raises(ValueError, match="no English noun"):
+        label_folder(folder, "palace, xqzzt", cache=cache, workers=0)
+    assert not list(cache.rglob("*.*"))
+
+
+def test_given_ids_may_start_with_a_dot(folder):
+    given = {"./temple 0.png": "palace"}
+    frame = label(folder, "palace, flower", given=given)
+    assert frame.set_index("id")["given"]["temple 0.png"] == "palace"

@@ -11,15 +11,21 @@ from scipy.spatial.distance import cdist
 
 import unseen
 from tests.checks import close
+from unseen.models.kernel_ridge import INTERCEPT
 from unseen.naming.answer import second_best
 from unseen.naming.nouns import N_CLASSES, Nouns, nouns
 from unseen.naming.reading import read_name, read_names
 from unseen.photos import NamedPhotos, WeakNamesWarning
 from unseen.photos.bundled import load_photos
 from unseen.photos.prototypes import (
+    BRANCH,
+    RIDGE,
+    TREE,
     Learned,
+    branches,
     cosines,
     drawn_to,
+    learn_map,
     left_out,
     measure_scale,
     named_prototypes,
@@ -400,3 +406,20 @@ def test_a_name_the_tree_is_silent_of_is_drawn_to_what_it_explains():
     assert 0 < share < 0.5
     close(drawn[0], (1 - share) * Z[0] + share * kind)
     assert_array_equal(drawn[1:], Z[1:])  # dogs are well known, qwertz explains nothing
+
+
+def test_the_share_that_names_explain_is_one_less_what_is_missed_of_left_out_classes():
+    """Against predicting each left-out class by the mean of all others."""
+    rng = np.random.default_rng(0)
+    texts, places = rng.normal(size=(2000, 4)), rng.normal(size=(1000, 3))
+    C = np.tanh(texts[:1000] @ rng.normal(size=(4, 6)))
+    K = np.exp(-cdist(texts, texts, "sqeuclidean"))
+    tree = np.exp(-cdist(places, places, "sqeuclidean"))
+    K = (1 - TREE) * K + TREE * np.tile(tree, (2, 2)) + INTERCEPT
+    inverse = np.linalg.inv(K + RIDGE * np.eye(2000))
+    Z = left_out(inverse, inverse @ np.vstack([C, C]), C, branches(BRANCH))
+    others = (C.sum(axis=0) - C) / 999
+    expected = 1 - np.sum((C - Z) ** 2) / np.sum((C - others) ** 2)
+    found = learn_map(texts, places, C, tree=True)
+    close(found.explained, expected, digits=7)
+    assert 0.1 < expected < 0.9

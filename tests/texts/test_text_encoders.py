@@ -8,9 +8,12 @@ import types
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from typer.testing import CliRunner
 
 from tests.checks import close
-from unseen import _shards
+from unseen import _shards, load_model
+from unseen.cli import app
+from unseen.texts import NamedTexts
 from unseen.texts.cache import SHARD, TextCache
 from unseen.texts.encoders import encode, encoder_version, find_encoder
 
@@ -193,3 +196,35 @@ def test_a_static_model_of_model2vec_gives_its_own_vectors(tmp_path):
     close(rows[0], vectors[1:3].mean(axis=0), digits=6)
     close(rows[1], vectors[3], digits=6)
     assert not rows[2].any()
+
+
+def test_a_model_file_chooses_no_folder(tmp_path):
+    """Only its user may name an encoder that is not built in."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "modules.json").write_text('[{"type": "evil.Layer"}]')
+    model = NamedTexts(Counting()).fit(["cat", "parrot"])
+    model.encoder.name = f"sentence-transformers:{folder}"
+    saved = model.save(tmp_path / "texts.unseen")
+    loaded = load_model(saved)
+    with pytest.raises(ValueError, match="--encoder sentence-transformers"):
+        loaded.predict(["a cat"])
+    loaded.encoder = Counting()
+    assert loaded.predict(["a cat"]).shape == (1,)
+    (tmp_path / "t.txt").write_text("a cat\n")
+    words = ["label", str(tmp_path / "t.txt"), "--model", str(saved)]
+    answer = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "l.csv")])
+    assert answer.exit_code == 2 and "not built in" in answer.output
+
+
+@pytest.mark.parametrize("content", ['[{"type": "evil.Layer"}]', "[{}]", None])
+def test_a_folder_with_modules_of_its_own_is_refused(tmp_path, monkeypatch, content):
+    module = types.ModuleType("sentence_transformers")
+    module.SentenceTransformer = lambda *words, **more: pytest.fail("it was loaded")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    own = '[{"type": "sentence_transformers.models.Transformer"}]'
+    (tmp_path / "modules.json").write_text(content or own)
+    if content is None:
+        (tmp_path / "layer.py").write_text("print('run')")
+    with pytest.raises(ValueError, match="modules"):
+        find_encoder(f"sentence-transformers:{tmp_path}")

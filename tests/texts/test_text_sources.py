@@ -184,3 +184,15 @@ def test_missing_values_are_empty_texts(tmp_path):
     lines = [{"text": None}, {"text": 5}, {"text": ["x", 1]}]
     path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines)))
     assert [text for _, text in pairs(read_texts(path))] == ["", "5", '["x", 1]']
+
+
+def test_a_column_or_a_key_that_is_there_twice_is_refused(tmp_path):
+    table = tmp_path / "twice.csv"
+    table.write_text("text,text\na,b\n")
+    for column in ("text", None):
+        with pytest.raises(ValueError, match="several columns 'text'"):
+            list(read_texts(table, column=column))
+    lines = tmp_path / "twice.jsonl"
+    lines.write_text('{"text": "a", "text": "b"}\n')
+    with pytest.raises(ValueError, match="the key 'text' is there twice"):
+        list(read_texts(lines))

@@ -49,8 +49,9 @@ def encode(
 ) -> None:
     """Turn the photos below FOLDER into features.
 
-    JPEG, PNG, WebP, GIF, TIFF and BMP; all other files are listed with the reason.
-    Photos encoded before come from the cache, so an interrupted run can be continued.
+    JPEG, PNG, WebP, GIF, TIFF, BMP, and HEIC with the extra heic; all other files are
+    listed with the reason. Photos encoded before come from the cache, so an interrupted
+    run can be continued.
     """
     beside = out.with_suffix(".txt") if out.suffix == ".npy" else None
     with file_errors(), outputs(out, beside, reading=[folder], force=force):

@@ -81,4 +81,6 @@ def names_given(labels: np.ndarray) -> str:
     """
     named = labels[labels != UNKNOWN]
     left = f", {len(labels) - len(named):,} stay unknown" * (len(named) < len(labels))
-    return f"{len(named):,} rows got {len(set(named))} names{left}"
+    n, n_names = len(named), len(set(named))
+    rows, names = "row" if n == 1 else "rows", "name" if n_names == 1 else "names"
+    return f"{n:,} {rows} got {n_names} {names}{left}"

@@ -121,7 +121,7 @@ def encode_folder(
     ...     encoded.paths, encoded.features().shape
     (['meadow.png'], (1, 1280))
     >>> encoded.skipped
-    [Skipped(path='notes.txt', reason='not a JPEG, PNG, WebP, GIF, TIFF or BMP
+    [Skipped(path='notes.txt', reason='not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC
     picture')]
     """
     found = find_photos(folder)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unseen.files import MARK
-from unseen.photos.photo import LONGEST_START, TooLargeError, kind_of, open_photo
+from unseen.photos.photo import LONGEST_START, TooLargeError, open_photo, why_unread
 
 __all__ = ["Found", "Skipped", "find_photos"]
 
@@ -122,8 +122,8 @@ def look_at(path: Path) -> tuple[bytes, str]:
             start = file.read(LONGEST_START)
             if not start:
                 return b"", "empty"
-            if kind_of(start) is None:
-                return b"", "not a JPEG, PNG, WebP, GIF, TIFF or BMP picture"
+            if reason := why_unread(start):
+                return b"", reason
             file.seek(0)
             return hashlib.file_digest(file, "sha256").digest(), ""
     except TooLargeError as error:

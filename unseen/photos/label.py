@@ -20,7 +20,7 @@ from unseen.models.given import NONE_OF_THESE
 from unseen.naming.classes import ClassNames, read_classes
 from unseen.naming.encoders import TextEncoder, text_encoder
 from unseen.photos.encode import EncodedFolder, Progress, encode_folder
-from unseen.photos.encoders import ImageEncoder, image_encoders
+from unseen.photos.encoders import ImageEncoder, image_encoder, image_encoders
 from unseen.photos.precomputed import (
     PrecomputedFolder,
     PrecomputedImageEncoder,
@@ -134,8 +134,13 @@ def label_folder(
         if classes is None:
             raise ValueError("Neither classes nor a model are given. Name the classes.")
         named = read_classes(classes)
-        photos = see_folder(folder, encoder, **options)
-        fitted = fit_names(named, photos.encoder, text, allow_unknown)
+        if is_features(encoder):
+            photos = see_folder(folder, encoder)
+            fitted = fit_names(named, photos.encoder, text, allow_unknown)
+        else:  # a name that cannot be read is said before hours of encoding
+            encoder = image_encoder(encoder) if isinstance(encoder, str) else encoder
+            fitted = fit_names(named, encoder, text, allow_unknown)
+            photos = see_folder(folder, encoder, **options)
         rows = given_rows(given, photos)
         frame = label_photos(fitted, photos, unknown, rows)
     else:
@@ -231,6 +236,7 @@ def _warn_of_scripts(named: ClassNames, reader: str) -> None:
 def given_rows(given: Mapping[str, str] | None, photos: Any) -> dict[int, str]:
     """Return given labels by the numbers of photos; say which photo is not there."""
     place = {path: row for row, path in enumerate(photos.paths)}
+    given = {os.path.normpath(path): label for path, label in (given or {}).items()}
     lost = [path for path in given or {} if path not in place]
     if lost:
         raise ValueError(

@@ -5,9 +5,9 @@
                                                 → small whole     → upright
 
 Files come from anywhere, so nothing in them may stop a run or fill the memory: only
-six kinds are opened, a file or a header that promises too much ends it before any pixel
-is decoded (:mod:`unseen.limits` says how much), and whatever a decoder complains about
-becomes the reason.
+seven kinds are opened, a file or a header that promises too much ends it before any
+pixel is decoded (:mod:`unseen.limits` says how much), and whatever a decoder complains
+about becomes the reason.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import io
 import os
 import stat
 import warnings
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from unseen.limits import limits
 
 __all__ = ["Square", "kind_of", "open_photo", "read_square"]
 
-KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP")
+KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "HEIF")
 STARTS = {
     b"\xff\xd8\xff": "JPEG",
     b"\x89PNG\r\n\x1a\n": "PNG",
@@ -36,6 +37,7 @@ STARTS = {
     b"MM\x00*": "TIFF",
     b"BM": "BMP",
 }
+HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
 LONGEST_START = 12
 THUMBNAIL = 160  # pixels of the longer side
 BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
@@ -72,7 +74,26 @@ def kind_of(start: bytes) -> str | None:
     """
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         return "WEBP"
+    if start[4:8] == b"ftyp" and start[8:12] in HEIF_BRANDS:
+        return "HEIF"
     return next((kind for s, kind in STARTS.items() if start.startswith(s)), None)
+
+
+def why_unread(start: bytes) -> str:
+    r"""Return why a file that starts so is not read as a photo; "" if it is.
+
+    Examples
+    --------
+    >>> from unseen.photos.photo import why_unread
+    >>> why_unread(b"Dear diary, ")
+    'not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture'
+    """
+    kind = kind_of(start)
+    if kind is None:
+        return "not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture"
+    if kind == "HEIF" and find_spec("pillow_heif") is None:
+        return "a HEIC picture, which needs: pip install 'unseen[heic]'"
+    return ""
 
 
 def read_square(path: str | os.PathLike[str], size: int) -> Square:
@@ -186,6 +207,10 @@ def decode(content: bytes, size: int) -> tuple[Any, Any]:
         warnings.simplefilter("ignore")  # doubtful metadata; pixels raise if damaged
         usual = Image.MAX_IMAGE_PIXELS
         Image.MAX_IMAGE_PIXELS = None  # our own limit is the one that can be raised
+        if kind_of(content[:LONGEST_START]) == "HEIF":
+            import pillow_heif
+
+            pillow_heif.register_heif_opener()
         try:
             image = Image.open(io.BytesIO(content), formats=KINDS)
         except UnidentifiedImageError:

@@ -123,6 +123,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         ) from error
     if not isinstance(model, BaseEstimator):
         raise _damaged(path, f"it holds a {type(model).__name__}")
+    if hasattr(model, "_loaded"):
+        model._loaded()
     return model
 
 

@@ -13,6 +13,7 @@ Nothing is downloaded unless that is asked for.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -25,7 +26,13 @@ from unseen._command import needs_extra
 from unseen._words import listed, shown
 from unseen.naming.encoders import text_encoder, text_encoders
 
-__all__ = ["FunctionEncoder", "encode", "encoder_version", "find_encoder"]
+__all__ = [
+    "EncoderOfAFile",
+    "FunctionEncoder",
+    "encode",
+    "encoder_version",
+    "find_encoder",
+]
 
 PROBES = ("The parcel has not come yet.", "my card was declined abroad", "zebra")
 QUICK = ("wordllama", "model2vec")  # as fast as reading their vectors from a disk
@@ -178,6 +185,36 @@ class FunctionEncoder:
         return np.asarray(self._function(list(texts)), dtype=np.float32)
 
 
+class EncoderOfAFile:
+    """An encoder that a saved model names and may not load: only its user may.
+
+    Loading a model of another library can run what lies in its folder, so a file that
+    came from somewhere names it in vain.
+
+    Examples
+    --------
+    >>> from unseen.texts.encoders import EncoderOfAFile
+    >>> EncoderOfAFile("model2vec:potion").encode(["okapi"])
+    Traceback (most recent call last):
+    ValueError: The model was saved with encoder 'model2vec:potion', which is not built
+    in, so the file alone does not load it. If you trust it, name it yourself: --encoder
+    model2vec:potion, or model.encoder = 'model2vec:potion'.
+    """
+
+    space: str | None = None
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Refuse, and say what to do."""
+        raise ValueError(
+            f"The model was saved with encoder {shown(self.name)}, which is not built "
+            "in, so the file alone does not load it. If you trust it, name it "
+            f"yourself: --encoder {self.name}, or model.encoder = {self.name!r}."
+        )
+
+
 class _Model:
     """A model of another library: blank texts are zero rows, whatever it says."""
 
@@ -215,9 +252,45 @@ def sentence_transformers(name: str, download: bool) -> _Model:
             "sentence-transformers", "minilm", "A sentence transformer"
         ) from None
     place = _place_of(name, download)
+    if Path(place).is_dir():
+        refuse_own_code(Path(place))
     model = SentenceTransformer(place, device="cpu", local_files_only=not download)
     dimension = int(model.get_sentence_embedding_dimension())
     return _Model(f"sentence-transformers:{name}", model, dimension)
+
+
+def refuse_own_code(folder: Path) -> None:
+    """Raise if a model's folder brings Python of its own, which loading it would run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.texts.encoders import refuse_own_code
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "modules.json").write_text('[{"type": "mine.Layer"}]')
+    ...     refuse_own_code(Path(folder))
+    Traceback (most recent call last):
+    ValueError: ...: its modules.json names 'mine.Layer'. Only modules of
+    sentence_transformers itself are loaded.
+    """
+    modules = folder / "modules.json"
+    try:
+        listed = json.loads(modules.read_text("utf-8")) if modules.exists() else []
+        kinds = [str(module["type"]) for module in listed]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{modules}: is no list of modules ({error!r}).") from error
+    own = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
+    if own:
+        raise ValueError(
+            f"{folder}: its modules.json names {shown(own[0])}. Only modules of "
+            "sentence_transformers itself are loaded."
+        )
+    if code := next(folder.rglob("*.py"), None):
+        raise ValueError(
+            f"{folder}: brings Python code of its own, {code.name}. Only modules of "
+            "sentence_transformers itself are loaded."
+        )
 
 
 def _place_of(name: str, download: bool) -> str:

@@ -22,9 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 from unseen._linalg import unit_rows
 from unseen.models.given import NONE_OF_THESE
 from unseen.naming.answer import AnswersByNames, second_best, since_when
+from unseen.naming.encoders import text_encoders
 from unseen.naming.names import checked_descriptions, checked_names, spoken
 from unseen.storage import Storable
-from unseen.texts.encoders import encode, encoder_name, find_encoder
+from unseen.texts.encoders import (
+    EncoderOfAFile,
+    encode,
+    encoder_name,
+    find_encoder,
+)
 from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
@@ -264,6 +270,11 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
 
     def _name_of(self, encoder: Any) -> str:
         return encoder if isinstance(encoder, str) else encoder_name(self._encoder())
+
+    def _loaded(self) -> None:
+        """After loading: a file may name built-in encoders, and no other."""
+        if self.encoder not in text_encoders():
+            self.encoder = EncoderOfAFile(str(self.encoder))
 
     def _encoder(self) -> Any:
         if getattr(self, "_found", (None, None))[0] is not self.encoder:

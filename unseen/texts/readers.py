@@ -23,6 +23,7 @@ from unseen._words import shown
 from unseen.limits import allow_long_cells, limits
 from unseen.loading.parts import damaged_file
 from unseen.loading.reader_process import ReaderProcess
+from unseen.naming.names import twice
 from unseen.texts.lines import Lines
 
 __all__ = [
@@ -112,7 +113,7 @@ def choose_columns(
     usual = [name for name in USUAL if name in small]
     others = [place for place in range(len(heads)) if place != key]
     if usual:
-        return small.index(usual[0]), key
+        return _place(small, usual[0], where), key
     if len(others) == 1:
         return others[0], key
     raise ValueError(
@@ -122,6 +123,10 @@ def choose_columns(
 
 
 def _place(heads: Sequence[str], name: str, where: str) -> int:
+    if list(heads).count(name) > 1:
+        raise ValueError(
+            f"{where}: there are several columns {shown(name)}. Give each its own name."
+        )
     if name not in heads:
         raise ValueError(
             f"{where}: there is no column {shown(name)}. Its columns are "
@@ -157,7 +162,7 @@ def _json_pairs(lines: Lines, where: str, fields: Fields) -> Pairs:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = json.loads(line, object_pairs_hook=_without_repeats)
         except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"{where}: line {number} is no JSON ({error}). Give an object per line."
@@ -174,6 +179,12 @@ def _json_pairs(lines: Lines, where: str, fields: Fields) -> Pairs:
         values = list(entry.values())
         yield str(row) if key is None else _as_text(values[key]), _as_text(values[text])
         row += 1
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if (again := twice(key for key, _ in pairs)) is not None:
+        raise ValueError(f"the key {shown(again)} is there twice")
+    return dict(pairs)
 
 
 def _as_text(value: Any) -> str:

@@ -50,8 +50,43 @@ def test_hostile_names_come_back_as_they_were(tmp_path):
     pd.testing.assert_frame_equal(read_labels(path), table)
     with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["id"] for row in rows] == HOSTILE
-    assert [row["note"] for row in rows] == HOSTILE
+    guarded = [f"'{name}" if name[0] in "=@" else name for name in HOSTILE]
+    assert [row["id"] for row in rows] == guarded
+    assert [row["note"] for row in rows] == guarded
+
+
+FORMULAS = ["=1+1", "+a", "-b.jpg", "@c", "\t=d", "'=e", "''@f", "-1|g", "＝h"]
+
+
+def test_no_spreadsheet_runs_a_cell(tmp_path):
+    table = label_table(FORMULAS, ids=FORMULAS, second=FORMULAS, **{"=head": FORMULAS})
+    path = write_labels(table, tmp_path / "labels.csv")
+    with open(path, encoding="utf-8", newline="") as file:
+        heads, *rows = list(csv.reader(file))
+    assert heads[-1] == "'=head"
+    for row in rows:
+        texts = [row[0], row[1], row[3], row[5]]
+        assert all(text.startswith("'") for text in texts), row
+    pd.testing.assert_frame_equal(read_labels(path), table)
+
+
+def test_numbers_and_words_are_written_as_they_are(tmp_path):
+    names = ["-1", "+2.5", "-1e-3", "'", "a=b", "x-y.jpg"]
+    path = write_labels(label_table(names, ids=names), tmp_path / "labels.csv")
+    assert pd.read_csv(path, dtype=str)["id"].tolist() == names
+
+
+def test_reliability_can_be_sorted_by(tmp_path):
+    distance = np.geomspace(1e-15, 0.5, 200)
+    sure = np.concatenate([1 - distance, distance[:-1], [0.0, 1.0]])
+    path = write_labels(
+        label_table(["okapi"] * len(sure), reliability=sure), tmp_path / "labels.csv"
+    )
+    again = read_labels(path)["reliability"].to_numpy()
+    assert (np.argsort(again) == np.argsort(sure)).all()
+    assert len(set(again)) == len(set(sure))
+    assert (again == 1).sum() == 1
+    assert np.abs(again - sure).max() < 1e-6
 
 
 words = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -78,13 +113,13 @@ def test_what_is_written_is_the_schema(tmp_path):
     )
     assert write_labels(table, tmp_path / "new" / "l.csv").read_text() == (
         "id,label,reliability,second,first_trusted,novelty\n"
-        "a.jpg,okapi,0.1235,zebra,3,0.5000\n"
-        "7,,,,0,0.2500\n"
+        "a.jpg,okapi,0.123450,zebra,3,0.500000\n"
+        "7,,,,0,0.250000\n"
     )
     assert tuple(table.columns[:5]) == COLUMNS
     read = read_labels(tmp_path / "new" / "l.csv")
     assert read["first_trusted"].tolist() == [3, 0]
-    assert read["reliability"].tolist() == pytest.approx([0.1235, np.nan], nan_ok=True)
+    assert read["reliability"].tolist() == pytest.approx([0.12345, np.nan], nan_ok=True)
 
 
 SHEETS = {

@@ -16,6 +16,8 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from unseen._words import printable
+
 __all__ = ["command_line", "needs_extra", "program"]
 
 NAME = "unseen"
@@ -35,7 +37,14 @@ def command_line(*words: object) -> str:
     >>> command_line("review", "my labels.csv")
     "unseen review 'my labels.csv'"
     """
-    return " ".join([program(), *(shlex.quote(str(word)) for word in words)])
+    return " ".join([program(), *(_quoted(str(word)) for word in words)])
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell, as bash does where a terminal would obey a sign."""
+    shown = printable(word.replace("\\", "\\\\").replace("'", "\\'"))
+    shown = shown.replace("\\udc", "\\x")  # a byte that is no UTF-8
+    return shlex.quote(word) if printable(word) == word else f"$'{shown}'"
 
 
 def program() -> str:

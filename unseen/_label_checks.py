@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen._words import shown
+from unseen._words import listed, shown
 
 __all__ = ["check_columns", "check_ids", "check_text", "numbers_in"]
 
@@ -16,7 +16,7 @@ __all__ = ["check_columns", "check_ids", "check_text", "numbers_in"]
 def check_columns(heads: list[str], where: str) -> None:
     for name in ("id", "label"):
         if name not in heads:
-            known = ", ".join(heads)[:200] or "none"
+            known = listed(heads) or "none"
             raise ValueError(
                 f"{where}: there is no column {name!r}; its columns are {known}."
             )

@@ -1,8 +1,41 @@
 """Words for messages: values as they are, but never longer than a line."""
 
+import unicodedata
 from typing import Any
 
-__all__ = ["listed", "short_list", "shown"]
+__all__ = ["listed", "printable", "short_list", "shown"]
+
+
+def printable(text: Any, keep: str = "") -> str:
+    r"""Return text that no terminal obeys: signs that cannot be printed as escapes.
+
+    Whatever prints messages, names or paths sends them through here: names in files
+    of strangers may hold escape sequences, NUL, or letters that turn the line around.
+
+    Parameters
+    ----------
+    text : str or other
+    keep : str, optional
+        Signs that stay, such as line feeds of a longer text.
+
+    Examples
+    --------
+    >>> from unseen._words import printable
+    >>> print(printable("okapi\x1b[2J\0.jpg"), printable("caf\udce9"), printable("Zoë"))
+    okapi\x1b[2J\x00.jpg caf\udce9 Zoë
+    """
+    return "".join(
+        sign if sign.isprintable() or sign in keep or _is_space(sign) else _code(sign)
+        for sign in str(text)
+    )
+
+
+def _is_space(sign: str) -> bool:
+    return unicodedata.category(sign) == "Zs"
+
+
+def _code(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
 
 
 def shown(value: Any, most: int = 60) -> str:
@@ -39,6 +72,6 @@ def listed(keys: Any, most: int = 12) -> str:
     >>> listed("abcd", most=2)
     'a, b, ...'
     """
-    keys = [" ".join(str(key).split()) for key in keys]
+    keys = [printable(" ".join(str(key).split())) for key in keys]
     keys = [key if len(key) <= 60 else f"{key[:60]}..." for key in keys]
     return ", ".join(keys[:most]) + (", ..." if len(keys) > most else "")

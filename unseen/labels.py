@@ -7,7 +7,9 @@ second          the second choice; empty if there is none
 first_trusted   round in which the label was first trusted, 0 for never
 
 Further columns stay as they are. On disk it is a CSV file; what a spreadsheet makes of
-it is read too: byte-order mark, semicolons with decimal commas, tabs, CR LF.
+it is read too: byte-order mark, semicolons with decimal commas, tabs, CR LF. A text
+that a spreadsheet would run as a formula, since it starts with = + - @ or a tab and is
+no number, is written behind an apostrophe, which is taken away when the table is read.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import csv
 import io
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,6 +50,8 @@ KNOWN = {
     "answer",
 }  # others are a set's features
 SEPARATORS = ",;\t"
+FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # wide signs count too
+NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def label_table(
@@ -130,7 +135,7 @@ def write_labels(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(write_labels(labels, Path(folder) / "labels.csv").read_text())
     id,label,reliability,second,first_trusted
-    a.jpg,okapi,0.9123,,0
+    a.jpg,okapi,0.912340,,0
     """
     path = Path(path)
     with replace_file(path) as file:
@@ -154,7 +159,7 @@ def labels_as_csv(
     for part in [labels] if isinstance(labels, pd.DataFrame) else labels:
         heads = [str(name) for name in part.columns]
         check_columns(heads, where)
-        lines = [] if known else [heads]
+        lines = [] if known else [[_as_text(head) for head in heads]]
         check_ids(part["id"].tolist(), where, lambda row: f"row {row}", known)
         cells = [[_as_text(value) for value in part[name]] for name in heads]
         for text in _csv_lines([*lines, *zip(*cells, strict=True)]):
@@ -163,8 +168,26 @@ def labels_as_csv(
 
 def _as_text(value: Any) -> str:
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.4f}"
-    return str(value)
+        return "" if math.isnan(value) else f"{value:.{_decimals(value)}f}"
+    text = str(value)
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _decimals(value: float) -> int:
+    """Return how many decimals show six digits of a share's distance from 0 or 1.
+
+    Rows are sorted by it, and most are close to 1: rounded, they would tie.
+    """
+    distance = min(abs(value), abs(1 - value))
+    return 6 if distance == 0 else min(17, 5 + max(1, math.ceil(-math.log10(distance))))
+
+
+def _is_formula(text: str) -> bool:
+    return bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)
+
+
+def _without_guard(text: str) -> str:
+    return text[1:] if text[:1] == "'" and _is_formula(text[1:]) else text
 
 
 def _csv_lines(lines: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -250,7 +273,7 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
         file.seek(0)
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
-            heads = [head.strip() for head in next(reader, [])]
+            heads = [_without_guard(head.strip()) for head in next(reader, [])]
             check_columns(heads, str(path))
             for row in reader:
                 if not any(row):  # spreadsheets leave such lines at the end
@@ -261,7 +284,7 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
                         f"there are {len(heads)} columns. Give one each."
                     )
                 lines.append(reader.line_num)
-                cells.append(row)
+                cells.append([_without_guard(cell) for cell in row])
         except csv.Error as error:
             raise ValueError(
                 f"{path}: line {reader.line_num} is no CSV ({error})."
@@ -324,7 +347,7 @@ def heads_of(source: Any) -> set[str]:
     with open(source, encoding="utf-8-sig", errors="replace", newline="") as file:
         line = file.readline(100_000)
     heads = csv.reader([line], delimiter=max(SEPARATORS, key=line.count))
-    return {head.strip() for head in next(heads, [])}
+    return {_without_guard(head.strip()) for head in next(heads, [])}
 
 
 def _by_id(labels: pd.DataFrame, truth: pd.DataFrame, where: str) -> np.ndarray:

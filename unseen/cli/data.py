@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen._words import printable
 from unseen.cli.asked import Asked
 from unseen.cli.bars import show_bytes
-from unseen.cli.errors import in_options, one_line_errors
+from unseen.cli.errors import complain, one_line_errors
 from unseen.cli.outputs import Force, outputs
 
 EXAMPLES = """
@@ -147,13 +148,12 @@ def check(
         typer.echo(json.dumps({"path": path, "faults": rows}, indent=2))
     else:
         for fault in faults:
-            typer.echo(str(fault))
+            typer.echo(printable(fault))
         count = len(faults)
-        typer.echo(
-            f"{path}: {count} {'fault' if count == 1 else 'faults'}."
-            if faults
-            else f"{path}: no faults."
+        found = (
+            f"{count} {'fault' if count == 1 else 'faults'}" if faults else "no faults"
         )
+        typer.echo(f"{printable(path)}: {found}.")
     if faults:
         raise typer.Exit(1)
 
@@ -174,7 +174,7 @@ def fetch(
         from unseen.loading.catalogue import CATALOGUE
         from unseen.loading.fetch import fetch as fetch_archive
 
-        with show_bytes(name) as progress:
+        with show_bytes(printable(name)) as progress:
             fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
     entry = CATALOGUE[name]
     if fetched.trust == "first use":
@@ -237,7 +237,7 @@ def file_errors() -> Iterator[None]:
         with one_line_errors():
             yield
     except (ValueError, TypeError, ImportError) as error:
-        typer.echo(f"unseen: {in_options(' '.join(str(error).split()))}", err=True)
+        complain(str(error))
         raise typer.Exit(2) from error
 
 
@@ -249,12 +249,13 @@ def as_lines(found: dict[str, Any]) -> Iterator[str]:
         shown = f"{value:,}" if isinstance(value, int) else value
         if isinstance(value, bool):
             shown = "yes" if value else "no"
-        yield f"{key:<22}{shown}"
+        yield f"{key:<22}{printable(shown)}"
     yield f"{'length of rows':<22}{least:.4g} to {most:.4g}, mean {mean:.4g}"
     for name, table in found["tables"].items():
         yield (
-            f"{'class table':<22}{name or '(no name)'}: {table['dimensions']} "
-            f"dimensions, {table['missing values']} missing values, "
+            f"{'class table':<22}{printable(name) or '(no name)'}: "
+            f"{table['dimensions']} dimensions, "
+            f"{table['missing values']} missing values, "
             f"mean length {table['mean length']:.4g}"
         )
     if not found["tables"]:

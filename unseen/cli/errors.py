@@ -8,6 +8,8 @@ from typing import Any
 
 import typer
 
+from unseen._words import printable
+
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
@@ -23,7 +25,7 @@ def one_line_errors() -> Iterator[None]:
         reason = in_options(str(error))
         if error.filename is not None:
             reason = f"{error.filename}: {error.strerror}"
-        typer.echo(f"unseen: {' '.join(reason.split())}", err=True)
+        complain(reason)
         raise typer.Exit(2) from error
 
 
@@ -43,11 +45,10 @@ def in_options(text: str) -> str:
 
 def show_warning(message: Any, *where: Any) -> None:
     """Write a warning for people: what it says, not where the code is."""
-    text = in_options(" ".join(str(message).split()))
-    typer.echo(f"unseen: warning: {text}", err=True)
+    complain(f"warning: {message}")
 
 
-def printable(text: str) -> str:
-    """Return a file's name without signs that a terminal would obey or refuse."""
-    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-    return shown.encode("utf-8", "backslashreplace").decode("utf-8")
+def complain(text: str) -> None:
+    """Write an error or a warning on stderr: one line, which no terminal obeys."""
+    line = in_options(" ".join(str(text).split()))
+    typer.echo(f"unseen: {printable(line)}", err=True)

@@ -26,7 +26,7 @@ def list_readings(readings: Any, most: int = 20) -> None:
 
 def show_warning(message, category, filename, lineno, file=None, line=None) -> None:
     """Say a warning in one line on stderr."""
-    typer.echo(f"warning: {' '.join(str(message).split())}", err=True)
+    typer.echo(printable(f"warning: {' '.join(str(message).split())}"), err=True)
 
 
 def read_given(path: Path | None) -> dict[str, str] | None:

@@ -11,6 +11,7 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     csv_file,
     cub,
     digits,
+    excel,
     folder,
     hdf5,
     npz,

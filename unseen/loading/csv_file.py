@@ -91,17 +91,15 @@ def read_csv(path: Path, column: str | None = None, id: str | None = None) -> Pa
 
 def with_table_beside(parts: Parts, path: Path, suffix: str) -> Parts:
     """Add the class table of ``<stem>.classes.<kind>``, if there is one."""
-    from unseen.loading.parquet import is_parquet, read_parquet_frame
+    from unseen.loading.tables import read_class_frame
 
     beside = path.with_name(path.stem + suffix)
     if not beside.is_file() or beside == path:
         return parts
     with damaged_file(beside):
-        frame = (
-            read_parquet_frame(beside)
-            if is_parquet(beside)
-            else read_csv_frame(beside, names_first=True)
-        )
+        frame = read_class_frame(beside)
+        if frame is None:
+            raise ValueError(f"{beside}: is no CSV, parquet or Excel file.")
         table, unseen = frame_to_table(frame, beside)
     if table.shape[1] == 0:
         raise ValueError(
@@ -142,7 +140,7 @@ def read_csv_frame(
         separator = max(SEPARATORS, key=header.count)
         _check_columns(path, header.count(separator) + 1)
         heads = next(csv.reader([header], delimiter=separator), [])
-        _check_heads(path, heads)
+        check_heads(path, heads)
         _check_lines(path, separator)
         named = [head for head in heads if head.lower() in NAMING or head in texts]
         named += heads[:1] if names_first and not named else []
@@ -161,7 +159,7 @@ def read_csv_frame(
     columns = {
         column: values
         if values.dtype.kind in "fiub" or column in named
-        else _numbers_if_all(values, commas=separator != ",")
+        else numbers_if_all(values, commas=separator != ",")
         for column, values in frame.items()
     }
     return pd.DataFrame(columns)  # at once: one by one is slow for wide frames
@@ -176,7 +174,8 @@ def _check_columns(path: Path, n_columns: int) -> None:
         )
 
 
-def _check_heads(path: Path, heads: list[str]) -> None:
+def check_heads(path: Path, heads: list[str]) -> None:
+    """Refuse a table that names two columns alike."""
     known: set[str] = set()
     for head in heads:
         if head in known:
@@ -201,7 +200,7 @@ def _check_lines(path: Path, separator: str) -> None:
                 )
 
 
-def _numbers_if_all(column: pd.Series, commas: bool = False) -> pd.Series:
+def numbers_if_all(column: pd.Series, commas: bool = False) -> pd.Series:
     """Read 'nan', 'inf' and decimal commas where everything is a number."""
     words = [str(value).strip().lower() for value in column if not pd.isna(value)]
     plain = [word for word in words if word not in ("nan", "na", "null")]

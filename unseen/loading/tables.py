@@ -76,7 +76,7 @@ def read_class_table(
     Parameters
     ----------
     path : path
-        CSV or parquet with one row per class and its name in a column ``class``,
+        CSV, parquet or .xlsx with one row per class and its name in a column ``class``,
         ``name``, ``class_name`` or ``label``, or in the first column; columns
         ``split`` and ``unseen`` are no dimensions. Or ``.npy`` with rows in the order
         of ``class_names``. Or a file of word vectors, in which the names are looked up.
@@ -101,14 +101,10 @@ def read_class_table(
     zebra        1       1
     seal         0       0
     """
-    from unseen.loading.csv_file import is_csv, read_csv_frame
     from unseen.loading.npy import is_npy, open_npy
-    from unseen.loading.parquet import is_parquet, read_parquet_frame
     from unseen.loading.word_vectors import embed_names, is_word_vectors
 
     path = Path(path)
-    if is_parquet(path):
-        return frame_to_table(read_parquet_frame(path), path)[0]
     if is_npy(path):
         values = np.array(open_npy(path))
         if class_names is None or len(values) != len(class_names):
@@ -127,11 +123,25 @@ def read_class_table(
                 "build the table with embed_names and mend it."
             )
         return found.table
-    if is_csv(path):
-        return frame_to_table(read_csv_frame(path, names_first=True), path)[0]
+    frame = read_class_frame(path)
+    if frame is not None:
+        return frame_to_table(frame, path)[0]
     raise ValueError(
-        f"{path}: is no class table. Give CSV, parquet, .npy or word vectors."
+        f"{path}: is no class table. Give CSV, parquet, .xlsx, .npy or word vectors."
     )
+
+
+def read_class_frame(path: Path) -> pd.DataFrame | None:
+    """Read a frame with one row per class; None if the file is of no such kind."""
+    from unseen.loading.csv_file import is_csv, read_csv_frame
+    from unseen.loading.excel import is_excel, read_excel_frame
+    from unseen.loading.parquet import is_parquet, read_parquet_frame
+
+    if is_parquet(path):
+        return read_parquet_frame(path)
+    if is_excel(path):
+        return read_excel_frame(path)
+    return read_csv_frame(path, names_first=True) if is_csv(path) else None
 
 
 def frame_to_table(

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from tests.checks import close
 from unseen import GuidedMixture, draw_check, estimate_accuracy, suggest
 
 
@@ -98,6 +100,29 @@ def test_chosen_rows_count_as_themselves_only():
     assert (found.n_checked, found.n_known) == (100, 200)
     naive = estimate_accuracy(labels, fair | wrong)
     assert naive.accuracy == pytest.approx(50 / 300)
+
+
+def test_an_interval_is_that_of_the_formula_worked_out():
+    """Two labels of 600 and 400 rows: 30 and 20 drawn, 27 and 8 right, 100 known."""
+    labels = np.repeat(["a", "b"], [600, 400])
+    checked = {row: "a" if row < 27 else "b" for row in range(30)}
+    checked |= {600 + row: "b" if row < 8 else "a" for row in range(20)}
+    known = {row: "a" if row < 160 else "b" for row in range(100, 200)}
+    found = estimate_accuracy(labels, checked | known, drawn=checked, level=0.8)
+    p = 500 / 900 * 0.9 + 400 / 900 * 0.4
+    a, b = (27 + 5 * p) / 35, (8 + 5 * p) / 25  # five checks more, as all are
+    variance = (5 / 9) ** 2 * a * (1 - a) / 30 + (4 / 9) ** 2 * b * (1 - b) / 20
+    n = p * (1 - p) / variance
+    low, high = stats.beta.ppf([0.1, 0.9], n * p + 0.5, n * (1 - p) + 0.5)
+    shrink = np.sqrt(1 - 50 / 900)
+    ends = [p, p - shrink * (p - low), p + shrink * (high - p)]
+    close(found[:3], [(60 + 900 * end) / 1000 for end in ends])
+    assert n > 55  # strata tell more than a simple draw of 50
+
+    own = found.by_label.loc["b", ["accuracy", "low", "high"]].astype(float)
+    low, high = stats.beta.ppf([0.1, 0.9], 20 * 0.4 + 0.5, 20 * 0.6 + 0.5)
+    shrink = np.sqrt(1 - 20 / 400)
+    close(own, [0.4, 0.4 - shrink * (0.4 - low), 0.4 + shrink * (high - 0.4)])
 
 
 def test_chosen_rows_alone_say_nothing():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.special import softmax
 
 from tests.checks import close, scrambled
 from unseen import (
@@ -292,6 +293,22 @@ def test_probabilities_are_softmax_of_the_tempered_scores(data, model):
     close(P.sum(axis=1), 1)
     F = ours.decision_function(data.X_unseen) / ours.temperature_
     close(P, np.exp(F) / np.exp(F).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("classes", [None, "all"])
+def test_before_adapting_probabilities_are_those_of_the_start(data, classes):
+    """The unit and the temperature are those that folds had before they adapted."""
+    ours = fit(Calibrated(ESZSL(), cv=3), data)
+    trust = ours._mixed if classes else ours._pure
+    F = ours.decision_function(data.X_unseen, classes=classes)
+    expected = softmax(F / (ours._start_unit * trust.start_temperature), axis=1)
+    close(ours.predict_proba(data.X_unseen, classes=classes), expected)
+    alone = ESZSL().fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    shift = alone.decision_function(data.X_unseen, classes=classes) - F
+    seen = np.isin(data.classes, data.seen) if classes else np.zeros(F.shape[1], bool)
+    close(shift, np.tile(ours._start_gamma * ours._start_unit * seen, (len(F), 1)))
 
 
 def test_another_pile_starts_from_the_fit(data, model):

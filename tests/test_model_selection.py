@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import ParameterGrid
 
 from tests.checks import close
 from unseen import (
@@ -82,6 +83,23 @@ def test_stages_keep_what_won_before(problem):
         assert {k: params[k] for k in best_first} == best_first
     assert search.best_score_ == results["mean_test_score"][second].max()
     assert results["stage"][search.best_index_] == 1
+
+
+def test_a_list_of_grids_is_searched_as_one(problem):
+    X, y, table, _ = problem
+    grids = [{"alpha": [0.1, 10.0]}, {"alpha": [1.0], "lam": [0.1, 1.0, 10.0]}]
+
+    def searched(grid):
+        search = ClasswiseSearchCV(TSTD(n_components=6), grid, n_folds=3)
+        return search.fit(X, y, class_embeddings=table)
+
+    whole, parts = searched(grids), [searched(grid) for grid in grids]
+    assert whole.cv_results_["params"] == list(ParameterGrid(grids))
+    assert not np.any(whole.cv_results_["stage"])
+    scores = [part.cv_results_["mean_test_score"] for part in parts]
+    close(whole.cv_results_["mean_test_score"], np.concatenate(scores))
+    assert whole.best_score_ == max(part.best_score_ for part in parts)
+    assert whole.best_params_ == whole.cv_results_["params"][whole.best_index_]
 
 
 def test_an_unseen_class_takes_no_part(problem):

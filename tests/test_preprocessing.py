@@ -43,7 +43,7 @@ def test_after_whitening_classes_are_round(rows):
     X, y = rows
     B = WithinClassWhitener(shrinkage=1e-12).fit(X, y).transform(X)
     inside = B - np.vstack([B[y == c].mean(axis=0) for c in range(4)])[y]
-    close(inside.T @ inside / len(B), np.eye(6), digits=8)
+    close(inside.T @ inside / len(B), np.eye(6), digits=7)
 
 
 def test_nearest_whitened_mean_is_linear_discriminant_analysis(rows):

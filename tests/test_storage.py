@@ -364,6 +364,20 @@ def test_texts_that_would_fill_the_memory_are_refused(data, tmp_path):
         unseen.load_model(path)
 
 
+def test_texts_that_no_code_asks_for_are_counted_too():
+    writer = Writer()
+    names = np.array(["zebra", "okapi"])  # 40 bytes
+    tag = writer.encode(names, "names")
+    assert_array_equal(Reader(writer.arrays, 40).decode(tag), names)
+    for allowed, change in ((39, {}), (19_999, {"texts": ["a"] * 1_000})):
+        with pytest.raises(ValueError, match="would take"):
+            Reader(writer.arrays, allowed).decode(tag | change)
+    twice = Reader(writer.arrays, 79)  # what one array takes is gone
+    twice.decode(tag)
+    with pytest.raises(ValueError, match="would take 40 bytes"):
+        twice.decode(tag)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")

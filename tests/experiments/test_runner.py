@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tests.checks import close
 from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
 from unseen.experiments.piles import hard_piles
@@ -175,6 +176,17 @@ def test_a_finished_plan_runs_nothing(tmp_path, in_process):
         progress=lambda *told: calls.append(told),
     )
     assert len(calls) == 2
+
+
+def test_the_share_that_is_done_rises_by_what_runs_cost_and_ends_at_one(
+    tmp_path, in_process
+):
+    plan = replace(read_plan("digits"), task="statistics")
+    told = []
+    run_plans([plan], [], tmp_path, n_jobs=1, progress=lambda *one: told.append(one))
+    costs = np.array([run.cost for run, _, _ in told])
+    assert len(told) > 1
+    close([share for _, _, share in told], np.cumsum(costs) / costs.sum())
 
 
 def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch, in_process):

@@ -21,6 +21,14 @@ def test_names_between_commas():
     )
 
 
+def test_in_quotes_a_comma_belongs_to_the_name():
+    text = 'zebra, "a horse, with stripes", "okapi: legs, striped",tapir'
+    assert read_classes(text) == (
+        ["zebra", "a horse, with stripes", "okapi", "tapir"],
+        {"okapi": "legs, striped"},
+    )
+
+
 def test_a_text_file_with_descriptions_comments_and_a_byte_order_mark(tmp_path):
     path = tmp_path / "classes.txt"
     text = "# my zoo\nzebra\n\nokapi: striped legs, long neck: rare\nчёрный кот\n"

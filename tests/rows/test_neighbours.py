@@ -51,6 +51,19 @@ def test_exact_neighbours_among_others():
     close(distances, expected, digits=10)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_all_neighbours_may_stand_in_one_block(monkeypatch, first):
+    monkeypatch.setattr(nearest_exact, "BLOCK", 16)
+    rng = np.random.default_rng(0)
+    rows, near = rng.normal(size=(30, 5)), rng.normal(size=(16, 5))
+    far = 50 + rng.normal(size=(40, 5))
+    others = np.vstack([near, far] if first else [far[:32], near])
+    distances, numbers = nearest(rows, 6, others)
+    expected, order = brute(rows, 6, others)
+    assert_array_equal(numbers, order)
+    close(distances, expected, digits=10)
+
+
 @pytest.mark.parametrize("far, size", [(1e6, 1.0), (0.0, 1e200), (0.0, 1e-200)])
 def test_far_from_the_origin_and_at_any_size_they_are_the_same(far, size):
     rows = np.random.default_rng(0).normal(size=(200, 4))

@@ -54,7 +54,7 @@ def test_blocks_of_any_size_change_nothing(rows, block_rows, dtype, unit_rows):
     X = X.astype(dtype)
     whole = sum_rows(X, codes, 4, unit_rows=unit_rows)
     cut = sum_rows(X, codes, 4, unit_rows=unit_rows, block_rows=block_rows)
-    assert_same(cut, whole)
+    assert_same(cut, whole, digits=10 if dtype is np.float64 else 5)
     assert cut.gram.dtype == np.float64
 
 
@@ -212,7 +212,7 @@ def test_eigenvectors_are_right_with_and_without_gaps_in_the_spectrum(dtype, fal
     found, vectors = leading_eigenvectors(S.astype, len(S), 100, dtype)
     precise = dtype is np.float64
     expected = np.linalg.eigvalsh(S)[::-1][:100]
-    close(found, expected, digits=9)
+    close(found, expected, digits=9 if precise else 5)
     residual = np.linalg.norm(S @ vectors - vectors * found, axis=0).max()
     assert residual < (1e-9 if precise else 2e-6) * found[0]
     close(vectors.T @ vectors, np.eye(100), digits=10 if precise else 5)

@@ -77,7 +77,9 @@ def test_groups_names_and_newcomers(looks):
         (["tapir"], "names 'tapir', which the fitted table of 3 classes"),
         (["zebra", "zebra"], "names a class twice"),
         ([], "shape"),
-        (pd.DataFrame([[1.0, 2]], index=["zebra"]), "'zebra' stands in the fitted"),
+        (pd.DataFrame([[1.0, 9]], index=["zebra"]), "describes 'zebra' otherwise than"),
+        (pd.DataFrame([[np.nan] * 2], index=["tapir"]), "row of 'tapir' blank, which"),
+        (pd.DataFrame([[np.nan, 2]], index=["zebra"]), "NaN or infinity in the row"),
         (np.ones((2, 5)), "5 dimensions, but the model was fitted on 2"),
     ],
 )

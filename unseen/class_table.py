@@ -24,6 +24,7 @@ from unseen._words import short_list
 from unseen.competition import Competition, compete
 
 GROUPS = ("all", "seen", "unseen")
+SAME_ROW = 1e-6  # of its largest number: a row of single precision is the same row
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class ClassTable:
         if isinstance(classes, str):
             return self._group(classes)
         if isinstance(classes, Mapping) or np.ndim(classes) == 2:
-            return self._newcomers(classes)
+            return self._described(classes)
         return self._named(classes)
 
     def _group(self, group: str):
@@ -109,8 +110,9 @@ class ClassTable:
             raise ValueError(f"classes names a class twice: {short_list(wanted)}.")
         return self.names[rows], self.embeddings[rows], rows
 
-    def _newcomers(self, classes: Any):
-        names, embeddings, widths = read_table(classes, what="classes")
+    def _described(self, classes: Any):
+        """Return new classes from a table, and known ones that it names beside them."""
+        names, embeddings, widths = read_table(classes, what="classes", blank=True)
         if widths != self.widths:
             raise ValueError(
                 f"classes is a table with {_widths(widths)}, but the model was fitted "
@@ -118,13 +120,24 @@ class ClassTable:
             )
         if names is None:
             names = len(self) + np.arange(len(embeddings))
-        known = np.isin(names, self.names)
-        if known.any():
+        place = pd.Index(self.names).get_indexer(pd.Index(names))
+        known, blank = place >= 0, np.isnan(embeddings).all(axis=1)
+        if (blank & ~known).any():
             raise ValueError(
-                f"classes is a table of new classes, but {short_list(names[known])} "
-                "stands in the fitted table already. Name known classes in a list."
+                f"classes leaves the row of {short_list(names[blank & ~known])} blank, "
+                "which the fitted table does not hold. Describe new classes by numbers."
             )
-        return names, embeddings, np.arange(len(names))
+        own = self.embeddings[place]
+        off = np.abs(embeddings - own).max(axis=1)  # NaN where it is blank
+        other = known & (off > SAME_ROW * np.abs(own).max(axis=1))
+        if other.any():
+            raise ValueError(
+                f"classes describes {short_list(names[other])} otherwise than the "
+                "fitted table does. Leave the rows of known classes blank (NaN), or "
+                "give a class with another description another name."
+            )
+        rank = np.where(known, place, len(self) + np.arange(len(names)))
+        return names, np.where(known[:, None], own, embeddings), rank
 
 
 def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any]:
@@ -176,11 +189,14 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
 
 
 def read_table(
-    table: Any, *, what: str = "class_embeddings"
+    table: Any, *, what: str = "class_embeddings", blank: bool = False
 ) -> tuple[np.ndarray | None, np.ndarray, tuple[int, ...]]:
-    """Return (names or None, embeddings, widths) of a table in any accepted form."""
+    """Return (names or None, embeddings, widths) of a table in any accepted form.
+
+    Where rows may be ``blank``, those of named classes may hold nothing but NaN.
+    """
     if isinstance(table, Mapping):
-        return _read_several(table, what)
+        return _read_several(table, what, blank)
     names: np.ndarray | None = None
     widths: tuple[int, ...] | None = None
     other = as_pandas(table)
@@ -193,7 +209,7 @@ def read_table(
             parts = [table.loc[:, first == key] for key in dict.fromkeys(first)]
             widths = tuple(part.shape[1] for part in parts)
             table = pd.concat(parts, axis=1)
-    embeddings = _as_numbers(table, names, what)
+    embeddings = _as_numbers(table, names, what, blank and names is not None)
     return names, embeddings, widths or (embeddings.shape[1],)
 
 
@@ -207,11 +223,12 @@ def unit_blocks(embeddings: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     return np.hstack([unit_vectors(block) for block in blocks]) / np.sqrt(len(blocks))
 
 
-def _read_several(tables: Mapping, what: str):
+def _read_several(tables: Mapping, what: str, blank: bool):
     if not tables:
         raise ValueError(f"{what} is an empty mapping. Give at least one table.")
     parts = {
-        key: read_table(table, what=f"{what}[{key!r}]") for key, table in tables.items()
+        key: read_table(table, what=f"{what}[{key!r}]", blank=blank)
+        for key, table in tables.items()
     }
     (first_key, (names, first, _)), *others = parts.items()
     blocks = [first]
@@ -255,7 +272,9 @@ def _as_names(index: pd.Index, what: str) -> np.ndarray:
     return names.astype(str) if all(isinstance(n, str) for n in names) else names
 
 
-def _as_numbers(table: Any, names: np.ndarray | None, what: str) -> np.ndarray:
+def _as_numbers(
+    table: Any, names: np.ndarray | None, what: str, blank: bool
+) -> np.ndarray:
     refuse_masked(table, what)
     try:
         embeddings = np.asarray(table, dtype=np.float64)
@@ -267,6 +286,8 @@ def _as_numbers(table: Any, names: np.ndarray | None, what: str) -> np.ndarray:
             "one column."
         )
     bad = ~np.isfinite(embeddings).all(axis=1)
+    if blank:
+        bad &= ~np.isnan(embeddings).all(axis=1)
     if bad.any():
         where = (np.arange(len(embeddings)) if names is None else names)[bad]
         raise ValueError(

@@ -61,10 +61,14 @@ class Competition:
         return scores if self.offered is None else scores[..., self.offered.column]
 
     def count(self, counts: np.ndarray) -> np.ndarray:
-        """Return counts of all classes that were asked for: the first has them all."""
+        """Return counts, or probabilities, of all classes that were asked for.
+
+        Of classes that compete as one the first has them all, as it has the rows.
+        """
         if self.offered is None:
             return counts
-        return np.where(np.isin(self.columns, self.names), self.spread(counts), 0)
+        first = np.isin(self.columns, self.names)
+        return np.where(first, self.spread(counts), counts.dtype.type(0))
 
     def merge(self, shares: np.ndarray) -> np.ndarray:
         """Add up the shares of classes that compete as one."""

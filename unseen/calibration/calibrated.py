@@ -46,6 +46,7 @@ from unseen.calibration.trust import (
 )
 from unseen.class_table import ClassTable, encode
 from unseen.model_selection.folds import ClasswiseFolds
+from unseen.models.given import as_given
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.rows.source import is_stream, whole_needed
 from unseen.storage import Storable
@@ -290,6 +291,10 @@ class Calibrated(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.novelty_ = self._novelty.probability(
             novelty_evidence(model, pile, self.reliability_)
         )
+        if hasattr(model, "given_"):
+            certain, labels, _ = model.given_
+            self.labels_ = as_given(self.labels_, certain, labels)
+            self.reliability_[certain] = 1.0
         self.rounds_ = list(getattr(model, "rounds_", []))
         self.competing_classes_ = names
         return self

@@ -19,6 +19,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from unseen._progress import counted
+from unseen._words import short_list
 from unseen.calibration.trust import (
     Answer,
     log_mean_exp,
@@ -109,13 +110,20 @@ def answer_pile(model: Any, X, F0: np.ndarray, names, classes, **given) -> Answe
     if not hasattr(model, "adapt"):
         return Answer(names, F0.argmax(axis=1), F0, F0)
     model.adapt(X, classes=classes, **given)
+    more = model.competing_classes_[~np.isin(model.competing_classes_, names)]
+    if len(more):
+        raise ValueError(
+            f"given names {short_list(more)}, which does not compete. Calibrated needs "
+            "all classes beforehand: name them in classes=, new ones with embeddings."
+        )
     kept = np.isin(names, model.competing_classes_)
     if kept.all():
         F = scores_of(model, X, classes)
     else:
         F = np.full(F0.shape, -np.inf)
         F[:, kept] = scores_of(model, X, None)
-    return Answer(names, pd.Index(names).get_indexer(model.labels_), F, F0)
+    codes = pd.Index(names).get_indexer(model.labels_)  # -1: given as none of these
+    return Answer(names, np.where(codes < 0, F.argmax(axis=1), codes), F, F0)
 
 
 def answer_fold(fold: CalibrationFold, X, F0: np.ndarray, names) -> Answer:

@@ -6,6 +6,7 @@ An estimator that learns from a pile provides ``_adapt``, and nothing else about
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from unseen.models.given import (
     NONE_OF_THESE,
     Given,
     GivenRows,
+    as_given,
     clamped,
     count_rows,
     include,
@@ -51,6 +53,8 @@ class Adapts:
 
     _adapted: LinearRule | None
     given_: Given
+    labels_: np.ndarray
+    rounds_: list
 
     @one_thread()  # of BLAS; strips have all of them
     @fit_context(prefer_skip_nested_validation=False)
@@ -105,6 +109,15 @@ class Adapts:
         if none.any():
             answer = put_back(answer, kept)
         self._record(answer)
+        if answer.competition.offered is not None:  # another class answers for some
+            told = rows[~none], labels[~none]
+            self.labels_ = as_given(self.labels_, *told)
+            self.rounds_ = [
+                done
+                if done.labels is None
+                else replace(done, labels=as_given(done.labels, *told))
+                for done in self.rounds_
+            ]
         self.given_ = Given(rows, self.labels_[rows], alone)
         return self
 

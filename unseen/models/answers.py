@@ -49,7 +49,9 @@ class Answers:
             Who competes. By default the unseen classes, or all if none is unseen;
             after ``adapt`` those it was given. ``"all"``, ``"seen"`` and
             ``"unseen"`` name groups, a 1-D list names classes, and a 2-D array,
-            frame or mapping of tables describes new ones.
+            frame or mapping of tables describes new ones. A frame may name known
+            classes beside new ones; their rows are left blank (NaN), or repeat what
+            they were fitted with.
 
         Returns
         -------

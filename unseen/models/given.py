@@ -296,6 +296,14 @@ def clamped(answer: Any, given: GivenRows) -> Any:
     return answer._replace(codes=codes, reliability=reliability, rounds=rounds)
 
 
+def as_given(labels: np.ndarray, rows: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """Return labels with those that were given, by the name that was given."""
+    own = np.array([alike(label, labels) for label in given], dtype=labels.dtype.kind)
+    whole = labels.astype(np.result_type(labels, own))
+    whole[rows] = own
+    return whole
+
+
 def put_back(answer: Any, kept: np.ndarray) -> Any:
     """Return an answer for all rows from one for those kept; no class fits the rest."""
     codes, reliability = np.full(len(kept), -1), np.ones(len(kept))

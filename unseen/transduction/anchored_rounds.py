@@ -215,9 +215,8 @@ class AnchoredRounds(FromSums, Adapts):
         """Return the probability of every competing class for every row.
 
         Posteriors tempered so that those of left-out seen classes would be honest;
-        ``classes`` is explained at ``decision_function``. Classes with equal
-        descriptions share one probability, which each of them shows: only then do
-        rows sum to more than 1.
+        ``classes`` is explained at ``decision_function``. Of classes with equal
+        descriptions the first in the table has the probability of all.
         """
         return self._in_blocks(X, classes, self._probabilities)
 
@@ -227,7 +226,7 @@ class AnchoredRounds(FromSums, Adapts):
         else:
             adapted = self._adapted is not None
             T = self._pile_temperature if adapted else self._temperature
-        return competition.spread(softmax(scores / T, axis=1))
+        return competition.count(softmax(scores / T, axis=1))
 
     def _temperature_after(self, before: float, learner: AnchoredLearner) -> None:
         """Adapted scores are surer of themselves: no surer than the start is right.

@@ -290,17 +290,17 @@ class GuidedMixture(FromSums, Adapts):
 
         For new rows. Rows of the pile shaped the classes, and look more certain here
         than in ``reliability_``, which leaves that out. ``classes`` is explained at
-        ``decision_function``. Classes with equal descriptions share one probability,
-        which each of them shows.
+        ``decision_function``. Of classes with equal descriptions the first in the
+        table has the probability of all.
         """
         return self._in_blocks(X, classes, self._probabilities)
 
     def _probabilities(self, competition: Competition, scores) -> np.ndarray:
         if self._is_linear():
-            return competition.spread(by_spread(scores))
+            return competition.count(by_spread(scores))
         sharp = softmax(scores / self.temperature_, axis=1)
         certain = getattr(self, "_certain", 1.0)  # files of 0.1 do not have it
-        return competition.spread(doubted(sharp, certain, sharp.shape[1]))
+        return competition.count(doubted(sharp, certain, sharp.shape[1]))
 
     # ---- adapting ----------------------------------------------------------------
 

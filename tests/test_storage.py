@@ -22,7 +22,7 @@ from stored_models import FOLDER, public_estimators, scored, stored_answers
 import unseen
 from tests.checks import close
 from unseen.metrics import per_class_accuracy
-from unseen.storage import model_file, save_model
+from unseen.storage import model_file, save_model, values
 from unseen.storage.schema import classes, fits, parsed, state_of
 from unseen.storage.state import FROM_SKLEARN, STATE, VERSIONS
 from unseen.storage.values import Reader, Writer
@@ -355,6 +355,42 @@ def test_a_state_without_one_of_its_keys_is_refused(key, data, tmp_path):
     forge(path, lambda model: model["state"].pop(key) and None)
     with pytest.raises(ValueError, match=f"ESZSL.{key} is missing"):
         unseen.load_model(path)
+
+
+def name_twice(model):
+    model.classes_ = np.where(model.classes_ == "1", "0", model.classes_)
+
+
+def lose_a_number(model):
+    model.mean_[3] = np.nan
+
+
+def ask_for_days(model):
+    model.inner_steps = 2**31
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        (name_twice, "classes_ names something twice"),
+        (lose_a_number, "mean_ holds NaN or infinity"),
+        (ask_for_days, "inner_steps is 2,147,483,648, more than 1,000,000"),
+        (lambda model: vars(model).pop("classes_"), "classes_ is missing"),
+    ],
+)
+def test_what_no_fit_leaves_is_named(change, reason, data, tmp_path, monkeypatch):
+    model = fitted(unseen.TSTD(), data)
+    change(model)
+    with pytest.raises((TypeError, ValueError), match=reason):
+        model.save(tmp_path / "no")
+    # Nor is a file believed that somebody else's program wrote.
+    with monkeypatch.context() as patch:
+        patch.setattr(values, "check_state", lambda *_: None)
+        patch.setattr(values, "checked", lambda model: model)
+        path = model.save(tmp_path / "forged")
+    with pytest.raises(ValueError, match=reason) as refused:
+        unseen.load_model(path)
+    assert str(refused.value).startswith(str(path))
 
 
 def test_texts_that_would_fill_the_memory_are_refused(data, tmp_path):

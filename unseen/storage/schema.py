@@ -40,6 +40,11 @@ from sklearn.base import BaseEstimator
 from unseen.storage.state import FROM_SKLEARN, ROOMS, SHARED, STATE
 
 Sizes = dict[str, int]
+NAMED_ONCE = (
+    *("names", "classes_", "unseen_classes_", "competing_classes_"),
+    *("feature_names_in_", "_seen_names"),
+)
+PER_ROW = ("reliability_", "novelty_")  # NaN for a text that says nothing
 
 
 def check_state(kind: type, state: dict[str, Any]) -> None:
@@ -78,6 +83,18 @@ def check_state(kind: type, state: dict[str, Any]) -> None:
     for key, text in written.items():
         if key in state and not fits(parsed(text), state[key], sizes):
             raise ValueError(f"{name}.{key} is {message(state[key])}, not {text}")
+        if key in state:
+            check_content(f"{name}.{key}", key, state[key])
+
+
+def check_content(where: str, key: str, value: Any) -> None:
+    """Raise where an array holds what no fit leaves: a class twice, or no number."""
+    if not isinstance(value, np.ndarray):
+        return
+    if key in NAMED_ONCE and len(pd.unique(pd.Series(value.tolist()))) < len(value):
+        raise ValueError(f"{where} names something twice")
+    if value.dtype.kind == "f" and key not in PER_ROW and not np.isfinite(value).all():
+        raise ValueError(f"{where} holds NaN or infinity")
 
 
 def fits(wanted: ast.expr, value: Any, sizes: Sizes) -> bool:

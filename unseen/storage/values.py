@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator
 from unseen.storage.schema import check_state, classes
 from unseen.storage.state import VERSIONS
 
+LARGEST = 1_000_000  # a whole number as a parameter
 DTYPES = "<f8 <f4 <f2 <i8 <i4 <i2 |i1 <u8 <u4 <u2 |u1 |b1".split()
 
 
@@ -247,9 +248,16 @@ def defaults(kind: type) -> dict[str, Any]:
 
 
 def checked(model: BaseEstimator) -> BaseEstimator:
-    """Return an estimator whose parameters are within its own constraints."""
+    """Return an estimator whose parameters are within its own constraints.
+
+    Rounds and sizes have no upper one: a file may not ask for days of work.
+    """
     if hasattr(model, "_parameter_constraints"):
         model._validate_params()
+    for key, value in model.get_params(deep=False).items():
+        if isinstance(value, int) and value > LARGEST and key != "random_state":
+            where = f"{type(model).__name__}.{key}"
+            raise ValueError(f"{where} is {value:,}, more than {LARGEST:,}")
     return model
 
 

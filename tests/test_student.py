@@ -243,7 +243,7 @@ def test_what_a_review_drew_is_known_and_what_people_picked_is_not_mixed_in(home
     write_labels(table.assign(given=given), folder / "reviewed.csv")
     ended = train(home, "--json", labels="labels.review/reviewed.csv")
     assert json.loads(ended.stdout)["accuracy"] is None  # nobody drew these
-    with Journal(folder / "answers.jsonl") as journal:
+    with Journal(folder / "answers.jsonl", {"table": ""}) as journal:
         journal.append([{"op": "check", "ids": [f"{row}.jpg" for row in rows]}])
     ended = train(home, "--json", labels="labels.review/reviewed.csv")
     answer = json.loads(ended.stdout)

@@ -4,7 +4,9 @@ import csv
 import gc
 import json
 import os
+import time
 import xml.etree.ElementTree as ET
+import zlib
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from typer.testing import CliRunner
 
 from unseen.cli import app
 from unseen.exporting.export import plan_export
-from unseen.exporting.names import safe_name, safe_names
+from unseen.exporting.placing import safe_name, safe_names
 from unseen.labels import label_table, write_labels
 from unseen.review.origins import Origin, note_origin
 
@@ -149,19 +151,84 @@ def test_an_export_that_fails_leaves_nothing_behind(home, monkeypatch):
     assert sorted(path.name for path in home.iterdir()) == ["labels.csv", "photos"]
 
 
-def test_ids_that_lead_out_are_not_followed(home):
-    (home / "secret.jpg").write_bytes(b"secret")
-    ids = ["../secret.jpg", str(home / "secret.jpg"), "a.jpg"]
-    write_labels(label_table(["cat"] * 3, ids=ids), home / "labels.csv")
-    todo = plan(home, "folders")
-    assert todo.chosen.ids == ["a.jpg"]
+@pytest.mark.parametrize("how", ["copy", "move"])
+@pytest.mark.parametrize("to", ["folders", "hf"])
+def test_a_table_from_elsewhere_packs_no_secrets(home, monkeypatch, to, how):
+    """Run in the home folder, with ids of what should never leave it."""
+    if (to, how) == ("hf", "move"):
+        pytest.skip("hf moves nothing")
+    secret = b"-----BEGIN OPENSSH PRIVATE KEY-----"
+    (home / ".ssh").mkdir()
+    photo = (home / "photos/a.jpg").read_bytes()
+    files = {".ssh/id_rsa": secret, ".bashrc": b"alias", "key.jpg": secret,
+             ".ssh/me.jpg": photo, "notes.txt": b"dear diary"}  # fmt: skip
+    for name, content in files.items():
+        (home / name).write_bytes(content)
+    (home / "link.jpg").symlink_to("/etc/passwd")
+    ids = [*files, "link.jpg", "../a.jpg", str(home / "photos/a.jpg"), "photos/a.jpg"]
+    write_labels(label_table(["cat"] * len(ids), ids=ids), home / "sent.csv")
+    monkeypatch.chdir(home)
+    options = ["export", "sent.csv", "--to", to, "--how", how, "--yes", "--out"]
+    ended = CliRunner().invoke(app, [*options, "out"])
+    assert ended.exit_code == 2 and "Give their folder: --photos" in ended.stderr
+    assert not (home / "out").exists()
+    other = home / "elsewhere"
+    (other / "photos").mkdir(parents=True)
+    for name in [*files, "photos/a.jpg"]:
+        (other / name).parent.mkdir(exist_ok=True)
+        (other / name).write_bytes(files.get(name, photo))
+    ended = CliRunner().invoke(app, [*options, "out", "--photos", "elsewhere"])
+    assert ended.exit_code == 0 and "8 are no picture in elsewhere" in ended.stdout
+    assert "such as" in ended.stdout and "photos/a.jpg -> " in ended.stdout
+    written = [
+        path.read_bytes() for path in (home / "out").rglob("*") if path.is_file()
+    ]
+    assert not any(b"PRIVATE KEY" in content for content in written)
+    assert all((other / name).read_bytes() == files[name] for name in files)
 
 
-def test_the_photos_are_not_exported_into_themselves(home):
+@pytest.mark.parametrize("out", ["photos", "photos/sorted", "."])
+def test_nothing_is_exported_into_the_photos(home, out):
     with pytest.raises(FileExistsError):
-        plan_export(
-            home / "labels.csv", "folders", home / "photos", photos=home / "photos"
-        )
+        plan_export(home / "labels.csv", "folders", home / out, photos=home / "photos")
+    assert not (home / "photos/sorted").exists()
+
+
+@pytest.mark.parametrize("to", ["folders", "xmp", "coco"])
+@pytest.mark.parametrize("how", ["copy", "move"])
+def test_two_ids_of_one_photo_are_exported_once(home, to, how):
+    table = label_table(["cat", "dog"], ids=["a.jpg", "./a.jpg"])
+    write_labels(table, home / "labels.csv")
+    todo = plan(home, to, how="copy" if to == "xmp" else how)
+    assert todo.chosen.ids == ["a.jpg"] and todo.chosen.labels == ["cat"]
+    assert todo.chosen.left_out == {"lead to the photo of another row": 1}
+    todo.run()
+
+
+def test_a_photo_of_absurd_size_is_named_in_a_line(home, monkeypatch):
+    header = (home / "photos/zoo/b.png").read_bytes()
+    start = b"\x89PNG\r\n\x1a\n"
+    size = (2**20).to_bytes(4, "big") * 2
+    chunk = b"IHDR" + size + b"\x08\x02\0\0\0"
+    crc = zlib.crc32(chunk).to_bytes(4, "big")
+    rest = header[len(start) + 25 :]
+    bomb = start + (13).to_bytes(4, "big") + chunk + crc + rest
+    (home / "photos/zoo/b.png").write_bytes(bomb)
+    monkeypatch.chdir(home)
+    options = ["export", "labels.csv", "--to", "coco", "--photos", "photos", "--yes"]
+    ended = CliRunner().invoke(app, options)
+    assert ended.exit_code == 2 and "b.png: its size cannot be read" in ended.stderr
+    assert not (home / "unseen-export").exists()
+
+
+def test_many_photos_of_one_name_take_linear_time():
+    def seconds(n):
+        began = time.process_time()
+        found = safe_names([("IMG", ".jpg")] * n)
+        assert len(set(found)) == n and found[-1] == f"IMG ({n}).jpg"
+        return time.process_time() - began
+
+    assert seconds(20_000) < 2  # 100 s where every number is tried
 
 
 @pytest.mark.parametrize(
@@ -172,8 +239,13 @@ def test_the_photos_are_not_exported_into_themselves(home):
         (".hidden", "_.hidden"),
         ("-rf", "_-rf"),
         ("a/b\\c", "a_b_c"),
-        ("nul", "nul_"),
-        ("COM1.x", "COM1.x_"),
+        ("nul", "_nul"),
+        ("COM1.x", "_COM1.x"),
+        ("Aux.txt", "_Aux.txt"),
+        ("con.tar", "_con.tar"),
+        ("COM¹", "_COM¹"),
+        ("lpt1 .x", "_lpt1 .x"),
+        ("console", "console"),
         ("a. ", "a"),
         ("", "_"),
         ("\u202egnp.exe", "_gnp.exe"),
@@ -343,6 +415,7 @@ def test_the_command_says_first_and_does_then(home, monkeypatch):
     assert said.exit_code == 0, said.output
     assert "5 photos, copied, in 3 classes" in said.stdout
     assert "1 have no label and stay" in said.stdout
+    assert "zoo/a.JPG -> cat/a (2).jpg" in said.stdout
     assert said.stdout.endswith("Nothing is written yet: add --yes to do it.\n")
     assert not (home / "unseen-export").exists()
     done = CliRunner().invoke(app, [*options, "--yes"])

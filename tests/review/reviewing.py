@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from unseen.labels import label_table, write_labels
+from unseen.labels import label_table, read_labels, write_labels
 
 MAIN = [sys.executable, "-c", "from unseen.cli import main; main()"]
 CLASSES = ["cat", "cow", "dog"]
@@ -51,12 +51,13 @@ def make_review(home, n=60, ids=None, classes=CLASSES, wrong=10, seed=0, photos=
 class Served:
     """A server in its own process; ``url`` is where its page is."""
 
-    def __init__(self, home, *options, labels="labels.csv", cache=None):
+    def __init__(self, home, *options, labels="labels.csv", cache=None, browser=None):
         self.home = Path(home)
-        environment = dict(os.environ)
+        environment = dict(os.environ, BROWSER=str(browser))
         if cache is not None:
             environment["UNSEEN_CACHE"] = str(cache)
-        command = [*MAIN, "review", labels, "--no-browser", *options]
+        opens = "--no-browser" if browser is None else "--browser"
+        command = [*MAIN, "review", labels, opens, *options]
         self.process = subprocess.Popen(
             command, cwd=home, env=environment, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True,
@@ -105,6 +106,11 @@ class Served:
             entry["uid"] = uid
         return self.post("answers", tab=tab, entries=[entry])
 
+    def corrections(self):
+        """Return corrections.csv as it is on the disk, by id."""
+        table = read_labels(self.home / "labels.review" / "corrections.csv")
+        return dict(zip(table["id"], table["label"], strict=True))
+
     def until(self, holds, seconds=60):
         """Wait until a state holds, and return it."""
         end = time.monotonic() + seconds
@@ -119,12 +125,14 @@ class Served:
         return self.until(lambda state: not state["hindrance"])
 
     def taught(self):
-        return self.until(lambda state: state["lesson"]["state"] in ("done", "failed"))
+        return self.until(
+            lambda state: state["learning"]["state"] in ("done", "failed")
+        )
 
-    def stop(self):
+    def stop(self, how=signal.SIGINT):
         """Press Ctrl-C; return the exit code and what was printed."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(how)
         out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
 

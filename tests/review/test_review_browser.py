@@ -18,6 +18,7 @@ from unseen.review.journal import read_journal
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api")
 expect = playwright.expect
+expect.set_options(timeout=30_000)  # the machine may be busy
 WITH = ("--photos", "photos", "--features", "features.npz")
 
 
@@ -47,7 +48,7 @@ def tab(chromium, server, width=1440, height=900, **options):
     page.on("dialog", lambda dialog: said.append("a dialog: " + dialog.message))
     page.said = said
     page.goto(server.url)
-    page.wait_for_selector(".tile .told:not(:empty)")
+    page.wait_for_selector(".tile .caption:not(:empty)")
     yield page
     context.close()
     assert not said
@@ -67,7 +68,7 @@ def labels(server, n=30):
 def answers(server):
     """Return what people said, by row."""
     path = server.home / "labels.review" / "answers.jsonl"
-    return [entry for entry in read_journal(path) if entry["op"] == "label"]
+    return [entry for entry in read_journal(path).entries if entry["op"] == "label"]
 
 
 def focused(page):
@@ -159,7 +160,7 @@ def test_every_key_and_button_of_the_large_view(chromium, tmp_path):
     with server, tab(chromium, server) as page:
         order = [row for rows in parts(server).values() for row in rows]
         page.locator(".tile").first.click()
-        why, told = page.locator("#view-why"), page.locator("#view-told")
+        why, told = page.locator("#view-why"), page.locator("#view-caption")
         expect(why).to_have_text("1 of 30")
         expect(page.locator("#view-photo")).to_be_visible()
         for key, place in [
@@ -185,7 +186,7 @@ def test_every_key_and_button_of_the_large_view(chromium, tmp_path):
             assert answers(server)[-1]["label"] == name
             assert answers(server)[-1]["ids"] == [f"{order[place - 2]:05d}.jpg"]
         own = labels(server)[order[5]]
-        page.locator("#view-told").click()
+        page.locator("#view-caption").click()
         page.evaluate("document.activeElement.blur()")
         page.wait_for_timeout(300)  # on a busy machine focus is later than the click
         page.keyboard.press("Enter")  # it is right as it is
@@ -327,7 +328,7 @@ def test_ask_check_and_teach(chromium, tmp_path):
 
         def answer_rightly(n):
             for _ in range(n):
-                name = page.locator("#view-told .soft").inner_text()
+                name = page.locator("#view-caption .soft").inner_text()
                 own = truth[int(name[:5])]
                 why = page.locator("#view-why").inner_text()
                 page.locator("#view-classes button", has_text=own).click()
@@ -349,7 +350,7 @@ def test_ask_check_and_teach(chromium, tmp_path):
         assert sum(url.endswith("suggest") for url in sent) == 1
         answer_rightly(10)
         expect(page.locator("#viewer")).to_be_hidden()
-        expect(page.locator("#lesson")).to_contain_text("10 answers more")
+        expect(page.locator("#learned")).to_contain_text("10 answers more")
 
         page.click("#check")
         expect(page.locator("#view-why")).to_contain_text("Random sample: 1 of 20")
@@ -364,19 +365,19 @@ def test_ask_check_and_teach(chromium, tmp_path):
 
         before = np.array(labels(server, 60))
         page.click("#teach")
-        lesson = page.locator("#lesson")
-        expect(lesson).to_contain_text("Learned from 30 answers in")
+        learned = page.locator("#learned")
+        expect(learned).to_contain_text("Learned from 30 answers in")
         after = np.array(labels(server, 60))
         assert (after == truth).mean() > (before == truth).mean()
         changed = int((before != after).sum())
-        expect(lesson).to_contain_text(f"{changed} label")
-        expect(lesson).to_contain_text("→")
-        page.click("#lesson-show")
+        expect(learned).to_contain_text(f"{changed} label")
+        expect(learned).to_contain_text("→")
+        page.click("#learned-show")
         page.wait_for_timeout(500)
         first = read_labels(tmp_path / "labels.csv")["label"].to_numpy()
         assert page.locator(".tile").count() == (first != after).sum()
-        page.click("#lesson-undo")
-        expect(lesson).to_contain_text("undone")
+        page.click("#learned-undo")
+        expect(learned).to_contain_text("undone")
         np.testing.assert_array_equal(labels(server, 60), before)
         page.click("#help")
         expect(page.locator("#helper")).to_be_visible()
@@ -442,7 +443,7 @@ def test_two_tabs_see_each_other_and_lose_nothing(chromium, tmp_path):
         assert len(answers(server)) == 4
         one.keyboard.press("u")
         one.wait_for_timeout(500)
-        last = read_journal(tmp_path / "labels.review" / "answers.jsonl")[-1]
+        last = read_journal(tmp_path / "labels.review" / "answers.jsonl").entries[-1]
         assert last["op"] == "undo" and last["of"] == 3  # its own, not the last
 
 
@@ -459,7 +460,7 @@ def test_hostile_names_are_only_text(chromium, tmp_path):
         )
         expect(page.locator("#classes .name").first).to_have_text("</title><b>")
         page.locator(".tile").first.click()
-        expect(page.locator("#view-told")).to_contain_text("<script>alert(")
+        expect(page.locator("#view-caption")).to_contain_text("<script>alert(")
         page.wait_for_function(
             "() => document.getElementById('view-photo').naturalWidth > 0"
         )
@@ -469,8 +470,8 @@ def test_hostile_names_are_only_text(chromium, tmp_path):
         page.keyboard.press("Enter")
         saved(page, server)
         page.click("#teach")
-        expect(page.locator("#lesson")).to_contain_text("Learned from")
-        assert page.locator("#lesson img, #lesson b").count() == 0
+        expect(page.locator("#learned")).to_contain_text("Learned from")
+        assert page.locator("#learned img, #learned b").count() == 0
         assert server.get("state")["classes"][-1]["name"] == evil + "2"
 
 
@@ -664,8 +665,8 @@ def test_twenty_thousand_photos_scroll_and_learn_at_once(chromium, tmp_path):
             server.say([int(row)], str(truth[row]))
         page.wait_for_timeout(2000)
         page.click("#teach")
-        expect(page.locator("#lesson")).to_contain_text("Learned", timeout=60_000)
-        taught = server.get("state")["lesson"]
+        expect(page.locator("#learned")).to_contain_text("Learned", timeout=60_000)
+        taught = server.get("state")["learning"]
         print(f"slowest scroll {slowest:.2f} s, lesson {taught['seconds']:.2f} s")
         busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
         assert slowest < 2 * busy and taught["seconds"] < 2 * busy
@@ -695,12 +696,12 @@ def test_from_the_demo_to_ten_corrections_and_nothing_lost(chromium, tmp_path):
         page.click("#ask")
         for place in range(1, 11):
             expect(page.locator("#view-why")).to_contain_text(f": {place} of 10")
-            name = page.locator("#view-told .soft").inner_text()
+            name = page.locator("#view-caption .soft").inner_text()
             page.locator("#view-classes button", has_text=truth[name]).click()
         expect(page.locator("#viewer")).to_be_hidden()
         saved(page, server)
         page.click("#teach")
-        expect(page.locator("#lesson")).to_contain_text("Learned", timeout=60_000)
+        expect(page.locator("#learned")).to_contain_text("Learned", timeout=60_000)
         after, given = right()
         assert len(given) == 10
         others = [name for name in truth if name not in given]

@@ -9,27 +9,31 @@ import pytest
 
 from unseen.review.journal import DamagedJournalError, Journal, read_journal
 
+HEAD = {"table": "3f0a"}
 
-def said(i):
+
+def answer(i):
     return {"op": "label", "ids": [f"{i}.jpg"], "label": "cat"}
 
 
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "answers.jsonl"
-    with Journal(path) as journal:
+    with Journal(path, HEAD) as journal:
         for i in range(5):
-            journal.append([said(i)])
+            journal.append([answer(i)])
     return path
 
 
 def test_entries_are_numbered_and_come_back(path):
-    entries = read_journal(path)
+    entries = read_journal(path).entries
     assert [entry["seq"] for entry in entries] == [1, 2, 3, 4, 5]
     assert entries[2]["ids"] == ["2.jpg"]
-    with Journal(path) as journal:
-        journal.append([said(5), said(6)])
-    assert [entry["seq"] for entry in read_journal(path)] == list(range(1, 8))
+    with Journal(path, {"table": "another"}) as journal:
+        journal.append([answer(5), answer(6)])
+    head, entries, torn = read_journal(path)
+    assert [entry["seq"] for entry in entries] == list(range(1, 8))
+    assert head == HEAD and not torn
 
 
 def test_a_journal_cut_at_any_byte_keeps_every_whole_line(path):
@@ -37,32 +41,75 @@ def test_a_journal_cut_at_any_byte_keeps_every_whole_line(path):
     ends = [i + 1 for i, byte in enumerate(whole) if byte == ord("\n")]
     for cut in range(len(whole)):
         path.write_bytes(whole[:cut])
-        n = sum(end <= cut for end in ends)
-        assert len(read_journal(path)) == n
+        n = sum(end <= cut for end in ends[1:])  # the first line is no answer
+        assert len(read_journal(path).entries) == n
         if cut % 7 == 0:
-            with Journal(path) as journal:
-                journal.append([said(9)])
-            again = read_journal(path)
+            with Journal(path, HEAD) as journal:
+                assert journal.torn == (cut > 0 and cut not in ends)
+                journal.append([answer(9)])
+            again = read_journal(path).entries
             assert len(again) == n + 1 and again[-1]["ids"] == ["9.jpg"]
 
 
-def test_a_changed_line_is_noticed(path):
+@pytest.mark.parametrize("line", [b'{"op":"label"}\n', b"nonsense\n", b'{"seq":6,"o'])
+def test_a_bad_last_line_is_set_aside(path, line):
     whole = path.read_bytes()
-    path.write_bytes(whole.replace(b"1.jpg", b"7.jpg"))
-    with pytest.raises(DamagedJournalError, match="line 2 is not what was written"):
-        read_journal(path)
+    for _ in range(2):
+        path.write_bytes(whole + line)
+        with Journal(path, HEAD) as journal:
+            assert journal.torn and len(journal.entries) == 5
+    assert path.read_bytes() == whole
+    assert path.with_suffix(".torn").read_bytes() == 2 * line
+
+
+FORGED = [
+    {"op": "teach", "file": "/any/table.csv"},
+    {"op": "teach", "file": "taught-1.csv/../../labels.csv"},
+    {"op": "teach", "file": ["taught-1.csv"]},
+    {"op": "teach"},
+    {"op": "label", "ids": "a.jpg", "label": "cat"},
+    {"op": "label", "ids": [1], "label": "cat"},
+    {"op": "label", "ids": ["a"], "label": {}},
+    {"op": "label", "ids": ["a"], "label": "\ud800"},
+    {"op": "label", "ids": ["a"], "label": "x" * 201},
+    {"op": "rename", "old": "cat", "new": ""},
+    {"op": "undo", "of": 9},
+    {"op": "undo", "of": "1"},
+    {"op": "undo", "of": [1]},
+    {"op": "label", "ids": ["a"], "label": "cat", "uid": ["x"]},
+    {"op": "label", "ids": ["a"], "label": "cat", "tab": {}},
+    {"op": ["label"]},
+    {},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=json.dumps)
+def test_a_forged_line_is_no_answer(path, forged):
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = json.dumps({"seq": 2} | forged).encode() + b"\n"
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(DamagedJournalError, match="line 3 is no answer"):
+        Journal(path, HEAD)
+
+
+@pytest.mark.parametrize("line", [b"[1]\n", b"7\n", b"[" * 100_000 + b"\n", b"\n"])
+def test_what_is_no_object_is_no_answer(path, line):
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], line, *lines[3:]]))
+    with pytest.raises(DamagedJournalError, match="line 3 is no answer"):
+        Journal(path, HEAD)
 
 
 def test_a_lost_line_is_noticed(path):
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:1] + lines[2:]))
-    with pytest.raises(DamagedJournalError, match="line 2"):
-        Journal(path)
+    path.write_bytes(b"".join(lines[:2] + lines[3:]))
+    with pytest.raises(DamagedJournalError, match="line 3"):
+        Journal(path, HEAD)
 
 
 def test_two_programs_do_not_write_one_journal(path):
-    code = f"from unseen.review.journal import Journal; Journal({str(path)!r})"
-    with Journal(path):
+    code = f"from unseen.review.journal import Journal; Journal({str(path)!r}, {{}})"
+    with Journal(path, HEAD):
         run = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True
         )
@@ -75,21 +122,19 @@ def test_an_answer_that_does_not_fit_on_the_disk_leaves_whole_lines(path, monkey
     def full(number):
         raise OSError(28, "No space left on device")
 
-    with Journal(path) as journal:
+    with Journal(path, HEAD) as journal:
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
-            journal.append([said(5)])
+            journal.append([answer(5)])
         monkeypatch.setattr(os, "fsync", real)
-        journal.append([said(6)])
+        journal.append([answer(6)])
         assert len(journal.entries) == 6
-    assert [entry["ids"][0] for entry in read_journal(path)][-1] == "6.jpg"
+    assert [entry["ids"][0] for entry in read_journal(path).entries][-1] == "6.jpg"
 
 
 def test_names_of_any_bytes_come_back(tmp_path):
     odd = "caf\udce9 \n\u2028.jpg"
-    with Journal(tmp_path / "j") as journal:
+    with Journal(tmp_path / "j", HEAD) as journal:
         journal.append([{"op": "label", "ids": [odd], "label": "<script>"}])
-    (entry,) = read_journal(tmp_path / "j")
+    (entry,) = read_journal(tmp_path / "j").entries
     assert entry["ids"] == [odd] and entry["label"] == "<script>"
-    for line in (tmp_path / "j").read_bytes().splitlines():
-        json.loads(line)

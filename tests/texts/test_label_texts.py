@@ -237,18 +237,18 @@ def test_memory_does_not_grow_with_the_file_and_texts_are_quick(tmp_path):
 
 
 def test_review_finds_texts_and_vectors_again(table, tmp_path, monkeypatch):
+    from unseen.review.items import find_items
     from unseen.review.opening import find_features
     from unseen.review.origins import find_origin
-    from unseen.review.things import find_things
 
     monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
     out = tmp_path / "l.csv"
     ended = run(table, "--id", "number", "--classes", NAMES, "--out", out)
     assert f"unseen review {out}" in ended.output
     labels, origin = read_labels(out), find_origin(out)
-    things = find_things(labels, out, origin)
-    assert things.kind == "text" and things.text(3) == DEMO.texts[3]
-    X = find_features(labels["id"].tolist(), origin, None, None, None, None)
+    items = find_items(labels, origin)
+    assert items.kind == "text" and items.text(3) == DEMO.texts[3]
+    X = find_features(labels["id"].tolist(), origin, None, None, None)
     np.testing.assert_array_equal(X, WordLlama().encode(DEMO.texts))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +42,7 @@ def export(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder to write; must be new or empty.")
+        Path, typer.Option(help="Folder to write; new or empty, outside of the photos.")
     ] = Path("unseen-export"),
     min_reliability: Annotated[
         float,
@@ -72,14 +73,15 @@ def export(
     """
     with file_errors():
         from unseen.exporting.export import plan_export
+        from unseen.review.folders import finished_review
 
         plan = plan_export(
             labels, to, out, how=how, min_reliability=min_reliability, photos=photos
         )
         for line in describe(plan):
             typer.echo(line)
-        corrected = labels.with_name(f"{labels.stem}.review") / "reviewed.csv"
-        if corrected.exists():
+        corrected = finished_review(labels)
+        if corrected is not None:
             typer.echo(
                 f"Corrections of these labels are in {corrected}; export that file to "
                 "have them.",
@@ -89,30 +91,28 @@ def export(
             typer.echo("Nothing is written yet: add --yes to do it.")
             return
         plan.run()
-    typer.echo(f"Written to {out}")
+        typer.echo(f"Written to {out}")
 
 
 def describe(plan: Export) -> list[str]:
     """Say what would be done, in a few lines."""
     chosen = plan.chosen
-    things = "photos" if chosen.sources else "texts"
+    items = "photos" if chosen.sources else "texts"
     words = {
         "copy": "copied",
         "hardlink": "given a second name (hard link)",
         "symlink": "linked to",
         "move": "MOVED away from where they are",
     }
-    done = f", {words[plan.how]}," if plan.has_photos else ""
+    done = f", {words[plan.how]}," if plan.places else ""
     n, k = len(chosen), len(chosen.classes)
-    lines = [
-        f"{n:,} {things}{done} in {k} classes, as {plan.to}, to {plan.out}",
-        *(
-            f"  {count:,} {reason} and stay"
-            for reason, count in chosen.left_out.items()
-        ),
-    ]
-    for name in chosen.classes[:20]:
-        lines.append(f"  {chosen.labels.count(name):>7,} {printable(name)}")
+    lines = [f"{n:,} {items}{done} in {k} classes, as {plan.to}, to {plan.out}"]
+    lines += [f"  {count:,} {why} and stay" for why, count in chosen.left_out.items()]
+    sizes = Counter(chosen.labels)
+    lines += [f"  {sizes[name]:>7,} {name}" for name in chosen.classes[:20]]
     if k > 20:
         lines.append(f"  ... and {k - 20} more classes")
-    return lines
+    goes = plan.places or chosen.labels
+    pairs = list(zip(chosen.sources or chosen.ids, goes, strict=True))[:3]
+    lines += [f"  such as {source} -> {place}" for source, place in pairs]
+    return [printable(line) for line in lines]

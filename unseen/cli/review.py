@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -49,13 +51,19 @@ def review(
         from unseen.review.serve import serve
 
         session = open_review(labels, folder=photos, features=features, encoder=encoder)
+        for notice in session.notices:
+            typer.echo(notice, err=True)
 
-        def ready(address: str) -> None:
+        def ready(address: str, once: str) -> None:
             typer.echo(f"Open {address}")
             typer.echo("Ctrl-C ends it; every answer is saved by then.", err=True)
             if browser:
-                webbrowser.open(address)
+                webbrowser.open(once)
 
-        serve(session, port=port, ready=ready)
-    given = len(session.answers.given)
-    typer.echo(f"{given:,} answers are in {session.folder / 'corrections.csv'}")
+        at_rest = serve(session, port=port, ready=ready)
+        given = len(session.state.given)
+        answers = "1 answer is" if given == 1 else f"{given:,} answers are"
+        typer.echo(f"{answers} in {session.folder / 'corrections.csv'}")
+        if not at_rest:  # torn down under native code, it would abort with a message
+            sys.stdout.flush()
+            os._exit(0)

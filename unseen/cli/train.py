@@ -133,7 +133,7 @@ def people_said(
     place = {name: row for row, name in enumerate(table["id"])}
     names = table["label"].tolist()
     said = {row: names[row] or NONE_OF_THESE for row in given.nonzero()[0].tolist()}
-    journal = read_journal(labels.with_name("answers.jsonl"))
+    journal = read_journal(labels.with_name("answers.jsonl")).entries
     at_random = {place[one] for one in drawn_since_taught(journal) if one in place}
     drawn = at_random & said.keys()
     if checked is not None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from unseen.exporting.formats import FORMATS, TEXT_FORMATS, WITHOUT_PHOTOS
+import numpy as np
+import pandas as pd
+
+from unseen.exporting.formats import FORMATS, Selected
 from unseen.exporting.placing import (
     WAYS,
     check_new,
@@ -14,12 +18,12 @@ from unseen.exporting.placing import (
     move_all,
     new_folder,
     place_all,
+    safe_names,
 )
-from unseen.exporting.selecting import Selected, photo_folder, select
 from unseen.files import check_apart
 from unseen.labels import read_labels
-from unseen.review.origins import find_origin
-from unseen.review.things import noted_texts
+from unseen.review.items import find_photo, noted_texts
+from unseen.review.origins import Origin, find_origin
 
 __all__ = ["Export", "plan_export"]
 
@@ -34,24 +38,23 @@ class Export:
     to, how : str
         Format, and the way of photos.
     out : Path
+    places : list of str
+        Where in ``out`` each photo goes; empty if none has a file of its own there.
     """
 
     chosen: Selected
     to: str
     how: str
     out: Path
-
-    @property
-    def has_photos(self) -> bool:
-        """Whether photos get a place of their own."""
-        return bool(self.chosen.sources) and self.to not in WITHOUT_PHOTOS
+    places: list[str]
 
     def run(self) -> Path:
         """Write everything, or nothing; return the folder."""
-        sources, moving = self.chosen.sources, self.how == "move" and self.has_photos
+        moving = self.how == "move" and bool(self.places)
+        sources = self.chosen.sources if self.places else []
+        pairs = list(zip(sources, self.places, strict=True))
         with new_folder(self.out) as draft:
-            places = FORMATS[self.to](self.chosen, draft, self.out)
-            pairs = list(zip(sources, places, strict=True)) if self.has_photos else []
+            FORMATS[self.to].write(self.chosen, draft, self.out)
             if moving:
                 list_moves(draft / "moved.csv", self.chosen.ids, pairs)
             else:
@@ -78,13 +81,13 @@ def plan_export(
         Table of labels.
     to : {'folders', 'imagefolder', 'hf', 'coco', 'label-studio', 'fiftyone', 'xmp'}
     out : path
-        Folder to make; it must be absent or empty.
+        Folder to make; it must be absent or empty, and outside of the photos'.
     how : {'copy', 'hardlink', 'symlink', 'move'}
         What becomes of the photos.
     min_reliability : float, default=0
         Labels below stay; what a person gave goes.
     photos : path, optional
-        Folder of the photos, if it is not where they were labelled.
+        Folder of the photos; by default where they were labelled.
 
     Returns
     -------
@@ -97,39 +100,117 @@ def plan_export(
     >>> from pathlib import Path
     >>> from unseen.exporting.export import plan_export
     >>> with tempfile.TemporaryDirectory() as home:
-    ...     (Path(home) / "a.jpg").touch()
-    ...     _ = (Path(home) / "labels.csv").write_text("id,label\na.jpg,okapi\n")
-    ...     plan = plan_export(Path(home) / "labels.csv", "folders", Path(home) / "out")
+    ...     (Path(home) / "photos").mkdir()
+    ...     _ = (Path(home) / "photos" / "a.gif").write_bytes(b"GIF89a......")
+    ...     _ = (Path(home) / "labels.csv").write_text("id,label\na.gif,okapi\n")
+    ...     table, out = Path(home) / "labels.csv", Path(home) / "out"
+    ...     plan = plan_export(table, "folders", out, photos=Path(home) / "photos")
     ...     [path.name for path in plan.run().rglob("*")]
-    ['okapi', 'a.jpg']
+    ['okapi', 'a.gif']
     """
     labels, out = Path(labels), Path(out)
     if to not in FORMATS:
         raise ValueError(f"--to is {to!r}. Give one of {', '.join(FORMATS)}.")
     if how not in WAYS:
         raise ValueError(f"--how is {how!r}. Give one of {', '.join(WAYS)}.")
-    table = read_labels(labels)
+    table, origin, format = read_labels(labels), find_origin(labels), FORMATS[to]
     given = None if photos is None else Path(photos)
-    origin = find_origin(labels)
     folder = photo_folder(table, labels, origin, given)
-    if folder is None and to not in TEXT_FORMATS:
+    if folder is None and not format.takes_texts:
+        takers = " or ".join(sorted(n for n, f in FORMATS.items() if f.takes_texts))
         raise ValueError(
-            f"{labels}: is about texts, and {to} is for photos. Texts go to "
-            f"{' or '.join(sorted(TEXT_FORMATS))}."
+            f"{labels}: is about texts, and {to} is for photos. Texts go to {takers}."
         )
-    if to in WITHOUT_PHOTOS and how != "copy":
+    if format.place is None and how != "copy":
         raise ValueError(f"{to} holds no photo as a file, so --how {how} has no sense.")
     check_new(out)
-    check_apart(out, [labels])
-    if folder is not None and Path(os.path.realpath(out)) in (
-        *Path(os.path.realpath(folder)).parents,
-        Path(os.path.realpath(folder)),
-    ):
-        raise FileExistsError(f"{out}: holds the photos. Give another --out.")
+    check_apart(out, [labels, *([] if folder is None else [folder])])
     if folder is None and origin is not None and "text" not in table:
         table = table.assign(text=noted_texts(origin, table["id"].tolist()))
     chosen = select(table, folder=folder, min_reliability=min_reliability)
     if not len(chosen):
         reasons = "; ".join(f"{n} {why}" for why, n in chosen.left_out.items())
         raise ValueError(f"{labels}: nothing is left to export. {reasons or 'No row'}.")
-    return Export(chosen, to, how, out)
+    places = format.place(chosen) if format.place and chosen.sources else []
+    return Export(chosen, to, how, out, places)
+
+
+def photo_folder(
+    table: pd.DataFrame, labels: Path, origin: Origin | None, folder: Path | None
+) -> Path | None:
+    """Return where the photos of a table are; None if it is about texts.
+
+    It is never guessed: the table may be anybody's, and its ids any file's name.
+    """
+    if folder is not None:
+        if not folder.is_dir():
+            raise NotADirectoryError(f"{folder}: is no folder. Give the photos' own.")
+        return folder
+    if origin is not None and origin.kind == "photos":
+        return Path(origin.source)
+    if "text" in table or (origin is not None and origin.kind == "texts"):
+        return None
+    if origin is not None and origin.kind == "demo":
+        raise ValueError(
+            "The demo's photos are inside the package and no files. Label a folder of "
+            "your own photos, and export that."
+        )
+    raise ValueError(
+        f"{labels}: nobody noted where its photos are. Give their folder: --photos."
+    )
+
+
+def select(
+    table: pd.DataFrame, *, folder: Path | None, min_reliability: float = 0.0
+) -> Selected:
+    """Choose the rows that go.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of labels.
+    folder : path, optional
+        Of the photos; None for texts.
+    min_reliability : float
+        Rows below, and rows of unknown reliability if this is not 0, stay.
+    """
+    ids, labels = table["id"].tolist(), table["label"].tolist()
+    sure = [None if np.isnan(one) else float(one) for one in table["reliability"]]
+    given = [bool(one) for one in table.get("given", [""] * len(table))]
+    sources: dict[Path, int] = {}
+    kept: list[int] = []
+    left_out: Counter[str] = Counter()
+    for row, name in enumerate(ids):
+        enough = (
+            given[row]
+            or min_reliability <= 0
+            or (sure[row] or 0.0) >= (min_reliability)
+        )
+        source = None
+        if not labels[row]:
+            reason = "have no label"
+        elif not enough:
+            reason = f"are less reliable than {min_reliability:g}"
+        elif folder is not None and (source := find_photo(folder, name)) is None:
+            reason = f"are no picture in {folder}"
+        elif source is not None and source in sources:
+            reason = "lead to the photo of another row"
+        else:
+            kept.append(row)
+            if source is not None:
+                sources[source] = row
+            continue
+        left_out[reason] += 1
+    texts = table["text"].tolist() if folder is None and "text" in table else []
+    paths = [PurePosixPath(ids[row]) for row in kept]
+    return Selected(
+        ids=[ids[row] for row in kept],
+        labels=[labels[row] for row in kept],
+        reliability=[sure[row] for row in kept],
+        given=[given[row] for row in kept],
+        sources=list(sources),
+        texts=[texts[row] for row in kept] if texts else [],
+        files=safe_names((path.stem, path.suffix.lower()) for path in paths),
+        classes=sorted({labels[row] for row in kept}),
+        left_out=dict(left_out),
+    )

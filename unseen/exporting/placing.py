@@ -1,4 +1,4 @@
-"""Photos at their new place: copied, linked or moved, never over anything.
+"""Photos at their new place: safe names; copied, linked or moved, never over anything.
 
 Everything is made in a hidden folder beside the target and put in place at the end, so
 that a target is whole or absent. A move comes after that, photo by photo; ``moved.csv``
@@ -10,17 +10,67 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import re
 import shutil
+import unicodedata
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from unseen.files import named, sync, sync_folder
 
-__all__ = ["WAYS", "new_folder", "place_all"]
+__all__ = ["WAYS", "new_folder", "place_all", "safe_name", "safe_names"]
 
 WAYS = ("copy", "hardlink", "symlink", "move")
+FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e]')
+# What Windows keeps for devices, whatever comes after the first dot.
+RESERVED = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³]) *(\.|$)", re.IGNORECASE
+)
+LONGEST = 120  # bytes, so that a number and an ending still fit
+
+
+def safe_name(name: str) -> str:
+    """Return a name of a file or folder as near to this as every system takes.
+
+    Examples
+    --------
+    >>> from unseen.exporting.placing import safe_name
+    >>> safe_name("AC/DC: <live>?"), safe_name("../.."), safe_name("con.tar")
+    ('AC_DC_ _live__', '_.._', '_con.tar')
+    """
+    text = FORBIDDEN.sub("_", unicodedata.normalize("NFC", name)).strip(" ")
+    text = text.encode()[:LONGEST].decode(errors="ignore").rstrip(" .")
+    odd = not text or text.startswith((".", "-")) or RESERVED.match(text)
+    return f"_{text}" if odd else text
+
+
+def safe_names(names: Iterable[tuple[str, str]]) -> list[str]:
+    """Return safe names of (name, ending) pairs, no two alike on any system.
+
+    Examples
+    --------
+    >>> from unseen.exporting.placing import safe_names
+    >>> safe_names([("a", ".jpg"), ("A", ".jpg"), ("a", ".png")])
+    ['a.jpg', 'A (2).jpg', 'a (3).png']
+    """
+    taken: set[str] = set()
+    following: dict[str, int] = {}  # number to try next, by name
+    found = []
+    for name, ending in names:
+        stem = safe_name(name)
+        key = stem.casefold()
+        number = following.get(key, 1)
+        tried = stem if number == 1 else f"{stem} ({number})"
+        while tried.casefold() in taken:  # without endings: some tools leave them out
+            number += 1
+            tried = f"{stem} ({number})"
+        following[key] = number + 1
+        taken.add(tried.casefold())
+        plain = re.fullmatch(r"\.[A-Za-z0-9]{1,10}", ending)
+        found.append(tried + (ending if plain else ""))
+    return found
 
 
 @contextmanager

@@ -14,19 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from unseen.review.journal import Entry
 
-__all__ = ["UNDOABLE", "Answers", "Model", "drawn_since_taught", "replay"]
+__all__ = [
+    "ModelLabels",
+    "ReviewState",
+    "drawn_since_taught",
+    "given_by_id",
+    "replay",
+]
 
-UNDOABLE = ("label", "clear", "class", "rename", "teach")
 
-
-class Model(NamedTuple):
+class ModelLabels(NamedTuple):
     """Labels by the model: texts, reliability 0 to 1 (NaN: unknown), second choice."""
 
     labels: np.ndarray
@@ -34,40 +38,35 @@ class Model(NamedTuple):
     second: np.ndarray
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> Model:
+    def of(cls, table: pd.DataFrame) -> ModelLabels:
         """Take the model's labels from a table of labels."""
-        columns = (table[name].to_numpy() for name in ("label", "reliability"))
-        labels, reliability = columns
-        return cls(
-            labels.astype(object),
-            reliability.astype(float),
-            table["second"].to_numpy().astype(object),
-        )
+        labels, second = (table[name].to_numpy(object) for name in ("label", "second"))
+        return cls(labels.copy(), table["reliability"].to_numpy(float), second.copy())
 
-    def renamed(self, old: str, new: str) -> Model:
-        """Return the same answer with another name for a class."""
+    def renamed(self, renames: Iterable[tuple[str, str]]) -> ModelLabels:
+        """Return the same labels with other names for classes, old and new in pairs."""
         labels, second = self.labels.copy(), self.second.copy()
-        labels[labels == old] = new
-        second[second == old] = new
-        second[second == labels] = ""
+        for old, new in renames:
+            labels[labels == old] = new
+            second[second == old] = new
+            second[second == labels] = ""
         return self._replace(labels=labels, second=second)
 
 
 class Checked(NamedTuple):
-    """A row of the random sample: what the model and what a person said."""
+    """A row of the random sample: the model's label and a person's."""
 
-    row: int
     model: str
     person: str
 
 
 @dataclass
-class Answers:
+class ReviewState:
     """Where a review stands.
 
     Attributes
     ----------
-    model : Model
+    model : ModelLabels
     classes : list of str
         All names, in order.
     given : dict
@@ -78,26 +77,19 @@ class Answers:
         Row to :class:`Checked`, of that sample.
     renames : list of pairs
         Old and new names, in order.
-    taught : list of int
-        Numbers of the entries in which the model learned.
-    lost : int
-        Answers about rows that are not in the table any more.
     """
 
-    model: Model
+    model: ModelLabels
     classes: list[str]
     given: dict[int, str] = field(default_factory=dict)
     sample: list[int] = field(default_factory=list)
     checked: dict[int, Checked] = field(default_factory=dict)
     renames: list[tuple[str, str]] = field(default_factory=list)
-    taught: list[int] = field(default_factory=list)
-    lost: int = 0
 
     def labels(self) -> np.ndarray:
         """Return the label of every row: a person's where there is one."""
         labels = self.model.labels.copy()
-        for row, name in self.given.items():
-            labels[row] = name
+        labels[list(self.given)] = list(self.given.values())
         return labels
 
     def add_class(self, name: str) -> None:
@@ -105,32 +97,53 @@ class Answers:
         if name and name not in self.classes:
             self.classes.append(name)
 
+    def give(self, rows: Iterable[int], name: str) -> None:
+        """Take a person's label for rows."""
+        self.add_class(name)
+        for row in rows:
+            if row in self.sample and row not in self.given:
+                self.checked[row] = Checked(str(self.model.labels[row]), name)
+            elif row in self.checked:  # a second thought about the same row
+                self.checked[row] = self.checked[row]._replace(person=name)
+            self.given[row] = name
+
     def rename(self, old: str, new: str) -> None:
         """Call a class otherwise; if there is one of that name, they become one."""
-        self.model = self.model.renamed(old, new)
-        self.given = {r: new if name == old else name for r, name in self.given.items()}
-        names = [new if name == old else name for name in self.classes]
-        self.classes = list(dict.fromkeys(names))
+
+        def called(name: str) -> str:
+            return new if name == old else name
+
+        self.model = self.model.renamed([(old, new)])
+        self.given = {row: called(name) for row, name in self.given.items()}
+        self.classes = list(dict.fromkeys(map(called, self.classes)))
         self.checked = {
-            row: Checked(row, *(new if name == old else name for name in labels))
-            for row, (_, *labels) in self.checked.items()
+            row: Checked(called(one.model), called(one.person))
+            for row, one in self.checked.items()
         }
         self.renames.append((old, new))
+
+    def learn(self, model: ModelLabels) -> None:
+        """Take over the labels of a model that has learned."""
+        self.model = model
+        for name in sorted(set(model.labels)):
+            self.add_class(name)
+        # What was given is right in these labels: they say nothing of the rest.
+        self.sample, self.checked = [], {}
 
 
 def replay(
     entries: Sequence[Entry],
-    first: Model,
+    state: ReviewState,
     rows: dict[str, int],
-    read: Callable[[str], Model],
-) -> Answers:
-    """Return where a review stands after all entries of its journal.
+    read: Callable[[str], ModelLabels],
+) -> ReviewState:
+    """Return where a review stands after the entries of its journal.
 
     Parameters
     ----------
     entries : sequence of dict
-    first : Model
-        The labels that the review started from.
+    state : ReviewState
+        Where it started; changed in place.
     rows : dict
         Number of every id.
     read : callable
@@ -139,61 +152,61 @@ def replay(
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.review.answers import Model, replay
-    >>> first = Model(np.array(["cat", "dog"], object), np.ones(2), np.array(["", ""]))
-    >>> said = {"seq": 1, "op": "label", "ids": ["b.jpg"], "label": "cat"}
-    >>> replay([said], first, {"a.jpg": 0, "b.jpg": 1}, None).labels().tolist()
+    >>> from unseen.review.answers import ModelLabels, ReviewState, replay
+    >>> none = np.array(["", ""], object)
+    >>> first = ModelLabels(np.array(["cat", "dog"], object), np.ones(2), none)
+    >>> answer = {"seq": 1, "op": "label", "ids": ["b.jpg"], "label": "cat"}
+    >>> start = ReviewState(first, ["cat", "dog"])
+    >>> replay([answer], start, {"a.jpg": 0, "b.jpg": 1}, None).labels().tolist()
     ['cat', 'cat']
     """
     undone = {entry["of"] for entry in entries if entry["op"] == "undo"}
-    names = sorted({str(name) for name in first.labels if name})
-    answers = Answers(first, names)
     for entry in entries:
         if entry["seq"] not in undone:
-            apply(entry, answers, rows, read)
-    return answers
+            apply(entry, state, rows, read)
+    return state
 
 
 def apply(
-    entry: Entry, answers: Answers, rows: dict[str, int], read: Callable[[str], Model]
+    entry: Entry,
+    state: ReviewState,
+    rows: dict[str, int],
+    read: Callable[[str], ModelLabels],
 ) -> None:
     """Let one entry have its effect; ``undo`` has none here."""
+    known = [rows[name] for name in entry.get("ids", []) if name in rows]
     match entry["op"]:
         case "label":
-            known = known_rows(entry["ids"], rows, answers)
-            name = entry["label"]
-            answers.add_class(name)
-            for row in known:
-                if row in answers.sample and row not in answers.given:
-                    said = str(answers.model.labels[row])
-                    answers.checked[row] = Checked(row, said, name)
-                elif row in answers.checked:  # a second thought about the same row
-                    answers.checked[row] = answers.checked[row]._replace(person=name)
-                answers.given[row] = name
+            state.give(known, entry["label"])
         case "clear":
-            for row in known_rows(entry["ids"], rows, answers):
-                answers.given.pop(row, None)
-                answers.checked.pop(row, None)
+            for row in known:
+                state.given.pop(row, None)
+                state.checked.pop(row, None)
         case "class":
-            answers.add_class(entry["name"])
+            state.add_class(entry["name"])
         case "rename":
-            answers.rename(entry["old"], entry["new"])
+            state.rename(entry["old"], entry["new"])
         case "check":
-            answers.sample += known_rows(entry["ids"], rows, answers)
+            state.sample += known
         case "teach":
-            answers.model = read(entry["file"])
-            for name in sorted(set(answers.model.labels)):
-                answers.add_class(name)
-            # What was given is right in these labels: they say nothing of the rest.
-            answers.sample, answers.checked = [], {}
-            answers.taught.append(entry["seq"])
+            state.learn(read(entry["file"]))
 
 
-def known_rows(ids: Iterable[Any], rows: dict[str, int], answers: Answers) -> list[int]:
-    """Return the rows of ids; those that are gone are counted."""
-    found = [rows.get(name) for name in ids]
-    answers.lost += sum(row is None for row in found)
-    return [row for row in found if row is not None]
+def given_by_id(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the label that people gave to every id, whatever table it is of.
+
+    Examples
+    --------
+    >>> from unseen.review.answers import given_by_id
+    >>> given_by_id([{"seq": 1, "op": "label", "ids": ["b.jpg"], "label": "cat"}])
+    {'b.jpg': 'cat'}
+    """
+    ids = {name for entry in entries for name in entry.get("ids", [])}
+    rows = {name: row for row, name in enumerate(sorted(ids))}
+    blank = np.full(len(ids), "", object)
+    model = ModelLabels(blank, np.ones(len(ids)), blank)
+    state = replay(entries, ReviewState(model, []), rows, lambda file: model)
+    return {name: state.given[row] for name, row in rows.items() if row in state.given}
 
 
 def drawn_since_taught(entries: Sequence[Entry]) -> set[str]:

@@ -1,14 +1,14 @@
-"""A review over HTTP: what the page asks, and what it is told.
+"""A review over HTTP: what the page asks, and what it gets.
 
 GET  /                        the page
 GET  /static/{file}           its scripts and styles
-GET  /api/state               classes, sizes, check, lesson
+GET  /api/state               classes, sizes, check, learning
 GET  /api/index?…             numbers of rows by class, in order, under a filter
 GET  /api/items?rows=1,2      what is known of rows
 GET  /api/small/{row}         a photo, small; /api/large/{row} as a screen shows it
 GET  /api/text/{row}          a whole text
 POST /api/answers             {tab, entries}: saved when it is answered
-POST /api/undo | suggest | check | teach
+POST /api/undo | suggest | check | teach | carry
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from unseen.review.guard import Guard
-from unseen.review.lessons import RefusedError
-from unseen.review.session import Session
+from unseen.review.items import LARGE, SMALL
+from unseen.review.journal import WORD_LETTERS, is_text
+from unseen.review.session import RefusedError, Session
 
 __all__ = ["make_app"]
 
@@ -34,10 +34,11 @@ KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 MOST_ITEMS = 500
 MOST_ASKED = 1_000
 KEEP = {"Cache-Control": "private, max-age=86400"}
+Body = dict[str, Any]
 
 
-def make_app(session: Session, token: str, port: int) -> Guard:
-    """Return the guarded app of a review."""
+def make_app(session: Session) -> Starlette:
+    """Return the app of a review, which answers anybody: see ``serve.Guard``."""
     static = read_static()
 
     def page(request: Request) -> Response:
@@ -50,7 +51,7 @@ def make_app(session: Session, token: str, port: int) -> Guard:
         return Response(static[name], media_type=KINDS[name.rsplit(".", 1)[1]])
 
     def state(request: Request) -> Response:
-        return as_json(session.state())
+        return as_json(session.summary())
 
     def index(request: Request) -> Response:
         asked = request.query_params
@@ -67,58 +68,70 @@ def make_app(session: Session, token: str, port: int) -> Guard:
 
     def items(request: Request) -> Response:
         rows = request.query_params.get("rows", "").split(",")
-        if len(rows) > MOST_ITEMS or not all(text.isdecimal() for text in rows):
+        if len(rows) > MOST_ITEMS:
             raise RefusedError(f"rows are no list of at most {MOST_ITEMS} numbers.")
-        return as_json({"items": session.items([int(text) for text in rows])})
+        numbers = [row_of(text, session) for text in rows]
+        return as_json({"items": session.details(numbers)})
 
     def small(request: Request) -> Response:
-        return picture(session.things.small(row_of(request, session)))
+        row = row_of(request.path_params["row"], session)
+        return picture(session.items.picture(row, SMALL))
 
     def large(request: Request) -> Response:
-        return picture(session.things.large(row_of(request, session)))
+        row = row_of(request.path_params["row"], session)
+        return picture(session.items.picture(row, LARGE))
 
     def text(request: Request) -> Response:
-        return as_json({"text": session.things.text(row_of(request, session))})
+        row = row_of(request.path_params["row"], session)
+        return as_json({"text": session.items.text(row)})
 
-    def answers(body: dict[str, Any]) -> dict[str, Any]:
+    def answers(body: Body) -> Body:
         entries = body.get("entries")
         if not isinstance(entries, list) or not all(
             isinstance(entry, dict) and entry.get("op") not in ("teach", "check")
             for entry in entries
         ):
             raise RefusedError("entries are no list of answers.")
-        return {"seq": session.say(entries, tab_of(body))}
+        return {"seq": session.record(entries, word_of(body, "tab"))}
 
-    def undo(body: dict[str, Any]) -> dict[str, Any]:
-        entry = session.undo(tab_of(body), uid_of(body))
+    def undo(body: Body) -> Body:
+        entry = session.undo(word_of(body, "tab"), word_of(body, "uid"))
         return {"undone": entry and entry["op"], "seq": len(session.journal.entries)}
 
-    def suggest(body: dict[str, Any]) -> dict[str, Any]:
+    def suggest(body: Body) -> Body:
         return {"rows": session.suggest(count_of(body))}
 
-    def check(body: dict[str, Any]) -> dict[str, Any]:
-        return {"rows": session.check(count_of(body), uid_of(body), tab_of(body))}
+    def check(body: Body) -> Body:
+        tab, uid = word_of(body, "tab"), word_of(body, "uid")
+        return {"rows": session.check(count_of(body), uid, tab)}
 
-    def teach(body: dict[str, Any]) -> dict[str, Any]:
-        session.teach(uid_of(body), tab_of(body))
-        return {"lesson": session.lessons.last}
+    def teach(body: Body) -> Body:
+        session.teach(word_of(body, "uid"), word_of(body, "tab"))
+        return {"learning": session.learning.last}
 
-    routes = [
-        Route("/", page),
-        Route("/static/{name}", file),
-        Route("/api/state", asked(state)),
-        Route("/api/index", asked(index)),
-        Route("/api/items", asked(items)),
-        Route("/api/small/{row:int}", asked(small)),
-        Route("/api/large/{row:int}", asked(large)),
-        Route("/api/text/{row:int}", asked(text)),
-        Route("/api/answers", json_route(answers), methods=["POST"]),
-        Route("/api/undo", json_route(undo), methods=["POST"]),
-        Route("/api/suggest", json_route(suggest), methods=["POST"]),
-        Route("/api/check", json_route(check), methods=["POST"]),
-        Route("/api/teach", json_route(teach), methods=["POST"]),
-    ]
-    return Guard(Starlette(routes=routes), token, port)
+    def carry(body: Body) -> Body:
+        return {"carried": session.carry_over(word_of(body, "tab"))}
+
+    asked_for = {
+        "/api/state": state,
+        "/api/index": index,
+        "/api/items": items,
+        "/api/small/{row}": small,
+        "/api/large/{row}": large,
+        "/api/text/{row}": text,
+    }
+    sent = [answers, undo, suggest, check, teach, carry]
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/static/{name}", file),
+            *(Route(path, get_route(work)) for path, work in asked_for.items()),
+            *(
+                Route(f"/api/{work.__name__}", post_route(work), methods=["POST"])
+                for work in sent
+            ),
+        ]
+    )
 
 
 def read_static() -> dict[str, bytes]:
@@ -127,24 +140,24 @@ def read_static() -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
 
 
-def asked(handler: Callable[[Request], Response]) -> Callable[[Request], Response]:
+def get_route(work: Callable[[Request], Response]) -> Callable[[Request], Response]:
     """Return a handler that answers what makes no sense with the reason."""
 
-    def guarded(request: Request) -> Response:
+    def handler(request: Request) -> Response:
         try:
-            return handler(request)
+            return work(request)
         except RefusedError as error:
             return as_json({"reason": str(error)}, 400)
 
-    return guarded
+    return handler
 
 
-def json_route(
-    work: Callable[[dict[str, Any]], dict[str, Any]],
+def post_route(
+    work: Callable[[Body], Body],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler that reads JSON, works on a thread, and answers in JSON."""
 
-    async def guarded(request: Request) -> Response:
+    async def handler(request: Request) -> Response:
         try:
             body = json.loads(await request.body())
         except (ValueError, RecursionError):
@@ -156,14 +169,15 @@ def json_route(
         except RefusedError as error:
             return as_json({"reason": str(error)}, 400)
         except OSError as error:  # such as a full disk: it is not saved
-            return as_json({"reason": f"It is not saved: {error.strerror}."}, 507)
+            reason = f"It is not saved: {error.strerror or error}."
+            return as_json({"reason": reason}, 507)
 
-    return guarded
+    return handler
 
 
-def as_json(content: dict[str, Any], status: int = 200) -> JSONResponse:
-    """Answer in JSON."""
-    return JSONResponse(content, status)
+def as_json(content: Body, status: int = 200) -> Response:
+    """Answer in JSON of plain ASCII, which holds stray bytes of names as well."""
+    return Response(json.dumps(content), status, media_type="application/json")
 
 
 def picture(jpeg: bytes | None) -> Response:
@@ -174,14 +188,12 @@ def picture(jpeg: bytes | None) -> Response:
     return Response(jpeg, media_type=kind, headers=KEEP)
 
 
-def row_of(request: Request, session: Session) -> int:
+def row_of(text: str, session: Session) -> int:
     """Return the number of the row that is asked for."""
-    row = request.path_params["row"]
-    if row >= len(session.ids):
-        raise RefusedError(
-            f"There is no row {row}; the last is {len(session.ids) - 1}."
-        )
-    return row
+    if not text.isdecimal() or len(text) > 12 or int(text) >= len(session.ids):
+        last = len(session.ids) - 1
+        raise RefusedError(f"{text[:20]!r} is no row; rows are from 0 to {last}.")
+    return int(text)
 
 
 def as_share(text: str) -> float:
@@ -195,17 +207,15 @@ def as_share(text: str) -> float:
     return share
 
 
-def tab_of(body: dict[str, Any]) -> str:
-    """Return the name of the tab that asks."""
-    return str(body.get("tab", ""))[:64]
+def word_of(body: Body, name: str) -> str:
+    """Return the name of the tab that asks, or of what it asks."""
+    word = body.get(name, "")
+    if not is_text(word, WORD_LETTERS):
+        raise RefusedError(f"{name} is no text of at most {WORD_LETTERS} letters.")
+    return word
 
 
-def uid_of(body: dict[str, Any]) -> str:
-    """Return the name of a request, by which it is known if it comes again."""
-    return str(body.get("uid", ""))[:64]
-
-
-def count_of(body: dict[str, Any]) -> int:
+def count_of(body: Body) -> int:
     """Return how many rows are asked for."""
     n = body.get("n", 10)
     if type(n) is not int or not 1 <= n <= MOST_ASKED:

@@ -1,4 +1,4 @@
-"""Open the review of a table of labels: find its things, and what taught it.
+"""Open the review of a table of labels: find its items, and what labelled them.
 
 labels.csv → origin → photos, texts or rows to look at
 → features and prototypes to learn with
@@ -6,18 +6,19 @@ labels.csv → origin → photos, texts or rows to look at
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unseen.labels import read_labels
+from unseen.review.items import find_items, noted_texts
+from unseen.review.learning import Stop
 from unseen.review.origins import Origin, find_origin
 from unseen.review.session import Session
-from unseen.review.teaching import PileTeacher, Teacher
-from unseen.review.things import find_things, noted_texts
+from unseen.review.teaching import Teacher
 
-__all__ = ["open_review"]
+__all__ = ["find_features", "open_review"]
 
 
 def open_review(
@@ -26,7 +27,6 @@ def open_review(
     folder: Path | None = None,
     features: Path | None = None,
     encoder: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Session:
     """Open a review of a table of labels.
 
@@ -40,27 +40,25 @@ def open_review(
         ``.npz`` or ``.npy`` with one row per row of the table, or per path.
     encoder : str, optional
         What encodes the photos, for learning; by default what labelled them.
-    progress : callable, optional
-        Called with the number of photos looked at and in all.
     """
-    origin = find_origin(labels)
-    session_ids: list[str] = []
+    origin, table = find_origin(labels), read_labels(labels)
+    ids = table["id"].tolist()
 
-    def things(table):
-        session_ids.extend(table["id"])
-        return find_things(table, labels, origin, folder)
+    def prepare(stop: Stop) -> Teacher:
+        X = find_features(ids, origin, folder, features, encoder, progress=stop)
+        stop()
+        start = find_start(origin, encoder)
+        stop()
+        return Teacher(X, start)
 
-    def prepare() -> Teacher:
-        X = find_features(session_ids, origin, folder, features, encoder, progress)
-        return PileTeacher(X, find_start(origin, encoder))
-
-    return Session(labels, things, prepare)
+    items = find_items(table, origin, folder)
+    return Session(labels, table, items, origin, prepare)
 
 
 def find_start(origin: Origin | None, encoder: str | None) -> Any:
     """Return the mixture that made the labels of names; None where it is not known.
 
-    So a lesson is what ``unseen label --given`` does.
+    So teaching is what ``unseen label --given`` does.
     """
     if origin is None or not origin.names or origin.model or encoder is not None:
         return None
@@ -94,29 +92,29 @@ def find_features(
     folder: Path | None,
     features: Path | None,
     encoder: str | None,
-    progress: Any,
+    progress: Any = None,
 ) -> np.ndarray:
     """Return the features of all rows of a table, as they were labelled by."""
+    kind = None if origin is None else origin.kind
     if features is not None:
         return from_file(features, ids)
-    if origin is not None and origin.kind == "demo":
+    if kind == "demo":
         from unseen.photos.bundled import load_photos
 
         photos = load_photos()
         return in_order(ids, photos.paths, photos.features, "the demo's photos")
-    if origin is not None and origin.kind == "rows":
+    if origin is not None and kind == "rows":
         from unseen.loading import read_parts
         from unseen.loading.parts import as_float
 
         X = as_float(read_parts(origin.source, origin.column or None).X)
         return in_order(ids, [str(row) for row in range(len(X))], X, origin.source)
-    if origin is not None and origin.kind == "texts":
+    if origin is not None and kind == "texts":
         from unseen.texts.encoders import encode, find_encoder
 
         reader = find_encoder(encoder or origin.encoder or "wordllama")
         return encode(reader, noted_texts(origin, ids))
-    photographed = origin is not None and origin.kind == "photos"
-    if folder is None and not photographed:
+    if folder is None and kind != "photos":
         raise ValueError(
             "To learn, the features of these rows are needed, and nobody noted where "
             "they are. Start again with --features features.npz, or --photos FOLDER."
@@ -154,5 +152,4 @@ def in_order(ids: list[str], known: list[str], X: np.ndarray, where: str) -> np.
             f"{where} has no {lost[0]!r} ({len(lost)} of {len(ids)} are missing). "
             "Label what is there now, and review that."
         )
-    rows = [place[name] for name in ids]
-    return X[rows]
+    return X[[place[name] for name in ids]]

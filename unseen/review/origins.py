@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -76,11 +77,11 @@ def find_origin(labels: AnyPath) -> Origin | None:
     """Return how a table of labels was made; None if nobody noted it."""
     place = place_of(labels)
     if not place.exists():
-        folder = Path(os.path.abspath(labels)).parent
         # The corrected table of a review is about what the reviewed one is about.
-        own = folder.with_suffix(".csv")
-        reviewed = folder.suffix == ".review" and own.is_file()
-        return find_origin(own) if reviewed else None
+        folder = Path(os.path.abspath(labels)).parent
+        review = re.fullmatch(r"(.+)\.review(-\d+)?", folder.name)
+        own = folder.with_name(f"{review[1]}.csv") if review else None
+        return find_origin(own) if own is not None and own.is_file() else None
     try:
         return Origin(**json.loads(place.read_bytes()))
     except (ValueError, TypeError):  # of another version

@@ -12,10 +12,10 @@ export const uid = () => crypto.randomUUID();
 export class Refused extends Error {}
 
 async function read(answer) {
-  const told = await answer.json().catch(() => ({ reason: "The answer makes no sense." }));
-  if (answer.status >= 400 && answer.status < 500) throw new Refused(told.reason);
-  if (!answer.ok) throw new Error(told.reason || answer.statusText);
-  return told;
+  const reply = await answer.json().catch(() => ({ reason: "The answer makes no sense." }));
+  if (answer.status >= 400 && answer.status < 500) throw new Refused(reply.reason);
+  if (!answer.ok) throw new Error(reply.reason || answer.statusText);
+  return reply;
 }
 
 export async function get(path, asked = {}) {
@@ -23,26 +23,26 @@ export async function get(path, asked = {}) {
   return read(await fetch("api/" + path + (query ? "?" + query : "")));
 }
 
-export async function post(path, told = {}) {
+export async function post(path, body = {}) {
   return read(await fetch("api/" + path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ tab, uid: uid(), ...told }),
+    body: JSON.stringify({ tab, uid: uid(), ...body }),
   }));
 }
 
 const AGAIN = 1000; // milliseconds until a failed answer is sent again
 const line = [];
 let sending = false;
-let tell = () => {};
+let report = () => {};
 
-// `told(state, n, reason)`: "saving", "saved", "waiting" (n answers) or "refused".
-export function onSaving(told) { tell = told; }
+// `report(state, n, reason)`: "saving", "saved", "waiting" (n answers) or "refused".
+export function onSaving(call) { report = call; }
 
 export function save(entry) {
   return new Promise((done) => {
     line.push({ entry: { ...entry, uid: uid() }, done });
-    tell("saving", line.length);
+    report("saving", line.length);
     if (!sending) send();
   });
 }
@@ -52,21 +52,21 @@ async function send() {
   while (line.length) {
     const batch = line.slice(0, 50);
     try {
-      const told = await post("answers", { entries: batch.map((one) => one.entry) });
+      const reply = await post("answers", { entries: batch.map((one) => one.entry) });
       line.splice(0, batch.length);
-      batch.forEach((one) => one.done(told.seq));
+      batch.forEach((one) => one.done(reply.seq));
     } catch (error) {
       if (error instanceof Refused) {
         line.splice(0, batch.length);
         batch.forEach((one) => one.done(null));
-        tell("refused", line.length, error.message);
+        report("refused", line.length, error.message);
         continue;
       }
-      tell("waiting", line.length, error.message);
+      report("waiting", line.length, error.message);
       await new Promise((go) => setTimeout(go, AGAIN));
       continue;
     }
-    if (!line.length) tell("saved", 0);
+    if (!line.length) report("saved", 0);
   }
   sending = false;
 }

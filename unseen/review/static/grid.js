@@ -1,6 +1,6 @@
 // Everything by class. Only what is in view is in the document, so thousands scroll freely.
 
-import { answer, element, need, onChange, percent, shownName, store, things } from "./store.js";
+import { answer, element, need, onChange, percent, shownName, store, counted } from "./store.js";
 import { pick } from "./picker.js";
 
 const main = document.getElementById("grid");
@@ -25,9 +25,9 @@ const length = (name) => parseFloat(getComputedStyle(document.documentElement).g
 function lay() {
   const gap = length("--gap"), wide = length("--tile");
   const left = main.clientWidth < 700 ? 11 : 16;
-  const room = main.clientWidth - 2 * left + gap;
-  const columns = Math.max(1, Math.floor(room / (wide + gap)));
-  const tile = Math.floor(room / columns - gap);
+  const width = main.clientWidth - 2 * left + gap;
+  const columns = Math.max(1, Math.floor(width / (wide + gap)));
+  const tile = Math.floor(width / columns - gap);
   let top = 0;
   const parts = store.parts.map((part) => {
     const lines = Math.max(1, Math.ceil(part.rows.length / columns));
@@ -75,13 +75,13 @@ function drawHead(part) {
   made.own = part;
   made.style.top = part.top + "px";
   made.children[0].textContent = shownName(part.name);
-  made.children[1].textContent = part.rows.length ? things(part.rows.length) : "nothing here";
+  made.children[1].textContent = part.rows.length ? counted(part.rows.length) : "nothing here";
   made.lastChild.hidden = !part.rows.length;
   made.lastChild.setAttribute("aria-label", "All of " + shownName(part.name) + " are really …");
 }
 
 async function wholeRow(part) {
-  const name = await pick("All " + things(part.rows.length) + " of “" + shownName(part.name) + "” shown here are really …");
+  const name = await pick("All " + counted(part.rows.length) + " of “" + shownName(part.name) + "” shown here are really …");
   if (name !== null) await answer(part.rows, name);
 }
 
@@ -102,7 +102,7 @@ function newTile(row) {
   } else {
     face.append(element("p"));
   }
-  made.append(face, element("span", "told"));
+  made.append(face, element("span", "caption"));
   tall.append(made);
   tiles.set(row, made);
   return made;
@@ -126,12 +126,12 @@ function fill(row) {
   const doubtful = !item.mine && item.reliability !== null && item.reliability < DOUBTFUL;
   made.classList.toggle("mine", item.mine);
   made.classList.toggle("doubtful", doubtful);
-  let told = item.reliability === null ? "" : percent(item.reliability);
-  if (doubtful && item.second) told += " or " + item.second + "?";
-  if (item.mine) told = "yours";
-  made.lastChild.textContent = told;
+  let caption = item.reliability === null ? "" : percent(item.reliability);
+  if (doubtful && item.second) caption += " or " + item.second + "?";
+  if (item.mine) caption = "yours";
+  made.lastChild.textContent = caption;
   made.title = item.id;
-  made.setAttribute("aria-label", item.id + ", " + shownName(item.label) + (told ? ", " + told : ""));
+  made.setAttribute("aria-label", item.id + ", " + shownName(item.label) + (caption ? ", " + caption : ""));
   const text = made.querySelector("p");
   if (text) text.textContent = item.text || item.id;
 }
@@ -147,7 +147,7 @@ function find(row) {
 }
 
 const placeOf = (where) => ({ name: layout.parts[where.part].name, at: where.at });
-export const walk = () => store.parts.flatMap((part) => part.rows);
+export const allRows = () => store.parts.flatMap((part) => part.rows);
 
 function keepOneInReach() {
   const made = tiles.get(current) || tall.querySelector(".tile");
@@ -206,7 +206,7 @@ function after(where, key) {
 
 export function move(key) {
   const where = current === null ? null : find(current);
-  const row = where ? after(where, key) : walk()[0];
+  const row = where ? after(where, key) : allRows()[0];
   if (row !== null && row !== undefined) focusOn(row);
 }
 
@@ -220,7 +220,7 @@ export const about = () => (chosen.size ? [...chosen] : currentRow() === null ? 
 let last = null;
 export function choose(row, upTo = false) {
   if (upTo && last !== null) {
-    const all = walk(), a = all.indexOf(last), b = all.indexOf(row);
+    const all = allRows(), a = all.indexOf(last), b = all.indexOf(row);
     if (a >= 0) for (const one of all.slice(Math.min(a, b), Math.max(a, b) + 1)) chosen.add(one);
   } else if (chosen.has(row)) chosen.delete(row);
   else chosen.add(row);
@@ -260,7 +260,7 @@ tall.addEventListener("dragstart", (event) => {
   if (!made) return;
   dragged = chosen.has(made.row) ? [...chosen] : [made.row];
   event.dataTransfer.effectAllowed = "move";
-  event.dataTransfer.setData("text/plain", things(dragged.length));
+  event.dataTransfer.setData("text/plain", counted(dragged.length));
 });
 tall.addEventListener("dragend", () => { dragged = []; mark(null); });
 const mark = (name) => heads.forEach((made, one) => made.classList.toggle("over-head", one === name));
@@ -289,13 +289,13 @@ export const isDragging = () => dragged.length > 0;
 onChange(() => {
   const had = main.contains(document.activeElement) && document.activeElement !== main;
   lay();
-  const known = new Set(walk());
+  const known = new Set(allRows());
   for (const row of chosen) if (!known.has(row)) chosen.delete(row);
   draw();
   const where = current === null ? null : find(current);
   if (had && (!where || placeOf(where).name !== place.name)) {
     const part = layout.parts.find((one) => one.name === place.name && one.rows.length);
-    const row = part ? part.rows[Math.min(place.at, part.rows.length - 1)] : walk()[0];
+    const row = part ? part.rows[Math.min(place.at, part.rows.length - 1)] : allRows()[0];
     if (row !== undefined) focusOn(row, false);
   }
   main.dataset.seq = store.info.seq; // how much of the journal is shown

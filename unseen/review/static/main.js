@@ -1,15 +1,15 @@
 // The page: its bar, its classes, its keys.
 
 import { get, onSaving, post, save } from "./api.js";
-import { answer, classesOf, element, names, onChange, refresh, shownName, store, things } from "./store.js";
+import { answer, classesOf, element, names, onChange, refresh, shownName, store, counted } from "./store.js";
 import * as grid from "./grid.js";
 import { pick } from "./picker.js";
 import * as viewer from "./viewer.js";
-import { accuracyText, answersText, lessonText, movesText } from "./words.js";
+import { accuracyText, answersText, learnedText, movesText } from "./words.js";
 
 const by = (name) => document.getElementById(name);
 const ASK = 10, CHECK = 20; // how many at a time
-const CALM = 1500, BUSY = 200; // milliseconds between looks at the server
+const CALM = 1500, BUSY = 200; // milliseconds between questions to the server
 
 // ---- saved, and trouble --------------------------------------------------------------
 
@@ -49,8 +49,8 @@ by("ask").onclick = () => choose("suggest", ASK, "There is nothing left to ask: 
 by("check").onclick = () => choose("check", CHECK, "There is nothing left to check: everything has your answer.");
 by("undo").onclick = undo;
 async function undo() {
-  const told = await post("undo").catch(failed);
-  if (told && !told.undone) complain("There is nothing to undo in this tab.");
+  const reply = await post("undo").catch(failed);
+  if (reply && !reply.undone) complain("There is nothing to undo in this tab.");
   else complain("");
   await refresh().catch(failed);
 }
@@ -63,21 +63,21 @@ viewer.onClosed((row, mode, answered) => {
   if (mode === "ask" && answered) note(answersText(answered) + " more. Teach lets the model learn from them.");
   if (mode === "check" && answered) note("Checked. " + accuracyText(store.info.check));
 });
-grid.onOpen((row) => { const rows = grid.walk(); viewer.view(rows, rows.indexOf(row)); });
+grid.onOpen((row) => { const rows = grid.allRows(); viewer.view(rows, rows.indexOf(row)); });
 
-// ---- lessons -------------------------------------------------------------------------
+// ---- learning ------------------------------------------------------------------------
 
-const lesson = by("lesson");
+const learned = by("learned");
 let awaited = false;
 function note(text, ...more) {
-  lesson.hidden = !text;
-  lesson.replaceChildren(element("span", "", text), ...more);
+  learned.hidden = !text;
+  learned.replaceChildren(element("span", "", text), ...more);
 }
 by("teach").onclick = () => post("teach").then(() => {
   awaited = true;
   complain("");
   note("Learning from " + answersText(store.info.given) + " …");
-  look(BUSY);
+  poll(BUSY);
 }).catch(failed);
 
 function button(text, act, name) {
@@ -88,29 +88,29 @@ function button(text, act, name) {
   return made;
 }
 
-function tellLesson(told) {
+function showLearned(last) {
   awaited = false;
-  if (told.state === "failed") { note(""); complain("Nothing was learned: " + told.reason); return; }
-  const show = button("Show what changed", () => { by("which").value = "changed"; filter(); }, "lesson-show");
-  const back = button("Undo this", () => save({ op: "undo", of: told.seq }).then(() => {
+  if (last.state === "failed") { note(""); complain("Nothing was learned: " + last.reason); return; }
+  const show = button("Show what changed", () => { by("which").value = "changed"; filter(); }, "learned-show");
+  const back = button("Undo this", () => save({ op: "undo", of: last.seq }).then(() => {
     note("What was learned is undone. Your answers stay.");
     return refresh();
-  }), "lesson-undo");
-  note(lessonText(told, store.info.n), element("span", "moves", movesText(told.moves)), show, back);
+  }), "learned-undo");
+  note(learnedText(last, store.info.n), element("span", "moves", movesText(last.moves)), show, back);
 }
 
-// Look now and then: another tab may have answered, a lesson may be over.
+// Ask now and then: another tab may have answered, the model may have learned.
 let timer = 0;
-function look(wait) {
+function poll(wait) {
   clearTimeout(timer);
   timer = setTimeout(async () => {
     try {
       const info = await get("state");
       const moved = !store.info || info.seq !== store.info.seq;
-      const other = info.hindrance !== store.info.hindrance;
+      const other = ["hindrance", "trouble", "carried"].some((key) => info[key] !== store.info[key]);
       if (moved) await refresh();
       else if (other) { store.info = info; showBar(); }
-      if (awaited && info.lesson.state !== "running") tellLesson(info.lesson);
+      if (awaited && info.learning.state !== "running") showLearned(info.learning);
       if (saved.textContent === "server gone") { saved.textContent = ""; complain(""); }
     } catch {
       if (saved.textContent !== "not saved") {
@@ -119,7 +119,7 @@ function look(wait) {
         complain("The server does not answer. Every answer that was called saved is on the disk; start unseen review again.");
       }
     }
-    look(awaited ? BUSY : CALM);
+    poll(awaited ? BUSY : CALM);
   }, wait);
 }
 
@@ -174,11 +174,28 @@ function showBar() {
   const info = store.info;
   document.title = info.title + " · review";
   by("title").textContent = info.title;
-  by("progress").textContent = things(info.n) + ", " + answersText(info.given) + ", " + info.changed.toLocaleString("en") + " changed";
+  by("progress").textContent = counted(info.n) + ", " + answersText(info.given) + ", " + info.changed.toLocaleString("en") + " changed";
   by("teach").disabled = Boolean(info.hindrance);
   by("teach").title = info.hindrance || "Let the model learn from your answers";
+  by("disk").hidden = !info.trouble;
+  by("disk").textContent = info.trouble;
+  showNotices(info);
   showClasses(info);
   showAccuracy(info);
+}
+
+// What people should know at the start, such as answers of an earlier table.
+function showNotices(info) {
+  const place = by("notices");
+  if (!place) return;
+  place.hidden = !info.notices.length;
+  if (place.hidden || place.childElementCount) return;
+  place.append(...info.notices.map((text) => element("span", "", text)));
+  const hide = () => { place.remove(); };
+  if (info.carried) {
+    place.append(button("Take over " + answersText(info.carried), () => post("carry").then(refresh).then(hide).catch(failed), "carry"));
+  }
+  place.append(button("Hide this", hide, "notices-hide"));
 }
 
 // Lines stay while their names do: one that is replaced under a pressed mouse button
@@ -220,7 +237,7 @@ onChange(showBar);
 const bar = by("chosen");
 grid.onChosen(() => {
   bar.hidden = !grid.chosen.size;
-  by("chosen-n").textContent = things(grid.chosen.size);
+  by("chosen-n").textContent = counted(grid.chosen.size);
 });
 function sayAll(name) {
   const rows = grid.about();
@@ -228,7 +245,7 @@ function sayAll(name) {
   grid.dropChosen();
   if (rows.length) answer(rows, name).catch(failed);
 }
-by("chosen-are").onclick = async () => { const name = await pick("These " + things(grid.chosen.size) + " are really …"); if (name !== null) sayAll(name); };
+by("chosen-are").onclick = async () => { const name = await pick("These " + counted(grid.chosen.size) + " are really …"); if (name !== null) sayAll(name); };
 by("chosen-none").onclick = () => sayAll("");
 by("chosen-drop").onclick = () => grid.dropChosen();
 by("chosen-right").onclick = () => {
@@ -272,4 +289,4 @@ document.addEventListener("keydown", (event) => {
 });
 
 if (window.matchMedia("(max-width: 46rem)").matches) by("side").open = false;
-refresh().then(() => look(CALM)).catch(failed);
+refresh().then(() => poll(CALM)).catch(failed);

@@ -14,7 +14,9 @@ export const onChange = (call) => listeners.push(call);
 const changed = () => listeners.forEach((call) => call());
 
 let round = 0;
+let shown = ""; // what the rows in `parts` were asked by, and at which version
 
+// The index of rows may be long: it is fetched only when it can have changed.
 export async function refresh() {
   const own = ++round;
   const { order, trust, which, label } = store.filters;
@@ -22,11 +24,16 @@ export async function refresh() {
   const asked = { order, least, most };
   if (which) asked[which] = "1";
   if (label !== null) asked.label = label;
-  const [info, index] = await Promise.all([get("state"), get("index", asked)]);
+  const info = await get("state");
+  const wanted = JSON.stringify([asked, info.version]);
+  const index = wanted === shown ? null : await get("index", asked);
   if (own !== round) return; // a later one is on its way
   store.info = info;
-  store.parts = index.parts;
-  store.items.clear();
+  if (index) {
+    store.parts = index.parts;
+    store.items.clear();
+    shown = wanted;
+  }
   changed();
 }
 
@@ -44,8 +51,8 @@ export async function need(rows) {
   for (let start = 0; start < missing.length; start += 200) {
     const part = missing.slice(start, start + 200);
     const known = store.items;
-    const job = get("items", { rows: part.join(",") }).then((told) => {
-      for (const item of told.items) if (!known.has(item.row)) known.set(item.row, item);
+    const job = get("items", { rows: part.join(",") }).then((reply) => {
+      for (const item of reply.items) if (!known.has(item.row)) known.set(item.row, item);
     }).finally(() => part.forEach((row) => asking.delete(row)));
     part.forEach((row) => asking.set(row, job));
     jobs.push(job);
@@ -75,7 +82,7 @@ export function classesOf(key) {
   return all.filter((name) => name.toLowerCase().startsWith(key.toLowerCase()));
 }
 
-export const things = (n) => n.toLocaleString("en") + " " + (store.info?.kind || "row") + (n === 1 ? "" : "s");
+export const counted = (n) => n.toLocaleString("en") + " " + (store.info?.kind || "row") + (n === 1 ? "" : "s");
 export const percent = (share) => (100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0) + " %";
 
 export function element(kind, name, text) {

@@ -1,4 +1,4 @@
-// One by one, large: walk with arrows, answer with a key.
+// One by one, large: move with arrows, answer with a key.
 
 import { post } from "./api.js";
 import { answer, classesOf, element, names, need, onChange, percent, refresh, shownName, store } from "./store.js";
@@ -7,7 +7,7 @@ import { accuracyText } from "./words.js";
 
 const dialog = document.getElementById("viewer");
 const photo = document.getElementById("view-photo"), text = document.getElementById("view-text");
-const told = document.getElementById("view-told"), why = document.getElementById("view-why");
+const caption = document.getElementById("view-caption"), why = document.getElementById("view-why");
 const group = document.getElementById("view-classes");
 let rows = [], at = 0, mode = "browse", answered = 0, closed = () => {};
 
@@ -43,19 +43,19 @@ async function show() {
     }).catch(() => {});
   }
   await need([own]).catch(() => {});
-  if (own === row()) tell();
+  if (own === row()) describe();
 }
 
-function tell() {
+function describe() {
   const item = store.items.get(row());
   if (!item) return;
   photo.alt = item.id + ", labelled " + shownName(item.label);
-  told.replaceChildren(element("b", "", shownName(item.label)));
+  caption.replaceChildren(element("b", "", shownName(item.label)));
   const sure = item.reliability === null ? "" : " · " + percent(item.reliability) + " sure";
-  if (item.mine) told.append(" · ", element("span", "by", "your answer"));
-  else told.append(sure + (item.second ? " · or " + item.second + "?" : ""));
-  if (item.mine && item.model !== item.label) told.append(" · the model said " + shownName(item.model));
-  told.append(" ·\u00a0", element("span", "soft", item.id)); // no dot alone at the end of a line
+  if (item.mine) caption.append(" · ", element("span", "by", "your answer"));
+  else caption.append(sure + (item.second ? " · or " + item.second + "?" : ""));
+  if (item.mine && item.model !== item.label) caption.append(" · the model said " + shownName(item.model));
+  caption.append(" ·\u00a0", element("span", "soft", item.id)); // no dot alone at the end of a line
   const place = at + 1 + " of " + rows.length.toLocaleString("en");
   const reason = {
     browse: "",
@@ -97,7 +97,7 @@ function say(name) {
   answered += 1;
   answer([own], name);
   if (at + 1 < rows.length) step(1);
-  else if (mode === "browse") tell();
+  else if (mode === "browse") describe();
   else end();
 }
 
@@ -138,4 +138,4 @@ document.getElementById("view-none").onclick = () => say("");
 document.getElementById("view-undo").onclick = undo;
 document.getElementById("view-close").onclick = () => dialog.close();
 dialog.addEventListener("close", () => closed(row(), mode, answered));
-onChange(() => { if (dialog.open) need([row()]).then(tell).catch(() => {}); });
+onChange(() => { if (dialog.open) need([row()]).then(describe).catch(() => {}); });

@@ -1,6 +1,6 @@
 // Sentences that more than one place shows.
 
-import { percent, shownName, things } from "./store.js";
+import { percent, shownName, counted } from "./store.js";
 
 export function accuracyText(check) {
   if (!check.checked) return "Nothing is checked yet.";
@@ -8,10 +8,10 @@ export function accuracyText(check) {
     percent(check.low) + " to " + percent(check.high) + "), by " + check.checked + " checked.";
 }
 
-export function lessonText(lesson, n) {
-  const changed = lesson.changed === 1 ? "1 label" : lesson.changed.toLocaleString("en") + " labels";
-  return "Learned from " + answersText(lesson.given) + " in " + lesson.seconds.toFixed(1) + " s: " +
-    changed + " of " + things(n) + " changed (" + (100 * lesson.changed / n).toFixed(1) + " %).";
+export function learnedText(last, n) {
+  const changed = last.changed === 1 ? "1 label" : last.changed.toLocaleString("en") + " labels";
+  return "Learned from " + answersText(last.given) + " in " + last.seconds.toFixed(1) + " s: " +
+    changed + " of " + counted(n) + " changed (" + (100 * last.changed / n).toFixed(1) + " %).";
 }
 
 export function movesText(moves, most = 4) {

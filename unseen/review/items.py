@@ -1,0 +1,261 @@
+"""What is reviewed: photos, texts or rows, each by its number in the table.
+
+An item is asked for by number only. Ids come with a table that anybody may have
+written, so an id leads to a photo only if that is a picture by its first bytes and lies
+below the folder of photos, links resolved, with no hidden part in its path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import threading
+import uuid
+import warnings
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+import pandas as pd
+
+from unseen._places import cache_folder
+from unseen.labels import COLUMNS
+from unseen.limits import limits
+from unseen.photos.photo import (
+    KINDS,
+    LONGEST_START,
+    TooLargeError,
+    check_size,
+    kind_of,
+    open_photo,
+)
+from unseen.review.origins import Origin
+
+__all__ = ["Items", "Photos", "Texts", "find_items", "find_photo", "noted_texts"]
+
+SMALL, LARGE = 240, 1600  # pixels of the longer side
+TEXT = 20_000  # characters of a text in the large view
+DECODED = 50_000_000  # pixels of a photo that is decoded in this process
+DECODING = threading.BoundedSemaphore(2)  # photos at a time
+END_OF_JPEG = b"\xff\xd9"
+
+
+class Items(Protocol):
+    """Photos, texts or rows to look at."""
+
+    kind: str  # "photo", "text" or "row"
+
+    def picture(self, row: int, side: int) -> bytes | None:
+        """Return a JPEG of at most so many pixels a side; None if there is none."""
+
+    def text(self, row: int) -> str:
+        """Return what there is to read."""
+
+
+class Photos:
+    """Photos below a folder, by their paths.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from unseen.review.items import Photos
+    >>> Photos(Path("."), ["../secret.jpg"]).picture(0, 240) is None
+    True
+    """
+
+    kind = "photo"
+
+    def __init__(self, folder: Path, ids: Sequence[str]) -> None:
+        self.folder, self.ids = folder, list(ids)
+
+    def picture(self, row: int, side: int) -> bytes | None:
+        """Return a JPEG; small ones are kept for the next time."""
+        path = find_photo(self.folder, self.ids[row])
+        if path is None:
+            return None
+        return small_jpeg(path) if side <= SMALL else as_jpeg(path, side)
+
+    def text(self, row: int) -> str:
+        """Return nothing: a photo is looked at."""
+        return ""
+
+
+class DemoPhotos:
+    r"""The photos in the package, by their names.
+
+    Examples
+    --------
+    >>> from unseen.review.items import DemoPhotos
+    >>> DemoPhotos(["test_00003.jpg"]).picture(0, 240)[:2]
+    b'\xff\xd8'
+    """
+
+    kind = "photo"
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        from unseen.photos.bundled import load_photos
+
+        photos = load_photos()
+        known = dict(zip(photos.paths, photos.jpegs, strict=True))
+        self.jpegs = [known.get(name) for name in ids]
+
+    def picture(self, row: int, side: int) -> bytes | None:
+        """Return the photo: it is small."""
+        return self.jpegs[row]
+
+    def text(self, row: int) -> str:
+        """Return nothing: a photo is looked at."""
+        return ""
+
+
+class Texts:
+    """Texts, or rows of which a table says something in further columns."""
+
+    def __init__(self, kind: str, texts: Sequence[str]) -> None:
+        self.kind, self.texts = kind, list(texts)
+
+    def picture(self, row: int, side: int) -> None:
+        """Return nothing: a text is read."""
+
+    def text(self, row: int) -> str:
+        """Return the text, or as much of it as anyone reads."""
+        return self.texts[row][:TEXT]
+
+
+def find_items(
+    table: pd.DataFrame, origin: Origin | None, folder: Path | None = None
+) -> Items:
+    """Find what a table of labels is about.
+
+    Parameters
+    ----------
+    table : DataFrame
+    origin : Origin, optional
+        How it was made. Without, no folder is guessed: the table may be anybody's.
+    folder : path, optional
+        Where the photos are, if that is to be said.
+    """
+    ids = table["id"].tolist()
+    kind = None if origin is None else origin.kind
+    if folder is not None:
+        if not folder.is_dir():
+            raise NotADirectoryError(
+                f"{folder}: is no folder. Give that of the photos."
+            )
+        return Photos(folder, ids)
+    if kind == "demo":
+        return DemoPhotos(ids)
+    if origin is not None and kind == "photos":
+        return Photos(Path(origin.source), ids)
+    if "text" in table:
+        return Texts("text", table["text"].tolist())
+    if origin is not None and kind == "texts":
+        return Texts("text", noted_texts(origin, ids))
+    return Texts("row", [describe(row) for row in table.to_dict("records")])
+
+
+def noted_texts(origin: Origin, ids: Sequence[str]) -> list[str]:
+    """Return the texts that were labelled, read again from where they are."""
+    from unseen.texts.source import texts_of
+
+    return texts_of(
+        origin.source, ids, column=origin.column or None, id=origin.id or None
+    )
+
+
+def describe(row: dict) -> str:
+    """Say what a table tells of a row besides its label."""
+    more = [f"{name}: {row[name]}" for name in row if name not in COLUMNS]
+    return "\n".join(more)
+
+
+def find_photo(folder: Path, name: str) -> Path | None:
+    """Return the picture that an id leads to; None unless it lies below the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.review.items import find_photo
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     _ = (Path(home) / "a.gif").write_bytes(b"GIF89a......")
+    ...     _ = (Path(home) / "key.jpg").write_bytes(b"-----BEGIN PRIVATE KEY-----")
+    ...     [find_photo(Path(home), name) is None for name in ("./a.gif", "key.jpg")]
+    [False, True]
+    """
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if "\0" in name or Path(name).is_absolute() or not visible(parts):
+        return None
+    root = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(root / name))
+    if root not in path.parents or not visible(path.relative_to(root).parts):
+        return None
+    try:
+        with open_photo(path) as file:
+            return path if kind_of(file.read(LONGEST_START)) else None
+    except (OSError, TooLargeError):
+        return None
+
+
+def visible(parts: Sequence[str]) -> bool:
+    """Tell whether parts of a path lead down, and none of them is hidden."""
+    return bool(parts) and not any(part.startswith((".", "/")) for part in parts)
+
+
+def small_jpeg(path: Path) -> bytes | None:
+    """Return a small copy of a photo, from the cache if it is there; None if it fails.
+
+    It is kept under a digest of where the photo is, its size and its time.
+    """
+    found = os.stat(path)
+    content = f"{path} {found.st_size} {found.st_mtime_ns} {SMALL}"
+    name = hashlib.sha256(os.fsencode(content)).hexdigest()
+    kept = cache_folder("review") / name[:2] / f"{name}.jpg"
+    if kept.exists() and (known := kept.read_bytes()).endswith(END_OF_JPEG):
+        return known
+    made = as_jpeg(path, SMALL)
+    if made is not None:
+        kept.parent.mkdir(exist_ok=True)
+        draft = kept.with_name(f".{uuid.uuid4().hex}.tmp")
+        draft.write_bytes(made)  # not synced: a copy that was torn is made again
+        os.replace(draft, kept)
+    return made
+
+
+def as_jpeg(path: Path, side: int) -> bytes | None:
+    """Return a photo upright, at most so long, without metadata; None if it fails."""
+    from PIL import Image, ImageOps
+
+    try:
+        with DECODING, open_photo(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # doubtful metadata; pixels raise
+            content = file.read(limits().photo_bytes)
+            picture = Image.open(io.BytesIO(content), formats=KINDS)
+            check_size(picture, content)
+            whole = picture.size
+            picture.draft("RGB", (side, side))  # JPEG: decode at a fraction
+            wide, high = whole if "progressive" in picture.info else picture.size
+            if wide * high > DECODED:
+                return None
+            picture.thumbnail((side, side), reducing_gap=3.0)
+            made = io.BytesIO()
+            on_white(ImageOps.exif_transpose(picture)).save(made, "JPEG", quality=85)
+    except ImportError:
+        raise
+    except Exception:  # decoders raise whatever they stumble over: no picture
+        return None
+    return made.getvalue()
+
+
+def on_white(picture):
+    """Return a picture in RGB; what is transparent becomes white."""
+    from PIL import Image
+
+    if picture.mode.startswith("I;16"):
+        picture = picture.point(lambda value: value / 256).convert("L")
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        white = Image.new("RGBA", picture.size, "white")
+        picture = Image.alpha_composite(white, picture)
+    return picture.convert("RGB")

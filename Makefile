@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # also where this variable of the shell says that nobody should: that would double the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test types tests test-slow test-lowest lint docs bench asv clean
+.PHONY: help demo test types tests test-slow test-lowest kernels lint docs bench asv clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,9 @@ test-lowest:  ## the core tests with the lowest versions that pyproject.toml all
 	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(LOWEST)/lowest.txt
 	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -q -n $(WORKERS) -p no:cacheprovider $(CORE)
+
+kernels: $(STAMP)  ## the tests of numbers on OpenBLAS's kernels for other processors
+	tools/kernels
 
 lint: $(STAMP)  ## mend what ruff can mend, then type-check
 	$(BIN)/ruff check --fix .

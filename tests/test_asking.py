@@ -10,6 +10,7 @@ from scipy import stats
 
 from tests.checks import close
 from unseen import GuidedMixture, draw_check, estimate_accuracy, suggest
+from unseen.asking.suggest import unlike
 
 
 def make_pile(seed=0, n_classes=5, per_class=40):
@@ -52,6 +53,18 @@ def test_equal_rows_and_lengths_of_rows_do_not_matter():
     X, _, _ = make_pile()
     np.testing.assert_array_equal(suggest(X, 7), suggest(4.0 * X, 7))
     assert len(set(suggest(np.ones((10, 3)), 4).tolist())) == 4
+
+
+def test_each_row_asked_is_the_most_worthy_that_is_unlike_the_others():
+    random = np.random.default_rng(0)
+    B, worth = random.normal(size=(30, 4)), random.uniform(0.5, 1, size=30)
+    B /= np.linalg.norm(B, axis=1, keepdims=True)
+    asked, expected = [B[0], B[1]], []
+    for _ in range(6):
+        values = [worth[i] * (1 - max(B[i] @ row for row in asked)) for i in range(30)]
+        expected.append(int(np.argmax(values)))
+        asked.append(B[expected[-1]])
+    assert unlike(B, worth, 6, B[:2]).tolist() == expected
 
 
 def test_an_adapted_model_asks_on():

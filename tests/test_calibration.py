@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.special import softmax
+from scipy.special import logit, softmax
 
 from tests.checks import close, scrambled
 from unseen import (
@@ -18,6 +18,7 @@ from unseen import (
     ZeroShotData,
     load_model,
 )
+from unseen.calibration.folds import OpenPile, novelty_evidence
 from unseen.calibration.trust import (
     Answer,
     best_handicap,
@@ -25,6 +26,7 @@ from unseen.calibration.trust import (
     conformal_levels,
     label_evidence,
     learn_trust,
+    left_out_coverages,
     log_mean_exp,
     trade_of,
     weigh,
@@ -155,6 +157,68 @@ def test_evidence_does_not_depend_on_the_order_of_rows_or_classes():
     close(moved, told[rows])
 
 
+def test_evidence_is_that_of_plain_loops():
+    rng = np.random.default_rng(4)
+    F, F0 = rng.normal(size=(2, 30, 5))
+    codes = np.where(F.argmax(axis=1) == 3, 2, F.argmax(axis=1))  # one class is empty
+    P, P0 = softmax(F / 2, axis=1), softmax(F0 / 3, axis=1)
+    own = [
+        [logit(P[i, c]), logit(P0[i, c]), float(F0[i].argmax() == c)]
+        for i, c in enumerate(codes)
+    ]
+    expected = []
+    for i, c in enumerate(codes):
+        mates = [own[j] for j in range(30) if codes[j] == c]
+        margin = (F[i, c] - max(F[i, k] for k in range(5) if k != c)) / 2
+        size = np.log(len(mates) / (30 / 4))
+        expected.append([*own[i], *np.mean(mates, axis=0), size, np.arcsinh(margin)])
+    close(label_evidence(codes, F, F0, 2.0, 3.0), expected)
+
+
+def test_foreign_rows_are_told_by_the_differences_that_are_stated():
+    rng = np.random.default_rng(8)
+    F, F0, others = (rng.normal(size=(20, k)) for k in (4, 4, 6))
+    X, sure = rng.normal(size=(20, 3)), rng.uniform(0.1, 0.9, size=20)
+    answer = Answer(np.arange(4), F.argmax(axis=1), F, F0)
+    pile = OpenPile(X, answer, others, np.arange(6), np.zeros(20, dtype=bool))
+
+    def spread(M):
+        return np.sqrt(np.mean((M - M.mean(axis=1, keepdims=True)) ** 2))
+
+    unit = spread(np.hstack([F0, others]))
+    start, seen = (np.log(np.exp(M / unit).mean(axis=1)) for M in (F0, others))
+    best, length = F.max(axis=1) / spread(F), np.log(np.sqrt((X**2).sum(axis=1)))
+    expected = np.column_stack([seen - start, -start, -best, -logit(sure), length])
+    close(novelty_evidence(ESZSL(), pile, sure), expected)
+
+
+def test_the_coverage_of_a_fold_is_by_what_the_others_say():
+    rng = np.random.default_rng(9)
+    piles = []
+    for size in (1.0, 2.0, 4.0):
+        truth = rng.integers(3, size=50)
+        F = size * (rng.normal(size=(50, 3)) + np.eye(3)[truth])
+        piles.append((Answer(np.arange(3), F.argmax(axis=1), F, F), truth))
+    expected = []
+    for k, (answer, truth) in enumerate(piles):
+        rest = [pile for j, pile in enumerate(piles) if j != k]
+        T = np.sqrt(np.prod([best_temperature(a.F, codes) for a, codes in rest]))
+        miss, weight = [], []
+        for a, codes in rest:
+            P = softmax(a.F / T, axis=1)
+            miss += [1 - P[i, c] for i, c in enumerate(codes)]
+            weight += [1 / np.sum(codes == c) for c in codes]
+        order = np.argsort(miss)
+        reach = np.cumsum(np.array(weight)[order]) / 7  # six classes, and one to come
+        at = np.flatnonzero(reach >= 0.8 - 1e-12)
+        q = miss[order[at[0]]]
+        P = softmax(answer.F / T, axis=1)
+        own = P[np.arange(50), truth]
+        expected.append(np.mean((own >= 1 - q) | (own == P.max(axis=1))))
+    close(left_out_coverages(piles, 0.8), expected)
+    assert len(set(expected)) > 1
+
+
 def test_means_of_exponentials_know_no_number_of_classes():
     F = np.random.default_rng(5).normal(size=(7, 4))
     close(log_mean_exp(np.hstack([F, F])), log_mean_exp(F))
@@ -273,6 +337,15 @@ def test_sets_hold_the_true_class_and_grow_with_coverage(data, model):
     assert sets[np.arange(len(sets)), columns].mean() > 0.8
     with pytest.raises(ValueError, match="coverage is 1"):
         ours.predict_set(data.X_unseen, coverage=1)
+
+
+def test_more_false_alarms_are_a_lower_threshold(data):
+    """Half of the rows on offer may be called novel, then a tenth, then hardly any."""
+    found = [
+        fit(Calibrated(ESZSL(), cv=3, false_alarms=share), data).novelty_threshold_
+        for share in (0.5, 0.1, 0.001)
+    ]
+    assert 0 < found[0] < found[1] < found[2] <= 1
 
 
 def test_foreign_rows_are_more_novel(data, model):

@@ -98,6 +98,11 @@ def test_a_list_of_grids_is_searched_as_one(problem):
     assert not np.any(whole.cv_results_["stage"])
     scores = [part.cv_results_["mean_test_score"] for part in parts]
     close(whole.cv_results_["mean_test_score"], np.concatenate(scores))
+    splits = [whole.cv_results_[f"split{k}_test_score"] for k in range(3)]
+    close(whole.cv_results_["std_test_score"], np.std(splits, axis=0))
+    means = whole.cv_results_["mean_test_score"]
+    better = [sum(other > mean for other in means) for mean in means]
+    assert_array_equal(whole.cv_results_["rank_test_score"], np.add(better, 1))
     assert whole.best_score_ == max(part.best_score_ for part in parts)
     assert whole.best_params_ == whole.cv_results_["params"][whole.best_index_]
 

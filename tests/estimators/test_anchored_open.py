@@ -453,6 +453,30 @@ def test_a_wrong_cell_is_among_the_doubts(data):
     assert firsts >= 4
 
 
+def test_doubts_are_those_of_the_formula(data):
+    """z² (J·d)² / (|J|² |d|²), with J by differences, where the cell stands out."""
+    model, name = fitted(data).adapt(data.X_unseen), data.unseen[0]
+    told = model.explain_class(name, n_top=99).doubts
+    alone = model._alone(name)
+    (t,) = np.hstack(model._scale(alone.embeddings))
+
+    def prototype(t):
+        return model._from_embeddings([t[None]])[0]
+
+    steps = 1e-5 * np.eye(len(t))
+    J = np.array([prototype(t + h) - prototype(t - h) for h in steps]) / 2e-5
+    (place,) = model._adapted.competition.find(alone.names, alone.embeddings)
+    coef = model._adapted.scorer.coef[place]
+    d = np.linalg.lstsq(model.axes_, coef, rcond=None)[0] - prototype(t)
+    S = np.hstack(model._seen_embeddings)
+    z = (t - S.mean(axis=0)) / S.std(axis=0)
+    doubt = z**2 * (J @ d) ** 2 / (J**2).sum(axis=1) / (d @ d)
+    doubt[(J @ d) * z >= 0] = 0
+    close(told["doubt"], np.sort(doubt[doubt > 0])[::-1], digits=4)
+    ways = np.where(J @ d > 0, "more", "less")[told["column"].to_numpy()]
+    assert_array_equal(told["should"], ways)
+
+
 def test_the_table_of_a_row_names_its_columns_and_leaves_nothing_over(data):
     why = fitted(data).adapt(data.X_unseen).explain(data.X_unseen[:2])
     some, every = why.table(1, n_top=3), why.table(1, n_top=8)

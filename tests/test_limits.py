@@ -13,54 +13,12 @@ from unseen.limits import (
 )
 
 
-def test_the_environment_raises_limits(monkeypatch):
-    monkeypatch.setenv("UNSEEN_LIMITS", "columns=2e5, reader_seconds=0.5")
-    assert limits() == Limits(columns=200_000, reader_seconds=0.5)
-    assert isinstance(limits().columns, int)
-
-
-def test_code_raises_limits_over_the_environment_and_gives_them_back(monkeypatch):
-    monkeypatch.setenv("UNSEEN_LIMITS", "columns=7 classes=9")
+def test_code_raises_limits_and_gives_them_back():
     with raised(columns=8) as inside:
-        assert inside == limits() == Limits(columns=8, classes=9)
+        assert inside == limits() == Limits(columns=8)
         with raised(classes=10):
             assert limits() == Limits(columns=8, classes=10)
-    assert limits() == Limits(columns=7, classes=9)
-
-
-@pytest.mark.parametrize(
-    "text, told",
-    [
-        ("colums=3", "'colums' is no limit. The limits are unpacked_ratio"),
-        ("columns", "Write it as name=number"),
-        ("columns=many", "holds 'columns=many'"),
-        ("columns=-1", "Give a number above 0"),
-        ("columns=nan", "Give a number above 0"),
-        ("columns=inf", "Give a number above 0"),
-    ],
-)
-def test_a_wrong_limit_says_what_would_be_right(monkeypatch, text, told):
-    monkeypatch.setenv("UNSEEN_LIMITS", text)
-    with pytest.raises(ValueError, match=told):
-        limits()
-
-
-def test_a_command_raises_limits_for_itself_and_what_it_starts(monkeypatch):
-    from typer.testing import CliRunner
-
-    from unseen.cli import app
-
-    seen = []
-    monkeypatch.setenv("UNSEEN_LIMITS", "classes=9 columns=5")
-    monkeypatch.setattr(
-        "unseen.loading.read_parts", lambda *_: seen.append(limits()) or 1 / 0
-    )
-    options = ["--limit", "columns=7", "--limit", "line_bytes=8"]
-    CliRunner().invoke(app, [*options, "data", "info", "zoo.csv"])
-    assert seen == [Limits(columns=7, line_bytes=8, classes=9)]
-    assert limits() == Limits(columns=5, classes=9)
-    wrong = CliRunner().invoke(app, ["--limit", "colums=7", "data", "list"])
-    assert wrong.exit_code == 2 and "--limit 'colums' is no limit" in wrong.output
+    assert limits() == Limits()
 
 
 def test_the_allowance_grows_with_the_file_and_never_falls_below_the_free_part():

@@ -32,8 +32,7 @@ def check_names(name: str, table: pd.DataFrame) -> None:
     if longest > most or len(table) > limits().classes:
         raise ValueError(
             f"{name}: class_embeddings has {len(table)} classes with names of up to "
-            f"{longest} letters. Give at most {limits().classes} and {most} letters, "
-            "or raise these limits, see unseen.limits."
+            f"{longest} letters. Give at most {limits().classes} and {most} letters."
         )
     for label in table.index:
         if not label.strip() or UNPRINTABLE.search(label):

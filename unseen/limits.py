@@ -4,36 +4,30 @@ Files come from anywhere. A few kilobytes can claim to hold terabytes, a line ca
 have no end, and a photo can take hours to open. Whatever reads a file asks
 :func:`limits` first and refuses, in a sentence, what goes beyond.
 
-Raise a limit for one piece of code by :func:`raised`, for one command by its option,
-or for a whole program by the environment variable ``UNSEEN_LIMITS``::
-
-    unseen --limit columns=500000 --limit unpacked_ratio=1000 fit wide.csv
-    UNSEEN_LIMITS="columns=500000, unpacked_ratio=1000" unseen fit wide.csv
+:func:`raised` sets some for a piece of code.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 __all__ = [
     "Limits",
     "check_plain_file",
+    "check_unpacked",
     "limits",
     "raised",
-    "raised_for_all",
     "unpacked_allowance",
 ]
 
-VARIABLE = "UNSEEN_LIMITS"
 MIB = 1 << 20
 
 
@@ -63,11 +57,6 @@ class Limits:
         Letters in the name of a class.
     arrays : int
         Arrays, variables or tables in one file.
-    reader_bytes : int
-        Memory of the process that reads HDF5.
-    reader_seconds : float
-        How long that process may work without an answer, in time of the processor;
-        by the clock twelve times as long.
     photo_bytes : int
         Bytes in the file of one photo.
     photo_samples : int
@@ -94,8 +83,6 @@ class Limits:
     classes: int = 1_000_000
     name_letters: int = 1_000
     arrays: int = 10_000
-    reader_bytes: int = 1400 * MIB
-    reader_seconds: float = 10.0
     photo_bytes: int = 256 * MIB
     photo_samples: int = 300_000_000
     photo_passes: int = 2_000_000_000
@@ -106,7 +93,7 @@ _raised: ContextVar[dict[str, Any]] = ContextVar("raised")
 
 
 def limits() -> Limits:
-    """Return the limits that hold here: defaults, environment, then :func:`raised`.
+    """Return the limits that hold here: defaults, or as :func:`raised` says.
 
     Returns
     -------
@@ -118,8 +105,7 @@ def limits() -> Limits:
     >>> limits().name_letters
     1000
     """
-    given = _parse(os.environ.get(VARIABLE, ""), f"{VARIABLE}=")
-    return replace(Limits(), **_checked({**given, **_raised.get({})}, ""))
+    return replace(Limits(), **_raised.get({}))
 
 
 @contextmanager
@@ -145,38 +131,11 @@ def raised(**changed: float) -> Iterator[Limits]:
     >>> limits().columns
     20000
     """
-    token = _raised.set({**_raised.get({}), **_checked(changed, "")})
+    token = _raised.set({**_raised.get({}), **changed})
     try:
         yield limits()
     finally:
         _raised.reset(token)
-
-
-@contextmanager
-def raised_for_all(text: str) -> Iterator[Limits]:
-    """Set limits for the code inside and for processes that it starts.
-
-    Parameters
-    ----------
-    text : str
-        ``name=number`` pairs, separated by commas or spaces.
-
-    Examples
-    --------
-    >>> from unseen.limits import limits, raised_for_all
-    >>> with raised_for_all("columns=500000"):
-    ...     limits().columns
-    500000
-    """
-    before = os.environ.get(VARIABLE)
-    _parse(text, "--limit ")
-    os.environ[VARIABLE] = f"{before or ''} {text}".strip()
-    try:
-        yield limits()
-    finally:
-        os.environ.pop(VARIABLE)
-        if before is not None:
-            os.environ[VARIABLE] = before
 
 
 def unpacked_allowance(packed: int) -> int:
@@ -192,6 +151,23 @@ def unpacked_allowance(packed: int) -> int:
     """
     now = limits()
     return max(now.unpacked_free, now.unpacked_ratio * packed)
+
+
+def check_unpacked(size: int, packed: int, where: Any) -> None:
+    """Refuse what would take far more memory than it takes on disk.
+
+    Examples
+    --------
+    >>> from unseen.limits import check_unpacked
+    >>> check_unpacked(10**12, 1000, "zoo.npz")
+    Traceback (most recent call last):
+    ...
+    ValueError: zoo.npz: 1000 bytes would unpack to 1000000000000. Is it damaged?
+    """
+    if size > unpacked_allowance(packed):
+        raise ValueError(
+            f"{where}: {packed} bytes would unpack to {size}. Is it damaged?"
+        )
 
 
 def allow_long_cells() -> None:
@@ -237,36 +213,3 @@ def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> Non
     kind = kinds.get(stat.S_IFMT(mode), "device")
     wanted = "file or folder" if folders else "file"
     raise ValueError(f"{path}: is a {kind}. Give a plain {wanted}.")
-
-
-def _parse(text: str, where: str) -> dict[str, Any]:
-    """Return limits from ``name=value`` pairs, separated by commas or spaces."""
-    pairs = {}
-    for entry in text.replace(",", " ").split():
-        name, sign, value = entry.partition("=")
-        try:
-            pairs[name] = float(value.replace("_", ""))
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise ValueError(
-                f"{where}{text!r} holds {entry!r}. Write it as name=number, such as "
-                "columns=500000."
-            )
-    return _checked(pairs, where)
-
-
-def _checked(pairs: dict[str, float], where: str) -> dict[str, Any]:
-    kinds: dict[str, Any] = {f.name: type(f.default) for f in fields(Limits)}
-    checked = {}
-    for name, value in pairs.items():
-        if name not in kinds:
-            raise ValueError(
-                f"{where}{name!r} is no limit. The limits are {', '.join(kinds)}."
-            )
-        if not (value > 0 and math.isfinite(value)):
-            raise ValueError(
-                f"{where}{name}={value} is no limit. Give a number above 0."
-            )
-        checked[name] = kinds[name](value)
-    return checked

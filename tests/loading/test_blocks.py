@@ -59,7 +59,7 @@ def test_odd_arguments_are_refused(tmp_path):
     X = open_npy(tmp_path / "X.npy")
     with open(tmp_path / "X.npy", "r+b") as file:
         file.truncate(1000)
-    with pytest.raises(ValueError, match="changed while it was in use"):
+    with pytest.raises(ValueError, match="ended while it was read"):
         list(iter_blocks(X))
     with (
         open(tmp_path / "X.npy", "rb") as file,

@@ -1,17 +1,13 @@
-"""Rows of parquet files as a stream, from a process that can be stopped."""
-
-import time
+"""Rows of parquet files as a stream."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from unseen.limits import raised
 from unseen.loading.parquet import iter_parquet
-from unseen.loading.reader_process import ReaderProcess
 
 pytest.importorskip("pyarrow")
-X = np.arange(60_000.0).reshape(20_000, 3)  # more than a pipe holds
+X = np.arange(60_000.0).reshape(20_000, 3)
 Y = np.array(["okapi", "seal", "zebra"])[np.arange(20_000) % 3]
 
 
@@ -40,20 +36,6 @@ def test_a_folder_is_read_by_name_without_what_is_hidden(path):
     np.testing.assert_array_equal(rows[:3], [*(X[:2] + 0.5), X[0]])
 
 
-def test_who_takes_long_over_a_batch_still_gets_the_next(path):
-    """The process ends itself when it works for long, not while it waits."""
-    process = ReaderProcess()
-    try:
-        list(process.parquet_tables(path))
-        with raised(reader_seconds=1):  # it would end itself after twice that
-            tables = process.parquet_tables(path)
-            next(tables)
-            time.sleep(2.5)
-            assert sum(map(len, tables)) == len(X)
-    finally:
-        process.close()
-
-
 @pytest.mark.parametrize("place", [0.3, 0.6, 0.999])
 def test_damaged_rows_are_told_with_the_file(path, place):
     content = bytearray(path.read_bytes())
@@ -66,19 +48,3 @@ def test_damaged_rows_are_told_with_the_file(path, place):
         assert str(path) in str(error)
     else:  # in numbers that no checksum covers, damage shows as other numbers
         assert read.shape == X.shape
-
-
-def test_a_process_that_dies_is_an_error_about_the_file(path, monkeypatch):
-    started = []
-    plain = ReaderProcess._ask
-
-    def ask(self, *arguments, **options):
-        started.append(self)
-        return plain(self, *arguments, **options)
-
-    monkeypatch.setattr(ReaderProcess, "_ask", ask)
-    rows = iter_parquet(path)
-    next(rows)
-    started[0]._process.kill()
-    with pytest.raises(ValueError, match=r"rows\.parquet: the file is damaged"):
-        list(rows)

@@ -28,7 +28,6 @@ from unseen.cli import (
     train,
 )
 from unseen.cli.words import Command
-from unseen.limits import raised_for_all
 
 __all__ = ["app", "main"]
 
@@ -72,20 +71,9 @@ def unseen(
             "--version", callback=_show_version, is_eager=True, help="Show the version."
         ),
     ] = False,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBER",
-            help="Raise a limit on what a file may contain, such as columns=500000. "
-            "May be repeated.",
-        ),
-    ] = None,
 ) -> None:
     """Label photos, texts and rows of data whose classes have no labelled example."""
     context.info_name = program()  # in usage, and in "Try '... --help'"
-    if limit:
-        with data.file_errors():
-            context.with_resource(raised_for_all(" ".join(limit)))
 
 
 def main() -> None:

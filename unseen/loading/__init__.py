@@ -6,6 +6,7 @@ from typing import Any
 
 from unseen.data import ZeroShotData
 from unseen.loading import (  # noqa: F401, each registers what it reads
+    arrays,
     authors,
     awa,
     csv_file,
@@ -13,12 +14,11 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     digits,
     excel,
     folder,
-    hdf5,
-    npz,
     parquet,
     sun,
     xlsa17,
 )
+from unseen.loading.arrays import read_hdf5, read_npz, save_data
 from unseen.loading.authors import read_authors
 from unseen.loading.awa import read_awa
 from unseen.loading.blocks import iter_blocks
@@ -27,12 +27,9 @@ from unseen.loading.cub import read_cub
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.folder import read_folder
 from unseen.loading.frames import read_frame
-from unseen.loading.hdf5 import read_hdf5
 from unseen.loading.npy import open_npy
-from unseen.loading.npz import read_npz, read_own_npz, save_data
 from unseen.loading.parquet import read_parquet
 from unseen.loading.parts import Parts
-from unseen.loading.reader_process import one_reader_process
 from unseen.loading.registry import bundled, find_reader, reader
 from unseen.loading.splits import load_split, standard_splits
 from unseen.loading.sun import read_sun
@@ -58,7 +55,6 @@ __all__ = [
     "read_frame",
     "read_hdf5",
     "read_npz",
-    "read_own_npz",
     "read_parquet",
     "read_parts",
     "read_sun",
@@ -156,8 +152,7 @@ def read_parts(source: Any, column: str | None = None, id: str | None = None) ->
         return Parts.of(bundled[source](None))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        with one_reader_process():  # for all files of the set, if any needs it
-            return find_reader(path).parts(path, column, id)
+        return find_reader(path).parts(path, column, id)
     if hasattr(source, "columns"):
         return read_frame(source, label=column, id=id)
     raise TypeError(

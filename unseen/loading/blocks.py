@@ -2,8 +2,7 @@
 
 A memory map of 5 GB opens at once, but touching it makes its pages resident, and if
 the file is cut meanwhile, it kills the process. Here each block is read into the same
-piece of memory, so that a pass over any file costs one block; and a file that changes
-while it is in use is told by its size and the time it was written.
+piece of memory, so that a pass over any file costs one block.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 from unseen._threads import each, strips
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import as_float
-from unseen.loading.watch import Files, watched
 
 BLOCK_ELEMENTS = 2**23  # numbers of a block: 32 MB of float32
 PART_BYTES = 2**22  # of a block that one thread reads at a time
@@ -37,8 +35,7 @@ def iter_blocks(
     Parameters
     ----------
     X : path of a .npy file, memory map or array
-        A map is read from its file, which must not change meanwhile; an array is
-        sliced.
+        A map is read from its file; an array is sliced.
     rows : int, optional
         Rows at a time; by default blocks of about eight million numbers.
 
@@ -65,7 +62,7 @@ def iter_blocks(
     if rows is not None and rows < 1:
         raise ValueError(f"rows={rows} is no number of rows. Give at least 1.")
     step = rows or max(1, BLOCK_ELEMENTS // max(1, X.shape[1]))
-    for block in watched(read_blocks(X, step), backing_files(X)):
+    for block in read_blocks(X, step):
         yield as_float(block)
 
 
@@ -149,24 +146,6 @@ def _read_rows(file: Any, place: Place, start: int, block: np.ndarray) -> None:
         file.seek(begin + column * right)
         fill(file, span, place.path)
         block[:, column : column + width] = numbers
-
-
-def backing_files(X: Any) -> Files:
-    """Return the files that an array, HDF5 or pyarrow dataset, or path is read from.
-
-    HDF5 files only if they are open for reading: others change when it pleases HDF5.
-    """
-    if isinstance(X, str | os.PathLike):
-        path = Path(X)
-        found = sorted(path.rglob("*")) if path.is_dir() else [path]
-        return Files({one: None for one in found if one.is_file()})
-    root = _root_map(X)
-    if root is not None:
-        return Files({Path(root.filename): getattr(root, "stamp", None)})
-    paths = getattr(X, "files", [])  # of a pyarrow dataset
-    if getattr(getattr(X, "file", None), "mode", "") == "r":
-        paths = [X.file.filename]
-    return Files({Path(one): None for one in paths if os.path.isfile(one)})
 
 
 def fill(file: Any, block: np.ndarray, file_name: Any) -> None:

@@ -169,8 +169,8 @@ def _check_columns(path: Path, n_columns: int) -> None:
     most = limits().columns
     if n_columns > most:
         raise ValueError(
-            f"{path}: has {n_columns} columns. Give at most {most}, or raise the limit "
-            "columns; features.npy takes any number."
+            f"{path}: has {n_columns} columns. Give at most {most}; features.npy takes "
+            "any number."
         )
 
 

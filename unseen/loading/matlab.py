@@ -1,20 +1,27 @@
-"""MATLAB files: version 5 by mat5.py, version 7.3 (HDF5) by reader_process.py.
+"""MATLAB files: version 5 by SciPy, version 7.3, which is HDF5, by h5py.
 
-Both give arrays as MATLAB shows them, cells of text as arrays of ``str``.
+Both give arrays as MATLAB shows them, cells of text as arrays of ``str``. Shapes are
+read first: a variable that claims far more than the file holds is refused.
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unseen._words import listed
-from unseen.loading.hdf5 import is_hdf5
-from unseen.loading.mat5 import Mat5File
+from unseen.limits import check_unpacked, limits
+from unseen.loading.arrays import (
+    check_stored,
+    find_datasets,
+    is_hdf5,
+    open_hdf5,
+    read_dataset,
+)
 from unseen.loading.parts import as_texts, damaged_file
-from unseen.loading.reader_process import one_reader_process
 
 __all__ = ["MatFile", "is_mat", "mat_keys"]
 
@@ -25,12 +32,8 @@ def is_mat(path: Path) -> bool:
         return False
     with open(path, "rb") as file:
         start = file.read(128)
-    return start.startswith(b"MATLAB ") or (
-        path.suffix.lower() == ".mat" and (is_hdf5(path) or start[126:] in ENDIANS)
-    )
-
-
-ENDIANS = (b"IM", b"MI")
+    is_v5 = start.startswith(b"MATLAB ") or start[126:] in (b"IM", b"MI")
+    return is_v5 or (path.suffix.lower() == ".mat" and is_hdf5(path))
 
 
 def mat_keys(path: Path) -> frozenset[str]:
@@ -66,16 +69,18 @@ class MatFile:
     """
 
     def __init__(self, path: Path) -> None:
+        from scipy.io import whosmat
+
         self.path = path
         self.in_hdf5 = is_hdf5(path)
         with damaged_file(path):
             if self.in_hdf5:
-                with one_reader_process() as process:
-                    names = [name for name in process.datasets(path) if "/" not in name]
+                with open_hdf5(path) as file:
+                    names = [str(name) for name in file]
                 self.keys = [name for name in names if not name.startswith("#")]
             else:
-                self._mat5 = Mat5File(path)
-                self.keys = self._mat5.keys
+                self._shapes = {name: shape for name, shape, _ in whosmat(path)}
+                self.keys = list(self._shapes)
 
     def numbers(self, key: str) -> np.ndarray:
         """Return a matrix of real numbers, (rows, columns) as MATLAB has it.
@@ -95,9 +100,10 @@ class MatFile:
 
         With ``gaps``, NaN is no number and becomes -1.
         """
-        values = self.numbers(key).ravel(order="F")
-        if gaps and values.dtype.kind == "f" and np.isnan(values).any():
-            if (values < 1).any():
+        values = self.numbers(key).ravel(order="F").astype(np.float64)
+        if gaps:
+            low = values < 1
+            if np.isnan(values).any() and low.any():
                 raise ValueError(
                     f"{self.path}: {key!r} holds {np.nanmin(values):g}. "
                     "Count classes from 1, NaN for unlabelled rows."
@@ -105,23 +111,21 @@ class MatFile:
             values = np.nan_to_num(values, nan=0.0)
         if not np.isfinite(values).all() or (values != np.floor(values)).any():
             raise ValueError(f"{self.path}: {key!r} holds more than whole numbers.")
-        if np.abs(values.astype(np.float64)).max(initial=0) > 2**53:
+        if np.abs(values).max(initial=0) > 2**53:
             raise ValueError(f"{self.path}: {key!r} holds numbers beyond any row.")
         return values.astype(np.int64) - 1
 
     def texts(self, key: str) -> np.ndarray:
         """Return a cell array of text as one dimension of ``str``."""
-        values = self._read(key, text=True)
-        if values.dtype.kind == "U":  # a matrix of letters
-            cells = [str(v).strip() for v in values.ravel(order="F")]
-        else:
-            cells = [self._text(v, key) for v in values.ravel(order="F")]
-        return as_texts(cells, f"{self.path}: {key!r}")
-
-    def _text(self, cell: Any, key: str) -> str:
-        if not isinstance(cell, str):
-            raise ValueError(f"{self.path}: {key!r} holds more than text.")
-        return str(cell).strip()
+        cells = self._read(key, text=True).ravel(order="F").tolist()
+        # SciPy keeps the text of a cell as an array with one entry, or none.
+        texts: list[str] = []
+        for cell in map(np.asarray, cells):
+            text = cell.item() if cell.size == 1 else "" if cell.size == 0 else None
+            if not isinstance(text, str):
+                raise ValueError(f"{self.path}: {key!r} holds more than text.")
+            texts.append(text.strip())
+        return as_texts(texts, f"{self.path}: {key!r}")
 
     def _read(self, key: str, text: bool = False) -> np.ndarray:
         if key not in self.keys:
@@ -129,14 +133,41 @@ class MatFile:
                 f"{self.path}: there is no variable {key!r} among {listed(self.keys)}."
             )
         with damaged_file(self.path, f"variable {key!r}"):
-            if not self.in_hdf5:
-                return self._mat5.read(key)
-            with one_reader_process() as process:
-                if text:
-                    cells = process.cells(self.path, key)
-                    return np.array(cells, dtype=object)
-                if "shape" not in process.datasets(self.path)[key]:
-                    raise ValueError(
-                        f"{self.path}: {key!r} is a struct. Save a matrix."
-                    )
-                return process.numbers(self.path, key).T
+            return self._from_hdf5(key, text) if self.in_hdf5 else self._from_mat5(key)
+
+    def _from_mat5(self, key: str) -> np.ndarray:
+        from scipy.io import loadmat
+
+        size = math.prod(self._shapes[key])
+        check_unpacked(size, self.path.stat().st_size, f"{self.path}: {key!r}")
+        return loadmat(self.path, variable_names=[key])[key]
+
+    def _from_hdf5(self, key: str, text: bool) -> np.ndarray:
+        with open_hdf5(self.path) as file:
+            found = find_datasets(file, self.path)
+            if key not in found:
+                raise ValueError(f"{self.path}: {key!r} is a struct. Save a matrix.")
+            if not text:
+                return read_dataset(found[key], self.path).T
+            return np.array(self._cells(file, found[key]), dtype=object)
+
+    def _cells(self, file: Any, dataset: Any) -> list[str]:
+        """Return the texts that the references of a cell array lead to."""
+        import h5py
+
+        check_stored(dataset, self.path)
+        if dataset.dtype.kind in "iu":  # one text: letters by number
+            return [self._letters(dataset)]
+        if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
+            raise ValueError(f"{self.path}: {dataset.name!r} is no cell array of text.")
+        return [
+            self._letters(file[cell] if cell else None) for cell in dataset[()].flat
+        ]
+
+    def _letters(self, cell: Any) -> str:
+        if not hasattr(cell, "dtype") or cell.dtype.kind not in "iu":
+            raise ValueError(f"{self.path}: a cell holds more than text.")
+        check_stored(cell, self.path)
+        if cell.size > limits().name_letters:
+            raise ValueError(f"{self.path}: a cell holds {cell.size} letters.")
+        return cell[()].astype("<u2").ravel().tobytes().decode("utf-16-le")

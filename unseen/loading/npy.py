@@ -9,7 +9,6 @@ from typing import IO
 import numpy as np
 
 from unseen.loading.parts import damaged_file
-from unseen.loading.watch import stamp
 
 __all__ = ["is_npy", "open_npy"]
 
@@ -60,15 +59,13 @@ def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
                 f"{path}: holds {dtype}, which is never unpickled. "
                 "Save numbers, or text of fixed width."
             )
-        now, found = stamp(path), path.stat().st_size
+        found = path.stat().st_size
         if found != size:
             raise ValueError(
                 f"{path}: has {found} bytes, but its header speaks of {size}. "
                 "Fetch or save the file again."
             )
-        X = np.load(path, mmap_mode="r", allow_pickle=False)
-        X.stamp = now  # passes over it tell by this whether the file changed
-        return X
+        return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def npy_header(path: Path) -> tuple[np.dtype, tuple[int, ...], int]:

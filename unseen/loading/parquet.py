@@ -7,18 +7,19 @@ along.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from unseen._command import needs_extra
 from unseen._words import listed
-from unseen.limits import check_plain_file
+from unseen.limits import check_plain_file, limits, unpacked_allowance
 from unseen.loading.csv_file import with_table_beside
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import Parts, damaged_file
-from unseen.loading.reader_process import ReaderProcess, one_reader_process
 from unseen.loading.registry import reader
 
 __all__ = [
@@ -29,7 +30,8 @@ __all__ = [
     "read_parquet_frame",
 ]
 
-PARQUET_ROWS = 16_384  # rows decoded at a time
+PARQUET_ROWS = 16_384  # of a dataset of pyarrow, decoded at a time
+BATCH_BYTES = 16 << 20
 
 
 def is_parquet(path: Path) -> bool:
@@ -98,14 +100,59 @@ def read_parquet_frame(path: Path) -> pd.DataFrame:
     1  2
     """
     check_plain_file(path)
-    with one_reader_process() as process:
-        table = process.parquet(path)
+    with open_parquet(path) as (schema, batches):
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(batches, schema)
     columns: dict[str, Any] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         columns[name] = column_to_numpy(column, f"{path}: column {name!r}")
     if "__index_level_0__" in columns:  # pandas keeps an index so
         columns = {"index": columns.pop("__index_level_0__"), **columns}
     return pd.DataFrame(columns)
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Yield the schema of a parquet file and its rows in batches of Arrow.
+
+    Texts are numbers of a dictionary. What the file claims is compared with its size
+    before it is read, and what it gives while it is.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise needs_extra("pyarrow", "files", str(path)) from None
+    with damaged_file(path), pq.ParquetFile(path) as file:
+        fields, n_rows = file.schema_arrow, file.metadata.num_rows
+        texts = [field.name for field in fields if pa.types.is_string(field.type)]
+    allowed = unpacked_allowance(path.stat().st_size)
+    if len(fields) > limits().columns:
+        raise ValueError(f"{path}: has {len(fields)} columns. Give a column of lists.")
+    if 4 * max(1, len(fields)) * n_rows > allowed:
+        raise ValueError(f"{path}: claims {n_rows} rows of {len(fields)} columns.")
+    step = min(4096, max(1, BATCH_BYTES // (8 * max(1, len(fields)))))
+
+    def counted(batches: Iterable[Any]) -> Iterator[Any]:
+        left = allowed
+        for batch in batches:
+            left -= batch.nbytes
+            if left < 0:
+                raise ValueError(f"{path}: unpacks to more than {allowed} bytes.")
+            yield batch
+
+    with (
+        damaged_file(path),
+        pq.ParquetFile(
+            path,
+            read_dictionary=texts,
+            page_checksum_verification=True,
+            pre_buffer=False,
+            buffer_size=BATCH_BYTES,  # not a whole column of a row group at once
+        ) as file,
+    ):
+        yield file.schema_arrow, counted(file.iter_batches(step, use_threads=False))
 
 
 def column_to_numpy(column: Any, where: str) -> Any:
@@ -140,9 +187,6 @@ def _spelled_out(column: Any, where: str) -> pd.Series:
 
 def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
     """Go through the rows of parquet files, a batch at a time.
-
-    Files are read in a process of their own, which can be stopped; a dataset of
-    pyarrow is read where it was made, in this one.
 
     Parameters
     ----------
@@ -180,14 +224,9 @@ def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
         yield from _arrays(batches, *wanted, label, "the dataset")
         return
     for path in _files(Path(source)):
-        process = ReaderProcess()
-        try:
-            with damaged_file(path):
-                tables = process.parquet_tables(path)
-                wanted = _feature_columns(next(tables).schema, label, str(path))
-                yield from _arrays(tables, *wanted, label, str(path))
-        finally:
-            process.close()
+        with open_parquet(path) as (schema, batches):
+            wanted = _feature_columns(schema, label, str(path))
+            yield from _arrays(batches, *wanted, label, str(path))
 
 
 def is_arrow_dataset(source: Any) -> bool:

@@ -123,7 +123,8 @@ def read_class_table(
                 "build the table with embed_names and mend it."
             )
         return found.table
-    frame = read_class_frame(path)
+    with damaged_file(path):
+        frame = read_class_frame(path)
     if frame is not None:
         return frame_to_table(frame, path)[0]
     raise ValueError(

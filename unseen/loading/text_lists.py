@@ -33,7 +33,7 @@ def read_whole(path: Path) -> str:
     if size > most:
         raise ValueError(
             f"{path}: has {size} bytes, too many for a list of names or settings. "
-            f"Give at most {most}, or raise the limit text_bytes."
+            f"Give at most {most}."
         )
     with damaged_file(path):
         return path.read_text("utf-8-sig")
@@ -56,8 +56,7 @@ def iter_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
         number += 1
         if len(line) > most:
             raise ValueError(
-                f"{path}: line {number} has more than {most} letters. "
-                "Break it up, or raise the limit line_bytes."
+                f"{path}: line {number} has more than {most} letters. Break it up."
             )
         yield line
 

@@ -279,6 +279,6 @@ class _Unpacked(gzip.GzipFile):
         if self._most < 0:
             raise ValueError(
                 f"{self._path}: unpacks to far more than its size. If you trust it, "
-                "raise the limit packed_text_ratio."
+                "unpack it first."
             )
         return data

@@ -16,10 +16,9 @@ from unseen._command import needs_extra
 from unseen._fused_tables import one_table
 from unseen.data import ZeroShotData
 from unseen.files import replace_file, replace_folder
+from unseen.loading.arrays import save_data, write_hdf5
 from unseen.loading.blocks import iter_blocks
 from unseen.loading.csv_file import to_csv_text
-from unseen.loading.hdf5 import write_hdf5
-from unseen.loading.npz import save_data
 from unseen.loading.parts import as_float
 
 __all__ = ["WRITERS", "files_of", "kind_of", "write_data"]

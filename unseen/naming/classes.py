@@ -97,15 +97,14 @@ def check_limits(where: str, names: list[str]) -> None:
     bounds = limits()
     if len(names) > bounds.classes:
         raise ValueError(
-            f"{where}: {len(names):,} classes are more than {bounds.classes:,} "
-            "(UNSEEN_LIMITS=classes=... raises this)."
+            f"{where}: {len(names):,} classes are more than {bounds.classes:,}."
         )
     longest = max(names, key=len)
     if len(longest) > bounds.name_letters:
         raise ValueError(
             f"{where}: a name of {len(longest):,} letters ({longest[:20]!r}...) is "
-            f"longer than {bounds.name_letters:,} (UNSEEN_LIMITS=name_letters=... "
-            "raises this). Put what describes a class behind a colon."
+            f"longer than {bounds.name_letters:,}. Put what describes a class behind a "
+            "colon."
         )
 
 
@@ -218,10 +217,7 @@ def _listing(pairs: list[tuple[str, str]], most: int = 4) -> str:
 def _from_file(path: Path) -> list[tuple[str, str]]:
     check_plain_file(path)
     if path.stat().st_size > limits().text_bytes:
-        raise ValueError(
-            f"{path}: is larger than {limits().text_bytes:,} bytes "
-            "(UNSEEN_LIMITS=text_bytes=... raises this)."
-        )
+        raise ValueError(f"{path}: is larger than {limits().text_bytes:,} bytes.")
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -102,8 +102,7 @@ class Decoder:
                 self.close()
                 return Square(
                     b"",
-                    reason=f"took more than {seconds:g} seconds to decode "
-                    "(UNSEEN_LIMITS=photo_seconds=... raises this)",
+                    reason=f"took more than {seconds:g} seconds to decode",
                 )
             except BrokenProcessPool as error:
                 self.close()

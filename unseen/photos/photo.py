@@ -155,10 +155,7 @@ class TooLargeError(Exception):
 
     def __init__(self, found: str, limit: str) -> None:
         most = getattr(limits(), limit)
-        super().__init__(
-            f"too large: {found} is more than {most:,} "
-            f"(UNSEEN_LIMITS={limit}=... raises this)"
-        )
+        super().__init__(f"too large: {found} is more than {most:,}")
 
 
 def open_photo(path: str | os.PathLike[str]) -> io.BufferedReader:

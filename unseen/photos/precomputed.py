@@ -20,8 +20,8 @@ import numpy as np
 
 from unseen._words import listed
 from unseen.limits import check_plain_file, limits
+from unseen.loading.arrays import Archive
 from unseen.loading.npy import open_npy
-from unseen.loading.npz import Archive
 from unseen.naming.names import twice
 from unseen.photos.folder import Skipped, find_photos, look_at
 from unseen.photos.photo import THUMBNAIL, read_square
@@ -231,7 +231,7 @@ def _names_beside(path: Path) -> list[str] | None:
     if size > most:
         raise ValueError(
             f"{path}: has {size} bytes, too many for a list of paths. Give at most "
-            f"{most}, or raise the limit text_bytes."
+            f"{most}."
         )
     # Names of files are bytes: not all of them are text.
     text = path.read_bytes().decode("utf-8", "surrogateescape")

@@ -22,10 +22,9 @@ from scipy import sparse
 
 from unseen._progress import steps
 from unseen._threads import each, strips
-from unseen.loading.blocks import backing_files, read_blocks
+from unseen.loading.blocks import read_blocks
 from unseen.loading.npy import is_npy, open_npy
 from unseen.loading.parquet import is_arrow_dataset, iter_parquet
-from unseen.loading.watch import Files, watched
 from unseen.rows.sums import rows_per_block
 
 __all__ = ["RowStream", "is_stream", "open_stream"]
@@ -52,9 +51,6 @@ class RowStream:
         How many rows there are, if that is known before they are met.
     once : bool, default=False
         Whether ``chunks`` can be gone through only once.
-    files : Files, optional
-        What the chunks are read from: an error is raised if that changes, during a
-        pass or between two.
 
     Attributes
     ----------
@@ -84,10 +80,8 @@ class RowStream:
         *,
         n_rows: int | None = None,
         once: bool = False,
-        files: Files | None = None,
     ):
-        self.files = files or Files({})
-        self._open = lambda: watched(chunks(), self.files)
+        self._open = chunks
         self.what, self.n_rows, self.once = what, n_rows, once
         self._passes = 0
         self._first, self._opened = self._peek()
@@ -332,15 +326,14 @@ def _open_path(X: Any, y: Any, what: str) -> RowStream:
             return _open_array(open_npy(path), str(path))
         what = str(path)
     column = y if isinstance(y, str) else None
-    return RowStream(lambda: iter_parquet(X, column), what, files=backing_files(X))
+    return RowStream(lambda: iter_parquet(X, column), what)
 
 
 def _open_array(X: Any, what: str) -> RowStream:
     if X.ndim != 2 or not X.shape[1]:
         raise ValueError(f"{what} has shape {X.shape}. Give two dimensions.")
     step = rows_per_block(X.shape[1])
-    files = backing_files(X)
-    return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X), files=files)
+    return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X))
 
 
 def in_one_piece(X: Any) -> Any:

@@ -72,6 +72,6 @@ class Lines:
     def _check_length(self, length: int, longest: int) -> None:
         if length > longest:
             raise ValueError(
-                f"{self.where}: a line is longer than {limits().line_bytes:,} bytes "
-                "(UNSEEN_LIMITS=line_bytes=... raises this). Is it a file of texts?"
+                f"{self.where}: a line is longer than {limits().line_bytes:,} bytes. "
+                "Is it a file of texts?"
             )

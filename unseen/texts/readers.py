@@ -21,8 +21,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from unseen._words import shown
 from unseen.limits import allow_long_cells, limits
-from unseen.loading.parts import damaged_file
-from unseen.loading.reader_process import ReaderProcess
+from unseen.loading.parquet import open_parquet
 from unseen.naming.names import twice
 from unseen.texts.lines import Lines
 
@@ -195,21 +194,16 @@ def _as_text(value: Any) -> str:
 
 
 def read_parquet(path: Path, fields: Fields) -> Pairs:
-    """Read a column of a parquet file in a process that can be stopped, in parts."""
-    process, row = ReaderProcess(), 0
-    try:
-        with damaged_file(path):
-            tables = process.parquet_tables(path)
-            heads = next(tables).column_names
-            text, key = choose_columns(heads, fields, str(path))
-            for table in tables:
-                texts = table.column(text).to_pylist()
-                ids: Any = range(row, row + len(texts))
-                ids = ids if key is None else table.column(key).to_pylist()
-                yield from zip(map(_cell, ids), map(_cell, texts), strict=True)
-                row += len(texts)
-    finally:
-        process.close()
+    """Read a column of a parquet file in parts."""
+    row = 0
+    with open_parquet(path) as (schema, batches):
+        text, key = choose_columns(schema.names, fields, str(path))
+        for batch in batches:
+            texts = batch.column(text).to_pylist()
+            ids: Any = range(row, row + len(texts))
+            ids = ids if key is None else batch.column(key).to_pylist()
+            yield from zip(map(_cell, ids), map(_cell, texts), strict=True)
+            row += len(texts)
 
 
 def _cell(value: Any) -> str:

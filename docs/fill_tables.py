@@ -13,7 +13,8 @@ A table stands between two comments. What is between them is made from
 ``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``. ``caption=no``
 leaves the caption away, ``group=lite0`` all columns but those of a group, and
 ``show=photos-short`` makes another table of the same results. ``docs/results/PLAN.csv``
-are those lines of a ``results.csv`` by ``unseen reproduce`` that the table needs.
+are those lines of a ``results.csv``, by ``unseen reproduce`` or a study of the folder
+``studies``, that the table needs.
 """
 
 from __future__ import annotations
@@ -28,12 +29,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from unseen.experiments import make_table, read_plan, read_results
-from unseen.experiments.filling import in_column
+from unseen.experiments import make_table, plan_names, read_plan, read_results
 from unseen.experiments.plan import Plan, Row
-from unseen.experiments.results import COLUMNS
+from unseen.experiments.run import COLUMNS
+from unseen.experiments.tables import in_column
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "studies"))
+import laboratory  # noqa: E402, it is no package
+
+STUDIES = laboratory.studies()
 STORED = ROOT / "docs" / "results"
 MARKED = re.compile(
     r"(<!-- results: begin (?P<options>[^>]*?) -->\n).*?(<!-- results: end -->)",
@@ -53,9 +58,9 @@ def take_over(results: Path) -> list[Path]:
     found = read_results(results)
     written = []
     for name in sorted({plan for page in pages() for plan in plans_of(page)}):
-        plan = read_plan(name)
+        plan = find_plan(name)
         new = needed(plan, found)
-        if new.empty or plan.like:
+        if new.empty:
             continue
         path = stored_file(plan)
         if path.exists():  # runs that are not in the new results stay
@@ -84,9 +89,8 @@ def read_stored(path: Path) -> pd.DataFrame:
 
 def stored_file(plan: Plan) -> Path:
     """Return where the results of a plan are, or would be."""
-    stem = plan.like or plan.name
-    found = sorted(STORED.glob(f"{stem}.csv*"))
-    return found[0] if found else STORED / f"{stem}.csv"
+    found = sorted(STORED.glob(f"{plan.name}.csv*"))
+    return found[0] if found else STORED / f"{plan.name}.csv"
 
 
 def needed(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
@@ -123,7 +127,7 @@ def fill(text: str) -> str:
 
 def between(wanted: dict[str, str]) -> str:
     """Return the command and the table that stand between two comments."""
-    plan = read_plan(wanted["plan"])
+    plan = find_plan(wanted["plan"])
     if "rows" in wanted:
         names = wanted["rows"].split(",")
         named = {name_of(row): row for row in plan.rows}
@@ -138,8 +142,16 @@ def between(wanted: dict[str, str]) -> str:
     table = make_table(plan, results).to_markdown()
     if wanted.get("caption") == "no":
         table = table.split("\n\n", 1)[1]
-    command = f"$ unseen reproduce {plan.like or plan.name} --data ../shared/data"
-    return f"```console\n{command}\n```\n\n{table}\n"
+    study = STUDIES.get(plan.name)
+    command = f"python studies/{study}.py" if study else "unseen reproduce"
+    return (
+        f"```console\n$ {command} {plan.name} --data ../shared/data\n```\n\n{table}\n"
+    )
+
+
+def find_plan(name: str) -> Plan:
+    """Read a plan of the package or of a study."""
+    return read_plan(name) if name in plan_names() else laboratory.study_plan(name)
 
 
 def name_of(row: Row) -> str:

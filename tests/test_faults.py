@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from unseen import load_model
 from unseen.cli import app
-from unseen.experiments.results import Finding
+from unseen.experiments.run import Finding
 from unseen.naming import encoders as naming_encoders
 from unseen.naming import register_text_encoder
 from unseen.photos import encoders, register_image_encoder
@@ -146,7 +146,7 @@ def home(tmp_path, monkeypatch):
     (tmp_path / "in" / "notes.csv").write_text("text\nmy dog\nit rains\na wet day\n")
     register_image_encoder("colours", Colours)
     register_text_encoder("letters", Letters)
-    monkeypatch.setattr("unseen.experiments.workers.run_all", fake_runs)
+    monkeypatch.setattr("unseen.experiments.run.run_all", fake_runs)
     yield tmp_path
     encoders._IMAGE.pop("colours")
     naming_encoders._TEXT.pop("letters")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from unseen.experiments.results import Finding, ResultsFile, RunKey
+from unseen.experiments.run import Finding, ResultsFile, RunKey
 
 
 def accuracy_run(rounds, final=None, *, classes=(), rates=(0.4, 0.6, 0.8, 1.0)):

@@ -10,10 +10,11 @@ from typer.testing import CliRunner
 from tests.checks import close
 from unseen import ESZSL
 from unseen.cli import app
-from unseen.experiments.comparing import compare_plan, compare_table, paired_test
-from unseen.experiments.results import COLUMNS, RunKey
+from unseen.experiments.bench import Bench
+from unseen.experiments.compare import compare_plan, compare_table, paired_test
+from unseen.experiments.run import COLUMNS, RunKey
 from unseen.experiments.sources import find_source
-from unseen.experiments.tasks import Bench, run_task
+from unseen.experiments.tasks import run_task
 from unseen.loading import load_digits_attributes
 from unseen.metrics import per_class_accuracy
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unseen.experiments import make_table, read_plan
+from unseen.experiments import make_table
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
@@ -55,7 +55,7 @@ def test_every_stored_file_is_shown_and_holds_what_its_plan_names(tables):
     assert set(stored) <= shown
     for name, path in stored.items():
         results = tables.read_stored(path)
-        plan = read_plan(name)
+        plan = tables.find_plan(name)
         # What is counted of a data set has no method.
         assert set(results.method) - {""} <= {row.method for row in plan.rows}
         assert set(results.task) == {plan.task}
@@ -97,7 +97,7 @@ def test_reliability_of_photos_is_as_near_as_the_guide_says(photos):
 
 
 def test_the_nine_intervals_of_ten_other_splits_lie_above_zero(tables):
-    plan = read_plan("splits")
+    plan = tables.find_plan("splits")
     table = make_table(plan, tables.read_stored(tables.stored_file(plan)))
     cells = [cell for _, row in table.rows for cell in row if " to " in cell]
     assert len(cells) == 9

@@ -8,7 +8,7 @@ import pytest
 from results_made_up import accuracy_run, key, write
 
 from unseen.experiments import make_table, read_plan, read_results
-from unseen.experiments.results import COLUMNS, Finding
+from unseen.experiments.run import COLUMNS, Finding
 from unseen.experiments.tables import Table
 from unseen.report.experiment import table_as_html
 
@@ -86,28 +86,6 @@ def test_a_second_source_fills_a_column_only_if_the_first_is_absent(tmp_path):
     assert cells(table, "ESZSL")["AwA", "ours"] == "40.0"
 
 
-def test_hard_piles_show_the_worst_draw(tmp_path):
-    def draw(before, after, kept):
-        name = "10 rows per class"
-        return [
-            Finding("before", name, value=before),
-            Finding("after", name, value=after),
-            Finding("kept", name, value=kept),
-            Finding("done"),
-        ]
-
-    runs = {
-        key("ast", seed, task="robustness"): draw(*numbers)
-        for seed, numbers in enumerate([(0.5, 0.6, 0), (0.5, 0.48, 0), (0.5, 0.5, 1)])
-    }
-    results = read_results(write(tmp_path / "results.csv", runs))
-    ((label, found),) = make_table(read_plan("robustness"), results).rows
-    assert label == "AwA cont"
-    spread = statistics.stdev([60.0, 48.0, 50.0])
-    after = f"{(60 + 48 + 50) / 3:.1f} ± {spread:.1f}"
-    assert found == ["10 rows per class", "50.0 ± 0.0", after, "−2.0", "1 of 3"]
-
-
 class Tags(HTMLParser):
     def __init__(self, html):
         super().__init__()
@@ -158,5 +136,5 @@ def test_the_three_forms_hold_the_same_cells(results):
 
 def test_an_empty_frame_is_no_error():
     nothing = pd.DataFrame(columns=list(COLUMNS))
-    for name in ("table2", "race", "ablation", "robustness"):
+    for name in ("table2", "table6", "race"):
         assert table_as_html(make_table(read_plan(name), nothing))

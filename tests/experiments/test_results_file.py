@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from results_made_up import accuracy_run, key, write
 
 from tests.checks import close
-from unseen.experiments.results import (
+from unseen.experiments.run import (
     COLUMNS,
     Finding,
     ResultsFile,
-    RunKey,
     read_results,
 )
 
@@ -113,22 +112,19 @@ FINE = f"{','.join(COLUMNS)}\n{RUN}final,,,0.5,,\n{RUN}done,,,,,1\n"
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        ("a note of mine\n", "row 4 has 1 cells instead of 11"),
-        (f"{RUN}final,,,high,,\n", "row 4 has 'high' as its value, which is no number"),
-        ("accuracy,d,s,e,x,done,,,,,1\n", "row 4 has 'x' as its seed"),
-        ("accuracy,d,s,e,1.5,done,,,,,1\n", "row 4 has '1.5' as its seed"),
-        ("accuracy,d,s,e,,done,,,,,1\n", "row 4 has '' as its seed"),
-        (f"{RUN}final,,,0.5,,\n", "row 5 is of another run, but the one before it"),
+        ("a note of mine\n", "row 4 is none that a run writes"),
+        (f"{RUN}final,,,high,,\n{RUN}done,,,,,1\n", "holds more than numbers"),
+        ("accuracy,d,s,e,x,done,,,,,1\n", "row 4 is none that a run writes"),
+        ("accuracy,d,s,e,1.5,done,,,,,1\n", "row 4 is none that a run writes"),
     ],
 )
 def test_what_is_no_trace_of_a_kill_is_not_passed_over(tmp_path, damage, words):
     path = tmp_path / "results.csv"
     other = "".join(FINE.splitlines(keepends=True)[1:]).replace("eszsl", "cca")
     path.write_text(text := FINE + damage + other)
-    for read in (read_results, lambda path: ResultsFile(path).__enter__()):
-        with pytest.raises(ValueError, match=words) as error:
-            read(path)
-        assert str(error.value).startswith(f"{path}: ")
+    with pytest.raises(ValueError, match=words) as error:
+        read_results(path)
+    assert str(error.value).startswith(f"{path}: ")
     assert path.read_text() == text
 
 
@@ -148,11 +144,3 @@ def test_a_full_disk_takes_back_the_lines_of_the_run(tmp_path, monkeypatch):
             results.append(key("cca"), accuracy_run([0.5]))
         assert error.value.filename == str(path)
         assert path.read_bytes() == before and results.finished == {key("eszsl")}
-
-
-def test_findings_without_an_end_are_refused(tmp_path):
-    with (
-        ResultsFile(tmp_path / "results.csv") as results,
-        pytest.raises(ValueError, match="do not end"),
-    ):
-        results.append(RunKey("accuracy", "a", "b", "c", 0), [Finding("final")])

@@ -104,7 +104,7 @@ class Asked:
         **settings: Any,
     ) -> Any:
         """Return a model that has learned from the labelled rows."""
-        from unseen.experiments.tasks import Bench
+        from unseen.experiments.bench import Bench
 
         with self.telling_holes():
             model = Bench.of(data, folds).fitted(way, "", seed, **settings)

@@ -58,7 +58,7 @@ def compare(
     with file_errors():
         from unseen.cli.reproduce import Progress
         from unseen.experiments import make_table, read_results, run_plans
-        from unseen.experiments.comparing import compare_plan
+        from unseen.experiments.compare import compare_plan
         from unseen.report import write_experiment_report, write_tables_and_figures
         from unseen.report.experiment import files_of
 

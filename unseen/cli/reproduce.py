@@ -16,7 +16,7 @@ from unseen.cli.outputs import Force, outputs
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun
-    from unseen.experiments.results import Finding
+    from unseen.experiments.run import Finding
 
 EXAMPLES = """
 Examples:
@@ -193,7 +193,7 @@ def describe(run: PlannedRun, findings: list[Finding]) -> str:
 def show(plans: list[Plan], found: Any) -> None:
     """Print the tables of one or two plans; more are for the page."""
     from unseen.experiments import make_table
-    from unseen.experiments.filling import MAKERS
+    from unseen.experiments.tables import MAKERS
 
     if len(plans) <= 2:
         for plan in plans:

@@ -4,13 +4,13 @@ title, caption    what the table says it is
 location          where the paper has it
 task              what a run does, see tasks.py
 show              "table" or the drawing to make
-like              another plan, whose columns and rows these are
 [[column]]        head, data, classes: a data set of sources.toml and the part its class
                   table plays, or the path of any set and the name of a class table;
                   group: columns that are averaged first;
                   foreign: the path of rows or texts of other classes
 [[row]]           method, label, paper: one number of the paper per column, or nan;
                   round = 0 takes the answer before any adaptation
+seeds             how often each is run; by default as often as its method draws
 [counts]          of Table II: the paper's numbers by measure, one per column
 """
 
@@ -25,38 +25,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from unseen.experiments.results import RunKey
-from unseen.experiments.sources import (
-    Source,
-    find_path,
-    find_source,
-    known_sources,
-)
-from unseen.experiments.variants import METHODS  # ablations and studies too
-from unseen.loading.text_lists import read_whole
+from unseen.experiments.run import RunKey
+from unseen.experiments.sources import Source, find_path, find_source, known_sources
+from unseen.experiments.tasks import TASKS
+from unseen.methods import METHODS
 
 __all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
-
-TASK_NAMES = (
-    "accuracy",
-    "statistics",
-    "convergence",
-    "latent",
-    "complexity",
-    "robustness",
-    "splits",
-    "generalized",
-    "trust",
-    "open",
-    "open study",
-    "planted",
-    "compare",
-    "study",
-    "names",
-    "texts",
-    "photos",
-    "few-labels",
-)
 
 
 @dataclass(frozen=True)
@@ -125,7 +99,6 @@ class Plan:
     rows: tuple[Row, ...]
     n_seeds: int | None = None
     counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    like: str = ""
     command: tuple[str, ...] = ()  # what repeats it, if not `unseen reproduce`
 
     def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
@@ -149,16 +122,10 @@ class Plan:
             method = METHODS.get(row.method)
             if method is not None and not method.built:
                 continue
-            for seed in self._seeds(method, source):
+            for seed in range(self.n_seeds or (method.n_seeds if method else 1)):
                 key = RunKey(self.task, *where, row.method, seed)
                 runs.append(PlannedRun(key, column.classes, source))
         return runs
-
-    def _seeds(self, method: Any, source: Source) -> range:
-        """Return the seeds of one row; of a set with many splits, one for each."""
-        if source.n_splits and self.task == "accuracy":
-            return range(source.n_splits)
-        return range(self.n_seeds or (method.n_seeds if method else 1))
 
     def absent(self, folders: Sequence[str | Path]) -> list[str]:
         """Return the data sets of the plan that are in none of the folders."""
@@ -189,10 +156,7 @@ def plan_names() -> tuple[str, ...]:
 ORDER = (
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
-    *("race", "inductive", "transductive", "ablation", "robustness", "splits"),
-    *("generalized", "trust", "open", "open_study", "planted"),
-    *("readings", "study", "names", "names_cells", "names_study", "views"),
-    *("photos", "texts", "few-labels", "digits"),
+    *("readings", "race", "inductive", "transductive", "digits"),
 )
 
 
@@ -220,19 +184,14 @@ def read_plan(name: str | Path) -> Plan:
         folder = files("unseen.experiments").joinpath("plans")
         text = folder.joinpath(f"{name}.toml").read_text("utf-8")
     elif path.suffix == ".toml":
-        text = read_whole(path)
+        text = path.read_text("utf-8")
     else:
         raise ValueError(
             f"There is no plan {str(name)!r}. The plans are {', '.join(plan_names())}; "
             "a plan of your own is a .toml file."
         )
     try:
-        content = tomllib.loads(text)
-        if "like" in content:  # another look at the runs of that plan
-            folder = files("unseen.experiments").joinpath("plans")
-            other = folder.joinpath(f"{content['like']}.toml").read_text("utf-8")
-            content = tomllib.loads(other) | content
-        return _build(path.stem, content)
+        return _build(path.stem, tomllib.loads(text))
     except Exception as error:  # whatever stands in a file
         reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         reason = " ".join(reason.removeprefix(f"Plan {path.stem!r}: ").split())[:400]
@@ -257,7 +216,7 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         rows.append(
             Row(entry["method"], label, tuple(map(float, paper)), entry.get("round"))
         )
-    _known(name, "task", content["task"], TASK_NAMES)
+    _known(name, "task", content["task"], TASKS)
     return Plan(
         name=name,
         title=content["title"],
@@ -268,7 +227,6 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         columns=columns,
         rows=tuple(rows),
         n_seeds=content.get("seeds"),
-        like=content.get("like", ""),
         counts={k: tuple(map(float, v)) for k, v in content.get("counts", {}).items()},
     )
 

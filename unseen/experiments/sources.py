@@ -41,13 +41,11 @@ class Source:
     n_folds : int
         Folds of the class-wise search.
     foreign : str
-        Where rows of other classes are, for the plan ``names``.
+        Where rows of other classes are.
     unseen : str
         The split, as ``load_data`` takes it; the set's own if empty.
     column : str
-        The column of labels, as ``load_data`` takes it; told by its name if empty.
-    n_splits : int
-        Splits of the scenes that stand for SUN, see ``scenes.py``; 0 for other sets.
+        The column of labels, as ``load_data`` takes it; known by its name if empty.
     """
 
     path: str
@@ -58,14 +56,9 @@ class Source:
     foreign: str = ""
     unseen: str = ""
     column: str = ""
-    n_splits: int = 0
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
-        if self.n_splits:
-            from unseen.experiments.scenes import load_scenes
-
-            return load_scenes(Path(self.path), among_all=part.endswith("among_all"))
         from unseen.loading import load_data
 
         given = {"unseen": self.unseen or None, "column": self.column or None}
@@ -102,15 +95,15 @@ def with_class_tables(path: str) -> list[str]:
 def digest_of(given: Sequence[str]) -> str:
     """Return the SHA-256 of files and folders, by content, and of other texts."""
     sha = hashlib.sha256()
-    for told in given:
-        path = Path(told)
-        parts = sorted(path.rglob("*")) if told and path.is_dir() else [path]
+    for one in given:
+        path = Path(one)
+        parts = sorted(path.rglob("*")) if one and path.is_dir() else [path]
         for part in parts:
             if part.is_file():
                 with open(part, "rb") as file:
                     sha.update(hashlib.file_digest(file, "sha256").digest())
             elif part == path:
-                sha.update(hashlib.sha256(told.encode()).digest())
+                sha.update(hashlib.sha256(one.encode()).digest())
     return sha.hexdigest()
 
 
@@ -168,7 +161,6 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
                 about=entry["about"],
                 tables={k: v for k, v in entry.items() if k not in NOT_TABLES},
                 n_folds=entry.get("folds", 5),
-                n_splits=entry.get("splits", 0),
             )
     return None
 
@@ -196,7 +188,7 @@ def own_name(data: str) -> str:
     return Path(data).as_posix()
 
 
-NOT_TABLES = {"file", "bundled", "about", "about_words", "folds", "splits"}
+NOT_TABLES = {"file", "bundled", "about", "about_words", "folds"}
 
 
 def _locate(name: str, folders: Sequence[str | Path]) -> Path | None:

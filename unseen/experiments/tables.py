@@ -1,4 +1,9 @@
-"""A table of text, as Markdown and LaTeX, and how its numbers are written."""
+"""The tables of the plans, from results.csv alone, as Markdown and LaTeX.
+
+Every column of a plan becomes a group: ours (mean ± standard deviation over seeds), the
+oracle (the best round by the true labels, which nobody has), the paper's number, and
+the difference. A method that is not built, and data that is absent, print as ``—``.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-__all__ = ["NOTHING", "Table", "difference", "mean_and_spread", "number", "signed"]
+from unseen.experiments.plan import Column, Plan, Row
+from unseen.experiments.sources import known_sources, own_name
+from unseen.methods import METHODS
+
+__all__ = ["MAKERS", "NOTHING", "Table", "in_column", "make_table", "notes"]
 
 NOTHING = "—"
 
@@ -108,6 +119,176 @@ class Table:
         sizes = np.cumsum([0, *(len(names) for _, names in self.heads)])
         pairs = list(pairwise(sizes))
         return [(label, [cells[i:j] for i, j in pairs]) for label, cells in self.rows]
+
+
+# ---- from results --------------------------------------------------------------------
+
+
+def make_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Fill a plan's table from results.
+
+    Parameters
+    ----------
+    plan : Plan
+    results : DataFrame
+        From :func:`unseen.experiments.read_results`.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen.experiments import make_table, read_plan
+    >>> from unseen.experiments.run import COLUMNS
+    >>> nothing = pd.DataFrame(columns=list(COLUMNS))
+    >>> make_table(read_plan("table4"), nothing).rows[0]
+    ('CCA', ['—', '65.6', '—', '—', '30.4', '—'])
+    """
+    return MAKERS[plan.show](plan, results)
+
+
+def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by data sets."""
+    final = results[(results.task == plan.task) & (results.measure == "final")]
+    rounds = results[(results.task == plan.task) & (results.measure == "accuracy")]
+    plain = plan.show == "plain table"
+    adapted = rounds[rounds["round"] > 0]
+    with_oracle = not plain and any(
+        row.round is None and (adapted.method == row.method).any() for row in plan.rows
+    )
+    with_paper = any(not math.isnan(n) for row in plan.rows for n in row.paper)
+    names = ["ours", *["oracle"] * with_oracle, *["paper", "diff."] * with_paper]
+    lines = []
+    for row in plan.rows:
+        cells = []
+        for column, paper in zip(plan.columns, row.paper, strict=True):
+            ours = of_run(rounds if row.round == 0 else final, column, row)
+            if row.round == 0:
+                ours = ours[ours["round"] == 0]
+            shares = 100 * ours["value"].to_numpy(float)
+            cells.append(mean_and_spread(shares))
+            if with_oracle:
+                cells.append(oracle(of_run(rounds, column, row), row))
+            if with_paper:
+                cells += [number(paper), difference(shares, paper)]
+        lines.append((row.label, cells))
+    heads = [
+        (column.head, names if len(names) > 1 else [""]) for column in plan.columns
+    ]
+    return Table(plan.title, plan.caption, heads, lines, notes=notes(plan, results))
+
+
+def of_run(results: pd.DataFrame, column: Column, row: Row) -> pd.DataFrame:
+    """Return what was found by a method on a column's data, from whatever source."""
+    return results[(results.method == row.method) & in_column(results, column)]
+
+
+def oracle(rounds: pd.DataFrame, row: Row) -> str:
+    """Return the best round by the true labels, mean over seeds.
+
+    Round 0, before adapting, counts: the authors never report less than it.
+    """
+    adapted = rounds[rounds["round"] > 0]
+    if row.round is not None or adapted.empty:
+        return NOTHING
+    return mean_and_spread(100 * rounds.groupby("seed")["value"].max().to_numpy(float))
+
+
+def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Table II: counts, ours beside the paper's."""
+    measures = {
+        "instances": "instances",
+        "features": "features",
+        "dimensions": "attributes",
+        "seen": "seen classes",
+        "unseen": "unseen classes",
+    }
+    mine = results[results.task == plan.task]
+    rows = []
+    for measure, label in measures.items():
+        cells = []
+        paper = plan.counts.get(measure, (math.nan,) * len(plan.columns))
+        for column, theirs in zip(plan.columns, paper, strict=True):
+            found = mine[(mine.measure == measure) & in_column(mine, column)]
+            cells.append(f"{found['value'].iloc[0]:,.0f}" if len(found) else NOTHING)
+            cells.append(NOTHING if math.isnan(theirs) else f"{theirs:,.0f}")
+        rows.append((label, cells))
+    heads = [(column.head, ["ours", "paper"]) for column in plan.columns]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "count", notes=said)
+
+
+MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
+    "table": accuracy_table,
+    "plain table": accuracy_table,
+    "statistics": statistics_table,
+}
+
+
+# ---- which results belong where ------------------------------------------------------
+
+
+def in_column(results: pd.DataFrame, column: Column) -> pd.Series:
+    """Tell which results belong to a column; of several sources the first found."""
+    for name, classes, _ in sources_of(column):
+        found = (results["data"] == name) & (results["classes"] == classes)
+        if found.any():
+            return found
+    return pd.Series(False, index=results.index)
+
+
+def sources_of(column: Column) -> list[tuple[str, str, list[str]]]:
+    """Return (name, class table, differences) of what may fill a column."""
+    if column.data not in known_sources():
+        return [(own_name(column.data), column.classes, [])]
+    found = []
+    for entry in known_sources()[column.data]["source"]:
+        if column.classes in entry:
+            table = entry[column.classes]
+            name = entry.get("bundled") or Path(entry["file"]).stem
+            classes = table if isinstance(table, str) else "+".join(table)
+            about = [entry["about"]] if entry["about"] else []  # not of the paper
+            if "words" in column.classes and "about_words" in entry:
+                about.append(entry["about_words"])
+            found.append((name, classes, about))
+    return found
+
+
+def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
+    """Say how the data differs from the paper's, what is missing and what failed."""
+    mine = results[results.task == plan.task]
+    mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
+    differ: list[str] = []
+    missing: list[str] = []
+    for column in plan.columns:
+        about = [
+            message
+            for name, classes, message in sources_of(column)
+            if ((mine["data"] == name) & (mine["classes"] == classes)).any()
+        ]
+        if about:
+            differ += about[0]
+        else:
+            missing.append(column.head)
+    said = []
+    if differ:
+        message = "; ".join(dict.fromkeys(differ))
+        said.append(f"The data is not the paper's. {message}.")
+    if missing:
+        said.append(f"Without results: {', '.join(missing)}.")
+    waiting = [row.label for row in plan.rows if not METHODS[row.method].built]
+    if waiting:
+        said.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
+    n_failed = int((mine.measure == "failed").sum())
+    if n_failed:
+        runs = "run" if n_failed == 1 else "runs"
+        said.append(f"{n_failed} {runs} failed; results.csv says why.")
+    return said
+
+
+# ---- how numbers are written ---------------------------------------------------------
 
 
 LATEX = {

@@ -14,9 +14,9 @@ import pandas as pd
 from markupsafe import Markup
 
 import unseen
-from unseen.experiments.filling import MAKERS, make_table, sources_of
 from unseen.experiments.plan import Plan, plan_names, read_plan
-from unseen.experiments.results import read_results
+from unseen.experiments.run import read_results
+from unseen.experiments.tables import MAKERS, make_table, sources_of
 from unseen.files import replace_file
 from unseen.methods import METHODS
 from unseen.report.figures import draw_confusion, draw_plan, draw_recalls

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from unseen.experiments.filling import in_column
 from unseen.experiments.plan import Plan
+from unseen.experiments.tables import in_column
 from unseen.report.page import AFTER, BEFORE, FAINT, INK, new_figure
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def draw_plan(plan: Plan, results: pd.DataFrame) -> Figure | None:
     --------
     >>> import pandas as pd
     >>> from unseen.experiments import read_plan
-    >>> from unseen.experiments.results import COLUMNS
+    >>> from unseen.experiments.run import COLUMNS
     >>> from unseen.report.figures import draw_plan
     >>> draw_plan(read_plan("fig4"), pd.DataFrame(columns=list(COLUMNS)))
     """

@@ -15,24 +15,29 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from unseen.class_table import encode
 from unseen.data import ZeroShotData
-from unseen.experiments.lookup import in_column
+from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Column, Plan, PlannedRun, Row
-from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.run import Finding, RunKey
 from unseen.experiments.sources import Source
-from unseen.experiments.tables import NOTHING, Table, mean_and_spread, signed
+from unseen.experiments.tables import (
+    MAKERS,
+    NOTHING,
+    Table,
+    in_column,
+    mean_and_spread,
+    signed,
+)
+from unseen.experiments.tasks import TASKS
 from unseen.methods import Method, find_method
 from unseen.metrics import per_class_accuracy
 from unseen.model_selection import ClasswiseFolds
-
-if TYPE_CHECKING:
-    from unseen.experiments.tasks import Bench
 
 __all__ = ["ComparePlan", "compare", "compare_plan", "compare_table", "paired_test"]
 
@@ -94,7 +99,7 @@ def compare_plan(
 
     Examples
     --------
-    >>> from unseen.experiments.comparing import compare_plan
+    >>> from unseen.experiments.compare import compare_plan
     >>> plan = compare_plan("digits", ["eszsl", "ast"], n_seeds=2)
     >>> [row.label for row in plan.rows], len(plan.runs())
     (['ESZSL', 'AST (ours)'], 4)
@@ -254,3 +259,7 @@ def fold_scores(results: pd.DataFrame, method: str) -> pd.Series:
     own = results[(results.method == method) & (results.measure == "fold")]
     indexed = own.set_index(["seed", "item", "round"])["value"].astype(float)
     return 100 * indexed.sort_index()
+
+
+TASKS["compare"] = compare
+MAKERS["compare"] = compare_table

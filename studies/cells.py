@@ -9,8 +9,6 @@ The class table that a column names says how the prototypes come about:
                   label`` makes them
     lite0 gap 1   the same photos; prototypes are their class means, moved by noise of
                   that many lengths of a centred mean, and by one shift for all
-    A + B         two views of the same rows, joined; for texts, B is the encoder of a
-                  second file. With ``without names``, B has no prototypes
     any other     a set with seen classes: some of them are held out, at random, and
                   their prototypes come from a ridge over the others' class means
 
@@ -19,24 +17,19 @@ Truth is used for gaps and sets with seen classes to *make* a case, never by a m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from unseen._linalg import unit_vectors
 from unseen.experiments.sources import Source
-from unseen.transduction.views import join_views
 
 if TYPE_CHECKING:
     from unseen.data import ZeroShotData
-
-__all__ = ["KINDS", "Cell", "make_cell", "piles"]
 
 KINDS = ("full", "half absent", "Zipf", "ten rows per class", "20 % foreign")
 LARGEST = 1500  # rows of a pile
@@ -44,30 +37,16 @@ HELD_OUT = 4  # one of so many seen classes is held out
 
 
 class Cell(NamedTuple):
-    """Rows, their classes as numbers of prototypes, and rows of no such class.
-
-    ``widths`` are the features of each view, if rows are joined of several.
-    """
+    """Rows, their classes as numbers of prototypes, and rows of no such class."""
 
     X: np.ndarray
     y: np.ndarray
     prototypes: np.ndarray
     foreign: np.ndarray
-    widths: tuple[int, ...] = ()
-
-    def by_view(self) -> Any:
-        """Return the prototypes of every view, or those of the only one."""
-        if not self.widths:
-            return self.prototypes
-        blocks = np.split(self.prototypes, np.cumsum(self.widths)[:-1], axis=1)
-        return {f"view {k}": block for k, block in enumerate(blocks, start=1)}
 
 
 def make_cell(source: Source, part: str, seed: int) -> Cell:
     """Make a cell; what it draws, it draws anew for every seed."""
-    first, _, second = part.partition(" + ")
-    if second:
-        return two_views(source, first, second, seed)
     rng = np.random.default_rng([7, seed])
     path = Path(source.path)
     if part in ("names", "domains"):
@@ -84,38 +63,6 @@ def make_cell(source: Source, part: str, seed: int) -> Cell:
         foreign = named_photos(Path(source.foreign), encoder)[0]
         return Cell(X, y, P, foreign)
     return held_out(source.load(part), rng)
-
-
-def two_views(source: Source, first: str, second: str, seed: int) -> Cell:
-    """Join two views of the same rows and prototypes."""
-    second, unnamed, _ = second.partition(" without names")
-    one = make_cell(source, first, seed)
-    if first in ("names", "domains"):  # of texts: the same file by another encoder
-        source = replace(
-            source,
-            path=by_encoder(source.path, second),
-            foreign=source.foreign and by_encoder(source.foreign, second),
-        )
-        second = first
-    other = make_cell(source, second, seed)
-    if not np.array_equal(one.y, other.y):
-        raise ValueError(
-            f"The rows of {source.path} are not those of the first view. Both views "
-            "hold the same rows in the same order."
-        )
-    P = np.zeros_like(other.prototypes) if unnamed else other.prototypes
-    return Cell(
-        join_views({"first": one.X, "second": other.X}),
-        one.y,
-        join_views({"first": one.prototypes, "second": P}),
-        join_views({"first": one.foreign, "second": other.foreign}),
-        (one.X.shape[1], other.X.shape[1]),
-    )
-
-
-def by_encoder(path: str, encoder: str) -> str:
-    """Return the file beside this one that has the same texts by another encoder."""
-    return re.sub(r"__[^_/]+\.npz$", f"__{encoder}.npz", path)
 
 
 @lru_cache(maxsize=4)

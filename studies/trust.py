@@ -1,7 +1,10 @@
-"""Mixed piles, probabilities and open piles: tasks of the plans of these names.
+"""Mixed piles, probabilities and open piles: what is said of them.
 
 Of a set that sets no rows of seen classes aside, 20 % of the rows of each are, at
 random. Everything is chosen by :class:`~unseen.Calibrated` on what is left.
+
+    python studies/trust.py generalized trust open planted --data ../shared/data
+    python studies/trust.py open_study --data ../shared/data
 """
 
 from __future__ import annotations
@@ -9,16 +12,28 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import variants  # noqa: F401, registers AST beside other classes
 
 from unseen.calibration import Calibrated
 from unseen.calibration.folds import some_rows
 from unseen.calibration.trust import trade_of
 from unseen.data import ZeroShotData
-from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.bench import Bench
+from unseen.experiments.plan import Plan
+from unseen.experiments.run import Finding, RunKey
+from unseen.experiments.tables import (
+    MAKERS,
+    NOTHING,
+    Table,
+    in_column,
+    mean_and_spread,
+    notes,
+)
+from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS, Method
 from unseen.metrics import (
     expected_calibration_error,
@@ -30,18 +45,7 @@ from unseen.metrics import (
 )
 from unseen.model_selection.folds import deal_classes
 
-if TYPE_CHECKING:
-    from unseen.experiments.tasks import Bench
-
-__all__ = [
-    "generalized",
-    "open_piles",
-    "open_study",
-    "planted",
-    "trust",
-    "with_rows_aside",
-]
-
+PLANS = ("generalized", "trust", "open", "open_study", "planted")
 ASIDE = 0.2  # of the rows of every seen class
 N_FOLDS = 4
 FIRST = (5, 20, 50)  # doubts that are looked at
@@ -54,7 +58,7 @@ def with_rows_aside(data: ZeroShotData, seed: int = 0) -> ZeroShotData:
     Examples
     --------
     >>> from unseen import load_data
-    >>> from unseen.experiments.trusting import with_rows_aside
+    >>> from trust import with_rows_aside
     >>> data = with_rows_aside(load_data("digits"))
     >>> len(data.y_seen_test), len(data.y_seen)
     (253, 1011)
@@ -69,13 +73,13 @@ def with_rows_aside(data: ZeroShotData, seed: int = 0) -> ZeroShotData:
 def fitted(bench: Bench, part: str, key: RunKey) -> tuple[Calibrated, ZeroShotData]:
     """Return the calibrated model of a method, and the set; runs share the fit."""
     data = with_rows_aside(bench.data(part))
-    if (key.method, part) not in bench.calibrated:
+    if (key.method, part) not in bench.kept:
         n_folds = min(N_FOLDS, len(data.seen) // 2)
         model = Calibrated(built(bench, METHODS[key.method], data), cv=n_folds)
         table = data.class_embeddings
         model.fit(data.X_seen, data.y_seen, class_embeddings=table)
-        bench.calibrated[key.method, part] = model
-    return copy.deepcopy(bench.calibrated[key.method, part]), data
+        bench.kept[key.method, part] = model
+    return copy.deepcopy(bench.kept[key.method, part]), data
 
 
 def built(bench: Bench, method: Method, data: ZeroShotData) -> Any:
@@ -305,3 +309,147 @@ def auroc(score: np.ndarray, yes: np.ndarray) -> float:
     below = np.searchsorted(order, score[yes], side="left")
     upto = np.searchsorted(order, score[yes], side="right")
     return float(np.mean((below + upto) / 2) / len(order))
+
+
+# ---- tables --------------------------------------------------------------------------
+
+# head: (measure, item); all in %
+MIXED = {
+    "U": ("U", ""),
+    "S": ("S", ""),
+    "H": ("H", ""),
+    "plain": ("plain H", ""),
+    "best": ("oracle H", ""),
+    "AUSUC": ("AUSUC", ""),
+    "told": ("told_H", ""),
+    "error": ("ECE", ""),
+}
+TRUST = {
+    "error": ("ECE", ""),
+    "accuracy": ("accuracy", ""),
+    "at 50 %": ("right at", "0.5"),
+    "sets": ("coverage", "true classes"),
+}
+FOREIGN = {
+    "AUROC": "AUROC",
+    "false alarms": "false alarms",
+    "found": "found",
+    "without": "clean",
+    "with": "accuracy",
+}
+
+
+def generalized_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by data sets: both sides, and what the handicap is worth."""
+    return measures_table(plan, results, MIXED)
+
+
+def trust_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by data sets: how far off probabilities are, and what sets hold."""
+    table = measures_table(plan, results, TRUST)
+    mine = results[results.task == plan.task]
+    lines = []
+    for row, (label, cells) in zip(plan.rows, table.rows, strict=True):
+        here, step = [], len(TRUST)
+        for number, column in enumerate(plan.columns):
+            own = mine[in_column(mine, column) & (mine.method == row.method)]
+            folds = own[(own.measure == "coverage") & own["item"].str.match("fold")]
+            size = own[own.measure == "set size"]["value"].astype(float)
+            low_high = NOTHING
+            if len(folds):
+                shares = 100 * folds["value"].astype(float)
+                low_high = f"{shares.min():.1f} to {shares.max():.1f}"
+            here += cells[number * step : (number + 1) * step]
+            here += [f"{size.mean():.1f}" if len(size) else NOTHING, low_high]
+        lines.append((label, here))
+    names = [*TRUST, "classes in a set", "folds"]
+    table.heads = [(column.head, names) for column in plan.columns]
+    table.rows = lines
+    return table
+
+
+def measures_table(plan: Plan, results: pd.DataFrame, measures: dict) -> Table:
+    """Methods by data sets, one cell per measure, in %."""
+    mine = results[results.task == plan.task]
+    rows = []
+    for row in plan.rows:
+        cells = []
+        for column in plan.columns:
+            own = mine[in_column(mine, column) & (mine.method == row.method)]
+            cells += [in_percent(own, *measure) for measure in measures.values()]
+        rows.append((row.label, cells))
+    heads = [(column.head, list(measures)) for column in plan.columns]
+    return Table(plan.title, plan.caption, heads, rows, notes=notes(plan, results))
+
+
+def open_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Tell what was found, and how right labels are, pile by pile."""
+    mine = results[results.task == plan.task]
+    rows = []
+    for column in plan.columns:
+        for row in plan.rows:
+            own = mine[in_column(mine, column) & (mine.method == row.method)]
+            for pile in own.loc[own.measure == "clean", "item"].unique():
+                cells = [in_percent(own, name, pile) for name in FOREIGN.values()]
+                rows.append(
+                    (column.head, [row.label, f"foreign {pile}", *cells, NOTHING])
+                )
+            for pile in own.loc[own.measure == "kept", "item"].unique():
+                shown = [in_percent(own, name, pile) for name in ("kept", "dropped")]
+                there = own[(own.measure == "present") & (own["item"] == pile)]["value"]
+                found = f"{there.astype(float).mean():.0f}" if len(there) else NOTHING
+                rows.append(
+                    (column.head, [row.label, pile, *[NOTHING] * 3, *shown, found])
+                )
+    names = ["method", "pile", *list(FOREIGN)[:3], "before", "after", "classes there"]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, [("", names)], rows, "data", notes=said)
+
+
+def planted_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Tell how often a wrong cell is among the first that the pile doubts."""
+    mine = results[(results.task == plan.task) & (results.measure == "found")]
+    places = sorted(mine["item"].astype(int).unique())
+    heads = [f"{head} {n}" for n in places for head in ("first", "by chance")]
+    rows = []
+    for column in plan.columns:
+        for row in plan.rows:
+            own = results[in_column(results, column) & (results.method == row.method)]
+            own = own[own.task == plan.task]
+            own = own.assign(item=own["item"].astype(str))
+            cells = [
+                in_percent(own, measure, str(n))
+                for n in places
+                for measure in ("found", "by chance")
+            ]
+            rows.append((column.head, [row.label, *cells]))
+    names = [("", ["method", *heads])]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, names, rows, "data", notes=said)
+
+
+def in_percent(results: pd.DataFrame, measure: str, item: str) -> str:
+    """Write a measure, its mean and spread over seeds."""
+    own = results[(results.measure == measure) & (results["item"].fillna("") == item)]
+    return mean_and_spread(100 * own["value"].to_numpy(np.float64))
+
+
+TASKS |= {
+    "generalized": generalized,
+    "trust": trust,
+    "open": open_piles,
+    "open study": open_study,
+    "planted": planted,
+}
+MAKERS |= {
+    "generalized": generalized_table,
+    "trust": trust_table,
+    "open": open_table,
+    "planted": planted_table,
+}
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("trust")

@@ -7,28 +7,38 @@ logistic regression, both on rows of unit length.
 
 Photos are labelled as ``unseen label`` does, which is by the guided mixture: no other
 method is run on them.
+
+    python studies/few_labels.py few-labels --data ../shared/data
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from photos import is_photo_set, read_set
 
 from unseen._linalg import unit_vectors
 from unseen.asking.suggest import suggest
-from unseen.experiments.photos import is_photo_set, read_set
-from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.bench import Bench
+from unseen.experiments.plan import Plan
+from unseen.experiments.run import Finding, RunKey
+from unseen.experiments.tables import (
+    MAKERS,
+    NOTHING,
+    Table,
+    in_column,
+    mean_and_spread,
+    notes,
+)
+from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
 from unseen.metrics import per_class_accuracy
 
-if TYPE_CHECKING:
-    from unseen.experiments.tasks import Bench
-
-__all__ = ["MEASURES", "few_labels", "logistic", "nearest_mean"]
-
+PLANS = ("few-labels",)
 PER_CLASS = (1, 3, 5)  # of photos: labels for each class, on average
 IN_ALL = (20, 100)  # of sets with seen classes
 PHOTOS = "guided"  # what labels photos
@@ -91,10 +101,10 @@ def seen_task(bench: Bench, part: str, key: RunKey) -> _Task:
     model = bench.fitted(METHODS[key.method], part, 0)
 
     def learn(given: dict) -> Any:
-        return model.adapt(bench.pile, given=given or None)
+        return model.adapt(bench.unlabelled, given=given or None)
 
     budgets = {f"{n} in all": n for n in IN_ALL}
-    return _Task(bench.pile, data.y_unseen, learn, budgets)
+    return _Task(bench.unlabelled, data.y_unseen, learn, budgets)
 
 
 def chosen(X: np.ndarray, n: int, seed: int, sure: Any) -> dict[str, np.ndarray]:
@@ -108,7 +118,7 @@ def nearest_mean(X, rows, labels) -> np.ndarray:
     """Label rows by the nearest class mean of the labelled ones.
 
     >>> import numpy as np
-    >>> from unseen.experiments.few_labels import nearest_mean
+    >>> from few_labels import nearest_mean
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     >>> nearest_mean(X, np.array([0, 1]), np.array(["a", "b"]))
     array(['a', 'b', 'a'], dtype='<U1')
@@ -130,3 +140,61 @@ def logistic(X, rows, labels) -> np.ndarray:
     units = unit_vectors(X)
     model = LogisticRegression(C=100.0, max_iter=500)
     return model.fit(units[rows], labels).predict(units)
+
+
+# ---- table ---------------------------------------------------------------------------
+
+WAYS = ("random", "suggested")
+
+
+def few_labels_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Show what budgets of labels make of data sets: by plain classifiers and by us.
+
+    Sets that have a budget in common get a line with their mean.
+    """
+    mine = results[(results.task == plan.task) & results.measure.isin(MEASURES)]
+    budget = mine["item"].str.rsplit(", ", n=1)
+    mine = mine.assign(budget=budget.str[0], way=budget.str[1])
+    rows: list[tuple[str, list[str]]] = []
+    shown: list[pd.DataFrame] = []
+    for row in plan.rows:
+        for column in plan.columns:
+            here = mine[in_column(mine, column) & (mine.method == row.method)]
+            for name, found in here.groupby("budget", sort=False):
+                rows.append((column.head, [row.label, str(name), *_cells(found)]))
+                shown.append(found.assign(head=column.head))
+    everything = pd.concat(shown) if shown else mine.assign(head="")
+    common = everything[everything.budget.str.endswith("per class")]
+    for name, found in common.groupby("budget", sort=False):
+        n = found["head"].nunique()
+        if n > 1:
+            means = found.groupby(["measure", "way", "seed"])["value"].mean()
+            cells = _cells(means.reset_index())
+            rows.append((f"mean of {n} sets", ["", str(name), *cells]))
+    heads = [("", ["method", "labels given", "none given"])]
+    heads += [(f"{way}:", ["nearest mean", "logistic", "ours"]) for way in WAYS]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "data", notes=said)
+
+
+def _cells(found: pd.DataFrame) -> list[str]:
+    """Write the answer without labels, and all others for either way to choose."""
+    return [
+        _cell(found, MEASURES[0], WAYS[0]),
+        *(_cell(found, measure, way) for way in WAYS for measure in MEASURES[1:]),
+    ]
+
+
+def _cell(found: pd.DataFrame, measure: str, way: str) -> str:
+    own = found.loc[(found.measure == measure) & (found.way == way), "value"]
+    return mean_and_spread(100 * own.to_numpy(float)) if len(own) else NOTHING
+
+
+TASKS["few-labels"] = few_labels
+MAKERS["few-labels"] = few_labels_table
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("few_labels")

@@ -1,4 +1,4 @@
-"""Fifteen scenes described by SUN's attributes: the SUN column until SUN is there.
+"""Fifteen scenes described by SUN's attributes: a stand-in for SUN.
 
 Forty grey photos of each of fifteen scenes, and for each scene the row of the class of
 SUN that it is; ten scenes are seen and five are not. There are 3,003 such splits, of
@@ -10,10 +10,13 @@ their default settings, for ten seen scenes are few to choose by.
     ../class_side.npz              sun_class_names, sun_att (717, 102)
 
 With ``among_all`` the classes of SUN that have no photo are on offer as well.
+
+    python studies/scenes.py scenes --data ../shared/data
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
@@ -23,9 +26,13 @@ import numpy as np
 import pandas as pd
 
 from unseen.data import ZeroShotData
+from unseen.experiments.bench import Bench
+from unseen.experiments.run import Finding, RunKey
+from unseen.experiments.tasks import TASKS
+from unseen.methods import METHODS
+from unseen.metrics import per_class_accuracy
 
-__all__ = ["N_UNSEEN", "load_scenes", "scene_split"]
-
+PLANS = ("scenes",)
 N_UNSEEN = 5
 
 
@@ -60,7 +67,7 @@ def scene_split(data: ZeroShotData, number: int) -> ZeroShotData:
 
     Examples
     --------
-    >>> from unseen.experiments.scenes import scene_split
+    >>> from scenes import scene_split
     >>> from unseen.loading import load_data
     >>> [scene_split(load_data("digits"), i).unseen.tolist() for i in (0, 1)]
     [['0', '2', '6', '8', '9'], ['0', '3', '4', '5', '6']]
@@ -71,3 +78,26 @@ def scene_split(data: ZeroShotData, number: int) -> ZeroShotData:
     seen = np.setdiff1d(own, chosen)
     unseen = data.classes[~np.isin(data.classes, seen)]
     return replace(data, unseen=unseen, seen_test=None)
+
+
+def scenes(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Fit by default settings on one split of the scenes, adapt and score."""
+    method = METHODS[key.method]
+    data = load_scenes(Path(bench.source.path), part == "all of SUN")
+    data = scene_split(data, key.seed)
+    model = Bench.of(data, None).fitted(replace(method, from_rows=False), "", 0)
+    truth, pile = data.y_unseen, data.X_unseen
+    labels = model.predict(pile)
+    yield Finding("accuracy", round=0, value=per_class_accuracy(truth, labels))
+    if method.adapts:
+        labels = model.adapt(pile).labels_
+    yield Finding("final", value=per_class_accuracy(truth, labels))
+
+
+TASKS["scenes"] = scenes
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("scenes")

@@ -3,7 +3,7 @@
 Its parameters are on the constructor; what every pile shares is written in the method's
 own files as constants. ``names_study`` compares both, one at a time:
 
-    unseen reproduce names_study --data ../shared/data
+    python studies/names.py names_study --data ../shared/data
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ The class table that a column names says how texts become vectors:
 
 ``foreign`` are texts of no class: they are put among the others, and their novelty is
 compared with that of the others.
+
+    python studies/texts.py texts --data ../shared/data
 """
 
 from __future__ import annotations
@@ -16,18 +18,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.bench import Bench
+from unseen.experiments.plan import Plan
+from unseen.experiments.run import Finding, RunKey
+from unseen.experiments.tables import (
+    MAKERS,
+    NOTHING,
+    Table,
+    in_column,
+    notes,
+    number,
+    signed,
+)
+from unseen.experiments.tasks import TASKS
 from unseen.metrics import per_class_accuracy
 
-if TYPE_CHECKING:
-    from unseen.experiments.tasks import Bench
-
-__all__ = ["texts"]
+PLANS = ("texts",)
 
 
 class _Set(NamedTuple):
@@ -123,3 +134,43 @@ def _among_others(found: _Set, foreign: Path, encoder: str) -> Iterator[Finding]
 
 def _share(truth: np.ndarray, labels: np.ndarray) -> float:
     return float(per_class_accuracy(truth, labels))
+
+
+def texts_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Accuracy by names and adapted, and texts of no class, by set."""
+    mine = results[results.task == plan.task]
+    rows = []
+    for column in plan.columns:
+        here = mine[in_column(mine, column)]
+        found = {key: 100 * own.mean() for key, own in here.groupby("measure")["value"]}
+
+        def cell(key: str, found: dict = found) -> str:
+            return number(found[key]) if key in found else NOTHING
+
+        def change(key: str, other: str, found: dict = found) -> str:
+            both = key in found and other in found
+            return signed(found[key] - found[other]) if both else NOTHING
+
+        cells = [
+            *map(cell, ("before", "after")),
+            change("after", "before"),
+            *map(cell, ("auroc of novelty", "auroc of reliability", "caught")),
+            change("after, set apart", "after, with foreign"),
+        ]
+        rows.append((column.head, cells))
+    heads = [
+        ("", ["names alone", "adapted", "gain"]),
+        ("texts of no class:", ["novelty", "reliability", "set apart", "cost"]),
+    ]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "texts", notes=said)
+
+
+TASKS["texts"] = texts
+MAKERS["texts"] = texts_table
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("texts")

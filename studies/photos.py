@@ -15,6 +15,8 @@ Photos are labelled in five ways, the ITEMS of results.csv:
 
 With the encoder of the package, the photos are also thrown among its cats and dogs,
 with nothing but *cat* and *dog* offered: how well novelty tells them apart.
+
+    python studies/photos.py photos --data ../shared/data
 """
 
 from __future__ import annotations
@@ -24,28 +26,32 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import variants  # noqa: F401, registers k-means
 from scipy.special import softmax
+from sun import described_by_sun
 
-from unseen.experiments.results import Finding, RunKey
+from unseen.experiments.bench import Bench
+from unseen.experiments.plan import Column, Plan
+from unseen.experiments.run import Finding, RunKey
+from unseen.experiments.sources import Source
+from unseen.experiments.tables import (
+    MAKERS,
+    NOTHING,
+    Table,
+    in_column,
+    notes,
+    number,
+    signed,
+)
+from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
 from unseen.metrics import per_class_accuracy
 
-if TYPE_CHECKING:
-    from unseen.experiments.sources import Source
-    from unseen.experiments.tasks import Bench
-
-__all__ = [
-    "BUNDLED",
-    "PhotoSet",
-    "is_photo_set",
-    "photos",
-    "posterior_by_tree",
-    "read_set",
-]
-
+PLANS = ("photos",)
 BUNDLED = "cifar10"  # what sources.toml calls the photos of the package
 PETS, PETS_ENCODER = ["cat", "dog"], "lite0"
 
@@ -162,7 +168,6 @@ def is_photo_set(source: Source) -> bool:
 @lru_cache(maxsize=2)
 def read_set(path: str, part: str) -> PhotoSet:
     """Encode a set; features are kept in the cache, so only the first time is long."""
-    from unseen.experiments.sun import described_by_sun
     from unseen.photos import encode_folder, image_encoder
 
     if path == BUNDLED:
@@ -181,3 +186,77 @@ def read_set(path: str, part: str) -> PhotoSet:
     if described:
         descriptions = described_by_sun(Path(path))
     return PhotoSet(X, truth, names, image, "wordllama", descriptions)
+
+
+# ---- tables --------------------------------------------------------------------------
+
+WAYS = ("words", "ImageNet", "names", "k-means", "adapted")
+DOUBTS = [
+    "lowest class", "reliability", "too sure by", "did adapt", "warned", "among pets",
+]  # fmt: skip
+
+
+def photos_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Accuracy of every way, and how far the adapted answer admits doubt."""
+    rows = []
+    for column in plan.columns:
+        found = _findings(plan, results, column)
+        cells = [_percent(found, "accuracy", way) for way in WAYS]
+        cells += [_percent(found, "lowest class", "adapted")]
+        cells += [_percent(found, "reliability"), _too_sure(found)]
+        cells += [_yes(found, "adapted"), _yes(found, "weak names")]
+        cells += [_percent(found, "foreign", "AUROC")]
+        rows.append((column.head, cells))
+    heads = [("", list(WAYS)), ("", DOUBTS)]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "photos", notes=said)
+
+
+def photos_short_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Accuracy by names and adapted, and whether it warned."""
+    rows = []
+    for column in plan.columns:
+        found = _findings(plan, results, column)
+        cells = [_percent(found, "accuracy", way) for way in ("names", "adapted")]
+        cells += [_percent(found, "reliability"), _yes(found, "weak names")]
+        rows.append((column.head, cells))
+    heads = [("", ["names alone", "adapted", "reliability", "warned"])]
+    said = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "photos", notes=said)
+
+
+Found = dict[tuple[str, str], float]
+
+
+def _findings(plan: Plan, results: pd.DataFrame, column: Column) -> Found:
+    mine = results[(results.task == plan.task) & in_column(results, column)]
+    columns = mine["measure"], mine["item"].fillna(""), mine["value"]
+    return {(str(m), str(i)): value for m, i, value in zip(*columns, strict=True)}
+
+
+def _percent(found: Found, measure: str, item: str = "") -> str:
+    key = measure, item
+    return number(100 * found[key]) if key in found else NOTHING
+
+
+def _too_sure(found: Found) -> str:
+    keys = ("reliability", ""), ("right", "")
+    if not all(key in found for key in keys):
+        return NOTHING
+    sure, right = (found[key] for key in keys)
+    return signed(100 * (sure - right))
+
+
+def _yes(found: Found, measure: str) -> str:
+    value = found.get((measure, ""))
+    return NOTHING if value is None else "yes" if value else "no"
+
+
+TASKS["photos"] = photos
+MAKERS |= {"photos": photos_table, "photos-short": photos_short_table}
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("photos")

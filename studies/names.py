@@ -1,0 +1,148 @@
+"""Names alone: a prototype per class and unlabelled rows, but no seen class.
+
+python studies/names.py names --data ../shared/data
+python studies/names.py names_study --data ../shared/data
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import variants  # noqa: F401, registers baselines and other constants
+from cells import make_cell, piles
+
+from unseen.experiments.bench import Bench
+from unseen.experiments.plan import Plan
+from unseen.experiments.run import Finding, RunKey
+from unseen.experiments.tables import MAKERS, NOTHING, Table, in_column, number, signed
+from unseen.experiments.tasks import TASKS
+from unseen.methods import METHODS
+from unseen.metrics import per_class_accuracy
+
+PLANS = ("names", "names_study")
+
+
+def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Label piles of every kind from prototypes alone, one draw of each."""
+    if (part, key.seed) not in bench.kept:  # methods share it
+        bench.kept[part, key.seed] = make_cell(bench.source, part, key.seed)
+    cell, method = bench.kept[part, key.seed], METHODS[key.method]
+    for kind, X, y in piles(cell, key.seed):
+        start = time.process_time()
+        model = method.from_prototypes(cell.prototypes).adapt(X)
+        labels, seconds = model.labels_, time.process_time() - start
+        known = y >= 0  # foreign rows count for nobody
+        share = per_class_accuracy(y[known], labels[known])
+        yield Finding("accuracy", kind, value=share, seconds=seconds)
+        said = np.mean(model.reliability_[known])
+        yield Finding("off", kind, value=said - np.mean(labels[known] == y[known]))
+
+
+def names_frame(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy in % and what it gains, by method, group, cell, kind and draw.
+
+    The gain is over the better known start: of plain and centred names the one that is
+    better on average over the draws of that cell and kind.
+    """
+    mine = results[(results.task == plan.task) & (results.measure == "accuracy")]
+    parts = [
+        mine[in_column(mine, column)].assign(cell=column.head, group=column.group)
+        for column in plan.columns
+    ]
+    frame = pd.concat(parts) if parts else mine.assign(cell="", group="")
+    frame = frame.rename(columns={"item": "kind"}).assign(value=100 * frame["value"])
+    keys = ["cell", "kind", "seed"]
+    wide = frame.pivot_table(index=keys, columns="method", values="value")
+    starts = wide.reindex(columns=list(STARTS))
+    better = starts.groupby(["cell", "kind"]).transform("mean")
+    plain = (better[STARTS[0]] >= better[STARTS[1]]).to_numpy()
+    known = starts[STARTS[0]].where(plain, starts[STARTS[1]]).rename("start")
+    frame = frame.join(known, on=keys)
+    return frame.assign(gain=frame["value"] - frame["start"])
+
+
+STARTS = ("names-plain", "names-centred")
+
+
+def names_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by groups of cells, with the worst case and how many piles lose."""
+    frame = names_frame(plan, results)
+    groups = list(dict.fromkeys(column.group for column in plan.columns))
+    rows = []
+    for row in plan.rows:
+        own = frame[frame.method == row.method]
+        kinds = own.groupby(["group", "cell", "kind"])[["value", "gain"]].mean()
+        means = kinds["value"].groupby("group").mean().reindex(groups)
+        gains = kinds["gain"].groupby("group").mean()
+        cells = [number(value) for value in (means.mean(skipna=False), *means)]
+        if own.empty:
+            rows.append((row.label, [*cells, *[NOTHING] * 4]))
+            continue
+        lost = 100 * float((own["gain"] < -1).mean())
+        worst = float(kinds["gain"].min())
+        cells += [signed(float(gains.mean())), signed(worst)]
+        cells += [f"{int((kinds['gain'] < -3).sum())}", f"{lost:.0f} %"]
+        rows.append((row.label, cells))
+    heads = ["mean", *groups, "gain", "worst", "below −3", "losing piles"]
+    return Table(
+        plan.title, plan.caption, [("", heads)], rows, notes=piles_message(frame)
+    )
+
+
+def names_study_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Show settings of one method by groups of cells, and how many there were.
+
+    *off* is how far reliability is off the share of right rows, mean over piles.
+    """
+    table = names_table(plan, results)
+    mine = results[(results.task == plan.task) & (results.measure == "off")]
+    piles = pd.concat([mine[in_column(mine, column)] for column in plan.columns])
+    off = 100 * piles["value"].abs().groupby(piles["method"]).mean()
+    rows = [
+        (label, [*cells, number(float(off.get(row.method, math.nan)))])
+        for row, (label, cells) in zip(plan.rows, table.rows, strict=True)
+    ]
+    ((_, heads),) = table.heads
+    settings = [row for row in plan.rows if row.method not in STARTS]
+    notes = [*table.notes, f"{len(settings)} settings were compared."]
+    wider = [("", [*heads, "off"])]
+    return replace(table, heads=wider, rows=rows, corner="setting", notes=notes)
+
+
+def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by cells, the whole pile of each."""
+    frame = names_frame(plan, results)
+    full = frame[frame["kind"] == "full"]
+    means = full.groupby(["method", "cell"])["value"].mean()
+    rows = []
+    for row in plan.rows:
+        values = [means.get((row.method, c.head), math.nan) for c in plan.columns]
+        rows.append((row.label, [number(float(value)) for value in values]))
+    heads = [(column.head, [""]) for column in plan.columns]
+    return Table(plan.title, plan.caption, heads, rows, notes=piles_message(full))
+
+
+def piles_message(frame: pd.DataFrame) -> list[str]:
+    """Say on how many piles the numbers rest."""
+    piles = frame.drop_duplicates(["cell", "kind", "seed"])
+    draws = piles["seed"].nunique()
+    return [f"{len(piles)} piles, {draws} draws."] if len(piles) else []
+
+
+TASKS["names"] = names
+MAKERS |= {
+    "names": names_table,
+    "names-by-cell": names_cells_table,
+    "names study": names_study_table,
+}
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("names")

@@ -1,0 +1,290 @@
+"""Studies of our own development still run, and say what plain arithmetic says."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.cluster import KMeans as SklearnKMeans
+
+import unseen.photos
+from tests.checks import close
+from unseen import ESZSL, per_class_accuracy
+from unseen.experiments import make_table
+from unseen.experiments.bench import Bench
+from unseen.experiments.run import COLUMNS, Finding, RunKey
+from unseen.experiments.sources import Source, find_source
+from unseen.experiments.tables import MAKERS
+from unseen.experiments.tasks import TASKS, run_task
+from unseen.loading import load_data
+
+FOLDER = Path(__file__).parents[1] / "studies"
+if not FOLDER.exists():
+    pytest.skip("the studies are in the repository", allow_module_level=True)
+sys.path.insert(0, str(FOLDER))
+import laboratory  # noqa: E402, they are no package
+
+STUDIES = laboratory.studies()
+import baselines  # noqa: E402
+import cells  # noqa: E402
+import scenes  # noqa: E402
+import splits  # noqa: E402
+import trust  # noqa: E402
+
+
+def findings(source, part, task, method="ast", seed=0):
+    key = RunKey(task, source.name, part, method, seed)
+    found = run_task(Bench(source), part, key)
+    assert not [f.note for f in found if f.measure == "failed"]
+    return found
+
+
+def as_results(found, *key):
+    lines = [[*key, *one] for one in found]
+    return pd.DataFrame(lines, columns=list(COLUMNS)).fillna({"item": ""})
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_plan_of_a_study_can_be_read_and_shown(name):
+    plan = laboratory.study_plan(name)
+    assert plan.task in TASKS and plan.show in MAKERS
+    table = make_table(plan, pd.DataFrame(columns=list(COLUMNS)))
+    assert not any(cell[:1].isdigit() for _, cells in table.rows for cell in cells)
+
+
+def test_a_study_is_a_script(tmp_path):
+    (tmp_path / "awa1_shallow.npz").mkdir()  # whatever it is: the run fails and says so
+    words = ["robustness", "--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "splits.py"), *words, "--jobs", "1"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "20 runs failed. Open" in done.stdout
+    assert (tmp_path / "out" / "tables" / "robustness.md").exists()
+
+
+@pytest.mark.parametrize(
+    "task",
+    ["generalized", "trust", "open", "open study", "planted", "splits", "robustness"],
+)
+def test_a_task_finds_what_its_table_shows(task):
+    digits = find_source("digits", "attributes", [])
+    found = findings(digits, "attributes", task)
+    plan = laboratory.study_plan(task.replace(" ", "_"))
+    results = as_results(found, task, "cub_vgg", "att_312", "ast", 0)
+    table = make_table(plan, results)
+    written = " ".join(cell for _, cells in table.rows for cell in cells)
+    assert any(part.replace(".", "").isdigit() for part in written.split())
+
+
+def test_a_study_of_defaults_scores_seen_classes_alone():
+    digits = find_source("digits", "attributes", [])
+    found = findings(digits, "attributes", "study", "eszsl")
+    bench = Bench(digits)
+    data = bench.data("attributes")
+    X = np.where(np.isin(data.y, data.unseen)[:, None], 0, data.X)
+    bench._data["attributes"] = replace(data, X=X)
+    key = RunKey("study", "digits", "", "eszsl", 0)
+    again = run_task(bench, "attributes", key)
+    scores = [
+        [f.value for f in fs if f.measure == "candidate"] for fs in (found, again)
+    ]
+    assert len(scores[0]) == 25 and scores[0] == scores[1]
+
+
+def test_an_open_study_sees_no_row_of_an_unseen_class():
+    data = trust.with_rows_aside(load_data("digits"))
+    chosen = []
+    for fold in range(3):
+        part = trust.held_out(data, fold)
+        assert not np.isin(part.y, data.unseen).any()
+        assert not part.seen_test[np.isin(part.y, part.unseen)].any()
+        chosen += list(part.unseen)
+    assert sorted(chosen) == sorted(data.seen)
+
+
+def test_foreign_rows_are_a_fifth_and_not_on_offer():
+    data = trust.with_rows_aside(load_data("digits"))
+    for _, rows, offered, foreign in trust.foreign_piles(data, 0):
+        assert 0.1 < foreign.mean() <= 0.2
+        assert not np.isin(data.y[rows[foreign]], offered).any()
+        assert np.isin(data.y[rows[~foreign]], offered).all()
+
+
+def test_a_wrong_cell_is_the_only_change_and_at_the_other_end():
+    seen = pd.DataFrame([[0.0, 5], [1, 7], [4, 9]], ["a", "b", "c"])
+    table = pd.DataFrame([[3.0, 8], [0.5, 6]], ["d", "e"])
+    made = trust.with_wrong_cell(table, seen, "d", 0)
+    assert made.loc["d"].tolist() == [0.0, 8.0] and made.loc["e"].tolist() == [0.5, 6]
+    assert trust.with_wrong_cell(table, seen, "e", 1).loc["e"].tolist() == [0.5, 9.0]
+
+
+def test_hard_sets_of_rows_are_what_they_say():
+    data = load_data("digits")
+    sizes = {
+        name: pd.Series(data.y[rows]).value_counts()
+        for name, rows in splits.hard_piles(data, 0)
+    }
+    assert len(sizes["half of the classes absent"]) == 1
+    assert set(sizes["10 rows per class"]) == {10}
+    largest = max((data.y == name).sum() for name in data.unseen)
+    zipf = sorted(sizes["sizes by Zipf's law"])
+    assert zipf[:2] == [largest // 3, largest // 2]
+    foreign = sizes["20 % foreign rows"]
+    strange = foreign[~foreign.index.isin(data.unseen)].sum()
+    close(strange / foreign.sum(), 0.2, within=0.01)
+
+
+def test_the_interval_of_paired_differences_covers_their_mean_nine_times_in_ten():
+    rng = np.random.default_rng(0)
+    intervals = [splits.paired_interval(rng.normal(0.3, 2, 10)) for _ in range(2000)]
+    assert 0.88 < np.mean([low <= 0.3 <= high for low, high in intervals]) < 0.92
+
+
+# ---- names alone ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def cell():
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(6, 8)) + 2
+    y = np.repeat(np.arange(6), 30)
+    X = means[y] + rng.normal(size=(180, 8))
+    return cells.Cell(X, y, means + rng.normal(size=means.shape), -np.ones((50, 8)))
+
+
+def test_k_means_is_that_of_sklearn_from_the_same_labels(cell):
+    def at_unit_length(M):
+        return M / np.linalg.norm(M, axis=1, keepdims=True)
+
+    A, Z = (
+        at_unit_length(M - M.mean(axis=0))
+        for M in map(at_unit_length, (cell.X, cell.prototypes))
+    )
+    labels = (A @ Z.T).argmax(axis=1)
+    means = np.array([A[labels == c].mean(axis=0) for c in range(6)])
+    expected = SklearnKMeans(6, init=means, n_init=1, tol=0).fit(A).labels_
+    ours = baselines.KMeans.from_prototypes(cell.prototypes).adapt(cell.X).labels_
+    assert_array_equal(ours, expected)
+    assert (ours != labels).any()
+
+
+def test_kinds_of_unlabelled_rows_are_what_they_say(cell):
+    found = {kind: y for kind, _, y in cells.piles(cell, 0)}
+    sizes = {kind: np.bincount(y[y >= 0], minlength=6) for kind, y in found.items()}
+    assert tuple(found) == cells.KINDS
+    assert sorted(sizes["half absent"]) == [0, 0, 0, 30, 30, 30]
+    assert sorted(sizes["Zipf"]) == sorted(round(30 / k) for k in range(1, 7))
+    assert_array_equal(sizes["ten rows per class"], [10] * 6)
+    assert (found["20 % foreign"] < 0).sum() == 45
+
+
+def test_truth_decides_nothing_but_the_score(tmp_path, cell):
+    scores = []
+    for name, truth in (("a", cell.y), ("b", (cell.y + 1) % 6)):
+        path = tmp_path / f"{name}_test__x.npz"
+        classes = np.arange(6).astype(str)
+        np.savez(path, X=cell.X, y=truth, P=cell.prototypes, classes=classes)
+        source = Source(str(path), name, "", {"names": "names"})
+        found = findings(source, "names", "names", "k-means")
+        scores.append(next(f.value for f in found if f.item == "full"))
+    assert scores[0] > 0.5 > 0.3 > scores[1]
+
+
+def test_gains_are_over_the_better_known_start():
+    plain, centred = [[0.5, 0.6], [0.5, 0.2]], [[0.4, 0.5], [0.7, 0.2]]  # draw by kind
+    draws = {"names-plain": plain, "names-centred": centred}
+    draws["stata"] = [[0.5, 0.5], [0.75, 0.25]]
+    data = "texts/banking77_test__minilm-int8.npz"
+    results = pd.concat(
+        as_results(
+            [
+                Finding("accuracy", k, value=v)
+                for k, v in zip(cells.KINDS[:2], values, strict=True)
+            ],
+            *("names", data, "names", method, seed),
+        )
+        for method, drawn in draws.items()
+        for seed, values in enumerate(drawn)
+    )
+    table = make_table(laboratory.study_plan("names"), results)
+    ((_, heads),) = table.heads
+    got = dict(zip(heads, dict(table.rows)["StatA"], strict=True))
+    # whole: centred is better on average (55 against 50): gains 10 and 5
+    # half absent: plain is better on average (40 against 35): gains -10 and 5
+    assert got["texts"] == "50.0" and got["mean"] == got["CUB"] == "—"
+    assert got["gain"] == f"{((10 + 5) / 2 + (-10 + 5) / 2) / 2:+.1f}"
+    assert got["worst"] == "−2.5" and got["losing piles"] == "25 %"
+
+
+# ---- photos and texts ----------------------------------------------------------------
+
+
+def test_the_bundled_photos_are_labelled_as_the_command_does_it():
+    from unseen.photos import NamedPhotos
+    from unseen.photos.bundled import load_photos
+
+    own = load_photos()
+    found = findings(find_source("cifar10", "lite0", []), "lite0", "photos", "guided")
+    shares = {f.item: f.value for f in found if f.measure == "accuracy"}
+    assert list(shares) == ["words", "ImageNet", "names", "k-means", "adapted"]
+    model = NamedPhotos(own.image_encoder, own.text_encoder).fit(own.classes)
+    model.adapt(own.features)
+    for item, labels in (("names", model.projected_), ("adapted", model.labels_)):
+        close(shares[item], per_class_accuracy(own.truth, labels))
+    plan = laboratory.study_plan("photos")
+    results = as_results(found, "photos", "cifar10", "lite0", "guided", 0)
+    rows = dict(make_table(plan, results).rows)
+    cells = rows["CIFAR-10 (bundled) lite0"]
+    assert cells[:5] == [f"{100 * share:.1f}" for share in shares.values()]
+
+
+def test_texts_are_labelled_as_the_command_does_it(tmp_path):
+    from unseen.texts import NamedTexts, load_demo_texts
+
+    demo = load_demo_texts()
+    lines = [
+        f'"{text}",{name}' for text, name in zip(demo.texts, demo.truth, strict=True)
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["text,label", *lines]))
+    source = Source(str(tmp_path / "in.csv"), "set", "", {"wordllama": None})
+    found = {
+        f.measure: f.value for f in findings(source, "wordllama", "texts", "guided")
+    }
+    model = NamedTexts().fit(sorted(set(demo.truth.tolist()))).adapt(demo.texts)
+    close(found["before"], per_class_accuracy(demo.truth, model.projected_))
+    close(found["after"], per_class_accuracy(demo.truth, model.labels_))
+
+
+def test_a_run_of_the_scenes_scores_one_split_by_default_settings(
+    tmp_path, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(size=(40, 6)).astype(np.float32)
+    pairs = "".join(f"scene{i},sun{2 * i}\n" for i in range(15))
+    (tmp_path / "scene15_to_sun.csv").write_text("scene15,sun_class\n" + pairs)
+    names = [f"sun{i}" for i in range(40)]
+    np.savez(tmp_path / "class_side.npz", sun_class_names=names, sun_att=table)
+    rows = np.repeat(np.arange(15), 8)
+    X = table[2 * rows] @ rng.normal(size=(6, 9)) + 0.1 * rng.normal(size=(120, 9))
+    paths = [f"scene{row}/{i}.jpg" for i, row in enumerate(rows)]
+    encoded = SimpleNamespace(paths=paths, features=lambda: X)
+    monkeypatch.setattr(unseen.photos, "encode_folder", lambda path, **more: encoded)
+    place = str(tmp_path / "photos" / "scene15")
+    source = Source(place, "photos/scene15", "", {"scenes alone": None})
+    found = findings(source, "scenes alone", "scenes", "eszsl", 11)
+    data = scenes.scene_split(scenes.load_scenes(Path(place), False), 11)
+    assert data.n_classes == 15 and len(data.unseen) == 5
+    model = ESZSL().fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
+    )
+    share = per_class_accuracy(data.y_unseen, model.predict(data.X_unseen))
+    assert [f.value for f in found if f.measure == "final"] == [share]
+    assert scenes.load_scenes(Path(place), True).n_classes == 40

@@ -1,0 +1,158 @@
+"""A data set on the bench: what all runs on it share.
+
+The rows, the class-wise folds with their sums, and the searches already made. A bench
+lives in one process; what it remembers saves time and changes no number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unseen._linalg import unit_vectors
+from unseen.class_table import encode
+from unseen.data import ZeroShotData
+from unseen.experiments.sources import Source
+from unseen.methods import METHODS, Method
+from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
+
+__all__ = ["Bench", "bench_of"]
+
+ROW_AXES, ROW_FOLDS = 300, 3
+
+
+class Bench:
+    """A data set on the bench: everything its runs share.
+
+    Parameters
+    ----------
+    source : Source
+
+    Examples
+    --------
+    >>> from unseen.experiments.sources import find_source
+    >>> from unseen.experiments.bench import Bench
+    >>> bench = Bench(find_source("digits", "attributes", []))
+    >>> bench.data("attributes").n_classes
+    10
+    """
+
+    def __init__(self, source: Source):
+        self.source = source
+        self._data: dict[str, ZeroShotData] = {}
+        self._winners: dict[tuple[str, str], dict[str, Any]] = {}
+        self.kept: dict[Any, Any] = {}  # what a task wants to find again
+
+    @classmethod
+    def of(cls, data: ZeroShotData, n_folds: int | None) -> Bench:
+        """Put a set that is loaded already on a bench; its part is ``""``.
+
+        Without folds nothing is searched.
+        """
+        bench = cls(Source("", data.name, "", {"": data.tables}, n_folds or 0))
+        bench._data[""] = data
+        return bench
+
+    def data(self, part: str) -> ZeroShotData:
+        """Return the set with one class table; the rows are read once."""
+        if part not in self._data:
+            loaded = self.source.load(part)
+            if self._data:
+                first = next(iter(self._data.values()))
+                loaded = replace(first, class_embeddings=loaded.class_embeddings)
+            self._data[part] = loaded
+        return self._data[part]
+
+    @property
+    def _any(self) -> ZeroShotData:
+        return next(iter(self._data.values()))
+
+    @cached_property
+    def folds(self) -> ClasswiseFolds:
+        """The folds that all searches share; no class table is part of them."""
+        data = self._any
+        return ClasswiseFolds(data.X_seen, data.y_seen, n_folds=self.source.n_folds)
+
+    @cached_property
+    def unlabelled(self) -> np.ndarray:
+        """The rows of unseen classes."""
+        return self._any.X_unseen
+
+    @cached_property
+    def reduced(self) -> tuple[ClasswiseFolds, np.ndarray]:
+        """Folds and unlabelled rows, of unit length, on principal axes of the seen."""
+        from unseen.preprocessing import SumsPCA
+
+        seen, unlabelled = unit_vectors(self.folds.X), unit_vectors(self.unlabelled)
+        axes = SumsPCA(min(ROW_AXES, seen.shape[1])).fit(seen)
+        n_folds = min(ROW_FOLDS, self.source.n_folds)
+        folds = ClasswiseFolds(axes.transform(seen), self.folds.y, n_folds=n_folds)
+        return folds, axes.transform(unlabelled)
+
+    def view(self, method: Method) -> tuple[ClasswiseFolds, np.ndarray]:
+        """Return the folds and the unlabelled rows as a method gets them."""
+        return self.reduced if method.from_rows else (self.folds, self.unlabelled)
+
+    def winner(self, method: Method, part: str) -> dict[str, Any]:
+        """Return what class-wise cross-validation chooses for a method."""
+        key = method.name, part
+        if key not in self._winners:
+            data = self.data(part)
+            if method.grid and self.source.n_folds:
+                search = ClasswiseSearchCV(
+                    self.build(method, part),
+                    method.grid,
+                    transductive=method.adapts,
+                )
+                folds, _ = self.view(method)
+                search.fit(folds, class_embeddings=data.class_embeddings)
+                self._winners[key] = search.best_params_
+            else:
+                self._winners[key] = {}
+        return self._winners[key]
+
+    def build(self, method: Method, part: str) -> Any:
+        """Return the method before its own search, from the winner it starts from."""
+        inner = None
+        if method.start is not None:
+            start = METHODS[method.start]
+            inner = self.build(start, part).set_params(**self.winner(start, part))
+        model = method.make(inner)
+        if method.from_rows:
+            model.set_params(unit_rows=False)  # they have unit length already
+        return model
+
+    def fitted(self, method: Method, part: str, seed: int, **parameters: Any) -> Any:
+        """Return the method as its search chose it, fitted on all seen classes.
+
+        ``parameters`` have the last word.
+        """
+        model = self.build(method, part).set_params(**self.winner(method, part))
+        names = model.get_params()
+        for name in ("random_state", "base__random_state"):
+            if seed and name in names:
+                model.set_params(**{name: seed})
+        model.set_params(**parameters)
+        data = self.data(part)
+        table = data.class_embeddings
+        if not self.source.n_folds:
+            return model.fit(data.X_seen, data.y_seen, class_embeddings=table)
+        folds, _ = self.view(method)
+        folds.fit_all(model, table, encode(folds.y, table)[0])
+        return model
+
+
+_LAST: list[Bench] = []
+
+
+def bench_of(source: Source | None) -> Bench | None:
+    """Return the bench of a data set; this process keeps the one it had last."""
+    if source is None:
+        return None
+    if not _LAST or _LAST[0].source != source:
+        _LAST[:] = []  # free the one before first
+        _LAST[:] = [Bench(source)]
+    return _LAST[0]

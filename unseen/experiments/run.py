@@ -1,0 +1,414 @@
+"""From plans to results.csv: every run that is missing, in parallel, and nothing twice.
+
+``results.csv`` has one line per finding, in long form:
+
+    task, data, classes, method, seed   which run
+    measure, item, round                which finding of it
+    value, note                         the finding, as a number or in words
+    seconds                             processor time of one thread: the one column in
+                                        which two runs differ
+
+All lines of a run are appended by one write and end with the measure ``done`` or
+``failed``. Whatever does not is the trace of a kill and is dropped on the next start.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+import unseen
+from unseen._command import command_line
+from unseen.files import check_target, named, replace_file
+
+if TYPE_CHECKING:
+    from unseen.experiments.plan import Plan, PlannedRun
+    from unseen.methods import Method
+
+__all__ = ["COLUMNS", "Finding", "ResultsFile", "RunKey", "read_results", "run_plans"]
+
+
+class RunKey(NamedTuple):
+    """Which run a line belongs to."""
+
+    task: str
+    data: str
+    classes: str
+    method: str
+    seed: int
+
+
+class Finding(NamedTuple):
+    """One finding of a run.
+
+    Examples
+    --------
+    >>> from unseen.experiments.run import Finding
+    >>> Finding("accuracy", round=1, value=0.5)
+    Finding(measure='accuracy', item='', round=1, value=0.5, note='', seconds=None)
+    """
+
+    measure: str
+    item: str = ""
+    round: int | None = None
+    value: float | int | None = None
+    note: str = ""
+    seconds: float | None = None
+
+
+COLUMNS = (*RunKey._fields, *Finding._fields)
+ENDS = ("done", "failed")
+Progress = Callable[["PlannedRun", list[Finding], float], None]
+
+
+# ---- runs ----------------------------------------------------------------------------
+
+
+def run_plans(
+    plans: Sequence[Plan],
+    folders: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    n_jobs: int = 2,
+    retry_failed: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Make all runs of some plans that ``out`` does not hold yet.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    folders : sequence of paths
+        Where data sets are.
+    out : path
+        Folder of ``results.csv``; made if need be.
+    n_jobs : int, default=2
+        Processes, with one BLAS thread each; 1 for this process alone.
+    retry_failed : bool, default=False
+        Make runs that failed again.
+    progress : callable, optional
+        Called after every run with the run, its findings, and the share of the work
+        that is done.
+
+    Returns
+    -------
+    Path
+        ``results.csv``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unseen.experiments import read_plan, read_results, run_plans
+    >>> with tempfile.TemporaryDirectory() as folder:  # no data: nothing to run
+    ...     path = run_plans([read_plan("table2")], [], folder)
+    ...     len(read_results(path))
+    0
+    """
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [Path(folder) for folder in folders]
+    wanted = without_duplicates(run for plan in plans for run in plan.runs(paths))
+    with ResultsFile(out / "results.csv", retry_failed=retry_failed) as results:
+        remember_origin(out / "origin.json", wanted)
+        missing = [run for run in wanted if run.key not in results.finished]
+        total, left = (sum(run.cost for run in runs) for runs in (wanted, missing))
+        for run, findings in run_all(missing, n_jobs):
+            results.append(run.key, findings)
+            left -= run.cost
+            if progress is not None:
+                progress(run, findings, 1 - left / total)
+    return results.path
+
+
+def without_duplicates(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+    """Return every run once; complain of two sets that go by one name."""
+    known: dict[RunKey, PlannedRun] = {}
+    for run in runs:
+        other = known.setdefault(run.key, run)
+        if run.source != other.source and run.source and other.source:
+            raise ValueError(
+                f"{other.source.path} and {run.source.path} are both called "
+                f"{run.key.data} in results.csv. Give one of them another name."
+            )
+    return list(known.values())
+
+
+def run_all(
+    runs: Sequence[PlannedRun], n_jobs: int
+) -> Iterator[tuple[PlannedRun, list[Finding]]]:
+    """Make all runs, the costly ones first, and yield each when it has ended."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    from unseen.experiments.tasks import TASKS
+    from unseen.methods import METHODS
+
+    parallel = Parallel(n_jobs, return_as="generator_unordered", pre_dispatch=n_jobs)
+    # Methods and tasks that the caller registered are sent along.
+    work = (
+        delayed(make_runs)(batch, TASKS[batch[0].key.task], METHODS)
+        for batch in batches(runs)
+    )
+    try:
+        yield from chain.from_iterable(parallel(work))
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "A process was stopped from outside, perhaps for want of memory. Finished "
+            "runs are in results.csv, and the same command continues."
+        ) from error
+
+
+def batches(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
+    """Group the runs that share a search, costly groups first."""
+    from unseen.methods import METHODS
+
+    groups: dict[tuple, list[PlannedRun]] = {}
+    for run in runs:
+        method = run.key.method
+        while method in METHODS and METHODS[method].start is not None:
+            method = METHODS[method].start or method
+        key = run.key.task, run.key.data, run.key.classes, method
+        groups.setdefault(key, []).append(run)
+    return sorted(groups.values(), key=lambda group: -sum(run.cost for run in group))
+
+
+def make_runs(
+    runs: Sequence[PlannedRun], task: Callable, methods: dict[str, Method]
+) -> list[tuple[PlannedRun, list[Finding]]]:
+    """Make some runs of one task on one data set, in this process."""
+    from threadpoolctl import threadpool_limits
+
+    from unseen.experiments.bench import bench_of
+    from unseen.experiments.tasks import run_task
+    from unseen.methods import METHODS
+
+    METHODS.update(methods)
+    with threadpool_limits(limits=1):
+        return [
+            (run, run_task(bench_of(run.source), run.part, run.key, task))
+            for run in runs
+        ]
+
+
+# ---- where results come from ---------------------------------------------------------
+
+
+def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
+    """Write down version and data; complain if results of others are there."""
+    before = read_origin(path)
+    now = {"unseen": unseen.__version__}
+    sources = {(run.key.task, run.key.data, run.part): run.source for run in runs}
+    for (task, _, part), source in sources.items():
+        for name, digest in source.origins(part).items() if source else ():
+            now[f"{task}: {name}" if name.startswith("foreign") else name] = digest
+    for name in now.keys() & before.keys():
+        if now[name] != before[name]:
+            raise ValueError(
+                f"{path.parent} holds results of {name} {before[name]:.12}, this is "
+                f"{now[name]:.12}. Give another --out."
+            )
+    with replace_file(path) as file:
+        file.write(json.dumps({**before, **now}, indent=2).encode())
+
+
+def read_origin(path: Path) -> dict[str, str]:
+    """Return version and data of the results beside ``path``; nothing if it is new."""
+    if not path.exists():
+        return {}
+    try:
+        before = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        before = None
+    if not isinstance(before, dict) or {type(v) for v in before.values()} - {str}:
+        raise ValueError(
+            f"{path}: is damaged, so nobody knows which data these results are of. "
+            "Give another --out."
+        )
+    return before
+
+
+# ---- results.csv ---------------------------------------------------------------------
+
+
+class ResultsFile:
+    """The file while it is being written; one writer at a time.
+
+    Parameters
+    ----------
+    path : path
+        Made if need be; the trace of a kill is removed.
+    retry_failed : bool, default=False
+        Forget runs that failed, so that they are made again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.experiments.run import Finding, ResultsFile, RunKey
+    >>> key = RunKey("accuracy", "digits", "strokes", "eszsl", 0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with ResultsFile(Path(folder) / "results.csv") as results:
+    ...         results.append(key, [Finding("final", value=0.5), Finding("done")])
+    ...     with ResultsFile(Path(folder) / "results.csv") as results:
+    ...         results.finished == {key}
+    True
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, retry_failed: bool = False):
+        self.path = Path(path)
+        self.retry_failed = retry_failed
+
+    def __enter__(self) -> ResultsFile:
+        with ExitStack() as opened:
+            check_target(self.path)
+            # Locked is a file of its own: mending puts another results.csv in place.
+            aside = self.path.with_name(f".{self.path.name}.lock")
+            with named(self.path):
+                lock(opened.enter_context(open(aside, "wb")), self.path)
+            lines = complete_runs(self.path) if self.path.exists() else []
+            if self.retry_failed:
+                failed = {tuple(line[:5]) for line in lines if line[5] == "failed"}
+                lines = [line for line in lines if tuple(line[:5]) not in failed]
+            text = as_csv([COLUMNS, *lines])
+            if not self.path.exists() or self.path.read_bytes() != text:
+                with replace_file(self.path) as file:
+                    file.write(text)
+            self.finished = {
+                RunKey(task, data, classes, method, int(seed))
+                for task, data, classes, method, seed, *_ in lines
+            }
+            self._file = opened.enter_context(open(self.path, "ab", buffering=0))
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+    def append(self, key: RunKey, findings: Sequence[Finding]) -> None:
+        """Write all lines of a run, the last of which says how it ended."""
+        left = memoryview(as_csv([(*key, *map(as_text, one)) for one in findings]))
+        file = self._file.fileno()
+        before = os.fstat(file).st_size
+        with named(self.path):
+            try:
+                while left:
+                    left = left[os.write(file, left) :]
+                os.fsync(file)
+            except OSError:  # such as a full disk: a run is in the file, or it is not
+                os.ftruncate(file, before)
+                raise
+        self.finished.add(key)
+
+
+def as_text(value: Any) -> str:
+    """Write a value so that it reads the same in every run: six digits after all."""
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:
+    """Write lines as CSV."""
+    text = io.StringIO()
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for line in lines:
+        # Python before 3.13 leaves a carriage return unquoted, and reads it as an end.
+        (quoted if "\r" in "".join(map(str, line)) else plain).writerow(line)
+    return text.getvalue().encode()
+
+
+def complete_runs(path: Path) -> list[list[str]]:
+    """Return the lines of every run that came to its end."""
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise ValueError(f"{path}: is damaged ({error}). Give another --out.") from None
+    if lines[:1] != [list(COLUMNS)]:
+        raise ValueError(
+            f"{path} is no results.csv of this version: its first line is "
+            f"{text.splitlines()[:1]!r:.80}. Give another --out."
+        )
+    if not text.endswith("\n"):
+        lines.pop()
+    ended = [
+        n for n, line in enumerate(lines, 1) if line[5:6] in (["done"], ["failed"])
+    ]
+    lines = lines[: max(ended, default=1)]  # what follows is the trace of a kill
+    for number, line in enumerate(lines[1:], 2):
+        if len(line) != len(COLUMNS) or not line[4].isdecimal():
+            raise ValueError(
+                f"{path}: row {number} is none that a run writes: {line!r:.80}. "
+                "Remove it, or give another --out."
+            )
+    finished = {tuple(lines[n - 1][:5]) for n in ended}
+    return [line for line in lines[1:] if tuple(line[:5]) in finished]
+
+
+def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read results.csv, complete runs only.
+
+    Parameters
+    ----------
+    path : path
+        The file, or the folder it is in.
+
+    Returns
+    -------
+    DataFrame
+        One row per finding; ``value``, ``seconds`` and ``round`` as numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unseen.experiments import read_results
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_results(folder)
+    Traceback (most recent call last):
+    FileNotFoundError: ... holds no results.csv. Make one with: unseen reproduce ...
+    """
+    path = Path(path)
+    if path.is_dir():
+        path /= "results.csv"
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path.parent} holds no results.csv. Make one with: "
+            f"{command_line('reproduce', 'digits', '--out', path.parent)}"
+        )
+    frame = pd.DataFrame(complete_runs(path), columns=list(COLUMNS))
+    numbers = ["seed", "round", "value", "seconds"]
+    try:
+        frame[numbers] = frame[numbers].apply(pd.to_numeric)
+        return frame.astype({"seed": int})
+    except (ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{path}: one of {', '.join(numbers)} holds more than numbers ({error}). "
+            "Remove the row, or give another --out."
+        ) from error
+
+
+def lock(file: Any, path: Path) -> None:
+    """Let nobody else append; the system frees the lock when its holder dies.
+
+    Where the system has no such locks, two writers are the user's to avoid.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ValueError(
+            f"Another run is writing {path}. Wait for it, or give another --out."
+        ) from error

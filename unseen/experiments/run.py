@@ -330,6 +330,8 @@ def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:
 def complete_runs(path: Path) -> list[list[str]]:
     """Return the lines of every run that came to its end."""
     text = path.read_bytes().decode("utf-8", errors="replace")
+    if ",".join(COLUMNS).startswith(text.strip()):  # torn in its first line
+        return []
     try:
         lines = list(csv.reader(io.StringIO(text, newline="")))
     except csv.Error as error:

@@ -36,6 +36,14 @@ def close(ours, theirs, digits: int = 7, within: float | None = None) -> None:
         )
 
 
+def never_rises(values, digits: int = 8) -> None:
+    """Ask that an objective falls or stays, to so many digits of the largest."""
+    values = np.asarray(values)
+    rise = np.diff(values).max(initial=0)
+    allowed = 10.0**-digits * np.abs(values).max()
+    assert rise <= allowed, f"rises by {rise:.2g}, {allowed:.2g} is rounding"
+
+
 def nudged(X):
     """Move numbers by one unit in the last place where UNSEEN_TEST_ULP is set.
 

@@ -28,7 +28,7 @@ FLOORS = [
     {"transduction"},
     {"model_selection"},
     {"calibration"},
-    {"methods", "student"},
+    {"methods"},
     {"photos", "texts"},
     {"experiments"},
     {"report", "review", "exporting"},

@@ -15,7 +15,10 @@ runner = CliRunner()
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "digits.unseen"
-    ended = runner.invoke(app, ["fit", "digits", "--method", "eszsl", "--out", path])
+    out = path.with_suffix(".csv")
+    ended = runner.invoke(
+        app, ["run", "digits", "--method", "eszsl", "--save", path, "--out", out]
+    )
     assert ended.exit_code == 0, ended.output
     return path
 
@@ -25,10 +28,10 @@ def run(*args):
 
 
 COMMANDS = {
-    "fit": (["fit", "digits", "--method", "eszsl", "--out", "m.unseen"], "m.unseen"),
-    "predict": (["predict", "MODEL", "digits", "--out", "l.csv"], "l.csv"),
+    "run": (["run", "digits", "--model", "MODEL", "--out", "l.csv"], "l.csv"),
+    "page": (["run", "digits", "--model", "MODEL", "--out", "l"], "l/report.html"),
     "save": (
-        ["predict", "MODEL", "digits", "--out", "o.csv", "--save", "a.unseen"],
+        ["run", "digits", "--model", "MODEL", "--out", "o.csv", "--save", "a.unseen"],
         "a.unseen",
     ),
     "csv": (["data", "convert", "digits", "d.csv"], "d.csv"),
@@ -103,7 +106,7 @@ def test_a_csv_file_as_out_is_the_table(tmp_path, monkeypatch):
 def test_a_file_of_somebody_is_never_written_over(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "labels.csv").write_text("my thesis")
-    ended = run("predict", model, "digits")
+    ended = run("run", "digits", "--model", model)
     assert ended.exit_code == 2 and "labels-2.csv" in ended.stderr
     assert (tmp_path / "labels.csv").read_text() == "my thesis"
 
@@ -114,9 +117,9 @@ def test_force_writes_over_no_input(model, tmp_path, monkeypatch):
     before = (tmp_path / "x.npy").read_bytes()
     os.link("x.npy", "twin.npy")
     for out in ("x.npy", "twin.npy"):
-        ended = run("predict", model, "x.npy", "--out", out, "--force")
+        ended = run("run", "x.npy", "--model", model, "--out", out, "--force")
         assert ended.exit_code == 2 and f"{out}: is being read" in ended.stderr
-    ended = run("predict", model, "x.npy", "--adapt", "--save", model, "--force")
+    ended = run("run", "x.npy", "--model", model, "--save", model, "--force")
     assert ended.exit_code == 2 and "is being read" in ended.stderr
     assert (tmp_path / "x.npy").read_bytes() == before
     run("data", "convert", "digits", "d.csv")
@@ -130,12 +133,12 @@ def test_force_writes_over_no_input(model, tmp_path, monkeypatch):
     ]:
         ended = run("data", "convert", source, target, "--force")
         assert ended.exit_code == 2 and "read" in ended.stderr, ended.output
-    ended = run("fit", "d", "--out", "d/labels.csv", "--force")
+    ended = run("run", "d", "--out", "d/labels.csv", "--force")
     assert ended.exit_code == 2 and "would lie in d" in ended.stderr
 
 
 def test_two_outputs_have_two_names(model, tmp_path):
-    out = tmp_path / "x"
-    ended = run("predict", model, "digits", "--out", out, "--save", out)
+    out = tmp_path / "x.csv"
+    ended = run("run", "digits", "--model", model, "--out", out, "--save", out)
     assert ended.exit_code == 2 and "would be written twice" in ended.stderr
     assert not out.exists()

@@ -1,6 +1,8 @@
-"""``unseen run`` and ``predict`` on a CSV file with unlabelled rows."""
+"""``unseen run``: learn or take a model, label, score; what is written and printed."""
 
 import json
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,11 +10,27 @@ import pytest
 from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
-from unseen import AnchoredSelfTraining
+import unseen
+from unseen import AnchoredSelfTraining, save_data
 from unseen.cli import app
+from unseen.data import ZeroShotData
 from unseen.labels import read_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # small data, weak starts
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def run(*words):
+    done = invoke("run", *words)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def labels_of(path):
+    return read_labels(path).set_index("id")["label"]
 
 
 @pytest.fixture(scope="module")
@@ -25,72 +43,271 @@ def home(tmp_path_factory):
     X = A[y] @ rng.normal(size=(4, 6)) + 0.1 * rng.normal(size=(120, 6))
     labels = [names[i] if i < 6 else None for i in y]
     rows = pd.DataFrame(X, columns=list("abcdef"))
+    rows.insert(0, "ring", [f"r{i:03d}" for i in range(120)])
     home = tmp_path_factory.mktemp("run")
     rows.assign(label=labels).to_csv(home / "data.csv", index=False)
+    rows[y >= 6].assign(label=np.array(names)[y[y >= 6]]).to_csv(
+        home / "known.csv", index=False
+    )
     rows[y >= 6].to_csv(home / "new.csv", index=False)
     table = pd.DataFrame(A, index=pd.Index(names, name="class"), columns=list("pqrs"))
     table.to_csv(home / "attributes.csv")
-    return home, X, np.array(labels, object), table, np.array(names)[y]
-
-
-def run(*words):
-    done = CliRunner().invoke(app, list(map(str, words)))
-    assert done.exit_code == 0, done.output
-    return done
+    words = [home / "data.csv", "--classes", home / "attributes.csv", "--id", "ring"]
+    run(*words, "--save", home / "m.unseen", "--out", home / "labels.csv")
+    return home, words, rows, np.array(labels, object), table, np.array(names)[y]
 
 
 def test_one_command_labels_what_is_unlabelled_as_the_library_does(home, tmp_path):
-    folder, X, labels, table, truth = home
+    _, words, rows, labels, table, truth = home
     out = tmp_path / "new" / "run"
-    words = ["run", folder / "data.csv", "--classes", folder / "attributes.csv"]
-    done = run(*words, "--out", out, "--json")
-    answer = json.loads(done.stdout)
+    answer = json.loads(run(*words, "--out", out, "--json").stdout)
     found = read_labels(out / "labels.csv")
     loose = pd.isna(labels)
-    assert_array_equal(found["id"].astype(int), np.flatnonzero(loose))
+    assert_array_equal(found["id"], rows["ring"][loose])
+    X = rows.drop(columns="ring")
     model = AnchoredSelfTraining().fit(
         X[~loose], labels[~loose].astype(str), class_embeddings=table
     )
     assert_array_equal(found["label"], model.adapt(X[loose]).labels_)
+    scores = model.decision_function(X[loose])
+    second = np.where(scores > 0, "class 6", "class 7")  # of two, the other one
+    assert_array_equal(found["second"], second)
     assert (found["label"] == truth[loose]).mean() > 0.9
-    assert answer["rows"] == 30
+    assert answer["rows"] == 30 and answer["rounds"]
     assert "<html" in (out / "report.html").read_text()
-    assert "truth" not in done.stdout
 
 
-def test_new_rows_need_no_labels_and_no_class_table(home, tmp_path):
-    folder, *_ = home
-    out = tmp_path / "run"
-    words = ["run", folder / "data.csv", "--classes", folder / "attributes.csv"]
-    run(*words, "--out", out)
-    target = tmp_path / "labels.csv"
-    done = run(
-        "predict", out / "model.unseen", folder / "new.csv", "--adapt", "--out", target
+def test_the_digits_are_scored(tmp_path):
+    words = ["digits", "--method", "eszsl", "--score", "--out", tmp_path / "l.csv"]
+    done = run(*words)
+    data = unseen.load_data("digits")
+    model = unseen.ESZSL().fit(
+        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
     )
-    assert_array_equal(
-        read_labels(target)["label"], read_labels(out / "labels.csv")["label"]
-    )
-    assert "unseen score" not in done.stdout  # nobody knows the truth
+    expected = model.adapt(data.X_unseen).labels_
+    assert_array_equal(labels_of(tmp_path / "l.csv"), expected)
+    mean = 100 * unseen.per_class_accuracy(data.y_unseen, expected)
+    (line,) = [x for x in done.stdout.splitlines() if x.startswith("mean of classes")]
+    assert line.split()[-1] == f"{mean:.1f}"
+    assert "ZeroShotData 'digits'" in done.stderr
+    told = json.loads(run(*words, "--json", "--force").stdout)["score"]
+    shares = [entry["accuracy"] for entry in told["classes"].values()]
+    assert np.mean(shares) == pytest.approx(mean / 100, abs=1e-6)
 
 
-def test_rows_of_seen_classes_are_left_alone(home, tmp_path):
-    folder, _, labels, *_ = home
-    out = tmp_path / "run"
-    words = ["run", folder / "data.csv", "--classes", folder / "attributes.csv"]
-    run(*words, "--out", out)
-    target = tmp_path / "labels.csv"
-    run("predict", out / "model.unseen", folder / "data.csv", "--out", target)
-    rows = read_labels(target)["id"].astype(int)
-    assert_array_equal(rows, np.flatnonzero(pd.isna(labels)))
-
-
-def test_a_set_without_anything_to_label_is_told(home, tmp_path):
+def test_what_is_known_is_scored_and_what_is_missing_is_counted(home, tmp_path):
     folder, *_ = home
-    frame = pd.read_csv(folder / "data.csv").dropna()
-    frame.to_csv(tmp_path / "all.csv", index=False)
-    table = pd.read_csv(folder / "attributes.csv")[:6]
-    table.to_csv(tmp_path / "six.csv", index=False)
-    words = ["run", tmp_path / "all.csv", "--classes", tmp_path / "six.csv"]
-    done = CliRunner().invoke(app, [*map(str, words), "--out", str(tmp_path / "o")])
-    assert done.exit_code == 2
-    assert "nothing to label" in done.output
+    frame = pd.read_csv(folder / "known.csv")
+    frame.loc[:9, "label"] = ""
+    frame.to_csv(tmp_path / "some.csv", index=False)
+    words = [tmp_path / "some.csv", "--model", folder / "m.unseen", "--id", "ring"]
+    done = run(*words, "--score", "--out", tmp_path / "l.csv")
+    assert "10 true labels are missing and not scored" in done.stdout
+    assert re.search(r"^class 7 +15 ", done.stdout, re.M)
+    words[0] = folder / "new.csv"
+    ended = invoke("run", *words, "--score", "--out", tmp_path / "m.csv")
+    assert ended.exit_code == 2 and "nothing to score" in ended.stderr
+
+
+def test_a_model_knows_columns_by_their_names(home, tmp_path):
+    folder, *_ = home
+    new = pd.read_csv(folder / "new.csv")
+    new[new.columns[::-1]].to_csv(tmp_path / "turned.csv", index=False)
+    words = ["--model", folder / "m.unseen", "--id", "ring", "--out"]
+    run(tmp_path / "turned.csv", *words, tmp_path / "l.csv")
+    expected = labels_of(folder / "labels.csv")
+    assert_array_equal(labels_of(tmp_path / "l.csv"), expected)
+    for wrong, said in {
+        "c": new.rename(columns={"c": "weight"}),
+        "weight": new.assign(weight=1.5),
+    }.items():
+        said.to_csv(tmp_path / "wrong.csv", index=False)
+        ended = invoke("run", tmp_path / "wrong.csv", *words, tmp_path / "w.csv")
+        assert ended.exit_code == 2 and f"'{wrong}'" in ended.stderr, ended.output
+
+
+def test_names_of_columns_stay_in_a_model_of_all_classes(home, tmp_path):
+    folder, words, *_ = home
+    model = tmp_path / "m.unseen"
+    run(*words, "--generalized", "--save", model, "--out", tmp_path / "l.csv")
+    new = pd.read_csv(folder / "new.csv")
+    new[new.columns[::-1]].to_csv(tmp_path / "turned.csv", index=False)
+    for name in ("turned", "new"):
+        source = tmp_path / "turned.csv" if name == "turned" else folder / "new.csv"
+        run(source, "--model", model, "--id", "ring", "--out", tmp_path / f"{name}.l")
+    assert_array_equal(labels_of(tmp_path / "turned.l"), labels_of(tmp_path / "new.l"))
+
+
+def test_a_column_that_runs_like_an_index_is_asked_about(home, tmp_path):
+    folder, words, *_ = home
+    frame = pd.read_csv(folder / "data.csv").drop(columns="ring")
+    frame.insert(0, "number", range(1000, 1120))
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    words = [tmp_path / "data.csv", *words[1:3], "--out", tmp_path / "l.csv"]
+    ended = invoke("run", *words)
+    assert ended.exit_code == 2 and "--id 'number'" in ended.stderr, ended.stderr
+    run(*words, "--id", "number")
+    assert labels_of(tmp_path / "l.csv").index[0] == "1090"
+
+
+def test_a_saved_model_labels_an_array_and_leaves_seen_classes_alone(home, tmp_path):
+    folder, words, rows, labels, *_ = home
+    loose = pd.isna(labels)
+    np.save(tmp_path / "rows.npy", rows.drop(columns="ring")[loose].to_numpy())
+    model = ["--model", folder / "m.unseen"]
+    run(tmp_path / "rows.npy", *model, "--out", tmp_path / "l.csv")
+    expected = labels_of(folder / "labels.csv")
+    assert_array_equal(labels_of(tmp_path / "l.csv").to_numpy(), expected.to_numpy())
+    run(words[0], "--id", "ring", *model, "--out", tmp_path / "all.csv")
+    assert_array_equal(labels_of(tmp_path / "all.csv").index, expected.index)
+
+
+def test_given_labels_are_kept(home, tmp_path):
+    _, words, rows, labels, *_ = home
+    ids = rows["ring"][pd.isna(labels)].tolist()
+    given = tmp_path / "given.csv"
+    given.write_text(f"id,label\n{ids[0]},class 7\n{ids[1]},\n")
+    out = tmp_path / "l.csv"
+    run(*words, "--given", given, "--out", out)
+    found = read_labels(out)
+    assert found["label"][0] == "class 7" and found["reliability"][0] == 1
+    given.write_text("id,label\nr000,class 7\n")
+    ended = invoke("run", *words, "--given", given, "--out", out, "--force")
+    assert ended.exit_code == 2 and "'r000' is none of the rows" in ended.stderr
+
+
+@pytest.mark.parametrize("method", ["conse", "eszsl"])
+def test_every_method_says_how_reliable_and_what_else(tmp_path, method):
+    out = tmp_path / "l.csv"
+    run("digits", "--method", method, "--out", out)
+    found = read_labels(out)
+    assert found["reliability"].between(0, 1).all() and found["reliability"].std() > 0
+    assert set(found["second"]) <= {"2", "5", "8"}
+    assert (found["second"] != found["label"]).all()
+
+
+def test_a_search_is_what_the_library_does(tmp_path):
+    words = ["digits", "--method", "eszsl", "--search", "--json"]
+    told = json.loads(run(*words, "--out", tmp_path / "l.csv").stdout)
+    data = unseen.load_data("digits")
+    grid = {name: list(unseen.model_selection.PAPER_GRID) for name in ("gamma", "lam")}
+    search = unseen.ClasswiseSearchCV(
+        unseen.ESZSL(), grid, n_folds=3, transductive=False
+    ).fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    assert told["estimator"] == repr(search.best_estimator_)
+
+
+def test_parameters_and_seed_are_set(tmp_path):
+    words = ["digits", "--method", "tstd", "--set", "alpha=0.5", "--seed", "3"]
+    told = json.loads(run(*words, "--json", "--out", tmp_path / "l.csv").stdout)
+    assert "alpha=0.5" in told["estimator"] and "random_state=3" in told["estimator"]
+    done = run("digits", "--search", "--out", tmp_path / "m.csv")
+    assert "nothing to search" in done.stderr
+
+
+MANY = ", ".join(f"moa {i}" for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "There is no file"),
+        (["digits", "--method", "magic"], "The methods are"),
+        (["digits", "--set", "kappa"], "NAME=VALUE"),
+        (["digits", "--set", "kappa=-1"], "kappa"),
+        (["digits", "--model", "nowhere.unseen"], "nowhere.unseen"),
+        (["digits", "--model", "M", "--search"], "--search does nothing"),
+        (["digits", "--model", "M", "--unseen", "0, 1"], "do not agree"),
+        (["digits", "--unseen", MANY], "names no class"),
+        (["digits", "--given", "x" * 300], "File name too long"),
+        (["digits", "--out", "/dev/full"], "is a device"),
+    ],
+)
+def test_a_fault_is_a_line_and_exit_code_2(home, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    folder, *_ = home
+    words = [str(folder / "m.unseen") if word == "M" else word for word in words]
+    ended = invoke("run", *words)
+    assert ended.exit_code == 2 and ended.stdout == "" and said in ended.stderr
+    assert "Traceback" not in ended.stderr and not list(tmp_path.iterdir())
+
+
+def test_a_set_without_anything_to_label_is_refused(home, tmp_path):
+    folder, *_ = home
+    pd.read_csv(folder / "data.csv").dropna().to_csv(tmp_path / "a.csv", index=False)
+    pd.read_csv(folder / "attributes.csv")[:6].to_csv(tmp_path / "t.csv", index=False)
+    ended = invoke("run", tmp_path / "a.csv", "--classes", tmp_path / "t.csv")
+    assert ended.exit_code == 2 and "nothing to label" in ended.stderr
+
+
+def test_labels_are_written_where_the_home_folder_is_read_only(home, tmp_path):
+    _, words, *_ = home
+    (tmp_path / "cache").write_text("no folder")
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+        warnings.simplefilter("default")
+        done = run(*words, "--out", tmp_path / "l.csv")
+    assert len(read_labels(tmp_path / "l.csv")) == 30
+    assert "l.csv is written, but" in " ".join(done.stderr.split())
+
+
+def test_names_cannot_steer_the_terminal(home, tmp_path):
+    folder, *_ = home
+    for name in ("data.csv", "attributes.csv"):
+        text = (folder / name).read_text().replace("class 7", "\x1b[31mred")
+        (tmp_path / name).write_text(text)
+    ended = invoke(
+        *("run", tmp_path / "data.csv", "--id", "ring", "--out", tmp_path / "l.csv"),
+        *("--classes", tmp_path / "attributes.csv"),
+    )
+    assert ended.exit_code == 2 and "x1b[31mred" in ended.stderr
+    assert "\x1b" not in ended.output
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    names = np.array([f"class {i:02d}" for i in range(16)])
+    A = rng.uniform(size=(16, 6))
+    y = np.repeat(np.arange(16), 20)
+    X = (A @ rng.normal(size=(6, 10)))[y] + 0.4 * rng.normal(size=(320, 10)) + 1
+    aside = (y < 12) & (np.arange(320) % 5 == 0)
+    table = pd.DataFrame(A, index=names, columns=[f"trait {i}" for i in range(6)])
+    data = ZeroShotData("made", X, names[y], table, names[12:], aside)
+    path = tmp_path_factory.mktemp("mixed") / "made.npz"
+    save_data(data, path)
+    words = [path, "--generalized", "--save", path.with_name("m.unseen"), "--json"]
+    told = json.loads(run(*words, "--score", "--out", path.with_name("l.csv")).stdout)
+    return path, told
+
+
+def test_all_classes_compete_and_both_sides_are_scored(mixed):
+    path, told = mixed
+    labels = pd.read_csv(path.with_name("l.csv"))
+    assert len(labels) == 80 + 48  # unseen rows, and those set aside
+    assert labels["reliability"].between(0, 1).all()
+    found = told["score"]
+    assert found["S"] > 0.5 and found["U"] > 0.3
+    assert abs(found["H"] - 2 / (1 / found["S"] + 1 / found["U"])) < 1e-4
+
+
+def test_rows_below_a_reliability_are_left_unknown(mixed, tmp_path):
+    path, _ = mixed
+    words = [path, "--model", path.with_name("m.unseen"), "--generalized"]
+    before = read_labels(path.with_name("l.csv"))
+    half = before["reliability"].median()
+    least = ["--min-reliability", f"{half:.4f}", "--score"]
+    said = run(*words, *least, "--out", tmp_path / "l.csv").stdout
+    after = read_labels(tmp_path / "l.csv")
+    low = after["label"] == "unknown"
+    assert abs(low.mean() - 0.5) < 0.02
+    assert (after["label"][~low] == before["label"][~low]).all()
+    n_names = before["label"][~low].nunique()
+    assert f"{(~low).sum()} rows got {n_names} names, {low.sum()} stay unknown" in said
+    assert f"{low.sum()} rows stay unknown and not scored" in said
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        words += ["--min-reliability", "1", "--out", tmp_path / "none.csv"]
+        said = " ".join(run(*words).stderr.split())
+    assert re.search(r"warning: No label .* the best has 0\.\d+\. Lower", said)
+    assert (pd.read_csv(tmp_path / "none.csv")["label"] == "unknown").all()

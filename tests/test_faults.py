@@ -142,7 +142,8 @@ def home(tmp_path, monkeypatch):
     np.save("in/t.npy", np.eye(8, dtype=np.float32)[:2])
     np.save("in/x.npy", np.random.default_rng(1).random((5, 64), dtype=np.float32))
     (tmp_path / "in" / "quick.toml").write_text(PLAN)
-    assert run("fit digits --method eszsl --out in/m.unseen").exit_code == 0
+    made = run("run digits --method eszsl --save in/m.unseen --out in/l.csv")
+    assert made.exit_code == 0, made.output
     (tmp_path / "in" / "notes.csv").write_text("text\nmy dog\nit rains\na wet day\n")
     register_image_encoder("colours", Colours)
     register_text_encoder("letters", Letters)
@@ -163,13 +164,13 @@ def run(words):
 
 # What is there before, and what is run.
 COMMANDS = {
-    "predict": (
-        "predict in/m.unseen in/x.npy --out out/l.csv",
-        "predict in/m.unseen in/x.npy --adapt --out out/l.csv --save out/a.unseen",
+    "model": (
+        "run digits --model in/m.unseen --out out/l.csv",
+        "run in/x.npy --model in/m.unseen --out out/l.csv --save out/a.unseen",
     ),
-    "fit": (
-        "fit digits --method eszsl --set gamma=10 --out out/m.unseen",
-        "fit digits --method eszsl --out out/m.unseen",
+    "run": (
+        "run digits --method eszsl --set gamma=10 --out out/r --save out/m.unseen",
+        "run digits --method eszsl --out out/r --save out/m.unseen",
     ),
     "label": (
         "label in/photos --classes a,b --encoder in/f.npy --text in/t.npy "

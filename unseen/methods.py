@@ -1,6 +1,6 @@
 """The registry of methods: name, estimator, what is searched of it, what it needs.
 
-``unseen fit``, comparisons and every plan of the experiments take methods from here, so
+``unseen run``, comparisons and every plan of the experiments take methods from here, so
 that a method has one grid and one number. A method that is not built yet is registered
 by the name it will have in ``unseen``: its row prints as ``—`` until that name exists.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unseen.model_selection import PAPER_GRID
+from unseen.model_selection import PAPER_GRID, ClasswiseSearchCV
 
 __all__ = ["METHODS", "Method", "find_method", "register"]
 
@@ -93,10 +93,12 @@ class Method:
         Examples
         --------
         >>> from unseen.methods import METHODS
-        >>> METHODS["tstd"].make(METHODS["jedm"].make())
+        >>> METHODS["tstd"].make()
         TSTD()
         """
         build: Callable = self.kind
+        if inner is None and self.start is not None:
+            inner = METHODS[self.start].make()
         if inner is None:
             return build(**self.parameters)
         if "estimator" in build._parameter_constraints:  # type: ignore[attr-defined]
@@ -104,6 +106,29 @@ class Method:
         shared = set(inner.get_params()) & set(inspect.signature(build).parameters)
         taken = {name: inner.get_params()[name] for name in sorted(shared)}
         return build(**taken | self.parameters)
+
+    @property
+    def searchable(self) -> bool:
+        """Tell whether it, or what it starts from, has a grid to search."""
+        return bool(self.grid) or (
+            self.start is not None and METHODS[self.start].searchable
+        )
+
+    def searched(self, X: Any, y: Any, class_embeddings: Any, *, n_folds: int) -> Any:
+        """Return the estimator with the parameters that class-wise folds choose.
+
+        What it starts from is searched first. It is not fitted yet.
+        """
+        start = None if self.start is None else METHODS[self.start]
+        inner = start and start.searched(X, y, class_embeddings, n_folds=n_folds)
+        model = self.make(inner)
+        if not self.grid:
+            return model
+        search = ClasswiseSearchCV(
+            model, self.grid, n_folds=n_folds, transductive=self.adapts
+        )
+        search.fit(X, y, class_embeddings=class_embeddings)
+        return model.set_params(**search.best_params_)
 
     def from_prototypes(self, prototypes: Any) -> Any:
         """Return the estimator for prototypes alone, without any seen class."""

@@ -16,16 +16,11 @@ from unseen.cli import (
     data,
     demo,
     encode,
-    explain,
     export,
-    fit,
     label,
-    predict,
     reproduce,
     review,
     run,
-    score,
-    train,
 )
 from unseen.cli.words import Command
 
@@ -41,15 +36,10 @@ app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=label.EXAMPLES)(label.label)
 app.command(epilog=review.EXAMPLES)(review.review)
 app.command(epilog=export.EXAMPLES)(export.export)
-app.command(epilog=train.EXAMPLES)(train.train)
 app.command(epilog=classes.EXAMPLES)(classes.classes)
 app.command(epilog=encode.EXAMPLES)(encode.encode)
 app.command(epilog=run.EXAMPLES)(run.run)
-app.command(epilog=fit.EXAMPLES)(fit.fit)
-app.command(epilog=predict.EXAMPLES)(predict.predict)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=score.EXAMPLES)(score.score)
-app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 app.add_typer(data.app, name="data")
 for one in (*app.registered_commands, *data.app.registered_commands):

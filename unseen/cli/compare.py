@@ -9,10 +9,17 @@ from typing import Annotated
 import typer
 
 from unseen._command import command_line
-from unseen.cli.asked import Asked
-from unseen.cli.data import Column, Source, Tables, Unseen, file_errors
-from unseen.cli.fit import complete_method
-from unseen.cli.outputs import Force, outputs
+from unseen.cli.options import (
+    Column,
+    DataOptions,
+    Force,
+    Source,
+    Tables,
+    Unseen,
+    complete_method,
+    file_errors,
+)
+from unseen.cli.outputs import outputs
 
 EXAMPLES = """
 Examples:
@@ -65,7 +72,7 @@ def compare(
         names = [name.strip() for name in methods.split(",") if name.strip()]
         if not names:
             raise ValueError(f"--methods is empty. Try --methods {USUAL}")
-        asked = Asked(data, classes, unseen, column)
+        asked = DataOptions(data, classes, unseen, column)
         plan = compare_plan(
             data,
             list(dict.fromkeys(names)),
@@ -77,7 +84,7 @@ def compare(
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
         page = out / "report.html"
         writing = [*files_of(plan, out), page]
-        question = command_line("compare", data, *asked.options())
+        question = command_line("compare", data, *asked.words())
         with outputs(
             *writing, results=(out, question), reading=asked.files, force=force
         ):

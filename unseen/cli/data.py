@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +11,18 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli.asked import Asked
 from unseen.cli.bars import show_bytes
-from unseen.cli.errors import complain, one_line_errors
-from unseen.cli.outputs import Force, outputs
+from unseen.cli.options import (
+    AsJson,
+    Column,
+    DataOptions,
+    Force,
+    Source,
+    Tables,
+    Unseen,
+    file_errors,
+)
+from unseen.cli.outputs import outputs
 
 EXAMPLES = """
 Examples:
@@ -34,8 +41,6 @@ app = typer.Typer(
     epilog=EXAMPLES,
 )
 
-Source = Annotated[str, typer.Argument(help="File, folder or bundled set.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 # Where the features of a table of labels are, for commands that learn from it.
 PhotosFolder = Annotated[
     Path | None,
@@ -48,28 +53,6 @@ FeaturesFile = Annotated[
 LabelledBy = Annotated[
     str | None,
     typer.Option(help="Encoder of the features.", show_default="as labelled"),
-]
-Unseen = Annotated[
-    str | None,
-    typer.Option(
-        help="Which classes are unseen: names between commas, a file with a name per "
-        "line, or a standard split."
-    ),
-]
-Tables = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--classes",
-        help="Class table: a file, or the name of one in the data. "
-        "Repeat the option to join several tables.",
-    ),
-]
-Column = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of the labels, in a CSV or parquet file.",
-        show_default="label, or the only column of text",
-    ),
 ]
 
 
@@ -122,7 +105,7 @@ def info(
     with file_errors():
         from unseen.loading.checks import describe
 
-        asked = Asked(path, classes, unseen, column)
+        asked = DataOptions(path, classes, unseen, column)
         found = describe(asked.parts().choose(asked.tables, unseen))
     typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(as_lines(found)))
 
@@ -141,7 +124,7 @@ def check(
     with file_errors():
         from unseen.loading.checks import find_faults
 
-        asked = Asked(path, classes, unseen, column)
+        asked = DataOptions(path, classes, unseen, column)
         faults = find_faults(asked.parts().choose(asked.tables, unseen))
     if as_json:
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
@@ -212,7 +195,7 @@ def convert(
         from unseen.loading import write_data
         from unseen.loading.writing import FOLDERS, files_of, kind_of
 
-        asked = Asked(source, classes, unseen, column)
+        asked = DataOptions(source, classes, unseen, column)
         is_folder = kind_of(target, kind) in FOLDERS
         with outputs(
             *([] if is_folder else files_of(target, kind)),
@@ -228,17 +211,6 @@ def convert(
     if left:
         typer.echo(f"Class tables left out: {', '.join(left)}; --classes keeps them.")
     typer.echo(f"Look at it:  {command_line('data', 'info', written)}")
-
-
-@contextmanager
-def file_errors() -> Iterator[None]:
-    """Turn errors about files and their content into one line and exit code 2."""
-    try:
-        with one_line_errors():
-            yield
-    except (ValueError, TypeError, ImportError) as error:
-        complain(str(error))
-        raise typer.Exit(2) from error
 
 
 def as_lines(found: dict[str, Any]) -> Iterator[str]:

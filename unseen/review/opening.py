@@ -107,8 +107,9 @@ def find_features(
         from unseen.loading import read_parts
         from unseen.loading.parts import as_float
 
-        X = as_float(read_parts(origin.source, origin.column or None).X)
-        return in_order(ids, [str(row) for row in range(len(X))], X, origin.source)
+        parts = read_parts(origin.source, origin.column or None, origin.id or None)
+        known = range(len(parts.X)) if parts.ids is None else parts.ids
+        return in_order(ids, [*map(str, known)], as_float(parts.X), origin.source)
     if origin is not None and kind == "texts":
         from unseen.texts.encoders import encode, find_encoder
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -40,7 +41,7 @@ class Origin:
     cache : str
         Folder of the features; "" for the default.
     column, id : str
-        Columns of a file of texts, or the labels' column of rows; "" for the default.
+        Columns of a file of texts or rows; "" for the default.
     """
 
     kind: str
@@ -69,8 +70,15 @@ def note_origin(labels: AnyPath, origin: Origin) -> None:
     '/photos'
     """
     text = json.dumps(asdict(origin))
-    with replace_file(place_of(labels)) as file:
-        file.write(text.encode())
+    try:
+        with replace_file(place_of(labels)) as file:
+            file.write(text.encode())
+    except OSError as error:  # such as a home folder that is read-only
+        warnings.warn(
+            f"{labels} is written, but where it came from could not be noted in the "
+            f"cache ({error}). A review of it will ask for --photos or --features.",
+            stacklevel=2,
+        )
 
 
 def find_origin(labels: AnyPath) -> Origin | None:

@@ -190,8 +190,7 @@ def test_convert_says_which_tables_it_leaves_out(tmp_path, shared_data):
 
 @pytest.mark.parametrize(
     "words",
-    [f"data {one}" for one in ("info", "check", "convert")]
-    + "fit run predict explain compare score".split(),
+    [f"data {one}" for one in ("info", "check", "convert")] + "run compare".split(),
 )
 def test_commands_that_read_rows_take_the_same_options(words):
     shown = runner.invoke(app, [*words.split(), "--help"]).stdout

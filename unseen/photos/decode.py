@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
@@ -67,7 +69,7 @@ class Decoder:
                 from loky import ProcessPoolExecutor
             except ImportError:
                 raise needs_extra("loky", "images", "Decoding photos") from None
-            self.pool = ProcessPoolExecutor(self.workers)
+            self.pool = ProcessPoolExecutor(self.workers, initializer=watch_parent)
         return self.pool
 
     def submit(self, path: str) -> Future:
@@ -127,6 +129,18 @@ class Decoder:
         if self.pool is not None:
             self.pool.shutdown(wait=True, kill_workers=True)
             self.pool = None
+
+
+def watch_parent() -> None:
+    """Have this process end with the one that started it, however that ends."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def ready() -> None:

@@ -24,8 +24,9 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_sample_images
 
-from unseen.photos import encode_folder, image_encoder, write_features
-from unseen.photos.encode import BATCH
+from unseen.naming import find_encoder
+from unseen.photos import encode_folder, write_features
+from unseen.photos.folder import BATCH
 
 
 class Mean:
@@ -53,7 +54,7 @@ def make_photos(folder: Path, n: int, width: int) -> None:
 
 
 def throughput(n: int, width: int, rounds: int) -> None:
-    net = image_encoder("lite0")
+    net = find_encoder("lite0", "image")
     # Photos of 4:3 are seen twice, so the network has two images of each.
     images = np.random.default_rng(0).integers(0, 256, (2 * n, 224, 224, 3), np.uint8)
     batches = [images[i : i + BATCH] for i in range(0, 2 * n, BATCH)]
@@ -71,7 +72,7 @@ def throughput(n: int, width: int, rounds: int) -> None:
 
         def folder() -> None:
             with tempfile.TemporaryDirectory() as cache:
-                encode_folder(f"{home}/photos", encoder=net, cache=cache, workers=0)
+                encode_folder(f"{home}/photos", encoder=net, cache=cache)
 
         runs = {"onnxruntime": runtime, "decoding": decoding, "folder": folder}
         seconds: dict[str, list[float]] = {name: [] for name in runs}

@@ -92,7 +92,7 @@ def named_photos(path: Path, encoder: str) -> tuple[np.ndarray, np.ndarray, np.n
     """
     from unseen.photos import NamedPhotos, encode_folder
 
-    photos = encode_folder(path, encoder=encoder, workers=0)
+    photos = encode_folder(path, encoder=encoder)
     names, y = np.unique(
         [Path(photo).parts[0] for photo in photos.paths], return_inverse=True
     )

@@ -18,9 +18,8 @@ import numpy as np
 
 from unseen._linalg import inverse_positive, unit_rows
 from unseen.models.kernel_ridge import INTERCEPT
-from unseen.naming.encoders import text_encoder
+from unseen.naming.encoders import find_encoder
 from unseen.naming.nouns import N_CLASSES, nouns
-from unseen.photos.encoders import image_encoder
 from unseen.photos.prototypes import (
     Table,
     branches,
@@ -36,8 +35,8 @@ LISTS, OFFERED, FEWEST = 200, 10, 5
 
 def kernels() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return prototypes, and how near texts and places of the classes are."""
-    C, named, told = named_prototypes(image_encoder("lite0").head()[0])
-    encoder = text_encoder("wordllama")
+    C, named, told = named_prototypes(find_encoder("lite0", "image").head()[0])
+    encoder = find_encoder("wordllama")
     texts = []
     for words in (named, told):
         rows = unit_rows(np.asarray(encoder.encode(words), dtype=np.float64))

@@ -60,7 +60,7 @@ def sets(
         own = load_photos()
         yield "bundled", own.features, own.truth, (own.image_encoder, own.text_encoder)
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        photos = encode_folder(place, workers=0)
+        photos = encode_folder(place)
         truth = np.array([path.split("/")[0] for path in photos.paths])
         yield place.name, photos.features(), truth, (photos.encoder, "wordllama")
 

@@ -54,7 +54,7 @@ def piles(folder: Path, encoders: list[str], n_lists: int) -> Iterator[Answer]:
     yield from answers("bundled", own.features, own.truth, both, n_lists)
     for encoder in encoders:
         for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-            photos = encode_folder(place, encoder=encoder, workers=0)
+            photos = encode_folder(place, encoder=encoder)
             truth = np.array([path.split("/")[0] for path in photos.paths])
             X, both = photos.features(), (photos.encoder, "wordllama")
             yield from answers(place.name, X, truth, both, n_lists)

@@ -27,7 +27,7 @@ from unseen.photos import NamedPhotos, WeakNamesWarning, encode_folder, prototyp
 
 def measure(folder: Path, encoder: str, cache: Path | None) -> dict[str, object]:
     """Label one set and score it by the names of its folders."""
-    photos = encode_folder(folder, encoder=encoder, cache=cache, workers=0)
+    photos = encode_folder(folder, encoder=encoder, cache=cache)
     truth = np.array([path.split("/")[0] for path in photos.paths])
     names = sorted(set(truth))
     with warnings.catch_warnings():

@@ -168,7 +168,8 @@ def is_photo_set(source: Source) -> bool:
 @lru_cache(maxsize=2)
 def read_set(path: str, part: str) -> PhotoSet:
     """Encode a set; features are kept in the cache, so only the first time is long."""
-    from unseen.photos import encode_folder, image_encoder
+    from unseen.naming import find_encoder
+    from unseen.photos import encode_folder
 
     if path == BUNDLED:
         from unseen.photos.bundled import load_photos
@@ -178,8 +179,8 @@ def read_set(path: str, part: str) -> PhotoSet:
             own.features, own.truth, own.classes, own.image_encoder, own.text_encoder
         )
     encoder, _, described = part.partition("+")
-    image = image_encoder(encoder)
-    encoded = encode_folder(path, encoder=image, workers=0)
+    image = find_encoder(encoder, "image")
+    encoded = encode_folder(path, encoder=image)
     truth = np.array([Path(photo).parts[0] for photo in encoded.paths])
     names = sorted(set(truth.tolist()))
     X, descriptions = np.asarray(encoded.features()), None

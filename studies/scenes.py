@@ -51,7 +51,7 @@ def load_scenes(folder: Path, among_all: bool) -> ZeroShotData:
     with np.load(above / "class_side.npz", allow_pickle=False) as stored:
         names = stored["sun_class_names"].astype(str)
         table = pd.DataFrame(stored["sun_att"].astype(np.float64), index=names)
-    photos = encode_folder(folder, workers=0)
+    photos = encode_folder(folder)
     y = np.array([sun_class[Path(path).parts[0]] for path in photos.paths])
     table = table if among_all else table.loc[np.unique(y)]
     X = np.asarray(photos.features())

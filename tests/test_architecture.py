@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent
 # with an underscore (``_files``, ``_params``, …) are tools of the whole house, on the
 # ground floor.
 FLOORS = [
-    {"files", "limits", "competition"},
+    {"cache", "files", "limits", "competition"},
     {"class_table", "metrics", "data", "naming"},
     {"loading", "labels", "onnx_export", "storage"},
     {"rows"},

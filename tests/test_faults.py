@@ -24,9 +24,8 @@ from typer.testing import CliRunner
 from unseen import load_model
 from unseen.cli import app
 from unseen.experiments.run import Finding
-from unseen.naming import encoders as naming_encoders
-from unseen.naming import register_text_encoder
-from unseen.photos import encoders, register_image_encoder
+from unseen.naming import register_encoder
+from unseen.naming.encoders import _KNOWN
 
 pytestmark = pytest.mark.filterwarnings("default")
 pytest.importorskip("PIL")
@@ -145,12 +144,12 @@ def home(tmp_path, monkeypatch):
     made = run("run digits --method eszsl --save in/m.unseen --out in/l.csv")
     assert made.exit_code == 0, made.output
     (tmp_path / "in" / "notes.csv").write_text("text\nmy dog\nit rains\na wet day\n")
-    register_image_encoder("colours", Colours)
-    register_text_encoder("letters", Letters)
+    register_encoder("image", "colours", Colours)
+    register_encoder("text", "letters", Letters)
     monkeypatch.setattr("unseen.experiments.run.run_all", fake_runs)
     yield tmp_path
-    encoders._IMAGE.pop("colours")
-    naming_encoders._TEXT.pop("letters")
+    _KNOWN["image"].pop("colours")
+    _KNOWN["text"].pop("letters")
 
 
 def fake_runs(runs, n_jobs):
@@ -185,8 +184,8 @@ COMMANDS = {
         "--report --save out/t.unseen --keep-text",
     ),
     "encode": (
-        "encode in/photos --encoder colours --workers 0 --out out/f.npz",
-        "encode in/photos --encoder colours --workers 0 --out out/f.npy",
+        "encode in/photos --encoder colours --out out/f.npz",
+        "encode in/photos --encoder colours --out out/f.npy",
     ),
     "convert": (
         "data convert digits out/d.csv --unseen in/names.txt",
@@ -198,7 +197,7 @@ COMMANDS = {
     ),
     "encoder": (  # the real one, with all that it keeps in the cache
         "",
-        "label in/photos --classes palace,flower --workers 0 --out out/l.csv --report",
+        "label in/photos --classes palace,flower --out out/l.csv --report",
     ),
     "reproduce": ("", "reproduce in/quick.toml --out out/r --jobs 1"),
 }

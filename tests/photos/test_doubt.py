@@ -122,7 +122,7 @@ def test_it_fires_where_it_should_on_real_photos(shared_data, name, encoder, wea
     from unseen.photos import encode_folder
 
     folder = shared_data / "photos" / name
-    photos = encode_folder(folder, encoder=encoder, workers=0)
+    photos = encode_folder(folder, encoder=encoder)
     names = sorted({path.split("/")[0] for path in photos.paths})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakNamesWarning)

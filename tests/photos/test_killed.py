@@ -89,28 +89,3 @@ def test_a_run_killed_at_ten_moments_answers_as_if_it_had_not_been(photos, tmp_p
     assert label == whole[0] and paths == whole[2]
     np.testing.assert_array_equal(features, whole[1])
     assert not list(home.glob("**/*.damaged"))
-
-
-def test_decoding_processes_end_with_the_one_that_started_them(photos):
-    code = f"""
-import time
-from pathlib import Path
-from unseen.photos.decode import Decoder
-decoder = Decoder(Path({str(photos)!r}), 8, 1)
-assert decoder.submit("0/000.jpg").result().pixels is not None
-print("ready", flush=True)
-time.sleep(600)
-"""
-    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    assert started.stdout.readline() == b"ready\n"
-    task = f"/proc/{started.pid}/task/{started.pid}/children"
-    with open(task) as file:
-        children = [int(pid) for pid in file.read().split()]
-    assert children
-    started.send_signal(signal.SIGHUP)
-    started.wait()
-    started.stdout.close()
-    until = time.monotonic() + 30
-    while any(os.path.exists(f"/proc/{pid}") for pid in children):
-        assert time.monotonic() < until
-        time.sleep(0.2)

@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 
 
 def label(folder, classes=None, **options):
-    return label_folder(folder, classes, workers=0, **options)
+    return label_folder(folder, classes, **options)
 
 
 def truth(frame):
@@ -175,7 +175,7 @@ def test_a_saved_model_labels_new_photos(folder, tmp_path):
     assert again["label"].tolist() == frame["label"].tolist()
     assert again["second"].tolist() == frame["second"].tolist()
     model = unseen.load_model(tmp_path / "m.unseen")
-    features = encode_folder(folder, workers=0).features()
+    features = encode_folder(folder).features()
     assert model.predict(features).tolist() == frame["label"].tolist()
     with pytest.raises(ValueError, match="Give classes or a model"):
         label(folder, "cat", model=tmp_path / "m.unseen")
@@ -186,7 +186,7 @@ def test_a_saved_model_labels_new_photos(folder, tmp_path):
 @pytest.mark.slow
 def test_precomputed_features_give_the_same_labels(folder, tmp_path):
     direct = label(folder, "palace,flower")
-    path = write_features(encode_folder(folder, workers=0), tmp_path / "f.npz")
+    path = write_features(encode_folder(folder), tmp_path / "f.npz")
     frame = label(folder, "palace,flower", encoder=path)
     assert frame["label"].tolist() == direct["label"].tolist()
 
@@ -236,7 +236,7 @@ def test_label_from_the_shell(folder, tmp_path):
     out = tmp_path / "labels.csv"
     names = tmp_path / "classes.txt"
     names.write_text("palace\nflower: a blossom\n")
-    options = ["--classes", str(names), "--out", str(out), "--workers", "0"]
+    options = ["--classes", str(names), "--out", str(out)]
     ended = runner.invoke(app, ["label", str(folder), *options])
     assert ended.exit_code == 0, ended.output
     first, *rows, message, written, last = ended.stdout.splitlines()
@@ -369,7 +369,7 @@ def test_without_a_terminal_lines_are_few(capsys):
 def test_names_are_checked_before_a_photo_is_encoded(folder, tmp_path):
     cache = tmp_path / "cache"
     with pytest.raises(ValueError, match="no English noun"):
-        label_folder(folder, "palace, xqzzt", cache=cache, workers=0)
+        label_folder(folder, "palace, xqzzt", cache=cache)
     assert not list(cache.rglob("*.*"))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unseen.limits import raised
-from unseen.photos.encode import encode_folder, write_features
+from unseen.photos import encode_folder, write_features
 from unseen.photos.precomputed import (
     PrecomputedTexts,
     match_features,
@@ -24,7 +24,7 @@ def folder(tmp_path, paint):
 def test_what_encode_writes_is_matched_by_path(
     folder, colours, tmp_path, paint, suffix
 ):
-    encoded = encode_folder(folder, encoder=colours, cache=tmp_path / "k", workers=0)
+    encoded = encode_folder(folder, encoder=colours, cache=tmp_path / "k")
     path = write_features(encoded, tmp_path / f"f{suffix}")
     (folder / "a.png").unlink()
     paint(folder / "new.png", 9)
@@ -32,7 +32,7 @@ def test_what_encode_writes_is_matched_by_path(
     assert photos.paths == ["b.png", "below/c.png"]
     np.testing.assert_array_equal(photos.features(), encoded.features()[1:])
     assert ("new.png", f"has no row in f{suffix}") in photos.skipped
-    assert photos.encoder == ("colours" if suffix == ".npz" else "precomputed")
+    assert photos.encoder.name == ("colours" if suffix == ".npz" else "precomputed")
     assert photos.thumbnail(0).startswith(b"\xff\xd8")
 
 

@@ -1,7 +1,5 @@
 """Encoders of texts: found by name, folder or function; remembered by content."""
 
-import errno
-import os
 import sys
 import types
 
@@ -11,11 +9,11 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from tests.checks import close
-from unseen import _shards, load_model
+from unseen import load_model
 from unseen.cli import app
+from unseen.naming.encoders import encode_texts, find_encoder
 from unseen.texts import NamedTexts
-from unseen.texts.cache import SHARD, TextCache
-from unseen.texts.encoders import encode, encoder_version, find_encoder
+from unseen.texts.encoders import RememberingEncoder, encoder_version
 
 
 class Counting:
@@ -34,66 +32,25 @@ class Counting:
 
 def test_a_text_is_encoded_once_wherever_it_stands(tmp_path):
     encoder = Counting()
-    cache = TextCache(encoder, tmp_path)
+    cache = RememberingEncoder(encoder, tmp_path)
     rows = cache.encode(["one", "two words", "one"])
-    cache.flush()
     asked = encoder.asked.count("one")
-    again = TextCache(encoder, tmp_path)
+    again = RememberingEncoder(encoder, tmp_path)
     assert_array_equal(again.encode(["new", "two words", "one", ""])[[2, 1]], rows[:2])
     assert encoder.asked.count("one") == asked == 1
     assert again.n_new == 2  # "new" and ""
     assert again.encode([]).shape[0] == 0
 
 
-def test_other_vectors_have_another_folder(tmp_path):
+def test_other_vectors_are_kept_apart(tmp_path):
     class Other(Counting):
         def encode(self, texts):
             return super().encode(texts) ** 2
 
-    folders = {TextCache(kind(), tmp_path).folder for kind in (Counting, Other)}
-    assert len(folders) == 2
+    kinds = (Counting, Other)
+    spaces = {RememberingEncoder(kind(), tmp_path).cache.space for kind in kinds}
+    assert len(spaces) == 2
     assert encoder_version(Counting()) == encoder_version(Counting())
-    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
-
-
-def test_a_damaged_shard_is_set_aside_and_encoded_again(tmp_path):
-    cache = TextCache(Counting(), tmp_path)
-    rows = cache.encode(["one", "two"])
-    cache.flush()
-    (shard,) = cache.folder.glob("*.safetensors")
-    content = bytearray(shard.read_bytes())
-    content[-2] ^= 1
-    shard.write_bytes(content)
-    with pytest.warns(UserWarning, match="failed its checksum and is set aside"):
-        again = TextCache(Counting(), tmp_path)
-        assert_array_equal(again.encode(["one", "two"]), rows)
-    assert again.n_new == 2 and not list(cache.folder.glob("*.safetensors"))
-
-
-def test_a_shard_that_cannot_be_read_now_is_left_alone(tmp_path, monkeypatch):
-    cache = TextCache(Counting(), tmp_path)
-    rows = cache.encode(["one", "two"])
-    cache.flush()
-    (shard,) = cache.folder.glob("*.safetensors")
-
-    def fails(*_):
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_shards, "read_kept", fails)
-        again = TextCache(Counting(), tmp_path)
-        with pytest.warns(UserWarning, match="left as it is .* Its texts are encoded"):
-            assert_array_equal(again.encode(["two", "one"]), rows[::-1])
-    assert shard.exists() and again.n_new == 2
-
-
-def test_shards_are_flushed_on_the_way(tmp_path):
-    cache = TextCache(Counting(), tmp_path)
-    cache.encode([f"text {i}" for i in range(SHARD)])
-    assert len(list(cache.folder.glob("*.safetensors"))) == 1
-    other = TextCache(Counting(), tmp_path)
-    other.encode([f"text {i}" for i in range(SHARD)])
-    assert other.n_new == 0
 
 
 def test_functions_are_encoders():
@@ -103,14 +60,14 @@ def test_functions_are_encoders():
     assert_array_equal(find_encoder(lengths).encode(["abc"]), [[3, 1]])
     assert find_encoder(lengths).name.endswith("lengths")
     with pytest.raises(ValueError, match=r"made an array of shape \(1, 2\) of 2 texts"):
-        encode(find_encoder(lambda texts: [[1, 2]]), ["a", "b"])
+        encode_texts(find_encoder(lambda texts: [[1, 2]]), ["a", "b"])
     with pytest.raises(ValueError, match="made NaN or infinity of the text 'b'"):
-        encode(find_encoder(lambda texts: [[1.0], [np.nan]]), ["a", "b"])
+        encode_texts(find_encoder(lambda texts: [[1.0], [np.nan]]), ["a", "b"])
 
 
 def test_signs_that_nobody_knows_are_read_by_their_names():
     words = find_encoder()
-    rows = encode(words, ["🦓", "🎸🎶", "🦓 zebra", "\ue000"])
+    rows = encode_texts(words, ["🦓", "🎸🎶", "🦓 zebra", "\ue000"])
     assert_array_equal(rows[:1], words.encode(["zebra face"]))
     assert_array_equal(rows[1:2], words.encode(["guitar multiple musical notes"]))
     assert rows[2].any() and not rows[3].any()

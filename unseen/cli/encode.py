@@ -26,14 +26,6 @@ Cache = Annotated[
     Path | None,
     typer.Option(help="Folder for features.", show_default="the user's cache folder"),
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Processes that decode photos; 0 for none.",
-        show_default="one per processor, at most 8",
-    ),
-]
 
 
 def encode(
@@ -43,7 +35,6 @@ def encode(
     ),
     encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
     cache: Cache = None,
-    workers: Workers = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -61,7 +52,7 @@ def encode(
 
         with show_items() as progress:
             encoded = encode_folder(
-                folder, encoder=encoder, cache=cache, workers=workers, progress=progress
+                folder, encoder=encoder, cache=cache, progress=progress
             )
         write_features(encoded, out)
     answer = {

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen.cli.data import AsJson
-from unseen.cli.encode import Cache, Workers
+from unseen.cli.encode import Cache
 from unseen.cli.label_photos import label_photos
 from unseen.cli.label_texts import label_texts
 from unseen.cli.outputs import Force
@@ -131,7 +131,6 @@ def label(
         typer.Option("--download", help="Texts only: download a missing encoder."),
     ] = False,
     cache: Cache = None,
-    workers: Workers = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -191,7 +190,6 @@ def label(
         given=given,
         min_reliability=min_reliability,
         cache=cache,
-        workers=workers,
         force=force,
         as_json=as_json,
     )

@@ -32,7 +32,6 @@ def label_photos(
     given: Path | None,
     min_reliability: float,
     cache: Path | None,
-    workers: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -57,7 +56,6 @@ def label_photos(
                 encoder=encoder,
                 text=text,
                 cache=cache,
-                workers=workers,
                 progress=progress,
                 model=model,
                 report=page_at(page) if report else None,

@@ -93,8 +93,8 @@ def label_texts(
 
 def note_texts(out: Path, source: str, job: TextJob, options: dict[str, Any]) -> None:
     """Note down how the labels were made, for ``unseen review``."""
+    from unseen.naming.encoders import encoder_name
     from unseen.review.origins import Origin, absolute, note_origin
-    from unseen.texts.encoders import encoder_name
 
     origin = Origin(
         "texts",

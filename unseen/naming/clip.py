@@ -1,4 +1,4 @@
-"""CLIP's text tower: texts in one space with photos (Radford et al., ICML 2021).
+"""CLIP: photos and texts in one space (Radford et al., ICML 2021).
 
 A class name put into a few sentences is a prototype as it stands, so no map from names
 to features has to be learned:
@@ -22,7 +22,7 @@ import numpy as np
 
 from unseen._command import needs_extra
 
-__all__ = ["ClipTexts", "clip_texts", "load_clip"]
+__all__ = ["ClipImages", "ClipTexts", "clip_images", "clip_texts", "load_clip"]
 
 DEFAULT = "ViT-B-32:laion2b_s34b_b79k"
 PROMPTS = ("a photo of a {}.", "a blurry photo of a {}.", "a photo of many {}.")
@@ -42,7 +42,7 @@ class ClipTexts:
     Attributes
     ----------
     name, dimension, space
-        See :class:`unseen.naming.TextEncoder`.
+        See :class:`unseen.naming.Encoder`.
 
     Examples
     --------
@@ -80,6 +80,69 @@ def clip_texts() -> ClipTexts:
     """Make the text tower of the model that ``UNSEEN_CLIP`` names."""
     model, tokenizer, _version = load_clip()
     return ClipTexts(model, tokenizer)
+
+
+class ClipImages:
+    """The image tower of a CLIP model (extra ``clip``, needs PyTorch).
+
+    Parameters
+    ----------
+    model : open_clip model
+    mean, std : sequences of 3 floats
+        Colours are standardised by them.
+    size : int
+        Side of the squares it takes, in pixels.
+    version : str
+        Tells weights apart in the cache.
+
+    Attributes
+    ----------
+    name, version, dimension, size
+        See :class:`unseen.naming.Encoder`.
+
+    Examples
+    --------
+    >>> from unseen.naming.clip import ClipImages
+    >>> ClipImages.name
+    'clip'
+    """
+
+    name = "clip"
+
+    def __init__(
+        self,
+        model: Any,
+        mean: Sequence[float],
+        std: Sequence[float],
+        size: int,
+        version: str,
+    ) -> None:
+        self._model = model
+        self._mean = np.array(mean, np.float32) * 255
+        self._std = np.array(std, np.float32) * 255
+        self.size, self.version = size, version
+        self.dimension = int(model.visual.output_dim)
+
+    def encode(self, images: np.ndarray) -> np.ndarray:
+        """Turn (n, size, size, 3) ``uint8`` into unit rows, (n, dimension)."""
+        import torch
+
+        pixels = (images.astype(np.float32) - self._mean) / self._std
+        with torch.inference_mode():
+            batch = torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
+            return self._model.encode_image(batch, normalize=True).numpy()
+
+
+def clip_images() -> ClipImages:
+    """Make the image tower of the model that ``UNSEEN_CLIP`` names."""
+    model, _tokenizer, version = load_clip()
+    visual = model.visual
+    size = (
+        visual.image_size
+        if isinstance(visual.image_size, int)
+        else max(visual.image_size)
+    )
+    return ClipImages(model, visual.image_mean, visual.image_std, size, version)
 
 
 def load_clip() -> tuple[Any, Any, str]:

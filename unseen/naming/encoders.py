@@ -1,108 +1,105 @@
-"""What reads names: a small protocol, and who fills it.
+"""What turns photos, texts and class names into vectors: one protocol, one registry.
 
-A text encoder turns class names into vectors. It is looked up by name, and made only
-when it is asked for:
+    image   lite0       EfficientNet-Lite0, the default; 1,000 named classes in its head
+            lite2       EfficientNet-Lite2, better and slower
+            clip        the image tower of a CLIP model (needs PyTorch)
+    text    wordllama   static vectors of pieces of words, the default; English
+            minilm      a small transformer (needs PyTorch)
+            clip        the text tower of CLIP, for photos encoded by its image tower
+            model2vec:NAME, sentence-transformers:NAME, a folder with such a model,
+            or any function from a list of n texts to (n, d) numbers
 
-    wordllama  static word vectors, the default
-    minilm     MiniLM sentence vectors (needs PyTorch)
-    clip       the text tower of a CLIP model (needs PyTorch)
+An encoder is made only when it is asked for. NAME is that of a model on this machine: a
+folder, or one that was fetched before; nothing is downloaded unless that is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import unicodedata
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from unseen._words import listed
+from unseen._words import listed, shown
 
-__all__ = [
-    "TextEncoder",
-    "make_encoder",
-    "register_text_encoder",
-    "text_encoder",
-    "text_encoders",
-]
+__all__ = ["Encoder", "encode_texts", "encoders", "find_encoder", "register_encoder"]
 
 
 @runtime_checkable
-class TextEncoder(Protocol):
-    """Turns texts into vectors.
+class Encoder(Protocol):
+    """Turns photos or texts into vectors.
 
     Attributes
     ----------
     name : str
-        What it is looked up by.
+        What it is looked up by, and what a saved model names it by.
     dimension : int
         Length of a vector.
-    space : str or None
-        Name of the image encoder whose features these vectors may be compared with
-        as they are (the two towers of CLIP); None if a map must be learned first.
+
+    Notes
+    -----
+    An image encoder also has ``size``, the side in pixels of the squares it takes as
+    (n, size, size, 3) ``uint8``, and ``version``, which changes whenever its features
+    would: they are kept under it. A classifier has ``head()``, its last layer as
+    ``(weights, bias)``: a prototype for each class it was taught.
+
+    A text encoder also has ``space``: the name of the image encoder whose features its
+    vectors may be compared with as they are (the two towers of CLIP), or None. A text
+    it knows nothing of is a row of zeros.
 
     Examples
     --------
-    >>> from unseen.naming import TextEncoder, text_encoder
-    >>> isinstance(text_encoder("wordllama"), TextEncoder)
+    >>> from unseen.naming import Encoder, find_encoder
+    >>> isinstance(find_encoder("wordllama"), Encoder)
     True
     """
 
     name: str
     dimension: int
-    space: str | None
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Turn n texts into (n, dimension) ``float32``; nothing known is a zero row."""
+    def encode(self, items: Any) -> np.ndarray:
+        """Turn n photos or texts into (n, dimension) ``float32``."""
         ...
 
 
 # name → (module, function that makes it), so that nothing heavy is imported early
-_TEXT: dict[str, tuple[str, str] | Callable[[], TextEncoder]] = {
-    "wordllama": ("unseen.naming.wordllama", "WordLlama"),
-    "minilm": ("unseen.naming.minilm", "MiniLM"),
-    "clip": ("unseen.naming.clip", "clip_texts"),
+_KNOWN: dict[str, dict[str, tuple[str, str] | Callable[[], Any]]] = {
+    "image": {
+        "lite0": ("unseen.photos.efficientnet", "lite0"),
+        "lite2": ("unseen.photos.efficientnet", "lite2"),
+        "clip": ("unseen.naming.clip", "clip_images"),
+    },
+    "text": {
+        "wordllama": ("unseen.naming.wordllama", "WordLlama"),
+        "minilm": ("unseen.naming.minilm", "MiniLM"),
+        "clip": ("unseen.naming.clip", "clip_texts"),
+    },
 }
+LIBRARIES = ("model2vec", "sentence-transformers")
 
 
-def text_encoder(name: str) -> TextEncoder:
-    """Make a text encoder by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`text_encoders`.
-
-    Returns
-    -------
-    TextEncoder
+def encoders(kind: str) -> list[str]:
+    """Return the names of all encoders of a kind, "image" or "text".
 
     Examples
     --------
-    >>> from unseen.naming import text_encoder
-    >>> text_encoder("wordllama").encode(["zebra", "okapi"]).shape
-    (2, 256)
+    >>> from unseen.naming import encoders
+    >>> encoders("image"), encoders("text")
+    (['lite0', 'lite2', 'clip'], ['wordllama', 'minilm', 'clip'])
     """
-    return make_encoder(_TEXT, name, "text")
+    return list(_KNOWN[kind])
 
 
-def text_encoders() -> list[str]:
-    """Return the names of all text encoders.
-
-    Examples
-    --------
-    >>> from unseen.naming import text_encoders
-    >>> text_encoders()
-    ['wordllama', 'minilm', 'clip']
-    """
-    return list(_TEXT)
-
-
-def register_text_encoder(name: str, make: Callable[[], TextEncoder]) -> None:
-    """Make a text encoder of your own known by a name.
+def register_encoder(kind: str, name: str, make: Callable[[], Encoder]) -> None:
+    """Make an encoder of your own known by a name.
 
     Parameters
     ----------
+    kind : {"image", "text"}
     name : str
     make : callable
         Called without arguments when the encoder is asked for.
@@ -110,28 +107,126 @@ def register_text_encoder(name: str, make: Callable[[], TextEncoder]) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.naming import register_text_encoder, text_encoder
-    >>> class Length:
-    ...     name, dimension, space = "length", 1, None
-    ...     def encode(self, texts):
-    ...         return np.array([[len(text)] for text in texts], np.float32)
-    >>> register_text_encoder("length", Length)
-    >>> text_encoder("length").encode(["okapi"])
-    array([[5.]], dtype=float32)
-    >>> from unseen.naming.encoders import _TEXT
-    >>> _ = _TEXT.pop("length")
+    >>> from unseen.naming import find_encoder, register_encoder
+    >>> class Colour:
+    ...     name, version, dimension, size = "colour", "1", 3, 8
+    ...     def encode(self, images):
+    ...         return images.mean(axis=(1, 2), dtype=np.float32)
+    >>> register_encoder("image", "colour", Colour)
+    >>> find_encoder("colour", "image").encode(np.full((1, 8, 8, 3), 7, np.uint8))
+    array([[7., 7., 7.]], dtype=float32)
+    >>> from unseen.naming.encoders import _KNOWN
+    >>> _ = _KNOWN["image"].pop("colour")
     """
-    _TEXT[name] = make
+    _KNOWN[kind][name] = make
 
 
-def make_encoder(known: Mapping[str, Any], name: str, kind: str) -> Any:
-    """Make an encoder of a register: ``name → (module, function)`` or a function."""
-    if name not in known:
+def find_encoder(
+    encoder: Any = "wordllama", kind: str = "text", *, download: bool = False
+) -> Any:
+    """Return what an encoder's name, folder or function stands for.
+
+    Parameters
+    ----------
+    encoder : str, path, callable or Encoder, default="wordllama"
+    kind : {"image", "text"}, default="text"
+    download : bool, default=False
+        Fetch a model that is not on this machine.
+
+    Returns
+    -------
+    Encoder
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.naming import find_encoder
+    >>> def lengths(texts):
+    ...     return np.array([[len(text), 1] for text in texts])
+    >>> find_encoder(lengths).encode(["okapi"])
+    array([[5., 1.]], dtype=float32)
+    >>> find_encoder("lite0", "image").dimension
+    1280
+    """
+    if not isinstance(encoder, str | os.PathLike):
+        made = kind == "image" or hasattr(encoder, "encode")
+        return encoder if made else FunctionEncoder(encoder)
+    name = os.fspath(encoder)
+    known = _KNOWN[kind].get(name)
+    if callable(known):
+        return known()
+    if known is not None:
+        module, attribute = known
+        return getattr(import_module(module), attribute)()
+    if kind == "text" and (name.partition(":")[0] in LIBRARIES or Path(name).is_dir()):
+        return import_module("unseen.texts.encoders").load(name, download)
+    more = ", a folder with a model, model2vec:NAME or sentence-transformers:NAME"
+    raise ValueError(
+        f"There is no {kind} encoder {name!r}. Give {listed(encoders(kind))}"
+        f"{more if kind == 'text' else ''}."
+    )
+
+
+class FunctionEncoder:
+    """A function of yours, from a list of n texts to (n, d) numbers, as an encoder."""
+
+    space: str | None = None
+
+    def __init__(self, function: Callable[[list[str]], Any]) -> None:
+        if not callable(function):
+            raise TypeError(
+                f"{shown(function)} is no encoder. Give a name, a folder, or a "
+                "function from texts to vectors."
+            )
+        self._function = function
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Turn n texts into n rows."""
+        return np.asarray(self._function(list(texts)), dtype=np.float32)
+
+
+def encode_texts(encoder: Any, texts: Sequence[str]) -> np.ndarray:
+    """Turn n texts into (n, d) ``float32``; a text that says nothing is a zero row.
+
+    A text of which the encoder knows no sign, such as an emoji, is read as what
+    Unicode calls its signs.
+
+    Examples
+    --------
+    >>> from unseen.naming.encoders import encode_texts, find_encoder
+    >>> found = encode_texts(find_encoder(), ["🦓", "zebra face", " "])
+    >>> bool((found[0] == found[1]).all()), bool(found[2].any())
+    (True, False)
+    """
+    rows = np.asarray(encoder.encode(list(texts)), dtype=np.float32)
+    made = f"Encoder {shown(encoder_name(encoder))} made"
+    if rows.ndim != 2 or len(rows) != len(texts):
         raise ValueError(
-            f"There is no {kind} encoder {name!r}. Those known are {listed(known)}."
+            f"{made} an array of shape {rows.shape} of {len(texts)} texts. It must "
+            "give one row per text."
         )
-    found = known[name]
-    if isinstance(found, tuple):
-        module, attribute = found
-        found = getattr(import_module(module), attribute)
-    return found()
+    if not np.isfinite(rows).all():
+        place = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise ValueError(
+            f"{made} NaN or infinity of the text {shown(texts[place])}. It must give "
+            "numbers."
+        )
+    silent = np.flatnonzero(~rows.any(axis=1)).tolist()
+    spelt = {row: words for row in silent if (words := _spell_out(texts[row]))}
+    if spelt:
+        rows = rows.copy()
+        rows[list(spelt)] = encoder.encode(list(spelt.values()))
+    return rows
+
+
+def encoder_name(encoder: Any) -> str:
+    """Return the name of an encoder, which a saved model finds it by."""
+    if isinstance(encoder, str):
+        return encoder
+    return str(getattr(encoder, "name", type(encoder).__name__))
+
+
+def _spell_out(text: str, most: int = 50) -> str:
+    signs = [char for char in text[:1000] if unicodedata.category(char) == "So"]
+    return " ".join(unicodedata.name(sign, "").lower() for sign in signs[:most])

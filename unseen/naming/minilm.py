@@ -23,7 +23,7 @@ class MiniLM:
     Attributes
     ----------
     name, dimension, space
-        See :class:`unseen.naming.TextEncoder`.
+        See :class:`unseen.naming.Encoder`.
 
     Examples
     --------

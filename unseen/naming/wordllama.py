@@ -28,7 +28,7 @@ class WordLlama:
     Attributes
     ----------
     name, dimension, space
-        See :class:`unseen.naming.TextEncoder`.
+        See :class:`unseen.naming.Encoder`.
 
     Notes
     -----

@@ -59,7 +59,7 @@ class BundledTextEncoder:
         if lost:
             raise ValueError(
                 f"The bundled word vectors have no {lost[0]!r}. For other names, "
-                "install unseen[images] and use text_encoder('wordllama')."
+                "install unseen[images] and use its text encoder, wordllama."
             )
         return np.stack([self._vectors[text] for text in texts])
 

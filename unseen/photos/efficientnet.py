@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen._command import needs_extra
-from unseen._kept import DamagedFileError, find_kept, keep, read_kept, set_aside
 from unseen._onnxruntime import import_onnxruntime
-from unseen._places import cache_folder
+from unseen.cache import Cache
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]
@@ -79,15 +78,15 @@ class EfficientNetLite:
     Attributes
     ----------
     name, version, dimension, size
-        See :class:`unseen.photos.ImageEncoder`.
+        See :class:`unseen.naming.Encoder`.
     session : onnxruntime.InferenceSession
         Runs the graph: input ``images``, output ``features``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from unseen.photos import image_encoder
-    >>> encoder = image_encoder("lite0")
+    >>> from unseen.naming import find_encoder
+    >>> encoder = find_encoder("lite0", "image")
     >>> grey = np.full((2, 224, 224, 3), 127, np.uint8)
     >>> encoder.encode(grey).shape
     (2, 1280)
@@ -123,15 +122,12 @@ class EfficientNetLite:
 
     def _graph(self) -> bytes:
         """Return the graph as it is kept, built the first time."""
-        folder, stem = cache_folder("graphs"), f"{self.name}-{self.version}-"
-        for path in find_kept(folder, stem, ".onnx"):
-            try:
-                return read_kept(path)
-            except DamagedFileError:
-                set_aside(path, "It is built again.")
+        kept, key = Cache("graphs"), f"{self.name}-{self.version}".encode()
+        if graph := kept.picture(key):
+            return graph
         tensors = read_torch_file(self._weights, self._net.sha256)
         graph = build_graph(tensors, self._net).SerializeToString()
-        keep(folder, stem, ".onnx", graph)
+        kept.add([key], np.zeros((1, 0)), [graph])
         return graph
 
 

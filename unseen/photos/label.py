@@ -18,11 +18,9 @@ from unseen.files import check_target
 from unseen.labels import label_table
 from unseen.models.given import NONE_OF_THESE
 from unseen.naming.classes import ClassNames, read_classes
-from unseen.naming.encoders import TextEncoder, text_encoder
-from unseen.photos.encode import EncodedFolder, Progress, encode_folder
-from unseen.photos.encoders import ImageEncoder, image_encoder, image_encoders
+from unseen.naming.encoders import Encoder, encoders, find_encoder
+from unseen.photos.folder import EncodedFolder, Progress, encode_folder
 from unseen.photos.precomputed import (
-    PrecomputedFolder,
     PrecomputedImageEncoder,
     PrecomputedTexts,
     is_features,
@@ -42,10 +40,9 @@ def label_folder(
     folder: str | os.PathLike[str],
     classes: Any = None,
     *,
-    encoder: str | os.PathLike[str] | ImageEncoder = "lite0",
-    text: str | os.PathLike[str] | TextEncoder | None = None,
+    encoder: str | os.PathLike[str] | Encoder = "lite0",
+    text: str | os.PathLike[str] | Encoder | None = None,
     cache: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
     progress: Progress | None = None,
     model: str | os.PathLike[str] | None = None,
     report: Callable[[pd.DataFrame, Any], Any] | None = None,
@@ -65,17 +62,15 @@ def label_folder(
     folder : path
     classes : str, path, list, dict or DataFrame
         See :func:`read_classes`.
-    encoder : str, path or ImageEncoder, default="lite0"
-        A name of :func:`image_encoders`, an encoder, or a ``.npz`` or ``.npy`` file of
-        features.
-    text : str, path or TextEncoder, optional
-        A name of :func:`text_encoders`, an encoder, or a ``.npy`` file of class
-        vectors in the space of the features; by default ``"wordllama"``, and CLIP's
-        own for CLIP.
+    encoder : str, path or Encoder, default="lite0"
+        A name of ``unseen.naming.encoders("image")``, an encoder, or a ``.npz`` or
+        ``.npy`` file of features.
+    text : str, path or Encoder, optional
+        A name of ``unseen.naming.encoders("text")``, an encoder, or a ``.npy`` file of
+        class vectors in the space of the features; by default ``"wordllama"``, and
+        CLIP's own for CLIP.
     cache : path, optional
         Folder for features; by default in the user's cache folder.
-    workers : int, optional
-        Processes that decode, 0 for none; by default one per processor, at most 8.
     progress : callable, optional
         Called with the number of files done and in all.
     model : path, optional
@@ -129,7 +124,7 @@ def label_folder(
         raise ValueError(
             f"min_reliability is {min_reliability}. Give a number from 0 to 1."
         )
-    options = {"cache": cache, "workers": workers, "progress": progress}
+    options = {"cache": cache, "progress": progress}
     if model is None:
         if classes is None:
             raise ValueError("Neither classes nor a model are given. Name the classes.")
@@ -138,7 +133,7 @@ def label_folder(
             photos = see_folder(folder, encoder)
             fitted = fit_names(named, photos.encoder, text, allow_unknown)
         else:  # a name that cannot be read is said before hours of encoding
-            encoder = image_encoder(encoder) if isinstance(encoder, str) else encoder
+            encoder = find_encoder(encoder, "image")
             fitted = fit_names(named, encoder, text, allow_unknown)
             photos = see_folder(folder, encoder, **options)
         rows = given_rows(given, photos)
@@ -170,9 +165,8 @@ def label_folder(
 
 def see_folder(
     folder: str | os.PathLike[str], encoder: Any, **options: Any
-) -> EncodedFolder | PrecomputedFolder:
+) -> EncodedFolder:
     """Return the photos of a folder with their features; complain if there is none."""
-    photos: EncodedFolder | PrecomputedFolder
     if is_features(encoder):
         photos = match_features(folder, encoder)
     else:
@@ -198,17 +192,17 @@ def fit_names(
     """Turn class names into prototypes for the features of an image encoder."""
     from unseen.photos.named import NamedPhotos
 
-    if isinstance(encoder, str) and encoder not in image_encoders():
-        encoder = PrecomputedImageEncoder(encoder)
-    name = getattr(encoder, "name", encoder)
+    name = encoder.name
+    if isinstance(encoder, PrecomputedImageEncoder) and name in encoders("image"):
+        encoder = find_encoder(name, "image")  # has the head of whatever made them
     descriptions: dict[str, str] | None = named.descriptions or None
     if text is None:
         text = TEXT_FOR.get(name, "wordllama")
     if is_features(text):
         vectors = read_vectors(text)
         text, descriptions = PrecomputedTexts(named.names, vectors, space=name), None
-    elif isinstance(text, str):
-        text = text_encoder(text)
+    else:
+        text = find_encoder(text)
     _warn_of_scripts(named, text.name)
     model = NamedPhotos(image_encoder=encoder, text_encoder=text)
     return model.fit(

@@ -26,12 +26,11 @@ from unseen._threads import one_thread
 from unseen.models.given import NONE_OF_THESE, Given, described_by_rows
 from unseen.models.scoring import LinearRule, LinearScorer
 from unseen.naming.answer import AnswersByNames, second_best, since_when
-from unseen.naming.encoders import text_encoder
+from unseen.naming.encoders import find_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names, saying
 from unseen.onnx_export import export_onnx
 from unseen.photos.doubt import Doubt, WeakNamesWarning, look_for_doubt
-from unseen.photos.encoders import image_encoder
 from unseen.photos.prototypes import NameMap, centred
 from unseen.rows.pile import Pile
 from unseen.storage import Storable
@@ -59,10 +58,10 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
 
     Parameters
     ----------
-    image_encoder : str or ImageEncoder, default='lite0'
+    image_encoder : str or Encoder, default='lite0'
         What made the features: one with a ``head`` that knows ImageNet's 1,000 classes,
         or one whose features are comparable with the text encoder's vectors (CLIP).
-    text_encoder : str or TextEncoder, default='wordllama'
+    text_encoder : str or Encoder, default='wordllama'
         What reads the names.
     tree : bool, default=True
         Place names in WordNet's tree above ImageNet's classes, too.
@@ -339,9 +338,9 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
         return LinearRule(rule.competition, scorer, True), turning
 
     def _encoders(self) -> tuple[Any, Any]:
-        image, text = self.image_encoder, self.text_encoder
-        image = image_encoder(image) if isinstance(image, str) else image
-        return image, text_encoder(text) if isinstance(text, str) else text
+        return find_encoder(self.image_encoder, "image"), find_encoder(
+            self.text_encoder
+        )
 
     def _learn(self, readings: list[Reading], descriptions, image, text) -> None:
         if not hasattr(image, "head"):

@@ -16,7 +16,10 @@ import hashlib
 import io
 import os
 import stat
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -39,6 +42,7 @@ STARTS = {
 }
 HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
 LONGEST_START = 12
+LARGE, ONE_LARGE = 25_000_000, threading.Lock()  # pixels; decoded one at a time
 THUMBNAIL = 160  # pixels of the longer side
 BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
 SQUARE, WIDEST = 1.05, 2  # sides' ratio of what needs no second look; most squeezed
@@ -127,6 +131,23 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
     >>> bad.reason
     'damaged: ...'
     """
+    with without_warnings():
+        return decode_square(path, size)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Ignore what Pillow warns of: doubtful metadata; damaged pixels raise.
+
+    For one thread: those that it starts inside are under it, too.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def decode_square(path: str | os.PathLike[str], size: int) -> Square:
+    """Read a photo as :func:`read_square` does, in any thread."""
     try:
         with open_photo(path) as file:
             content = file.read(limits().photo_bytes)
@@ -136,9 +157,11 @@ def read_square(path: str | os.PathLike[str], size: int) -> Square:
         return Square(b"", reason=f"cannot be read: {error.strerror}")
     digest = hashlib.sha256(content).digest()
     try:
-        image, turn = decode(content, size)
-        middle, whole = views(image, size, turn)
-        return Square(digest, middle, make_thumbnail(image, turn), whole=whole)
+        image = open_image(content)
+        with ONE_LARGE if image.width * image.height > LARGE else nullcontext():
+            image, turn = decode(image, size)
+            middle, whole = views(image, size, turn)
+            return Square(digest, middle, make_thumbnail(image, turn), whole=whole)
     except ImportError:
         raise
     except TooLargeError as error:
@@ -178,15 +201,36 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def decode(content: bytes, size: int) -> tuple[Any, Any]:
+def open_image(content: bytes) -> Any:
+    """Open a picture, and refuse one that would take too much; nothing is decoded."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise needs_extra("pillow", "images", "Reading photos") from None
+    if kind_of(content[:LONGEST_START]) == "HEIF":
+        import pillow_heif
+
+        pillow_heif.register_heif_opener()
+    try:
+        image = Image.open(io.BytesIO(content), formats=KINDS)
+    except UnidentifiedImageError:
+        raise ValueError("its header makes no sense") from None
+    except Image.DecompressionBombError as error:
+        found = str(error).partition(" exceeds")[0]
+        raise TooLargeError(found[:1].lower() + found[1:], "photo_samples") from None
+    check_size(image, content)
+    return image
+
+
+def decode(image: Any, size: int) -> tuple[Any, Any]:
     """Decode a picture in RGB, as it lies in its file.
 
     Of an animated picture it is the first frame. What is transparent becomes white.
 
     Parameters
     ----------
-    content : bytes
-        Of the file.
+    image : PIL Image
+        Opened.
     size : int
         Pixels that the shorter side needs: more are not decoded if they can be spared.
 
@@ -196,28 +240,9 @@ def decode(content: bytes, size: int) -> tuple[Any, Any]:
     turn : PIL Transpose or None
         What brings it upright. Do it last, where few pixels are left.
     """
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        raise needs_extra("pillow", "images", "Reading photos") from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # doubtful metadata; pixels raise if damaged
-        usual = Image.MAX_IMAGE_PIXELS
-        Image.MAX_IMAGE_PIXELS = None  # our own limit is the one that can be raised
-        if kind_of(content[:LONGEST_START]) == "HEIF":
-            import pillow_heif
-
-            pillow_heif.register_heif_opener()
-        try:
-            image = Image.open(io.BytesIO(content), formats=KINDS)
-        except UnidentifiedImageError:
-            raise ValueError("its header makes no sense") from None
-        finally:
-            Image.MAX_IMAGE_PIXELS = usual
-        check_size(image, content)
-        turn = _turn(image)
-        image.draft("RGB", (size, size))  # JPEG: decode at a fraction
-        return _as_rgb(image), turn
+    turn = _turn(image)
+    image.draft("RGB", (size, size))  # JPEG: decode at a fraction
+    return _as_rgb(image), turn
 
 
 def views(

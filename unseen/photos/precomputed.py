@@ -13,51 +13,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from unseen._words import listed
+from unseen.files import replace_file
 from unseen.limits import check_plain_file, limits
 from unseen.loading.arrays import Archive
 from unseen.loading.npy import open_npy
 from unseen.naming.names import twice
-from unseen.photos.folder import Skipped, find_photos, look_at
-from unseen.photos.photo import THUMBNAIL, read_square
+from unseen.photos.folder import EncodedFolder, Skipped, find_photos, look_at
 
 __all__ = [
-    "PrecomputedFolder",
     "PrecomputedTexts",
     "is_features",
     "match_features",
     "read_features",
     "read_vectors",
+    "write_features",
 ]
 
 NAME = "precomputed"  # of an encoder nobody named
-
-
-@dataclass(eq=False)
-class PrecomputedFolder:
-    """The photos of a folder with given features; like :class:`EncodedFolder`."""
-
-    folder: Path
-    paths: list[str]
-    rows: np.ndarray
-    skipped: list[Skipped]
-    encoder: str
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def features(self) -> np.ndarray:
-        """Return all features, (n_photos, dimension)."""
-        return self.rows
-
-    def thumbnail(self, row: int) -> bytes:
-        """Return a photo as a small JPEG, b"" if it cannot be decoded."""
-        return read_square(self.folder / self.paths[row], THUMBNAIL).thumbnail
 
 
 class PrecomputedImageEncoder:
@@ -131,7 +108,7 @@ def is_features(encoder: object) -> bool:
 
 def match_features(
     folder: str | os.PathLike[str], path: str | os.PathLike[str]
-) -> PrecomputedFolder:
+) -> EncodedFolder:
     """Match the rows of a feature file with the photos of a folder.
 
     Parameters
@@ -142,7 +119,7 @@ def match_features(
 
     Returns
     -------
-    PrecomputedFolder
+    EncodedFolder
         Photos without a row are among its ``skipped``.
 
     Examples
@@ -160,7 +137,7 @@ def match_features(
     ['a.png', 'b.png']
     """
     path = Path(path)
-    features, paths, encoder = read_features(path)
+    features, paths, made_by = read_features(path)
     found = find_photos(folder)
     skipped, photos = list(found.skipped), []
     for name in found.paths:
@@ -182,7 +159,8 @@ def match_features(
     missing = f"has no row in {path.name}"
     skipped += [Skipped(name, missing) for name in photos if name not in place]
     rows = features[[place[name] for name in known]]
-    return PrecomputedFolder(found.folder, known, rows, sorted(skipped), encoder)
+    encoder = PrecomputedImageEncoder(made_by)
+    return EncodedFolder(found.folder, known, sorted(skipped), encoder, rows=rows)
 
 
 def read_vectors(path: str | os.PathLike[str]) -> np.ndarray:
@@ -236,3 +214,60 @@ def _names_beside(path: Path) -> list[str] | None:
     # Names of files are bytes: not all of them are text.
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     return re.split(r"\r?\n", text)[: -1 if text.endswith("\n") else None]
+
+
+def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path:
+    """Write the features of a folder for use elsewhere.
+
+    Parameters
+    ----------
+    encoded : EncodedFolder
+    path : path
+        ``.npz`` with ``features``, ``paths``, ``encoder`` and ``version``; or ``.npy``
+        with the features alone, then the paths are in a ``.txt`` file beside it, one
+        per line.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from PIL import Image
+    >>> from unseen.photos import encode_folder, write_features
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     Image.new("RGB", (60, 40), "green").save(Path(name) / "meadow.png")
+    ...     encoded = encode_folder(name, cache=Path(name) / ".cache")
+    ...     path = write_features(encoded, Path(name) / "features.npz")
+    ...     with np.load(path) as file:
+    ...         file["features"].shape, file["paths"].tolist(), str(file["encoder"])
+    ((1, 1280), ['meadow.png'], 'lite0')
+    """
+    path, features = Path(path), encoded.features()
+    if path.suffix == ".npz":
+        with replace_file(path) as file:
+            np.savez(
+                file,
+                features=features,
+                paths=np.array(encoded.paths, dtype=str),
+                encoder=np.array(encoded.encoder.name),
+                version=np.array(encoded.encoder.version),
+            )
+        return path
+    if path.suffix != ".npy":
+        raise ValueError(f"{path}: features are written as .npz or .npy.")
+    if broken := [name for name in encoded.paths if "\n" in name]:
+        raise ValueError(
+            f"{broken[0]!r} has a line break in its name, and a .npy file has its "
+            "paths beside it, one per line. Write .npz."
+        )
+    names = "".join(f"{name}\n" for name in encoded.paths)
+    with replace_file(path.with_suffix(".txt")) as file:
+        file.write(names.encode("utf-8", "surrogateescape"))
+    with replace_file(path) as file:
+        np.save(file, features)
+    return path

@@ -27,7 +27,7 @@ honest there. The map depends on the encoders alone, so it is kept in the cache.
 from __future__ import annotations
 
 import hashlib
-import warnings
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -35,9 +35,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from unseen._kept import DamagedFileError, find_kept, keep, read_kept, set_aside
 from unseen._linalg import inverse_positive, unit_rows
-from unseen._places import cache_folder
+from unseen.cache import Cache
 from unseen.models.kernel_ridge import INTERCEPT, explained_share
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.reading import Reading
@@ -50,7 +49,6 @@ TREE = 0.3  # the weight of places beside texts
 MENTIONED = 0.5  # the weight of classes explained by a name, where the tree is silent
 BRANCH = 12  # classes that are left out together, at most
 LISTS, OFFERED = 100, 10  # lists of left-out classes, and names in each
-SUFFIX = ".safetensors"
 
 
 class Learned(NamedTuple):
@@ -90,7 +88,7 @@ class NameMap:
     ----------
     head : array of shape (1000, n_features)
         Rows of the classifier's last layer.
-    text : TextEncoder
+    text : Encoder
     tree : bool
         Use places in ImageNet's tree beside the texts.
 
@@ -236,55 +234,19 @@ def kept_or_learned(
     seen: np.ndarray, places: np.ndarray, C: np.ndarray, tree: bool
 ) -> Learned:
     """Return what was learned from these very tables before, or learn and keep it."""
-    tables = seen, places, C, tree
-    try:
-        folder = cache_folder("maps")
-    except ImportError:  # a plain install can name photos, and has no cache
-        return learn_map(*tables)
-    stem = f"{_digest([seen, places, C], f'{MAP} {tree}')[:32]}-"
-    for path in find_kept(folder, stem, SUFFIX):
-        try:
-            return unpack(read_kept(path))
-        except DamagedFileError:
-            set_aside(path, "It is learned again.")
-    learned = learn_map(*tables)
-    try:
-        keep(folder, stem, SUFFIX, pack(learned))
-    except OSError as error:
-        warnings.warn(
-            f"{folder}: what was learned from the names cannot be kept "
-            f"({error.strerror}). The next run learns it again.",
-            stacklevel=2,
-        )
-    return learned
-
-
-def _digest(tables: list[np.ndarray], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
-    for table in tables:
+    kept = Cache("maps")
+    digest = hashlib.sha256(f"{MAP} {tree}".encode())
+    for table in (seen, places, C):
         digest.update(f"{table.shape} {table.dtype}".encode())
         digest.update(np.ascontiguousarray(table).data)
-    return digest.hexdigest()
-
-
-def pack(learned: Learned) -> bytes:
-    """Return what was learned as the content of a file."""
-    from safetensors.numpy import save
-
-    words = {k: repr(v) for k, v in learned._asdict().items() if k != "alpha"}
-    return save({"alpha": learned.alpha.astype(np.float32)}, metadata=words)
-
-
-def unpack(content: bytes) -> Learned:
-    """Return what :func:`pack` was given."""
-    import json
-
-    from safetensors.numpy import load
-
-    length = int.from_bytes(content[:8], "little")
-    words = json.loads(content[8 : 8 + length])["__metadata__"]
-    numbers = {key: float(words[key]) for key in ("explained", "cosine_scale")}
-    return Learned(load(content)["alpha"].astype(np.float64), **numbers)
+    key = digest.digest()
+    if numbers := kept.picture(key):
+        alpha = kept.vectors([key]).reshape(-1, C.shape[1])
+        return Learned(alpha.astype(np.float64), *json.loads(numbers))
+    learned = learn_map(seen, places, C, tree)
+    alpha, *rest = learned
+    kept.add([key], alpha.reshape(1, -1), [json.dumps(rest).encode()])
+    return learned
 
 
 def named_prototypes(head: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:

@@ -111,10 +111,10 @@ def find_features(
         known = range(len(parts.X)) if parts.ids is None else parts.ids
         return in_order(ids, [*map(str, known)], as_float(parts.X), origin.source)
     if origin is not None and kind == "texts":
-        from unseen.texts.encoders import encode, find_encoder
+        from unseen.naming.encoders import encode_texts, find_encoder
 
         reader = find_encoder(encoder or origin.encoder or "wordllama")
-        return encode(reader, noted_texts(origin, ids))
+        return encode_texts(reader, noted_texts(origin, ids))
     if folder is None and kind != "photos":
         raise ValueError(
             "To learn, the features of these rows are needed, and nobody noted where "

@@ -6,7 +6,6 @@ from unseen._later import later
 
 if TYPE_CHECKING:
     from unseen.texts.bundled import DemoTexts, load_demo_texts
-    from unseen.texts.encoders import find_encoder
     from unseen.texts.label import TextJob, label_texts
     from unseen.texts.named import NamedTexts
     from unseen.texts.source import TextSource, read_texts
@@ -16,7 +15,6 @@ __all__ = [
     "NamedTexts",
     "TextJob",
     "TextSource",
-    "find_encoder",
     "label_texts",
     "load_demo_texts",
     "read_texts",
@@ -26,7 +24,6 @@ __getattr__ = later(
     __name__,
     {
         "bundled": "DemoTexts load_demo_texts",
-        "encoders": "find_encoder",
         "label": "TextJob label_texts",
         "named": "NamedTexts",
         "source": "TextSource read_texts",

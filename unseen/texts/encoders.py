@@ -1,21 +1,10 @@
-"""What turns texts into vectors.
-
-    wordllama, minilm, clip            encoders that also read class names
-    model2vec:NAME                     a static model (extra model2vec)
-    sentence-transformers:NAME         a transformer (extra minilm, needs PyTorch)
-    path/to/model                      a folder with a model of one of these two kinds
-    any function                       from a list of n texts to (n, d) numbers
-
-NAME is that of a model on this machine: a folder, or one that was fetched before.
-Nothing is downloaded unless that is asked for.
-"""
+"""Encoders of texts from other libraries, and those that remember what they read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,57 +12,34 @@ from typing import Any
 import numpy as np
 
 from unseen._command import needs_extra
-from unseen._words import listed, shown
-from unseen.naming.encoders import text_encoder, text_encoders
+from unseen._words import shown
+from unseen.cache import Cache
+from unseen.naming.encoders import encode_texts, encoder_name, find_encoder
 
-__all__ = [
-    "EncoderOfAFile",
-    "FunctionEncoder",
-    "encode",
-    "encoder_version",
-    "find_encoder",
-]
+__all__ = ["EncoderOfAFile", "RememberingEncoder", "load", "remembering"]
 
 PROBES = ("The parcel has not come yet.", "my card was declined abroad", "zebra")
 QUICK = ("wordllama", "model2vec")  # as fast as reading their vectors from a disk
 
 
-def find_encoder(encoder: Any = "wordllama", *, download: bool = False) -> Any:
-    """Return what an encoder's name, folder or function stands for.
+def load(name: str, download: bool = False) -> Any:
+    """Load a model by library and name, or from its folder.
 
     Parameters
     ----------
-    encoder : str, path, callable or TextEncoder, default="wordllama"
+    name : str
+        ``model2vec:NAME``, ``sentence-transformers:NAME`` or a folder.
     download : bool, default=False
         Fetch a model that is not on this machine.
 
     Returns
     -------
-    TextEncoder
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.texts.encoders import find_encoder
-    >>> def lengths(texts):
-    ...     return np.array([[len(text), 1] for text in texts])
-    >>> find_encoder(lengths).encode(["okapi"])
-    array([[5., 1.]], dtype=float32)
+    Encoder
     """
-    if not isinstance(encoder, str | os.PathLike):
-        return encoder if hasattr(encoder, "encode") else FunctionEncoder(encoder)
-    name = os.fspath(encoder)
-    if name in text_encoders():
-        return text_encoder(name)
     kind, sign, rest = name.partition(":")
-    if sign and kind in KINDS:
-        return KINDS[kind](rest, download)
-    if Path(name).is_dir():
-        return KINDS[_kind_of(Path(name))](name, False)
-    raise ValueError(
-        f"There is no encoder {name!r}. Give {listed(text_encoders())}, a folder "
-        "with a model, model2vec:NAME or sentence-transformers:NAME."
-    )
+    if sign and kind in LIBRARIES:
+        return LIBRARIES[kind](rest, download)
+    return LIBRARIES[_kind_of(Path(name))](name, False)
 
 
 def _kind_of(folder: Path) -> str:
@@ -91,128 +57,6 @@ def _kind_of(folder: Path) -> str:
         f"{folder}: holds no model. A model of sentence-transformers has a file "
         "modules.json, one of model2vec a file model.safetensors."
     )
-
-
-def encode(encoder: Any, texts: Sequence[str]) -> np.ndarray:
-    """Turn n texts into (n, d) ``float32``; a text that says nothing is a zero row.
-
-    A text of which the encoder knows no sign, such as an emoji, is read as what
-    Unicode calls its signs.
-
-    Examples
-    --------
-    >>> from unseen.texts.encoders import encode, find_encoder
-    >>> zebra, word, nothing = encode(find_encoder(), ["🦓", "zebra face", " "])
-    >>> bool((zebra == word).all()), bool(nothing.any())
-    (True, False)
-    """
-    rows = np.asarray(encoder.encode(list(texts)), dtype=np.float32)
-    if rows.ndim != 2 or len(rows) != len(texts):
-        raise ValueError(
-            f"Encoder {shown(encoder_name(encoder))} made an array of shape "
-            f"{rows.shape} of {len(texts)} texts. It must give one row per text."
-        )
-    if not np.isfinite(rows).all():
-        place = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise ValueError(
-            f"Encoder {shown(encoder_name(encoder))} made NaN or infinity of the text "
-            f"{shown(texts[place])}. It must give numbers."
-        )
-    silent = np.flatnonzero(~rows.any(axis=1)).tolist()
-    spelt = {row: words for row in silent if (words := _spell_out(texts[row]))}
-    if spelt:
-        rows = rows.copy()
-        rows[list(spelt)] = encoder.encode(list(spelt.values()))
-    return rows
-
-
-def _spell_out(text: str, most: int = 50) -> str:
-    signs = [char for char in text[:1000] if unicodedata.category(char) == "So"]
-    return " ".join(unicodedata.name(sign, "").lower() for sign in signs[:most])
-
-
-def encoder_name(encoder: Any) -> str:
-    """Return the name of an encoder, which a saved model finds it by."""
-    return str(getattr(encoder, "name", type(encoder).__name__))
-
-
-def encoder_version(encoder: Any) -> str:
-    """Return a text that differs where an encoder's vectors do.
-
-    Encoders say it themselves, or a few texts tell.
-    """
-    if hasattr(encoder, "version"):
-        return str(encoder.version)
-    rows = np.asarray(encoder.encode(list(PROBES)), dtype=np.float32)
-    length = max(float(np.abs(rows).max()), 1e-30)
-    coarse = np.round(rows / length * 100).astype(np.int8)  # not the last bits
-    return hashlib.sha256(coarse.tobytes()).hexdigest()[:16]
-
-
-def is_quick(encoder: Any) -> bool:
-    """Tell whether encoding anew costs no more than reading from a cache."""
-    return encoder_name(encoder).partition(":")[0] in QUICK
-
-
-class FunctionEncoder:
-    """A function of yours as an encoder.
-
-    Parameters
-    ----------
-    function : callable
-        From a list of n texts to an array of shape (n, d).
-
-    Examples
-    --------
-    >>> from unseen.texts.encoders import FunctionEncoder
-    >>> FunctionEncoder(lambda texts: [[1.0] for _ in texts]).encode(["a", "b"]).shape
-    (2, 1)
-    """
-
-    space: str | None = None
-
-    def __init__(self, function: Callable[[list[str]], Any]) -> None:
-        if not callable(function):
-            raise TypeError(
-                f"{shown(function)} is no encoder. Give a name, a folder, or a "
-                "function from texts to vectors."
-            )
-        self._function = function
-        self.name = getattr(function, "__qualname__", type(function).__name__)
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Turn n texts into n rows."""
-        return np.asarray(self._function(list(texts)), dtype=np.float32)
-
-
-class EncoderOfAFile:
-    """An encoder that a saved model names and may not load: only its user may.
-
-    Loading a model of another library can run what lies in its folder, so a file that
-    came from somewhere names it in vain.
-
-    Examples
-    --------
-    >>> from unseen.texts.encoders import EncoderOfAFile
-    >>> EncoderOfAFile("model2vec:potion").encode(["okapi"])
-    Traceback (most recent call last):
-    ValueError: The model was saved with encoder 'model2vec:potion', which is not built
-    in, so the file alone does not load it. If you trust it, name it yourself: --encoder
-    model2vec:potion, or model.encoder = 'model2vec:potion'.
-    """
-
-    space: str | None = None
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Refuse, and say what to do."""
-        raise ValueError(
-            f"The model was saved with encoder {shown(self.name)}, which is not built "
-            "in, so the file alone does not load it. If you trust it, name it "
-            f"yourself: --encoder {self.name}, or model.encoder = {self.name!r}."
-        )
 
 
 class _Model:
@@ -319,7 +163,112 @@ def _fetched(name: str) -> Path | None:
     return None
 
 
-KINDS: dict[str, Callable[[str, bool], Any]] = {
+LIBRARIES: dict[str, Callable[[str, bool], Any]] = {
     "model2vec": model2vec,
     "sentence-transformers": sentence_transformers,
 }
+
+
+class EncoderOfAFile:
+    """An encoder that a saved model names and may not load: only its user may.
+
+    Loading a model of another library can run what lies in its folder, so a file that
+    came from somewhere names it in vain.
+
+    Examples
+    --------
+    >>> from unseen.texts.encoders import EncoderOfAFile
+    >>> EncoderOfAFile("model2vec:potion").encode(["okapi"])
+    Traceback (most recent call last):
+    ValueError: The model was saved with encoder 'model2vec:potion', which is not built
+    in, so the file alone does not load it. If you trust it, name it yourself: --encoder
+    model2vec:potion, or model.encoder = 'model2vec:potion'.
+    """
+
+    space: str | None = None
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Refuse, and say what to do."""
+        raise ValueError(
+            f"The model was saved with encoder {shown(self.name)}, which is not built "
+            "in, so the file alone does not load it. If you trust it, name it "
+            f"yourself: --encoder {self.name}, or model.encoder = {self.name!r}."
+        )
+
+
+def digest(text: str) -> bytes:
+    """Return 16 bytes that tell a text from all others.
+
+    Examples
+    --------
+    >>> from unseen.texts.encoders import digest
+    >>> digest("okapi").hex()[:8], digest("okapi ") == digest("okapi")
+    ('eec767ca', False)
+    """
+    content = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+class RememberingEncoder:
+    """An encoder that keeps on disk what it has read, by what the text says.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    folder : path, optional
+        Where to keep it; by default in the user's cache folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unseen.naming import find_encoder
+    >>> from unseen.texts.encoders import RememberingEncoder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = RememberingEncoder(find_encoder(), folder).encode(["card lost"])
+    ...     again = RememberingEncoder(find_encoder(), folder)
+    ...     bool((again.encode(["card lost"]) == rows).all()), again.n_new
+    (True, 0)
+    """
+
+    space: str | None = None
+
+    def __init__(
+        self, encoder: Any, folder: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.encoder, self.name, self.n_new = encoder, encoder_name(encoder), 0
+        self.cache = Cache(f"{self.name}-{encoder_version(encoder)}", folder)
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Turn n texts into n rows, from the disk where they are known."""
+        content = {digest(text): text for text in texts}
+        known = self.cache.known(list(content))
+        new = [one for one in content if one not in known]
+        if new:
+            rows = encode_texts(self.encoder, [content[one] for one in new])
+            self.cache.add(new, rows)
+            self.n_new += len(new)
+        return self.cache.vectors([digest(text) for text in texts])
+
+
+def remembering(encoder: Any, cache: Any = None, download: bool = False) -> Any:
+    """Return an encoder, with a cache where that saves time or is asked for."""
+    found = find_encoder(encoder, download=download)
+    quick = encoder_name(found).partition(":")[0] in QUICK
+    no_cache = isinstance(found, EncoderOfAFile) or (quick and cache is None)
+    return found if no_cache else RememberingEncoder(found, cache)
+
+
+def encoder_version(encoder: Any) -> str:
+    """Return a text that differs where an encoder's vectors do.
+
+    Encoders say it themselves, or a few texts tell.
+    """
+    if hasattr(encoder, "version"):
+        return str(encoder.version)
+    rows = np.asarray(encoder.encode(list(PROBES)), dtype=np.float32)
+    length = max(float(np.abs(rows).max()), 1e-30)
+    coarse = np.round(rows / length * 100).astype(np.int8)  # not the last bits
+    return hashlib.sha256(coarse.tobytes()).hexdigest()[:16]

@@ -23,8 +23,7 @@ import pandas as pd
 from unseen.labels import label_table
 from unseen.naming.classes import read_classes
 from unseen.storage import load_model
-from unseen.texts.cache import TextCache, digest
-from unseen.texts.encoders import find_encoder, is_quick
+from unseen.texts.encoders import digest, remembering
 from unseen.texts.named import FOREIGN, NONE_OF_THESE, NamedTexts
 from unseen.texts.source import TextSource, quietly, read_texts
 
@@ -78,8 +77,8 @@ class TextJob:
         What the classes are, unless ``model`` knows.
     column, id : str, optional
         Columns of a table that hold the texts and their ids.
-    encoder : str, path, callable or TextEncoder, default="wordllama"
-        See :func:`unseen.texts.find_encoder`.
+    encoder : str, path, callable or Encoder, default="wordllama"
+        See :func:`unseen.naming.find_encoder`.
     template : str, default=""
         A sentence with ``{}`` where a class name goes.
     given : mapping of str to str, optional
@@ -157,11 +156,11 @@ class TextJob:
         if model is None:
             named = read_classes(classes)
             self.fitted = NamedTexts(
-                _remembering(encoder or "wordllama", cache, download), template=template
+                remembering(encoder or "wordllama", cache, download), template=template
             ).fit(named.names, descriptions=named.descriptions)
         else:
             self.fitted = load_texts_model(model)
-            self.fitted.encoder = _remembering(
+            self.fitted.encoder = remembering(
                 encoder or self.fitted.encoder, cache, download
             )
         n_classes = len(self.fitted.classes_)
@@ -188,7 +187,6 @@ class TextJob:
                 yield self._label(batch.ids, batch.texts, answers)
                 done += len(batch.ids)
                 self.progress(done, self.n_texts)
-        self._flush()
 
     def _learn(self) -> pd.DataFrame:
         """Read once, adapt to a sample; return its answers by the texts' digests."""
@@ -269,10 +267,6 @@ class TextJob:
             **more,
         )
 
-    def _flush(self) -> None:
-        if isinstance(self.fitted.encoder, TextCache):
-            self.fitted.encoder.flush()
-
 
 def _note(
     labelled: dict[bytes, tuple[str, str]], one: bytes, key: str, label: str
@@ -316,14 +310,6 @@ class _Sample:
         """Return digests and texts in the order of the digests."""
         pairs = sorted({**self._offered, **self._kept}.items())
         return [one for one, _ in pairs], [text for _, text in pairs]
-
-
-def _remembering(encoder: Any, cache: Any, download: bool) -> Any:
-    """Return the encoder, with a cache where that saves time or is asked for."""
-    found = find_encoder(encoder, download=download)
-    if is_quick(found) and cache is None:
-        return found
-    return TextCache(found, cache)
 
 
 def load_texts_model(path: str | os.PathLike[str]) -> NamedTexts:

@@ -22,15 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 from unseen._linalg import unit_rows
 from unseen.models.given import NONE_OF_THESE
 from unseen.naming.answer import AnswersByNames, second_best, since_when
-from unseen.naming.encoders import text_encoders
-from unseen.naming.names import checked_descriptions, checked_names, spoken
-from unseen.storage import Storable
-from unseen.texts.encoders import (
-    EncoderOfAFile,
-    encode,
+from unseen.naming.encoders import (
+    encode_texts,
     encoder_name,
+    encoders,
     find_encoder,
 )
+from unseen.naming.names import checked_descriptions, checked_names, spoken
+from unseen.storage import Storable
+from unseen.texts.encoders import EncoderOfAFile
 from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
@@ -45,9 +45,9 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
 
     Parameters
     ----------
-    encoder : str, path, callable or TextEncoder, default='wordllama'
+    encoder : str, path, callable or Encoder, default='wordllama'
         What turns texts and names into vectors; see
-        :func:`unseen.texts.encoders.find_encoder`.
+        :func:`unseen.naming.find_encoder`.
     template : str, default=''
         A sentence with ``{}`` where a class name goes, such as
         ``'this text is about {}'``; '' takes names as they are.
@@ -273,7 +273,7 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
 
     def _loaded(self) -> None:
         """After loading: a file may name built-in encoders, and no other."""
-        if self.encoder not in text_encoders():
+        if self.encoder not in encoders("text"):
             self.encoder = EncoderOfAFile(str(self.encoder))
 
     def _encoder(self) -> Any:
@@ -282,7 +282,7 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         return self._found[1]
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
-        return encode(self._encoder(), texts)
+        return encode_texts(self._encoder(), texts)
 
     def _rows(self, X) -> np.ndarray:
         """Return unit rows of texts, or of their vectors."""

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 from unseen.experiments import Plan, read_plan, read_results, run_plans
-from unseen.report import write_experiment_report, write_tables_and_figures
+from unseen.report import write_experiment_report
 
 HERE = Path(__file__).parent
 STUDIES = ("ablation", "few_labels", "names", "photos", "scenes", "splits")
@@ -54,7 +54,6 @@ def main(study: str) -> None:
         retry_failed=given.retry_failed,
         progress=lambda run, _, share: print(f"{share:4.0%}", *run.key),
     )
-    write_tables_and_figures(results, given.out, plans=plans)
-    page = write_experiment_report(results, plans=plans)
+    page = write_experiment_report(results, plans=plans)[0]
     n_failed = int((read_results(results).measure == "failed").sum())
     print(f"{n_failed} runs failed. Open {page}")

@@ -66,8 +66,7 @@ def compare(
         from unseen.cli.reproduce import Progress
         from unseen.experiments import make_table, read_results, run_plans
         from unseen.experiments.compare import compare_plan
-        from unseen.report import write_experiment_report, write_tables_and_figures
-        from unseen.report.experiment import files_of
+        from unseen.report.experiment import files_of, write_experiment_report
 
         names = [name.strip() for name in methods.split(",") if name.strip()]
         if not names:
@@ -82,8 +81,7 @@ def compare(
             n_seeds=seeds,
         )
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
-        page = out / "report.html"
-        writing = [*files_of(plan, out), page]
+        writing = files_of([plan], out)
         question = command_line("compare", data, *asked.words())
         with outputs(
             *writing, results=(out, question), reading=asked.files, force=force
@@ -91,8 +89,7 @@ def compare(
             results = run_plans([plan], [], out, n_jobs=jobs, progress=Progress())
             found = read_results(results)
             table = make_table(plan, found)
-            write_tables_and_figures(results, out, plans=[plan])
-            write_experiment_report(results, page, plans=[plan])
+            page = write_experiment_report(results, plans=[plan])[0]
         ends = found[found.measure == "failed"]
     if as_json:
         rows = {

@@ -77,19 +77,16 @@ def reproduce(
     """
     with file_errors():
         from unseen.experiments import plan_names, read_plan, read_results, run_plans
-        from unseen.report import write_experiment_report, write_tables_and_figures
-        from unseen.report.experiment import files_of
+        from unseen.report.experiment import files_of, write_experiment_report
 
         names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
         plans = [read_plan(name) for name in names]
         folders = [str(folder) for folder in data or []]
         ready = say_what_is_absent(plans, folders)
         runs = [run for item in ready for run in item.runs(folders)]
-        writing = [file for item in ready for file in files_of(item, out)]
         reading = {run.source.path for run in runs if run.source is not None}
         with outputs(
-            *writing,
-            out / "report.html",
+            *files_of(ready, out),
             results=(out, "unseen reproduce"),
             reading=reading,
             force=force,
@@ -103,8 +100,9 @@ def reproduce(
                 progress=Progress(),
             )
             found = read_results(results)
-            files = write_tables_and_figures(results, out, plans=ready)
-            page = write_experiment_report(results, plans=ready, folders=folders)
+            page, *files = write_experiment_report(
+                results, plans=ready, folders=folders
+            )
         keys = {run.key for run in runs}
     ends = found[found.measure.isin(["done", "failed"])]
     mine = [tuple(key) in keys for key in ends.iloc[:, :5].itertuples(index=False)]

@@ -6,24 +6,20 @@ from unseen._later import later
 
 if TYPE_CHECKING:
     from unseen.report.demo import write_demo_report
-    from unseen.report.experiment import (
-        write_experiment_report,
-        write_tables_and_figures,
-    )
+    from unseen.report.experiment import write_experiment_report
     from unseen.report.labels import write_labels_report
 
 __all__ = [
     "write_demo_report",
     "write_experiment_report",
     "write_labels_report",
-    "write_tables_and_figures",
 ]
 
 __getattr__ = later(
     __name__,
     {
         "demo": "write_demo_report",
-        "experiment": "write_experiment_report write_tables_and_figures",
+        "experiment": "write_experiment_report",
         "labels": "write_labels_report",
     },
 )

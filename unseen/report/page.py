@@ -19,6 +19,7 @@ __all__ = ["inline_svg", "new_figure", "render", "write_page"]
 # Stand-ins in a figure for the page's own colours, which differ by light and dark.
 INK, BEFORE, AFTER = "#010203", "#010204", "#010205"
 PAGE_COLOURS = {INK: "currentColor", BEFORE: "var(--before)", AFTER: "var(--after)"}
+PAPER_COLOURS = {INK: "#1b1f24", BEFORE: "#b34d00", AFTER: "#0064a0"}  # in a file
 FAINT = "#8c8c8c"
 
 
@@ -112,23 +113,8 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def inline_svg(figure: Figure, name: str) -> Markup:
-    """Draw a figure as SVG to stand inside a page, in the page's text colour.
-
-    Parameters
-    ----------
-    figure : matplotlib Figure
-        Its texts are escaped by matplotlib and stay text.
-    name : str
-        Keeps its ids apart from those of other figures.
-
-    Examples
-    --------
-    >>> from unseen.report.page import inline_svg, new_figure
-    >>> inline_svg(new_figure(3, 2), "empty")[:23]
-    Markup('<svg aria-hidden="true"')
-    """
-    from markupsafe import Markup
+def as_svg(figure: Figure, name: str, colours: dict[str, str]) -> str:
+    """Draw a figure as SVG in these colours; its texts are escaped and stay text."""
     from matplotlib import rc_context
 
     buffer = StringIO()
@@ -137,6 +123,25 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     with rc_context(settings):
         figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
     svg = buffer.getvalue()
+    for stand_in, colour in colours.items():
+        svg = svg.replace(stand_in, colour)
+    return svg
+
+
+def inline_svg(figure: Figure, name: str) -> Markup:
+    """Draw a figure to stand inside a page, in the page's colours.
+
+    ``name`` keeps its ids apart from those of other figures.
+
+    Examples
+    --------
+    >>> from unseen.report.page import inline_svg, new_figure
+    >>> inline_svg(new_figure(3, 2), "empty")[:23]
+    Markup('<svg aria-hidden="true"')
+    """
+    from markupsafe import Markup
+
+    svg = as_svg(figure, name, PAGE_COLOURS)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
@@ -144,6 +149,4 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'="#([^"]+)"', rf'="#{name}-\1"', svg)
     svg = svg.replace("url(#", f"url(#{name}-")
-    for stand_in, colour in PAGE_COLOURS.items():
-        svg = svg.replace(stand_in, colour)
     return Markup(svg)  # matplotlib has escaped its texts

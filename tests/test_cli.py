@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -18,6 +19,7 @@ runner = CliRunner()
 # Stands in for packages that are no dependency: importing one is an error.
 WITHOUT_EXTRAS = """
 import sys
+from pathlib import Path
 class Missing:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in {"onnx", "onnxruntime", "tokenizers", "torch"}:
@@ -115,3 +117,13 @@ def test_the_module_of_a_command_imports_nothing_heavy():
     args = [sys.executable, "-c", code]
     ended = subprocess.run(args, capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [["--version"], ["data", "list"], ["run", "--help"]])
+def test_a_full_disk_behind_standard_output_is_a_line_and_exit_code_2(words):
+    command = [sys.executable, "-m", "unseen", *words]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr == "unseen: standard output: No space left on device\n"

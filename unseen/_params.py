@@ -5,17 +5,13 @@ The only module that asks scikit-learn's private validation; all others ask here
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_X_y, validate_data
-
-from unseen._progress import watched
 
 __all__ = [
     "AT_LEAST_0",
@@ -38,27 +34,6 @@ POSITIVE = [Interval(Real, 0, None, closed="neither")]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 COUNT = [Interval(Integral, 1, None, closed="left")]
 N_AXES = [*COUNT, StrOptions({"all"})]
-
-
-def fit_context(*, prefer_skip_nested_validation: bool) -> Callable:
-    """Return a decorator of methods that learn: parameters are checked, steps reported.
-
-    Parameters
-    ----------
-    prefer_skip_nested_validation : bool
-        As of scikit-learn's own.
-    """
-    checked = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
-
-    def decorate(method: Callable) -> Callable:
-        @wraps(method)
-        def learn(self: Any, *given: Any, **named: Any) -> Any:
-            with watched(self, method.__name__):
-                return method(self, *given, **named)
-
-        return checked(learn)
-
-    return decorate
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:

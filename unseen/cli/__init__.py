@@ -3,7 +3,9 @@
 Modules of this folder import nothing heavy at the top, so that help comes at once.
 """
 
+import os
 import re
+import sys
 from typing import Annotated
 
 import typer
@@ -22,6 +24,7 @@ from unseen.cli import (
     review,
     run,
 )
+from unseen.cli.errors import complain
 from unseen.cli.words import Command
 
 __all__ = ["app", "main"]
@@ -84,7 +87,12 @@ def main() -> None:
     """
     for one in (*app.registered_commands, *data.app.registered_commands):
         one.epilog = spelled(one.epilog)
-    app(prog_name="unseen")
+    try:
+        app(prog_name="unseen")
+    except OSError as error:  # where results are printed to, such as a full disk
+        complain(f"standard output: {error.strerror or error}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(2) from error
 
 
 def spelled(examples: str | None) -> str | None:

@@ -25,11 +25,11 @@ def show_work() -> Iterator[None]:
 @contextmanager
 def show_bytes(name: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that draws how many bytes have come, on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+    from rich.progress import DownloadColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    from unseen._progress import progress_bars
+
+    with progress_bars(DownloadColumn()) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
@@ -40,25 +40,10 @@ def show_items(things: str = "files") -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():  # a bar would be in the way, and is slow to import
         yield tell_now_and_then(things=things)
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from unseen._progress import progress_bars
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn(things.capitalize()),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
-    with Progress(*columns, console=console, speed_estimate_period=60) as bar:
-        task = bar.add_task(things, total=None)
+    with progress_bars(speed_estimate_period=60) as bar:
+        task = bar.add_task(things.capitalize(), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

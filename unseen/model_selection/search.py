@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._params import HasMethods, Interval, fit_context
-from unseen._progress import Watchable, show_progress, steps
+from unseen._progress import show_progress, steps
 from unseen._threads import each, one_thread
 from unseen.class_table import ClassTable, encode
 from unseen.metrics import per_class_accuracy
@@ -48,7 +48,7 @@ def _winner_has(name: str) -> Callable:
     return has
 
 
-class ClasswiseSearchCV(Storable, Watchable, MetaEstimatorMixin, BaseEstimator):
+class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
     """Search a grid by cross-validation over classes, not rows.
 
     Parameters

@@ -21,7 +21,6 @@ from unseen._params import (
     check_rows_and_labels,
     fit_context,
 )
-from unseen._progress import Watchable
 from unseen._threads import one_thread
 from unseen.class_table import ClassTable, encode, unit_blocks
 from unseen.competition import Competition, EqualDescriptionsWarning
@@ -34,9 +33,7 @@ from unseen.rows.sums import Sums, sum_rows
 from unseen.storage import Storable
 
 
-class ZeroShotClassifier(
-    Answers, Storable, Documented, Watchable, ClassifierMixin, BaseEstimator
-):
+class ZeroShotClassifier(Answers, Storable, Documented, ClassifierMixin, BaseEstimator):
     """Base of the zero-shot models: classes compete by their embeddings."""
 
     def __sklearn_is_fitted__(self) -> bool:

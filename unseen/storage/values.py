@@ -46,8 +46,7 @@ class Writer:
             finite = math.isfinite(value)
             return value if finite else {"$": "float", "value": repr(value)}
         if isinstance(value, BaseEstimator):
-            state = {k: v for k, v in vars(value).items() if k != "_skl_callbacks"}
-            return self._named(checked(value), state, where)
+            return self._named(checked(value), vars(value), where)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return self._named(value, _fields(value), where)
         if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._documented import Documented
-from unseen._progress import Watchable
 from unseen.storage import Storable
 
 FITTED = ("classes_", "n_features_in_", "feature_names_in_", "class_embeddings_")
@@ -29,7 +28,6 @@ def _knows_a_rule(self) -> bool:
 class Wrapper(
     Storable,
     Documented,
-    Watchable,
     ClassifierMixin,
     MetaEstimatorMixin,
     BaseEstimator,

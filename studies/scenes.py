@@ -42,7 +42,7 @@ def load_scenes(folder: Path, among_all: bool) -> ZeroShotData:
 
     Features are kept in the user's cache, so that only the first time takes long.
     """
-    from unseen.loading.text_lists import read_whole
+    from unseen.loading.parts import read_whole
     from unseen.photos import encode_folder
 
     above = folder.parent.parent

@@ -40,7 +40,7 @@ KINDS = {
     "npz": "NumPy archive",
     "hdf5": "HDF5",
     "csv": "CSV",
-    "parquet": "parquet",
+    "parquet": "CSV, Excel (.xlsx) or parquet",
     "folder": "folder with features.npy",
     "xlsa17": "xlsa17 pair",
     "xlsa17 7.3": "xlsa17 pair",

@@ -7,36 +7,23 @@ from typing import Any
 from unseen.data import ZeroShotData
 from unseen.loading import (  # noqa: F401, each registers what it reads
     arrays,
-    authors,
-    awa,
-    csv_file,
-    cub,
+    benchmarks,
     digits,
-    excel,
     folder,
-    parquet,
-    sun,
-    xlsa17,
+    mat_pairs,
+    spreadsheets,
 )
-from unseen.loading.arrays import read_hdf5, read_npz, save_data
-from unseen.loading.authors import read_authors
-from unseen.loading.awa import read_awa
+from unseen.loading.arrays import save_data
 from unseen.loading.blocks import iter_blocks
-from unseen.loading.csv_file import read_csv
-from unseen.loading.cub import read_cub
 from unseen.loading.digits import load_digits_attributes
-from unseen.loading.folder import read_folder
 from unseen.loading.frames import read_frame
 from unseen.loading.npy import open_npy
-from unseen.loading.parquet import read_parquet
 from unseen.loading.parts import Parts
 from unseen.loading.registry import bundled, find_reader, reader
 from unseen.loading.splits import load_split, standard_splits
-from unseen.loading.sun import read_sun
 from unseen.loading.tables import read_class_table
 from unseen.loading.word_vectors import embed_names
 from unseen.loading.writing import write_data
-from unseen.loading.xlsa17 import read_xlsa17
 
 __all__ = [
     "Parts",
@@ -46,19 +33,8 @@ __all__ = [
     "load_digits_attributes",
     "load_split",
     "open_npy",
-    "read_authors",
-    "read_awa",
     "read_class_table",
-    "read_csv",
-    "read_cub",
-    "read_folder",
-    "read_frame",
-    "read_hdf5",
-    "read_npz",
-    "read_parquet",
     "read_parts",
-    "read_sun",
-    "read_xlsa17",
     "reader",
     "save_data",
     "standard_splits",

@@ -11,10 +11,11 @@ import shutil
 import tarfile
 import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import Any, NamedTuple
 
 from unseen.loading.parts import damaged_file
 
@@ -25,24 +26,16 @@ FREE_BYTES = 1 << 28  # small archives may unpack to this whatever the ratio
 CHUNK = 1 << 20
 
 
-def unpack(
-    archive: str | os.PathLike[str], folder: str | os.PathLike[str], *, only: str = ""
-) -> Path:
-    """Unpack a zip or tar archive into a new folder, whole or not at all.
+class Member(NamedTuple):
+    """One entry of an archive, of either kind."""
 
-    Parameters
-    ----------
-    archive : path
-        Zip, or tar as it is or compressed by gzip, bzip2 or xz.
-    folder : path
-        Must not exist yet, or be empty.
-    only : str, optional
-        Leave out what is below other folders of the archive.
+    name: str
+    kind: str
+    open: Callable[[], Any]
 
-    Returns
-    -------
-    Path
-        The folder.
+
+def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
+    """Unpack a zip or tar archive into a new or empty folder, whole or not at all.
 
     Examples
     --------
@@ -66,9 +59,15 @@ def unpack(
     draft = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     draft.mkdir(parents=True)
     try:
-        with damaged_file(archive, "the archive"), _open(archive) as members:
-            _check_names(archive, members.names())
-            _write_all(archive, members, draft, only)
+        with damaged_file(archive, "the archive"), _members(archive) as members:
+            known: set[str] = set()
+            for member in members:
+                if fault := _fault(member, known):
+                    raise ValueError(
+                        f"{archive}: holds {member.name!r}{fault}. "
+                        "Nothing was unpacked."
+                    )
+            _write(archive, [m for m in members if m.kind == "file"], draft)
         if folder.exists():
             folder.rmdir()
         os.replace(draft, folder)
@@ -77,44 +76,30 @@ def unpack(
     return folder
 
 
-def _check_names(archive: Path, names: Iterator[tuple[str, str]]) -> None:
-    seen: set[str] = set()
-    for name, kind in names:
-        if kind not in ("file", "folder"):
-            raise ValueError(
-                f"{archive}: holds {name!r}, which is a {kind}. Nothing was unpacked."
-            )
-        path = PurePosixPath(name)
-        leads_out = path.is_absolute() or ".." in path.parts or "\\" in name
-        if leads_out or "\0" in name or _has_drive(name):
-            raise ValueError(
-                f"{archive}: holds {name!r}, which leads out of its folder. "
-                "Nothing was unpacked."
-            )
-        if kind == "file":
-            key = str(path).casefold()
-            if key in seen or not path.parts:
-                raise ValueError(
-                    f"{archive}: holds {name!r} twice. Nothing was unpacked."
-                )
-            seen.add(key)
+def _fault(member: Member, known: set[str]) -> str:
+    """Return what is wrong with an entry, if anything."""
+    name, path = member.name, PurePosixPath(member.name)
+    if member.kind not in ("file", "folder"):
+        return f", which is a {member.kind}"
+    leads_out = path.is_absolute() or ".." in path.parts or "\\" in name
+    if leads_out or "\0" in name or name[1:2] == ":":
+        return ", which leads out of its folder"
+    key = str(path).casefold()
+    if member.kind == "file" and (key in known or not path.parts):
+        return " twice"
+    known.update([key] if member.kind == "file" else [])
+    return ""
 
 
-def _has_drive(name: str) -> bool:
-    return len(name) > 1 and name[1] == ":"
-
-
-def _write_all(archive: Path, members: Any, draft: Path, only: str) -> None:
-    allowed = max(FREE_BYTES, MOST_RATIO * archive.stat().st_size)
-    for name, source in members.files():
-        if only and not PurePosixPath(name).is_relative_to(only):
-            continue
-        target = draft.joinpath(*PurePosixPath(name).parts)
+def _write(archive: Path, members: list[Member], draft: Path) -> None:
+    left = max(FREE_BYTES, MOST_RATIO * archive.stat().st_size)
+    for member in members:
+        target = draft.joinpath(*PurePosixPath(member.name).parts)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(target, "xb") as out:
-            while chunk := source.read(min(CHUNK, allowed + 1)):
-                allowed -= len(chunk)
-                if allowed < 0:
+        with member.open() as source, open(target, "xb") as out:
+            while chunk := source.read(CHUNK):
+                left -= len(chunk)
+                if left < 0:
                     raise ValueError(
                         f"{archive}: unpacks to more than {MOST_RATIO} times its size. "
                         "Nothing was kept."
@@ -123,46 +108,29 @@ def _write_all(archive: Path, members: Any, draft: Path, only: str) -> None:
 
 
 @contextmanager
-def _open(archive: Path) -> Iterator[Any]:
+def _members(archive: Path) -> Iterator[list[Member]]:
+    """Open an archive and yield what is in it."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as zipped:
-            yield _Zip(zipped)
-    else:
-        with tarfile.open(archive, "r:*") as tar:
-            yield _Tar(tar)
+            yield [
+                Member(info.filename, _zip_kind(info), partial(zipped.open, info))
+                for info in zipped.infolist()
+            ]
+        return
+    with tarfile.open(archive, "r:*") as tar:
+        yield [
+            Member(info.name, _tar_kind(info), partial(tar.extractfile, info))
+            for info in tar
+        ]
 
 
-class _Zip:
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-
-    def names(self) -> Iterator[tuple[str, str]]:
-        for info in self._archive.infolist():
-            mode = info.external_attr >> 16
-            is_link = mode & 0o170000 == 0o120000
-            kind = "link" if is_link else "folder" if info.is_dir() else "file"
-            yield info.filename, kind
-
-    def files(self) -> Iterator[tuple[str, IO[bytes]]]:
-        for info in self._archive.infolist():
-            if not info.is_dir():
-                with self._archive.open(info) as source:
-                    yield info.filename, source
+def _zip_kind(info: zipfile.ZipInfo) -> str:
+    if info.external_attr >> 16 & 0o170000 == 0o120000:
+        return "link"
+    return "folder" if info.is_dir() else "file"
 
 
-class _Tar:
-    def __init__(self, archive: tarfile.TarFile) -> None:
-        self._archive = archive
-
-    def names(self) -> Iterator[tuple[str, str]]:
-        for info in self._archive:
-            kinds = {tarfile.SYMTYPE: "link", tarfile.LNKTYPE: "link"}
-            plain = "file" if info.isreg() else "folder" if info.isdir() else "device"
-            yield info.name, kinds.get(info.type, plain)
-
-    def files(self) -> Iterator[tuple[str, IO[bytes]]]:
-        for info in self._archive:
-            source = self._archive.extractfile(info) if info.isreg() else None
-            if source is not None:
-                with source:
-                    yield info.name, source
+def _tar_kind(info: tarfile.TarInfo) -> str:
+    if info.issym() or info.islnk():
+        return "link"
+    return "file" if info.isreg() else "folder" if info.isdir() else "device"

@@ -22,12 +22,18 @@ from urllib.parse import unquote
 import numpy as np
 
 from unseen.limits import check_plain_file
-from unseen.loading.csv_file import read_csv_frame
+from unseen.loading.frames import frame_to_table
 from unseen.loading.npy import open_npy
-from unseen.loading.parts import Parts, as_texts, check_widths, damaged_file
+from unseen.loading.parts import (
+    Parts,
+    as_texts,
+    check_widths,
+    damaged_file,
+    iter_lines,
+    read_whole,
+)
 from unseen.loading.registry import reader
-from unseen.loading.tables import frame_to_table
-from unseen.loading.text_lists import iter_lines, read_whole
+from unseen.loading.spreadsheets import read_table
 
 __all__ = ["read_folder"]
 
@@ -163,14 +169,14 @@ def _add_tables(parts: Parts, path: Path, dtypes: dict[str, Any]) -> None:
     if main.is_file():
         with damaged_file(main):
             table, parts.unseen = frame_to_table(
-                read_csv_frame(main, names_first=True), main
+                read_table(main, names_first=True), main
             )
         parts.class_names = table.index.to_numpy().astype(str)
         if table.shape[1]:
             found[""] = table
     for file in sorted((path / "classes").glob("*.csv")):
         with damaged_file(file):
-            frame = read_csv_frame(file, names_first=True)
+            frame = read_table(file, names_first=True)
             found[unquote(file.stem)] = frame_to_table(frame, file)[0]
     order = [name for name in dtypes if name in found]
     for name in [*order, *(name for name in found if name not in order)]:

@@ -14,16 +14,21 @@ classes. Other columns of text are left alone.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unseen._words import listed
+from unseen._command import needs_extra
+from unseen._words import listed, shown
+from unseen.loading.parquet import column_to_numpy
 from unseen.loading.parts import Parts, as_texts
 
-__all__ = ["frame_columns", "is_frame", "read_frame"]
+__all__ = ["frame_columns", "frame_to_table", "read_frame"]
 
+NAME_COLUMNS = ("class", "name", "class_name", "label")
+SPLIT_COLUMNS = ("split", "unseen")
 LABELS = ("label", "class", "class_name", "y", "target")
 LISTS = ("features", "embedding", "x")
 ROW_NUMBERS = ("id", "row", "index", "unnamed: 0")
@@ -106,19 +111,6 @@ def read_frame(
     return parts
 
 
-def is_frame(source: Any) -> bool:
-    """Tell a frame of any library.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen.loading.frames import is_frame
-    >>> is_frame(pd.DataFrame()), is_frame("zoo.csv")
-    (True, False)
-    """
-    return hasattr(source, "columns") or hasattr(source, "__narwhals_dataframe__")
-
-
 def frame_columns(frame: Any, where: str) -> dict[str, Any]:
     """Return the columns of a frame by name, as pandas Series or matrices.
 
@@ -132,11 +124,11 @@ def frame_columns(frame: Any, where: str) -> dict[str, Any]:
     if isinstance(frame, pd.DataFrame):
         found = [(str(name), values) for name, values in frame.items()]
     else:
-        frame = _arrow_or_polars(frame, where)
-        library = type(frame).__module__.split(".")[0]
-        take = _from_polars if library == "polars" else _from_arrow
-        names = frame.columns if library == "polars" else frame.column_names
-        found = [(name, take(frame[name])) for name in names]
+        table = as_arrow(frame, where)
+        found = [
+            (name, pd.Series(column_to_numpy(column, where)))
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        ]
     columns = dict(found)
     if len(columns) < len(found):
         names = [name for name, _ in found]
@@ -145,45 +137,23 @@ def frame_columns(frame: Any, where: str) -> dict[str, Any]:
     return columns
 
 
-def _arrow_or_polars(frame: Any, where: str) -> Any:
-    """Return an eager frame of polars or pyarrow, whatever was given."""
-    library = type(frame).__module__.split(".")[0]
-    if library == "polars":
-        return frame.collect() if hasattr(frame, "collect") else frame
-    if library == "pyarrow":
+def as_arrow(frame: Any, where: str) -> Any:
+    """Return a frame of polars, pyarrow or whatever else narwhals reads as Arrow."""
+    if type(frame).__module__.startswith("pyarrow"):
         return frame
+    import narwhals
+
     try:
-        import narwhals as nw
-    except ImportError:
-        raise TypeError(
-            f"{where}: is a {type(frame).__name__}. Give a pandas, polars or pyarrow "
-            "frame, or install narwhals, which knows more."
-        ) from None
-    try:
-        known = nw.from_native(frame)
-        return (known.collect() if hasattr(known, "collect") else known).to_arrow()
+        known = narwhals.from_native(frame)
     except TypeError as error:
         raise TypeError(
             f"{where}: is a {type(frame).__name__}, which narwhals cannot read. "
             "Give a pandas, polars or pyarrow frame."
         ) from error
-
-
-def _from_polars(series: Any) -> Any:
-    kind = str(series.dtype)
-    if kind.startswith("Array"):
-        return series.to_numpy()
-    if kind.startswith("List"):
-        return pd.Series(series.to_list(), dtype=object)
-    if kind == "String" or kind.startswith(("Categorical", "Enum")):
-        return pd.Series(series.to_list(), dtype=object)
-    return pd.Series(series.to_numpy())
-
-
-def _from_arrow(column: Any) -> Any:
-    from unseen.loading.parquet import column_to_numpy
-
-    return pd.Series(column_to_numpy(column, "the frame"))
+    try:
+        return (known.collect() if hasattr(known, "collect") else known).to_arrow()
+    except ImportError:
+        raise needs_extra("pyarrow", "files", where) from None
 
 
 def _label_column(columns: dict, where: str, label: str | None) -> str | None:
@@ -340,8 +310,6 @@ def _is_number(word: str) -> bool:
 
 
 def _stack(column: Any, name: str, where: str) -> np.ndarray:
-    if isinstance(column, np.ndarray):
-        return column
     cells = [np.asarray(cell) for cell in column]
     shapes = {cell.shape for cell in cells}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
@@ -357,8 +325,6 @@ def _stack(column: Any, name: str, where: str) -> np.ndarray:
 
 
 def _is_text(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return False
     if column.dtype.kind in "fiub":
         return False
     known = (value for value in column if not _gap(value))
@@ -370,9 +336,51 @@ def _gap(value: Any) -> bool:
 
 
 def _is_lists(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return column.ndim == 2
     if column.dtype.kind in "fiub":
         return False
     first = column.iloc[0] if len(column) else None
     return isinstance(first, list | tuple | np.ndarray)
+
+
+# ---- one row per class ---------------------------------------------------------------
+
+
+def frame_to_table(
+    frame: pd.DataFrame, where: str | Path
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return (table, who is unseen or None) of a frame with one row per class."""
+    frame = frame.rename(columns=str)
+    if isinstance(frame.index, pd.RangeIndex):
+        by_name = [c for c in frame.columns if c.lower() in NAME_COLUMNS]
+        key = (
+            by_name[0] if by_name else (frame.columns[0] if len(frame.columns) else "")
+        )
+        if not key:
+            raise ValueError(f"{where}: has no columns. Name the classes in the first.")
+        frame = frame.set_index(key)
+    names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])
+    frame = frame.set_axis(names, axis=0).rename_axis(None)
+    unseen = _unseen_column(frame, where)
+    dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLIT_COLUMNS])
+    odd = [c for c in dims if dims[c].dtype.kind not in "fiub"]
+    if odd:
+        raise ValueError(
+            f"{where}: column {shown(odd[0])} holds more than numbers. "
+            "Give numbers, or name the column 'class' if it holds the names."
+        )
+    return dims.rename_axis(columns=None), unseen
+
+
+def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
+    columns = [c for c in frame if str(c).lower() in SPLIT_COLUMNS]
+    if not columns:
+        return None
+    words = frame[columns[0]].map(lambda value: str(value).strip().lower())
+    yes, no = {"unseen", "true", "1", "1.0", "test"}, {"seen", "false", "0", "0.0"}
+    odd = words[~words.isin(yes | no | {"train"})]
+    if len(odd):
+        raise ValueError(
+            f"{where}: column {columns[0]!r} says {shown(odd.iloc[0])} for class "
+            f"{shown(odd.index[0])}. Say 'seen' or 'unseen'."
+        )
+    return np.array(frame.index[words.isin(yes)], dtype=str)

@@ -1,8 +1,4 @@
-"""Parquet files: one row per sample, as :mod:`unseen.loading.frames` says.
-
-A class table beside it, ``birds.classes.parquet`` for ``birds.parquet``, is taken
-along.
-"""
+"""Parquet files, whole or a batch at a time, and columns of Arrow as arrays."""
 
 from __future__ import annotations
 
@@ -17,16 +13,12 @@ import pandas as pd
 from unseen._command import needs_extra
 from unseen._words import listed
 from unseen.limits import check_plain_file, limits, unpacked_allowance
-from unseen.loading.csv_file import with_table_beside
-from unseen.loading.frames import read_frame
-from unseen.loading.parts import Parts, damaged_file
-from unseen.loading.registry import reader
+from unseen.loading.parts import damaged_file
 
 __all__ = [
     "is_arrow_dataset",
     "is_parquet",
     "iter_parquet",
-    "read_parquet",
     "read_parquet_frame",
 ]
 
@@ -40,47 +32,6 @@ def is_parquet(path: Path) -> bool:
         return False
     with open(path, "rb") as file:
         return file.read(4) == b"PAR1"
-
-
-@reader(
-    "parquet with a column of labels",
-    recognises=is_parquet,
-    general=True,
-    by_column=True,
-)
-def read_parquet(path: Path, column: str | None = None, id: str | None = None) -> Parts:
-    """Read a parquet file of samples, with ``<stem>.classes.parquet`` if it is there.
-
-    Parameters
-    ----------
-    path : Path
-        The file; its stem names the set.
-    column, id : str, optional
-        The columns of labels and of ids.
-
-    Returns
-    -------
-    Parts
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.parquet import read_parquet
-    >>> rows = pd.DataFrame(
-    ...     {"label": ["zebra", "okapi"], "features": [[1.0, 2], [3, 4]]})
-    >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=["zebra", "okapi"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "zoo.parquet"
-    ...     rows.to_parquet(path)
-    ...     read_parquet(path).build(looks, unseen=["okapi"]).X
-    array([[1., 2.],
-           [3., 4.]])
-    """
-    with damaged_file(path):
-        frame = read_parquet_frame(path)
-        parts = read_frame(frame, path.stem, str(path), label=column, id=id)
-    return with_table_beside(parts, path, ".classes.parquet")
 
 
 def read_parquet_frame(path: Path) -> pd.DataFrame:
@@ -164,7 +115,7 @@ def column_to_numpy(column: Any, where: str) -> Any:
         return column.to_numpy()
     if pa.types.is_boolean(kind):
         return np.array(column.to_pylist(), dtype=object)
-    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         cells = pd.Series(list(column.to_numpy()), dtype=object)
         if cells.isna().any():
             row = int(np.flatnonzero(cells.isna())[0])
@@ -173,6 +124,15 @@ def column_to_numpy(column: Any, where: str) -> Any:
     if pa.types.is_dictionary(kind):
         return _spelled_out(column.unify_dictionaries(), where)
     return pd.Series(column.to_pylist(), dtype=object)
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return any(
+        is_one(kind)
+        for is_one in (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    )
 
 
 def _spelled_out(column: Any, where: str) -> pd.Series:
@@ -255,11 +215,7 @@ def _feature_columns(
     kinds = {field.name: field.type for field in schema}
     if label is not None and label not in kinds:
         raise ValueError(f"{where}: has no column {label!r} ({listed(kinds)}).")
-    lists = [
-        name
-        for name, kind in kinds.items()
-        if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind)
-    ]
+    lists = [name for name, kind in kinds.items() if _is_list(kind)]
     numbers = [
         name
         for name, kind in kinds.items()

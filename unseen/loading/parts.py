@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, AnyStr
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ import pandas as pd
 from unseen._fused_tables import one_table
 from unseen._words import shown
 from unseen.data import ZeroShotData
-from unseen.limits import limits, unpacked_allowance
+from unseen.limits import check_plain_file, limits, unpacked_allowance
 from unseen.naming.classes import existing_file
 
 __all__ = [
@@ -30,6 +30,9 @@ __all__ = [
     "as_names",
     "as_texts",
     "damaged_file",
+    "iter_lines",
+    "read_lines",
+    "read_whole",
 ]
 
 LONGEST_HINT = 60  # letters of a name that is compared with others
@@ -294,6 +297,37 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
             f"{path}: {what} is damaged ({type(error).__name__}: {reason}). "
             "Fetch or save the file again."
         ) from error
+
+
+def read_whole(path: Path) -> str:
+    """Return the text of a small file; a byte order mark is left out."""
+    check_plain_file(path)
+    size, most = path.stat().st_size, limits().text_bytes
+    if size > most:
+        raise ValueError(
+            f"{path}: has {size} bytes, too many for a list of names or settings. "
+            f"Give at most {most}."
+        )
+    with damaged_file(path):
+        return path.read_text("utf-8-sig")
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines that hold something."""
+    lines = read_whole(path).split("\n")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def iter_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
+    """Go through the lines of an open file, none of them without end."""
+    most, number = limits().line_bytes, 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise ValueError(
+                f"{path}: line {number} has more than {most} letters. Break it up."
+            )
+        yield line
 
 
 def _files_in(given: Any) -> list[str]:

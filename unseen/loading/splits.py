@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from unseen._words import listed
-from unseen.loading.text_lists import read_lines
+from unseen.loading.parts import read_lines
 from unseen.naming.classes import existing_file, read_classes
 
 if TYPE_CHECKING:

@@ -16,17 +16,19 @@ import pandas as pd
 
 from unseen._frames import as_pandas
 from unseen._fused_tables import pick_tables
-from unseen._words import listed, shown
+from unseen._words import listed
 from unseen.data import fuse_tables
+from unseen.loading.frames import frame_to_table
+from unseen.loading.npy import is_npy, open_npy
 from unseen.loading.parts import damaged_file
+from unseen.loading.spreadsheets import is_table, read_table
+from unseen.loading.word_vectors import embed_names, is_word_vectors
 
 if TYPE_CHECKING:
     from unseen.loading.parts import Parts
 
 __all__ = ["choose_table", "read_class_table"]
 
-NAME_COLUMNS = ("class", "name", "class_name", "label")
-SPLIT_COLUMNS = ("split", "unseen")
 NEEDED = "Give a file with one row per class: its name, then numbers that describe it."
 
 
@@ -101,9 +103,6 @@ def read_class_table(
     zebra        1       1
     seal         0       0
     """
-    from unseen.loading.npy import is_npy, open_npy
-    from unseen.loading.word_vectors import embed_names, is_word_vectors
-
     path = Path(path)
     if is_npy(path):
         values = np.array(open_npy(path))
@@ -123,67 +122,12 @@ def read_class_table(
                 "build the table with embed_names and mend it."
             )
         return found.table
-    with damaged_file(path):
-        frame = read_class_frame(path)
-    if frame is not None:
-        return frame_to_table(frame, path)[0]
+    if is_table(path):
+        with damaged_file(path):
+            return frame_to_table(read_table(path, names_first=True), path)[0]
     raise ValueError(
         f"{path}: is no class table. Give CSV, parquet, .xlsx, .npy or word vectors."
     )
-
-
-def read_class_frame(path: Path) -> pd.DataFrame | None:
-    """Read a frame with one row per class; None if the file is of no such kind."""
-    from unseen.loading.csv_file import is_csv, read_csv_frame
-    from unseen.loading.excel import is_excel, read_excel_frame
-    from unseen.loading.parquet import is_parquet, read_parquet_frame
-
-    if is_parquet(path):
-        return read_parquet_frame(path)
-    if is_excel(path):
-        return read_excel_frame(path)
-    return read_csv_frame(path, names_first=True) if is_csv(path) else None
-
-
-def frame_to_table(
-    frame: pd.DataFrame, where: str | Path
-) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Return (table, who is unseen or None) of a frame with one row per class."""
-    frame = frame.rename(columns=str)
-    if isinstance(frame.index, pd.RangeIndex):
-        by_name = [c for c in frame.columns if c.lower() in NAME_COLUMNS]
-        key = (
-            by_name[0] if by_name else (frame.columns[0] if len(frame.columns) else "")
-        )
-        if not key:
-            raise ValueError(f"{where}: has no columns. Name the classes in the first.")
-        frame = frame.set_index(key)
-    names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])
-    frame = frame.set_axis(names, axis=0).rename_axis(None)
-    unseen = _unseen_column(frame, where)
-    dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLIT_COLUMNS])
-    odd = [c for c in dims if dims[c].dtype.kind not in "fiub"]
-    if odd:
-        raise ValueError(
-            f"{where}: column {shown(odd[0])} holds more than numbers. "
-            "Give numbers, or name the column 'class' if it holds the names."
-        )
-    return dims.rename_axis(columns=None), unseen
-
-
-def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
-    columns = [c for c in frame if str(c).lower() in SPLIT_COLUMNS]
-    if not columns:
-        return None
-    words = frame[columns[0]].map(lambda value: str(value).strip().lower())
-    yes, no = {"unseen", "true", "1", "1.0", "test"}, {"seen", "false", "0", "0.0"}
-    odd = words[~words.isin(yes | no | {"train"})]
-    if len(odd):
-        raise ValueError(
-            f"{where}: column {columns[0]!r} says {shown(odd.iloc[0])} for class "
-            f"{shown(odd.index[0])}. Say 'seen' or 'unseen'."
-        )
-    return np.array(frame.index[words.isin(yes)], dtype=str)
 
 
 def _default(parts: Parts) -> pd.DataFrame:

@@ -18,7 +18,6 @@ from unseen.data import ZeroShotData
 from unseen.files import replace_file, replace_folder
 from unseen.loading.arrays import save_data, write_hdf5
 from unseen.loading.blocks import iter_blocks
-from unseen.loading.csv_file import to_csv_text
 from unseen.loading.parts import as_float
 
 __all__ = ["WRITERS", "files_of", "kind_of", "write_data"]
@@ -262,6 +261,11 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
     for name, content in {"res101.mat": features, "att_splits.mat": splits}.items():
         with open(draft / name, "xb") as file:
             savemat(file, content, do_compression=True)
+
+
+def to_csv_text(frame: pd.DataFrame) -> bytes:
+    """Return a frame as CSV; numbers read back as they were."""
+    return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
 def _split_frame(data: ZeroShotData) -> pd.DataFrame:

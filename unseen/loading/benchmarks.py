@@ -1,0 +1,391 @@
+"""The folders of AwA, CUB and SUN as their archives unpack.
+
+Animals with Attributes, versions 1 and 2:
+
+    classes.txt                       1 antelope ...
+    predicates.txt                    1 black ...             names of the attributes
+    predicate-matrix-continuous.txt   (n_classes, 85); -1 marks what is missing
+    predicate-matrix-binary.txt       (n_classes, 85)
+    trainclasses.txt, testclasses.txt the 40/10 split
+    Features/<kind>/...               the features, in one of three forms:
+        <name>-features.txt and <name>-labels.txt     version 2: one row per image
+        <class>/*.txt or *.npy                        version 1: one file per image
+        <class>.npy or <class>.txt                    one matrix per class
+
+With several kinds of features, give the folder of one: ``AwA/Features/decaf``.
+
+Caltech-UCSD Birds 200-2011:
+
+    images.txt                    1 001.Black_footed_Albatross/....jpg
+    image_class_labels.txt        1 1                           image, class
+    classes.txt                   1 001.Black_footed_Albatross
+    attributes/class_attribute_labels_continuous.txt            (200, 312), per cent
+
+SUN Attribute database:
+
+    attributes.mat                  attributes (102, 1): their names
+    images.mat                      images (n, 1): a/abbey/sun_aqwerty.jpg
+    attributeLabels_continuous.mat  labels_cv (n, 102): how many workers agreed
+
+An image's class is its folder, ``apse_indoor`` for ``a/apse/indoor``; a class's
+embedding is the mean over its images. CUB and SUN need features of yours,
+``features.npy`` with one row per image of the list; ``testclasses.txt`` names the
+unseen classes, else the proposed split is taken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from unseen._words import listed, shown
+from unseen.limits import check_plain_file
+from unseen.loading.arrays import whole_numbers
+from unseen.loading.matlab import MatFile, is_mat
+from unseen.loading.npy import open_npy
+from unseen.loading.parts import (
+    Parts,
+    as_texts,
+    damaged_file,
+    iter_lines,
+    read_lines,
+)
+from unseen.loading.registry import reader
+from unseen.loading.splits import load_split, match_names
+
+__all__ = ["read_awa", "read_cub", "read_sun"]
+
+MATRICES = ("continuous", "binary")
+ATTRIBUTES = "class_attribute_labels_continuous.txt"
+KINDS = (".npy", ".txt")
+
+
+# ---- Animals with Attributes ---------------------------------------------------------
+
+
+def _find_root(path: Path) -> Path | None:
+    """Return the folder with classes.txt and a predicate matrix, here or above."""
+    if not path.is_dir():
+        return None
+    for folder in [path, *path.resolve().parents][:4]:
+        if (folder / "classes.txt").is_file():
+            below = path.resolve().relative_to(folder.resolve()).parts
+            mine = not below or below[0] == "Features"
+            if mine and any(_matrix(folder, kind).is_file() for kind in MATRICES):
+                return folder
+            return None
+    return None
+
+
+def _matrix(root: Path, kind: str) -> Path:
+    return root / f"predicate-matrix-{kind}.txt"
+
+
+@reader(
+    "Animals with Attributes folder",
+    recognises=lambda path: _find_root(path) is not None,
+)
+def read_awa(path: Path) -> Parts:
+    """Read Animals with Attributes, by its folder or one of features below it."""
+    root = _find_root(path)
+    if root is None:
+        raise ValueError(f"{path}: holds no classes.txt and predicate matrix.")
+    names = as_texts(read_pairs(root / "classes.txt"), f"{root / 'classes.txt'}:")
+    folder = _feature_folder(path, root, set(names.tolist()))
+    X, y = _awa_features(folder, names)
+    return Parts(
+        name=root.resolve().name,
+        where=str(path),
+        X=X,
+        y=y,
+        class_names=names,
+        tables=_awa_tables(root, names),
+        unseen=_side(root / "testclasses.txt"),
+        seen=_side(root / "trainclasses.txt"),
+        first=1,
+        origin={
+            "X": f"{folder}",
+            "y": f"the labels of {folder}",
+            "unseen": "testclasses.txt",
+            "seen": "trainclasses.txt",
+            "classes": "classes.txt",
+        },
+    )
+
+
+def _awa_tables(root: Path, names: np.ndarray) -> dict[str, pd.DataFrame]:
+    predicates = root / "predicates.txt"
+    columns = read_pairs(predicates) if predicates.is_file() else None
+    tables = {}
+    for kind in MATRICES:
+        if _matrix(root, kind).is_file():
+            values = read_numbers(_matrix(root, kind), len(names))
+            if columns is not None and len(columns) != values.shape[1]:
+                raise ValueError(
+                    f"{predicates}: names {len(columns)} attributes, but "
+                    f"{_matrix(root, kind).name} has {values.shape[1]} columns."
+                )
+            tables[kind] = pd.DataFrame(values, index=pd.Index(names), columns=columns)
+    return tables
+
+
+def _side(path: Path) -> np.ndarray | None:
+    return as_texts(read_lines(path), f"{path}:") if path.is_file() else None
+
+
+def _feature_folder(path: Path, root: Path, names: set[str]) -> Path:
+    if _has_features(path, names):
+        return path
+    places = [root, *sorted(root.glob("Features")), *sorted(root.glob("Features/*"))]
+    found = [place for place in places if _has_features(place, names)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ValueError(
+            f"{path}: the classes are here, but no features of them. Put them in "
+            "Features/<kind>: a folder or a file per class, or *-features.txt and "
+            "*-labels.txt."
+        )
+    raise ValueError(
+        f"{path}: there are several kinds of features, "
+        f"{listed(place.name for place in found)}. Give the folder of one."
+    )
+
+
+def _has_features(folder: Path, names: set[str]) -> bool:
+    if not folder.is_dir():
+        return False
+    if len(list(folder.glob("*-features.txt"))) == 1:
+        return True
+    return any(
+        (file.is_dir() and file.name in names)
+        or (file.stem in names and file.suffix in KINDS)
+        for file in folder.iterdir()
+    )
+
+
+def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    whole = list(folder.glob("*-features.txt"))
+    if len(whole) == 1:
+        labels = whole[0].with_name(whole[0].name.replace("-features", "-labels"))
+        y = read_numbers(labels)
+        if y.shape[1] != 1:
+            raise ValueError(f"{labels}: holds more than one whole number per line.")
+        X = read_numbers(whole[0], len(y))
+        return X, whole_numbers(y[:, 0], f"{labels}: the column of labels") - 1
+    blocks, codes = [], []
+    for code, name in enumerate(names.tolist()):
+        block = _class_features(folder, name)
+        if block is not None:
+            blocks.append(block)
+            codes.append(np.full(len(block), code))
+    widths = {block.shape[1] for block in blocks}
+    if len(widths) != 1:
+        raise ValueError(
+            f"{folder}: the classes have {sorted(widths)} features. Give all as many."
+        )
+    return np.concatenate(blocks), np.concatenate(codes)
+
+
+def _class_features(folder: Path, name: str) -> np.ndarray | None:
+    """Return the rows of one class: a file each in its folder, or all in one file."""
+    if (folder / name).is_dir():
+        files = sorted(f for f in (folder / name).iterdir() if f.suffix in KINDS)
+        vectors = [_matrix_of(file).ravel() for file in files]
+        if len({vector.shape for vector in vectors}) > 1:
+            raise ValueError(f"{folder / name}: the files hold vectors of unlike size.")
+        return np.stack(vectors) if vectors else None
+    for file in (folder / f"{name}{suffix}" for suffix in KINDS):
+        if file.is_file():
+            block = _matrix_of(file)
+            if block.ndim != 2:
+                raise ValueError(
+                    f"{file}: has shape {block.shape}. Give rows of numbers."
+                )
+            return block
+    return None
+
+
+def _matrix_of(file: Path) -> np.ndarray:
+    return np.array(open_npy(file)) if file.suffix == ".npy" else read_numbers(file)
+
+
+# ---- CUB and SUN, with features of your own ------------------------------------------
+
+
+def is_cub(path: Path) -> bool:
+    """Tell a folder with images.txt and image_class_labels.txt."""
+    files = ("images.txt", "image_class_labels.txt", "classes.txt")
+    return all((path / name).is_file() for name in files)
+
+
+@reader("Caltech-UCSD Birds folder", recognises=is_cub)
+def read_cub(path: Path) -> Parts:
+    """Read the folder ``CUB_200_2011``, with ``features.npy`` among its files."""
+    names = as_texts(read_pairs(path / "classes.txt"), f"{path / 'classes.txt'}:")
+    images = read_pairs(path / "images.txt")
+    file = path / "image_class_labels.txt"
+    labels = read_pairs(file)
+    odd = [text for text in labels if not text.isdigit()]
+    if odd:
+        raise ValueError(f"{file}: holds {shown(odd[0])}, which is no class number.")
+    if len(labels) != len(images):
+        raise ValueError(
+            f"{file}: has {len(labels)} lines, but images.txt has {len(images)}."
+        )
+    tables = {}
+    for place in (path / ATTRIBUTES, path / "attributes" / ATTRIBUTES):
+        if place.is_file():
+            values = read_numbers(place, len(names)) / 100
+            table = pd.DataFrame(values, index=pd.Index(names))
+            tables = {f"att_{values.shape[1]}": table}
+    return Parts(
+        name=path.resolve().name,
+        where=str(path),
+        X=_own_features(path, len(images)),
+        y=np.array([int(text) for text in labels], dtype=np.int64) - 1,
+        class_names=names,
+        tables=tables,
+        unseen=_own_or_proposed(path, names, "cub-ps"),
+        first=1,
+        origin={
+            "X": "features.npy",
+            "y": "image_class_labels.txt",
+            "classes": "classes.txt",
+            "unseen": "testclasses.txt",
+        },
+    )
+
+
+def is_sun(path: Path) -> bool:
+    """Tell a folder with images.mat and attributeLabels_continuous.mat."""
+    files = ("images.mat", "attributeLabels_continuous.mat")
+    return path.is_dir() and all(is_mat(path / name) for name in files)
+
+
+@reader("SUN Attribute folder", recognises=is_sun)
+def read_sun(path: Path) -> Parts:
+    """Read the folder ``SUNAttributeDB``, with ``features.npy`` among its files."""
+    images = MatFile(path / "images.mat").texts("images")
+    file = MatFile(path / "attributeLabels_continuous.mat")
+    values = file.numbers("labels_cv")
+    if len(values) != len(images):
+        raise ValueError(
+            f"{file.path}: 'labels_cv' has {len(values)} rows, but images.mat names "
+            f"{len(images)} images. Give one row per image."
+        )
+    classes = [_sun_class(str(image), path) for image in images]
+    labels = as_texts(classes, f"{path / 'images.mat'}:")
+    means = pd.DataFrame(values).groupby(labels).mean().rename_axis(None)
+    if is_mat(path / "attributes.mat"):
+        columns = MatFile(path / "attributes.mat").texts("attributes")
+        if len(columns) == values.shape[1]:
+            means.columns = columns.tolist()
+    names = means.index.to_numpy().astype(str)
+    return Parts(
+        name=path.resolve().name,
+        where=str(path),
+        X=_own_features(path, len(images)),
+        y=labels,
+        class_names=names,
+        tables={"attributes": means},
+        unseen=_own_or_proposed(path, names, "sun-ps"),
+        origin={"X": "features.npy", "y": "images.mat", "classes": "images.mat"},
+    )
+
+
+def _sun_class(image: str, path: Path) -> str:
+    folders = image.split("/")[:-1]
+    if folders and len(folders[0]) == 1:  # the letter its name begins with
+        folders = folders[1:]
+    if not folders:
+        raise ValueError(
+            f"{path / 'images.mat'}: {image!r} is in no folder. "
+            "Give images as a/abbey/name.jpg."
+        )
+    return "_".join(folders)
+
+
+def _own_features(path: Path, n_images: int) -> np.ndarray:
+    """Return the user's features, one row per image of the list."""
+    file = path / "features.npy"
+    if not file.is_file():
+        raise ValueError(
+            f"{path}: the images and classes are here, but no features of them. Save "
+            f"features.npy there, with one row for each of the {n_images} images in "
+            "the order of their list."
+        )
+    X = open_npy(file)
+    if X.ndim != 2 or len(X) != n_images:
+        raise ValueError(
+            f"{file}: has shape {X.shape}, but there are {n_images} images. "
+            "Give one row per image, in the order of their list."
+        )
+    return X
+
+
+def _own_or_proposed(path: Path, names: np.ndarray, split: str) -> np.ndarray | None:
+    own = _side(path / "testclasses.txt")
+    if own is not None:
+        return own
+    try:
+        return match_names(load_split(split).unseen, names.tolist())
+    except ValueError:  # a part of the set: who is unseen must be said
+        return None
+
+
+# ---- their text files ----------------------------------------------------------------
+
+
+def read_pairs(path: Path) -> list[str]:
+    r"""Return the second fields of lines such as ``3 killer+whale``, counted from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.benchmarks import read_pairs
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "classes.txt"
+    ...     _ = path.write_text("  1\tantelope\n  2\tgrizzly+bear\n")
+    ...     read_pairs(path)
+    ['antelope', 'grizzly+bear']
+    """
+    seconds = []
+    for number, line in enumerate(read_lines(path), 1):
+        first, _, second = line.replace("\t", " ").partition(" ")
+        if not second.strip() or first != str(number):
+            raise ValueError(
+                f"{path}: line {number} is {line[:60]!r}. Number the lines from 1 and "
+                "put one space or tab behind the number."
+            )
+        seconds.append(second.strip())
+    return seconds
+
+
+def read_numbers(path: Path, n_rows: int | None = None) -> np.ndarray:
+    """Return a matrix of numbers separated by white space or commas."""
+    check_plain_file(path)
+    rows: list[np.ndarray] = []
+    with damaged_file(path), open(path, encoding="utf-8-sig") as file:
+        for number, line in enumerate(iter_lines(file, path), 1):
+            fields = line.replace(",", " ").split()
+            if not fields:
+                continue
+            try:
+                rows.append(np.array(fields, dtype=np.float64))
+            except ValueError:
+                raise ValueError(
+                    f"{path}: line {number} holds something that is no number."
+                ) from None
+            if len(rows[-1]) != len(rows[0]):
+                raise ValueError(
+                    f"{path}: line {number} has {len(rows[-1])} numbers, but the first "
+                    f"has {len(rows[0])}. Give as many in every line."
+                )
+    if not rows or (n_rows is not None and len(rows) != n_rows):
+        needed = f", but {n_rows} are needed" if n_rows is not None else ""
+        raise ValueError(f"{path}: has {len(rows)} lines of numbers{needed}.")
+    return np.stack(rows)

@@ -1,0 +1,265 @@
+"""Data sets in two MATLAB files: xlsa17 of Xian et al., and those of the JEDM program.
+
+    res101.mat       features (n_features, n_samples), labels (n_samples, 1) from 1
+    att_splits.mat   att, original_att (n_dims, n_classes), allclasses_names,
+                     trainval_loc, test_seen_loc, test_unseen_loc from 1
+
+Rows of ``test_seen_loc`` are set aside as ``seen_test``; rows in none of the three
+locations are left out. A label that is NaN is an unlabelled row.
+
+    Train.mat   im_fea (n_features, n_samples), semantic_fea (n_dims, n_samples),
+                cla_num (n_classes): samples per class, which stand in order
+    Test.mat    im_fea, semantic_uni (n_dims, n_classes), cla_num, index: the class of
+                each sample, from 1
+
+Classes have no names there: they are called ``seen 1``, ``unseen 1`` and so on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from unseen.loading.matlab import MatFile, mat_keys
+from unseen.loading.parts import Parts, as_float
+from unseen.loading.registry import reader
+
+__all__ = ["read_authors", "read_xlsa17"]
+
+
+class Pair(NamedTuple):
+    """Two files by their usual names, and the variables that tell them under others."""
+
+    names: tuple[str, str]
+    first: frozenset[str]
+    second: frozenset[str]
+
+    def find(self, path: Path) -> tuple[Path, Path] | None:
+        """Return the two files of a folder; of one of the files, its folder counts."""
+        folder = path if path.is_dir() else path.parent
+        if path.is_file() and path.name not in self.names:
+            keys = mat_keys(path)
+            if not (keys >= self.first or keys >= self.second):
+                return None
+        if all((folder / name).is_file() for name in self.names):
+            return folder / self.names[0], folder / self.names[1]
+        keys_of = {file: mat_keys(file) for file in sorted(folder.glob("*.mat"))[:20]}
+        first = [file for file, keys in keys_of.items() if keys >= self.first]
+        second = [file for file, keys in keys_of.items() if keys >= self.second]
+        first, second = ([path] if path in one else one for one in (first, second))
+        return (first[0], second[0]) if first and second else None
+
+    def open(self, path: Path) -> tuple[MatFile, MatFile]:
+        """Return both files, open."""
+        found = self.find(path)
+        if found is None:
+            raise ValueError(f"{path}: holds no {self.names[0]} and {self.names[1]}.")
+        return MatFile(found[0]), MatFile(found[1])
+
+
+XLSA17 = Pair(
+    ("res101.mat", "att_splits.mat"),
+    frozenset({"features", "labels"}),
+    frozenset({"att", "test_unseen_loc"}),
+)
+AUTHORS = Pair(
+    ("Train.mat", "Test.mat"),
+    frozenset({"im_fea", "semantic_fea", "cla_num"}),
+    frozenset({"im_fea", "semantic_uni", "index"}),
+)
+
+
+@reader(
+    "xlsa17 pair (res101.mat, att_splits.mat)",
+    recognises=lambda path: XLSA17.find(path) is not None,
+)
+def read_xlsa17(path: Path) -> Parts:
+    """Read the folder of a set, such as ``xlsa17/data/CUB``, or one of its files."""
+    features, splits = XLSA17.open(path)
+    y = features.rows("labels", gaps=True)
+    X = samples_by_row(features, "features", len(y))
+    tables = _xlsa17_tables(splits)
+    names = _class_names(splits, len(next(iter(tables.values()))))
+    train, aside, test = _locations(splits, len(y))
+    kept = np.unique(np.concatenate([train, aside, test]))
+    seen, unseen = np.unique(y[train]), np.unique(y[test])
+    if (y[kept] < 0).any():  # unlabelled rows: who is not seen is unseen
+        unseen = np.setdiff1d(np.arange(len(names)), seen)
+        if y.max(initial=0) >= len(names):
+            raise ValueError(
+                f"{features.path}: 'labels' holds {y.max() + 1}, but there are "
+                f"{len(names)} classes. Count classes from 1."
+            )
+    labels = np.append(names, "")[y[kept]] if (y < 0).any() else y[kept]
+    return Parts(
+        name=features.path.resolve().parent.name,
+        where=str(path),
+        X=X if len(kept) == len(X) else X[kept],
+        y=labels,
+        class_names=names,
+        tables={key: table.set_axis(names, axis=0) for key, table in tables.items()},
+        unseen=unseen,
+        seen=seen,
+        seen_test=np.isin(kept, aside) if len(aside) else None,
+        first=1,
+        origin={
+            "X": f"features of {features.path.name}",
+            "y": f"labels of {features.path.name}",
+            "unseen": "test_unseen_loc",
+            "seen": "trainval_loc",
+            "classes": splits.path.name,
+        },
+    )
+
+
+@reader(
+    "Train.mat and Test.mat of the JEDM program",
+    recognises=lambda path: AUTHORS.find(path) is not None,
+)
+def read_authors(path: Path) -> Parts:
+    """Read the pair of files that the authors' program reads.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.io, tempfile
+    >>> from pathlib import Path
+    >>> from unseen import load_data
+    >>> train = {"im_fea": np.eye(3), "cla_num": [[2], [1]],
+    ...          "semantic_fea": np.array([[1.0, 1, 0], [0, 0, 1]])}
+    >>> test = {"im_fea": np.ones((3, 1)), "semantic_uni": np.array([[0.5], [0.5]]),
+    ...         "cla_num": [[1]], "index": [[1]]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     scipy.io.savemat(Path(folder) / "Train.mat", train)
+    ...     scipy.io.savemat(Path(folder) / "Test.mat", test)
+    ...     load_data(folder).y.tolist()
+    ['seen 1', 'seen 1', 'seen 2', 'unseen 1']
+    """
+    train, test = AUTHORS.open(path)
+    seen_rows, unseen_rows = _codes_by_count(train), test.rows("index")
+    X_seen = samples_by_row(train, "im_fea", len(seen_rows))
+    X_unseen = samples_by_row(test, "im_fea", len(unseen_rows))
+    A_seen = _seen_embeddings(train, seen_rows)
+    A_unseen = test.numbers("semantic_uni").T
+    for what, one, other in (
+        ("features", X_seen, X_unseen),
+        ("dimensions", A_seen, A_unseen),
+    ):
+        if one.shape[1] != other.shape[1]:
+            raise ValueError(
+                f"{path}: Train.mat has {one.shape[1]} {what}, but Test.mat "
+                f"{other.shape[1]}. Give both the same."
+            )
+    n_seen, n_unseen = len(A_seen), len(A_unseen)
+    outside = unseen_rows[(unseen_rows < 0) | (unseen_rows >= n_unseen)]
+    if len(outside):
+        raise ValueError(
+            f"{test.path}: 'index' holds {outside[0] + 1}, but semantic_uni has "
+            f"{n_unseen} columns. Count classes from 1."
+        )
+    names = np.array(
+        [f"seen {i + 1}" for i in range(n_seen)]
+        + [f"unseen {i + 1}" for i in range(n_unseen)]
+    )
+    table = pd.DataFrame(np.vstack([A_seen, A_unseen]), index=pd.Index(names))
+    return Parts(
+        name=train.path.resolve().parent.name,
+        where=str(path),
+        X=np.concatenate([X_seen, X_unseen]),
+        y=np.concatenate([seen_rows, n_seen + unseen_rows]),
+        class_names=names,
+        tables={"semantic": table},
+        unseen=n_seen + np.arange(n_unseen),
+        origin={"X": "im_fea", "y": "index of Test.mat", "classes": "semantic_uni"},
+    )
+
+
+def samples_by_row(file: MatFile, key: str, n_samples: int) -> np.ndarray:
+    """Return a matrix with one row per sample; MATLAB's files have columns."""
+    X = file.numbers(key)
+    if X.shape[1] == n_samples:
+        return X.T
+    raise ValueError(
+        f"{file.path}: {key!r} has shape {X.shape}, but there are {n_samples} labels. "
+        "Give one column per sample."
+    )
+
+
+# ---- xlsa17 --------------------------------------------------------------------------
+
+
+def _xlsa17_tables(splits: MatFile) -> dict[str, pd.DataFrame]:
+    found = {"att": splits.numbers("att")}
+    if "original_att" in splits.keys:
+        found["original_att"] = splits.numbers("original_att")
+    n_classes = found["att"].shape[1]
+    for key, values in found.items():
+        if values.shape[1] != n_classes:
+            raise ValueError(
+                f"{splits.path}: {key!r} has {values.shape[1]} columns, but 'att' has "
+                f"{n_classes}. Give one column per class."
+            )
+    return {
+        key: pd.DataFrame(np.ascontiguousarray(as_float(values).T))
+        for key, values in found.items()
+    }
+
+
+def _class_names(splits: MatFile, n_classes: int) -> np.ndarray:
+    if "allclasses_names" not in splits.keys:  # Oxford Flowers has none
+        return np.array([str(i + 1) for i in range(n_classes)])
+    names = splits.texts("allclasses_names")
+    if len(names) != n_classes:
+        raise ValueError(
+            f"{splits.path}: 'allclasses_names' names {len(names)} classes, but 'att' "
+            f"has {n_classes} columns. Give one name per class."
+        )
+    return names
+
+
+def _locations(splits: MatFile, n_rows: int) -> list[np.ndarray]:
+    """Return the rows to learn from, those set aside, and those of unseen classes."""
+    places = []
+    for key in ("trainval_loc", "test_seen_loc", "test_unseen_loc"):
+        rows = splits.rows(key)
+        outside = rows[(rows < 0) | (rows >= n_rows)]
+        if len(outside):
+            raise ValueError(
+                f"{splits.path}: {key!r} speaks of row {outside[0] + 1}, but there are "
+                f"{n_rows} samples. Count rows from 1."
+            )
+        places.append(np.unique(rows))
+    if np.unique(np.concatenate(places)).size < sum(map(len, places)):
+        raise ValueError(
+            f"{splits.path}: a row is in two of trainval_loc, test_seen_loc and "
+            "test_unseen_loc. Put every row in one."
+        )
+    return places
+
+
+# ---- the authors' --------------------------------------------------------------------
+
+
+def _codes_by_count(train: MatFile) -> np.ndarray:
+    counts = train.rows("cla_num") + 1
+    n = train.numbers("im_fea").shape[1]
+    if (counts < 1).any() or (counts > n).any() or counts.sum() != n:
+        raise ValueError(
+            f"{train.path}: 'cla_num' counts {counts.sum()} samples, but 'im_fea' has "
+            f"{n} columns. Give every class its samples, one column each."
+        )
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _seen_embeddings(train: MatFile, rows: np.ndarray) -> np.ndarray:
+    A = samples_by_row(train, "semantic_fea", len(rows))
+    first = np.unique(rows, return_index=True)[1]
+    odd = np.flatnonzero((A != A[first][rows]).any(axis=1))
+    if len(odd):
+        raise ValueError(
+            f"{train.path}: sample {odd[0] + 1} has another 'semantic_fea' than the "
+            "first of its class. Sort samples by class, as cla_num counts them."
+        )
+    return A[first]

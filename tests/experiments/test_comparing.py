@@ -150,3 +150,23 @@ def test_a_set_with_too_few_classes_says_so(tmp_path, monkeypatch):
     done = run("rows.csv", "--classes", "table.csv", "--methods", "eszsl")
     assert done.exit_code != 0
     assert "2 seen classes" in done.output
+
+
+def test_a_column_that_names_the_rows_is_no_feature(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = load_digits_attributes()
+    table = data.class_embeddings.droplevel(0, axis=1)
+    table.rename_axis("class").to_csv("looks.csv")
+    rows = pd.DataFrame(data.X).add_prefix("pixel").assign(label=data.y)
+    rows.to_csv("plain.csv", index=False)
+    rows.assign(ring=np.arange(len(rows))[::-1] * 7).to_csv("named.csv", index=False)
+    options = "--classes", "looks.csv", "--unseen", "2,5,8", "--methods", "eszsl"
+    answers = [
+        run(*asked, *options, "--json", "--jobs", 1, "--out", f"out{number}")
+        for number, asked in enumerate([["plain.csv"], ["named.csv", "--id", "ring"]])
+    ]
+    assert answers[1].exit_code == 0, answers[1].output
+    cells = [list(json.loads(a.stdout)["table"]["ESZSL"].values())[:5] for a in answers]
+    assert cells[0] == cells[1]
+    page = (tmp_path / "out1" / "report.html").read_text()
+    assert "--id ring" in page

@@ -13,6 +13,7 @@ from unseen.cli.options import (
     Column,
     DataOptions,
     Force,
+    Id,
     Source,
     Tables,
     Unseen,
@@ -40,6 +41,7 @@ def compare(
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
+    id: Id = None,
     seeds: Annotated[
         int,
         typer.Option(min=1, help="How often to divide the classes into folds."),
@@ -71,13 +73,14 @@ def compare(
         names = [name.strip() for name in methods.split(",") if name.strip()]
         if not names:
             raise ValueError(f"--methods is empty. Try --methods {USUAL}")
-        asked = DataOptions(data, classes, unseen, column)
+        asked = DataOptions(data, classes, unseen, column, id)
         plan = compare_plan(
             data,
             list(dict.fromkeys(names)),
             classes=asked.tables,
             unseen=unseen,
             column=column,
+            id=id,
             n_seeds=seeds,
         )
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run

@@ -78,6 +78,7 @@ def compare_plan(
     classes: Any = None,
     unseen: str | None = None,
     column: str | None = None,
+    id: str | None = None,
     n_seeds: int = 1,
 ) -> ComparePlan:
     """Plan a comparison of methods on one set.
@@ -94,6 +95,8 @@ def compare_plan(
         Split, as ``load_data`` takes it.
     column : str, optional
         Column of labels, as ``load_data`` takes it.
+    id : str, optional
+        Column that names the rows, as ``load_data`` takes it.
     n_seeds : int, default=1
         How often the classes are dealt into folds.
 
@@ -110,7 +113,9 @@ def compare_plan(
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
     name = Path(data).stem  # what else is called so is told apart by its content
-    source = Source(path, name, "", tables, unseen=unseen or "", column=column or "")
+    given = {"unseen": unseen, "column": column, "id": id}
+    options: dict[str, Any] = {name: one for name, one in given.items() if one}
+    source = Source(path, name, "", tables, **options)
     return ComparePlan(
         name="compare",
         title=f"Methods on {name}",
@@ -127,8 +132,11 @@ def compare_plan(
         command=(
             *("compare", path, "--methods", ",".join(methods)),
             *(word for name in names for word in ("--classes", name)),
-            *(("--unseen", unseen) if unseen else ()),
-            *(("--column", column) if column else ()),
+            *(
+                word
+                for option in options.items()
+                for word in (f"--{option[0]}", option[1])
+            ),
             *("--seeds", str(n_seeds)),
         ),
         source=source,

@@ -46,6 +46,8 @@ class Source:
         The split, as ``load_data`` takes it; the set's own if empty.
     column : str
         The column of labels, as ``load_data`` takes it; known by its name if empty.
+    id : str
+        The column that names the rows; numbers from 0 if empty.
     """
 
     path: str
@@ -56,13 +58,19 @@ class Source:
     foreign: str = ""
     unseen: str = ""
     column: str = ""
+    id: str = ""
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
         from unseen.loading import load_data
 
-        given = {"unseen": self.unseen or None, "column": self.column or None}
-        return load_data(self.path, classes=self.tables[part], **given)
+        return load_data(
+            self.path,
+            classes=self.tables[part],
+            unseen=self.unseen or None,
+            column=self.column or None,
+            id=self.id or None,
+        )
 
     def classes(self, part: str) -> str:
         """Return the name of a class table in ``results.csv``; ``+`` fuses."""
@@ -74,7 +82,7 @@ class Source:
 
         The split and the column of labels count as part of the rows.
         """
-        given = [self.unseen, self.column]
+        given = [self.unseen, self.column, self.id]
         found = {self.name: digest_of([*with_class_tables(self.path), *given])}
         found |= {
             table: digest_of([table])

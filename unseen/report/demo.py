@@ -9,6 +9,7 @@ from markupsafe import Markup
 import unseen
 from unseen._command import program
 from unseen.experiments.demo import DemoResult
+from unseen.report.figures import draw_recalls
 from unseen.report.gallery import write_gallery
 from unseen.report.page import (
     AFTER,
@@ -72,34 +73,12 @@ def write_demo_report(result: DemoResult, path: str | os.PathLike[str]) -> Path:
         gallery=gallery.name,
         by_class=result.by_class(),
         rounds=result.model.rounds_,
-        classes_figure=draw_classes(result),
+        classes_figure=inline_svg(draw_recalls(result.by_class()), "classes"),
         classes_alt=describe_classes(result),
         rounds_figure=draw_rounds(result),
         rounds_alt="Mean accuracy by the names alone and after each round: "
         + ", ".join(map(percent, result.by_round())),
     )
-
-
-def draw_classes(result: DemoResult) -> Markup:
-    """Draw a line per class, from its accuracy before to that after."""
-    figure = new_figure(4.6, 4.2)
-    (axes,) = figure.axes
-    classes = result.by_class()
-    places = np.arange(len(classes))[::-1]
-    axes.hlines(places, classes["before"], classes["after"], color=FAINT, lw=2)
-    axes.scatter(
-        classes["before"], places, color=BEFORE, marker="D", s=36, label="names alone"
-    )
-    axes.scatter(classes["after"], places, color=AFTER, s=46, label="adapted", zorder=3)
-    axes.set_yticks(places, classes.index)
-    axes.set_xlabel("photos of the class that got its label")
-    axes.set_xlim(0, 1.03)
-    axes.set_xticks(np.arange(0, 1.01, 0.25), ["0", "25", "50", "75", "100 %"])
-    axes.grid(axis="x", color=FAINT, alpha=0.3, lw=0.8)
-    figure.legend(
-        loc="outside upper center", ncols=2, frameon=False, labelcolor=INK, fontsize=10
-    )
-    return inline_svg(figure, "classes")
 
 
 def draw_rounds(result: DemoResult) -> Markup:

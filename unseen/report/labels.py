@@ -32,7 +32,6 @@ def write_labels_report(
     path: str | os.PathLike[str],
     *,
     data: Any = None,
-    column: str | None = None,
 ) -> Path:
     """Write labels as one HTML page that needs no other file.
 
@@ -45,8 +44,6 @@ def write_labels_report(
     data : optional
         The true labels, see :func:`unseen.labels.find_truth`. With them the page also
         scores the labels.
-    column : str, optional
-        The column of the true labels, as ``load_data`` takes it.
 
     Returns
     -------
@@ -76,7 +73,7 @@ def write_labels_report(
         n_rows=len(given),
         names=describe_names(given),
         sizes=inline_svg(draw_sizes(given), "sizes"),
-        score=None if data is None else score(given, data, column),
+        score=None if data is None else score(given, data),
     )
 
 
@@ -108,10 +105,10 @@ def draw_sizes(given: pd.DataFrame) -> Figure:
     return figure
 
 
-def score(given: pd.DataFrame, data: Any, column: str | None) -> dict[str, Any]:
+def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
     """Return accuracy, class by class, confusion, and what reliability is worth."""
     given = given[~given["label"].isin(["", "unknown"])]
-    truth = find_truth(given, data, column)
+    truth = find_truth(given, data)
     called = given["label"].to_numpy(dtype=str)
     table = confusion(truth, called)
     present = table.loc[np.unique(truth)]

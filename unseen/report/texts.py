@@ -6,8 +6,8 @@ makes a page that opens at once. It needs no script and no other file.
 
 from __future__ import annotations
 
-import heapq
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -51,20 +51,21 @@ class TextPage:
     def __init__(self, classes: Iterable[str], doubtful: float = 0.5) -> None:
         self.doubtful = doubtful
         self.classes = [str(name) for name in classes]
-        self.n_texts = self.n_doubtful = 0
+        self.n_doubtful = 0
+        self._counts: Counter[str] = Counter()
         each = ON_PAGE // max(1, 2 * len(self.classes))
-        self.each = max(FEWEST, min(PER_CLASS, each))
-        self._groups: dict[str, _Group] = {}
+        self._each = max(FEWEST, min(PER_CLASS, each))
+        self._kept = pd.DataFrame(columns=["label", "reliability"])
 
     def add(self, part: pd.DataFrame) -> None:
         """Take in a table of labels with their texts."""
-        sure = part["reliability"].to_numpy(dtype=float)
-        self.n_texts += len(part)
-        self.n_doubtful += int((sure < self.doubtful).sum())
-        for label, rows in part.groupby("label", sort=False).indices.items():
-            if label not in self._groups:
-                self._groups[str(label)] = _Group(self.each)
-            self._groups[str(label)].add(part, np.asarray(rows), sure)
+        self._counts.update(part["label"].tolist())
+        self.n_doubtful += int((part["reliability"] < self.doubtful).sum())
+        both = pd.concat([self._kept, part]) if len(self._kept) else part
+        both = both.sort_values("reliability", ascending=False, kind="stable")
+        by_class = both.groupby("label")["label"]
+        place, n = by_class.cumcount(), by_class.transform("size")
+        self._kept = both[(place < self._each) | (place >= n - self._each)]
 
     def write(
         self, path: str | os.PathLike[str], *, title: str, about: str = ""
@@ -82,63 +83,36 @@ class TextPage:
         Path
             The page written.
         """
-        others = sorted(set(self._groups) - set(self.classes))
-        names = [name for name in [*self.classes, *others] if name in self._groups]
+        others = sorted(set(self._counts) - set(self.classes))
+        names = [name for name in [*self.classes, *others] if name in self._counts]
         return write_page(
             "texts.html",
             path,
             title=printable(title),
             about=printable(about),
-            n_texts=self.n_texts,
+            n_texts=self._counts.total(),
             n_doubtful=self.n_doubtful,
             doubtful=self.doubtful,
-            groups=[self._groups[name].shown(name, self.doubtful) for name in names],
-            empty=[printable(n) for n in self.classes if n not in self._groups],
+            groups=[self._shown(name) for name in names],
+            empty=[printable(n) for n in self.classes if n not in self._counts],
         )
 
-
-class _Group:
-    """The texts of one class: how many, and the surest and least sure of them."""
-
-    def __init__(self, each: int) -> None:
-        self.each, self.n, self.n_seen = each, 0, 0
-        self._surest: list[tuple[float, int, dict[str, Any]]] = []
-        self._least: list[tuple[float, int, dict[str, Any]]] = []
-
-    def add(self, part: pd.DataFrame, rows: np.ndarray, sure: np.ndarray) -> None:
-        self.n += len(rows)
-        order = rows[np.argsort(np.nan_to_num(sure[rows], nan=-1), kind="stable")]
-        for heap, some, sign in (
-            (self._surest, order[-self.each :], 1),
-            (self._least, order[: self.each], -1),
-        ):
-            for row in some:
-                value = float(np.nan_to_num(sure[row], nan=-1))
-                self.n_seen += 1
-                entry = sign * value, -self.n_seen, snippet(part.iloc[row])
-                if len(heap) < self.each:
-                    heapq.heappush(heap, entry)
-                elif entry[0] > heap[0][0]:
-                    heapq.heapreplace(heap, entry)
-
-    def shown(self, name: str, doubtful: float) -> dict[str, Any]:
-        """Return what the page shows of the class."""
-        surest = [entry for _, _, entry in sorted(self._surest, reverse=True)]
-        known = {entry["id"] for entry in surest}
-        least = [entry for _, _, entry in sorted(self._least, reverse=True)]
-        least = [entry for entry in least if entry["id"] not in known]
-        for entry in (*surest, *least):
-            entry["is_doubtful"] = not entry["sure"] >= doubtful
+    def _shown(self, name: str) -> dict[str, Any]:
+        """Return what the page shows of a class: the surest, then the least sure."""
+        own = self._kept[self._kept["label"] == name]
+        entries = [snippet(row) for _, row in own.iterrows()]
+        for entry in entries:
+            entry["is_doubtful"] = not entry["sure"] >= self.doubtful
         return {
             "name": printable(name) or "(no label)",
-            "n": self.n,
-            "surest": surest,
-            "least": least,
+            "n": self._counts[name],
+            "surest": entries[: self._each],
+            "least": entries[self._each :][::-1],
         }
 
 
 def snippet(row: pd.Series) -> dict[str, Any]:
-    """Return what the page tells of a text: its start, and the rest to be opened."""
+    """Return what the page shows of a text: its start, and the rest to be opened."""
     text = printable(row["text"]).strip()
     start, rest = text[:SNIPPET], text[SNIPPET:MOST]
     cut = start.rfind(" ") + 1

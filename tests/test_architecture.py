@@ -29,6 +29,7 @@ FLOORS = [
     {"model_selection"},
     {"calibration"},
     {"methods"},
+    {"named"},
     {"photos", "texts"},
     {"experiments"},
     {"report", "review", "exporting"},

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 import unseen
 from tests.checks import close
 from unseen.models.kernel_ridge import INTERCEPT
-from unseen.naming.answer import second_best
+from unseen.named import second_best
 from unseen.naming.nouns import N_CLASSES, Nouns, nouns
 from unseen.naming.reading import read_name, read_names
 from unseen.photos import NamedPhotos, WeakNamesWarning, prototypes

@@ -11,8 +11,9 @@ from sklearn.base import clone
 import unseen
 from tests.checks import close
 from unseen import GuidedMixture, load_model, per_class_accuracy
+from unseen.naming import find_encoder
 from unseen.naming.names import spoken
-from unseen.texts import NamedTexts, find_encoder, load_demo_texts
+from unseen.texts import NamedTexts, load_demo_texts
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "texts"
 
@@ -137,7 +138,7 @@ def test_given_labels_are_certain(demo):
     model = NamedTexts().fit(demo.classes).adapt(["", *demo.texts], given={
         row + 1: label for row, label in wrong.items()})  # fmt: skip
     assert model.labels_[1:3].tolist() == ["music", "money"]
-    with pytest.raises(ValueError, match="given has a label for text 500"):
+    with pytest.raises(ValueError, match="given has a label for row 500"):
         model.adapt(demo.texts, given={500: "music"})
 
 
@@ -151,8 +152,10 @@ def test_given_labels_may_name_a_new_class_or_none(demo):
     assert model.labels_[none] == unseen.NONE_OF_THESE
     found = model.labels_[demo.truth == "pets"] == "animals at home"
     assert found[8:].mean() > 0.4
-    vectors = unit(find_encoder().encode([demo.texts[i] for i in rows]))
-    close(model.prototypes_[-1], vectors.mean(axis=0), digits=6)
+    vectors = unit(find_encoder().encode(demo.texts).astype(float))
+    apart = vectors[list(rows)].mean(axis=0) - vectors.mean(axis=0)
+    middle = unit(model.prototypes_[:-1]).mean(axis=0)
+    close(model.prototypes_[-1], middle + apart, digits=6)
     assert model.predict_proba(demo.texts[:3]).shape == (3, 10)
 
 
@@ -217,7 +220,7 @@ def test_it_is_cloned_and_asked_before_it_adapts(demo):
         (lambda: NamedTexts().fit(["a"]).predict("text"), "X is one text"),
         (lambda: NamedTexts().fit(["a"]).predict([3]), "holds 3, which is no text"),
         (lambda: NamedTexts().fit(["a"]).predict(np.ones((2, 3))), "Use one encoder"),
-        (lambda: NamedTexts("nobody").fit(["a"]), "There is no encoder 'nobody'"),
+        (lambda: NamedTexts("nobody").fit(["a"]), "There is no text encoder 'nobody'"),
         (lambda: NamedTexts(3).fit(["a"]), "3 is no encoder"),
     ],
 )

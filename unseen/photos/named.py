@@ -13,27 +13,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
 from unseen._threads import one_thread
-from unseen.models.given import NONE_OF_THESE, Given, described_by_rows
 from unseen.models.scoring import LinearRule, LinearScorer
-from unseen.naming.answer import AnswersByNames, second_best, since_when
+from unseen.named import NamedItems
 from unseen.naming.encoders import find_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names, saying
 from unseen.onnx_export import export_onnx
 from unseen.photos.doubt import Doubt, WeakNamesWarning, look_for_doubt
 from unseen.photos.prototypes import NameMap, centred
-from unseen.rows.pile import Pile
-from unseen.storage import Storable
 from unseen.transduction.guided_mixture import GuidedMixture
 from unseen.transduction.guided_scores import Turning
 
@@ -53,7 +48,7 @@ GIVEN = "given"  # trust in a class that photos describe, not its name
 SHARPER = 6.0
 
 
-class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
+class NamedPhotos(NamedItems):
     """Label photos by class names alone.
 
     Parameters
@@ -116,7 +111,8 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
     True
     """
 
-    _things, _encoders_by = "photos", ("image_encoder", "text_encoder")
+    _items = "photos"
+    _encoders = {"image_encoder": "image", "text_encoder": "text"}
 
     def __init__(
         self,
@@ -157,10 +153,11 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
         """
         names = checked_names(names)
         descriptions = checked_descriptions(descriptions, names)
-        image, text = self._encoders()
+        image = find_encoder(self.image_encoder, "image")
+        text = find_encoder(self.text_encoder)
         if text.space is not None and text.space == image.name:
             texts = [joined(name, descriptions) for name in names]
-            self.prototypes_ = np.asarray(text.encode(texts), dtype=np.float64)
+            prototypes = np.asarray(text.encode(texts), dtype=np.float64)
             self.explained_, self.cosine_scale_ = np.nan, CLIP_SCALE
             self.plain_ = PLAIN["shared"]
             self.read_as_ = np.full(len(names), "by the text encoder")
@@ -173,13 +170,29 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
             self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])
             self.trust_ = np.array([reading.trust for reading in readings])
-            self._learn(readings, descriptions, image, text)
+            prototypes = self._prototypes(readings, descriptions, image, text)
             self.plain_ = PLAIN["head"]
-        self.classes_ = np.array(names)
-        self.pile_mean_ = np.zeros(self.prototypes_.shape[1])
+        self.rows_mean_ = np.zeros(prototypes.shape[1])
         self.evidence_ = 1.0
-        self.model_ = self._mixture()
+        self._begin(names, prototypes)
         return self
+
+    def _prototypes(
+        self, readings: list[Reading], descriptions, image, text
+    ) -> np.ndarray:
+        if not hasattr(image, "head"):
+            raise ValueError(
+                f"Image encoder {image.name!r} has no classifier head, and text "
+                f"encoder {text.name!r} does not share its space. Use 'lite0' or "
+                "'lite2', or a text encoder made for these features."
+            )
+        names = [reading.name for reading in readings]
+        to_prototypes = NameMap(image.head()[0], text, self.tree)
+        more = [descriptions.get(r.name) or saying(r) for r in readings]
+        texts = [plain_text(*pair) for pair in zip(names, more, strict=True)]
+        learned = to_prototypes.learned
+        self.explained_, self.cosine_scale_ = learned.explained, learned.cosine_scale
+        return to_prototypes(texts, readings)
 
     def _mixture(self) -> GuidedMixture:
         frame = pd.DataFrame(self.prototypes_, index=self.classes_)
@@ -187,115 +200,58 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
             frame, plain=self.plain_, loose=LOOSE, tight=TIGHT
         )
 
-    @one_thread()  # of BLAS; strips have all of them
-    def adapt(self, X, *, given=None) -> NamedPhotos:
-        """Label photos, and let the prototypes learn from them.
+    @one_thread()  # of BLAS: a second one spins for longer than it helps
+    def adapt(self, X, *, given=None) -> NamedPhotos:  # noqa: D102
+        return super().adapt(X, given=given)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_photos, n_features)
-            Features by the image encoder.
-        given : mapping of row numbers to classes, or array-like, optional
-            Labels of some photos, which are certain. A name that no class has makes a
-            new class; ``unseen.NONE_OF_THESE`` says that no class fits.
+    def _rows(self, X) -> np.ndarray:
+        rows = np.asarray(X)
+        return rows if rows.dtype == np.float64 else rows.astype(np.float32)
 
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        X = np.asarray(X)
-        X = X if X.dtype == np.float64 else X.astype(np.float32)
-        self._forget_given()
-        model = self._mixture().adapt(X, given=given)
-        self.model_, self.labels_, self.rounds_ = model, model.labels_, model.rounds_
-        self.adapted_ = model.adapted_
-        self.stopped_because_ = model.stopped_because_
-        self.pile_mean_ = unit_rows(X).mean(axis=0) if len(X) > 1 else self.pile_mean_
-        self.projected_ = self.classes_[self._cosines(X).argmax(axis=1)]
-        self._doubt(X, model.given_.labels if given is not None else ())
-        if given is not None:
-            self._take_given(X, model.given_)
-        if not self.adapted_:
-            labels = self.classes_[self._cosines(X).argmax(axis=1)]
-            self.labels_ = labels if given is None else with_given(labels, self.given_)
-        answers = [self.projected_, *(done.labels for done in self.rounds_)]
-        self.first_trusted_ = since_when(answers, self.labels_)
-        chances = self.predict_proba(X)
-        own = pd.Index(self.classes_).get_indexer(pd.Index(self.labels_))
-        self.reliability_ = chances[np.arange(len(X)), own]
-        if given is not None:
-            self.reliability_[model.given_.rows] = 1.0
-        self.second_ = second_best(chances, self.labels_, self.classes_)
-        self.novelty_ = self.novelty(X)
-        return self
-
-    def _forget_given(self) -> None:
-        """Drop the classes that only photos given before described."""
-        if not hasattr(self, "given_"):
-            return
-        named = self.trust_ != GIVEN
-        self.classes_, self.prototypes_ = self.classes_[named], self.prototypes_[named]
-        self.read_as_, self.trust_ = self.read_as_[named], self.trust_[named]
-        del self.given_
-
-    def _take_given(self, X: np.ndarray, given: Given) -> None:
-        """Note what was given; photos describe the classes that no name does."""
-        self.given_ = given
-        named, P = set(self.classes_.tolist()), self.prototypes_
-        for name in np.unique(given.labels).tolist():
-            if name in named or name == NONE_OF_THESE:
-                continue
-            own = described_by_rows(Pile(X), given.rows[given.labels == name], P)
-            self.prototypes_ = np.vstack([self.prototypes_, own])
-            self.classes_ = np.append(self.classes_, name)
-            self.read_as_ = np.append(self.read_as_, "by the photos you gave")
-            self.trust_ = np.append(self.trust_, GIVEN)
-
-    def _doubt(self, X, given: Sequence[str]) -> None:
+    def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
         """Note how far the photos bear the names out, and warn if they hardly do.
 
         Of the doubt in a name, 1 / (1 + k) is left if k photos are given for it.
         """
+        if len(rows) > 1:
+            self.rows_mean_ = unit_rows(rows).mean(axis=0)
         found: Doubt = look_for_doubt(
-            X,
-            self.projected_,
+            rows,
+            self.classes_[self._by_names(rows)],
             self.classes_.tolist(),
             getattr(self, "_places", [()] * len(self.classes_)),  # not in a file
             getattr(self, "trust_", self.classes_).tolist(),
         )
-        counts = pd.Series(given, dtype=object).value_counts()
+        counts = pd.Series(list(given), dtype=object).value_counts()
         n_given = counts.reindex(self.classes_.tolist(), fill_value=0).to_numpy()
         left = float(np.mean(1 / (1 + n_given)))
         self.evidence_ = 1 - (1 - found.evidence) * left if left < 1 else found.evidence
         self.weak_names_ = "" if n_given.all() else found.why
         if self.weak_names_:
-            warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=3)
+            warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=4)
 
-    def novelty(self, X) -> np.ndarray:
-        """Return how little photos are like any class, 0 to 1.
+    def _forget_given(self) -> None:
+        named = np.isin(self.classes_, self.model_.classes_)
+        self.read_as_, self.trust_ = self.read_as_[named], self.trust_[named]
+        super()._forget_given()
 
-        Parameters
-        ----------
-        X : array-like of shape (n_photos, n_features)
+    def _describe(self, name: str) -> None:
+        self.read_as_ = np.append(self.read_as_, "by the photos you gave")
+        self.trust_ = np.append(self.trust_, GIVEN)
 
-        Returns
-        -------
-        ndarray of shape (n_photos,)
-        """
-        check_is_fitted(self)
-        rows = unit_rows(np.asarray(X, dtype=np.float32))
-        likeness = rows @ unit_rows(self.prototypes_).T
-        return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
+    def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
+        if self.adapted_:
+            return self.model_.labels_
+        labels = self.classes_[self._by_names(rows)].astype(object)
+        labels[list(given)] = list(given.values())
+        return labels.astype(str)
 
-    def predict(self, X) -> np.ndarray:
-        """Label photos, without learning from them."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+    def _reliability(self, chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        own = pd.Index(self.classes_).get_indexer(pd.Index(labels))
+        return chances[np.arange(len(labels)), own]
 
-    def predict_proba(self, X) -> np.ndarray:
-        """Return the probability of every class, in the order of ``classes_``."""
-        check_is_fitted(self)
-        rows = np.asarray(X, dtype=np.float32)
+    def _chances(self, rows: np.ndarray) -> np.ndarray:
+        rows = rows.astype(np.float32)
         if getattr(self, "adapted_", False):
             chances = self.model_.predict_proba(rows)
             order = pd.Index(self.model_.competing_classes_).get_indexer(self.classes_)
@@ -306,9 +262,17 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
         # What the photos do not bear out is left to chance.
         return self.evidence_ * chances + (1 - self.evidence_) / len(self.classes_)
 
-    def _cosines(self, X) -> np.ndarray:
+    def _by_names(self, rows: np.ndarray) -> np.ndarray:
+        return self._cosines(rows).argmax(axis=1)
+
+    def _cosines(self, rows: np.ndarray) -> np.ndarray:
         """Return cosines with the prototypes, both less their means."""
-        return unit_rows(unit_rows(X) - self.pile_mean_) @ centred(self.prototypes_).T
+        units = unit_rows(unit_rows(rows) - self.rows_mean_)
+        return units @ centred(self.prototypes_).T
+
+    def _novelty(self, rows: np.ndarray) -> np.ndarray:
+        likeness = unit_rows(rows.astype(np.float32)) @ unit_rows(self.prototypes_).T
+        return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
 
     def to_onnx(self, path, *, classes=None):
         """Write the classifier of features as an ONNX file.
@@ -334,35 +298,8 @@ class NamedPhotos(AnswersByNames, Storable, BaseEstimator):
             return rule, turning
         own = pd.Index(self.classes_).get_indexer(rule.competition.names)
         scorer = LinearScorer(centred(self.prototypes_)[own], np.zeros(len(own)))
-        turning = Turning(self.pile_mean_, None)
+        turning = Turning(self.rows_mean_, None)
         return LinearRule(rule.competition, scorer, True), turning
-
-    def _encoders(self) -> tuple[Any, Any]:
-        return find_encoder(self.image_encoder, "image"), find_encoder(
-            self.text_encoder
-        )
-
-    def _learn(self, readings: list[Reading], descriptions, image, text) -> None:
-        if not hasattr(image, "head"):
-            raise ValueError(
-                f"Image encoder {image.name!r} has no classifier head, and text "
-                f"encoder {text.name!r} does not share its space. Use 'lite0' or "
-                "'lite2', or a text encoder made for these features."
-            )
-        names = [reading.name for reading in readings]
-        to_prototypes = NameMap(image.head()[0], text, self.tree)
-        more = [descriptions.get(r.name) or saying(r) for r in readings]
-        texts = [plain_text(*pair) for pair in zip(names, more, strict=True)]
-        self.prototypes_ = to_prototypes(texts, readings)
-        learned = to_prototypes.learned
-        self.explained_, self.cosine_scale_ = learned.explained, learned.cosine_scale
-
-
-def with_given(labels: np.ndarray, given: Given) -> np.ndarray:
-    """Return labels with the given ones in their places."""
-    whole = labels.astype(np.result_type(labels, given.labels))
-    whole[given.rows] = given.labels
-    return whole
 
 
 def refuse_unknown(readings: list[Reading]) -> None:

@@ -296,7 +296,7 @@ STATE: dict[str, dict[str, str]] = {
         "classes_": "names[c]",
         "explained_": "float",
         "cosine_scale_": "float",
-        "pile_mean_": "float[p]",
+        "rows_mean_": "float[p]",
         "evidence_": "float",
         "novelty_": "float[n] | absent",
         "read_as_": "names[c] | absent",

@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
 from unseen.models.given import NONE_OF_THESE
-from unseen.naming.answer import AnswersByNames, second_best, since_when
+from unseen.named import NamedItems
 from unseen.naming.encoders import (
     encode_texts,
     encoder_name,
@@ -29,18 +27,16 @@ from unseen.naming.encoders import (
     find_encoder,
 )
 from unseen.naming.names import checked_descriptions, checked_names, spoken
-from unseen.storage import Storable
 from unseen.texts.encoders import EncoderOfAFile
 from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
 
-BLOCK = 4_000_000  # probabilities held at once
 SOFTER = 0.5  # power of probabilities p: doubtful texts shape no class much
 FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
 
 
-class NamedTexts(AnswersByNames, Storable, BaseEstimator):
+class NamedTexts(NamedItems):
     """Label texts by class names alone.
 
     Parameters
@@ -86,7 +82,7 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
     ['cooking']
     """
 
-    _things, _encoders_by = "texts", ("encoder",)
+    _items, _encoders = "texts", {"encoder": "text"}
 
     def __init__(self, encoder="wordllama", *, template=""):
         self.encoder = encoder
@@ -128,18 +124,11 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         if silent:
             raise ValueError(
                 f"{', '.join(map(repr, silent[:3]))} says nothing to the encoder "
-                f"{self._name_of(self.encoder)!r}. Describe it in English: "
+                f"{encoder_name(self._encoder())!r}. Describe it in English: "
                 f"'{silent[0]}: ...'."
             )
-        said_by = pd.DataFrame(prototypes, index=names)
-        return self._begin(said_by, GuidedMixture.from_prototypes(said_by))
-
-    def _begin(self, prototypes: pd.DataFrame, model: GuidedMixture) -> NamedTexts:
-        """Know the names and no pile: novelty is measured by the prototypes."""
-        self.classes_, self.model_ = np.array(prototypes.index.tolist()), model
-        self.prototypes_ = prototypes.to_numpy()
-        self.means_ = unit_rows(self.prototypes_)
-        self.mean_ = np.zeros(self.means_.shape[1])
+        self._begin(names, prototypes)
+        self._measure_by_names()
         return self
 
     def _read(self, phrasings: list[list[str]]) -> np.ndarray:
@@ -149,127 +138,33 @@ class NamedTexts(AnswersByNames, Storable, BaseEstimator):
         ends = np.cumsum([len(own) for own in phrasings])[:-1]
         return np.array([own.mean(axis=0) for own in np.split(rows, ends)])
 
-    def adapt(self, X, *, given=None) -> NamedTexts:
-        """Label texts, and learn from them.
+    def _mixture(self) -> GuidedMixture:
+        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
+        return GuidedMixture.from_prototypes(frame)
 
-        Parameters
-        ----------
-        X : sequence of str, or array of shape (n_texts, n_features)
-            Texts, or their vectors.
-        given : mapping of row numbers to classes, or array-like, optional
-            Labels of some texts, which are certain. A name that no class has makes a
-            new class; ``unseen.NONE_OF_THESE`` says that no class fits.
+    def _measure_by_names(self) -> None:
+        """Measure novelty by the prototypes, as long as no text was learned from."""
+        self.means_ = unit_rows(self.prototypes_)
+        self.mean_ = np.zeros(self.means_.shape[1])
 
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        rows = self._rows(X)
-        says = np.asarray(rows.any(axis=1))
-        pile, among = rows[says], _given_among(given, says)
-        known = pd.DataFrame(self.prototypes_, index=self.classes_)
-        names = known.loc[self.model_.classes_]  # without classes only given before
-        model = GuidedMixture.from_prototypes(names)
-        if len(pile):
-            model.adapt(pile, given=among)
-        self._begin(names, model)
-        if len(pile):
-            self._add_classes(model.competing_classes_, pile, among or {})
-        self._answer(pile, says)
-        return self
-
-    def _add_classes(self, names: np.ndarray, pile: np.ndarray, given: dict) -> None:
-        """Take in classes that only given labels name; their texts describe them."""
-        known = set(self.classes_.tolist())
-        for name in [name for name in names.tolist() if name not in known]:
-            own = pile[[row for row, label in given.items() if label == name]]
-            said = own.mean(axis=0, keepdims=True, dtype=np.float64)
-            self.prototypes_ = np.concatenate([self.prototypes_, said])
-            self.classes_ = np.append(self.classes_, name)
-
-    def _answer(self, pile: np.ndarray, says: np.ndarray) -> None:
-        """Store what the model says of the texts it learned from."""
-        model, n = self.model_, len(says)
-        self.adapted_ = bool(len(pile)) and bool(model.adapted_)
-        self.stopped_because_ = (
-            model.stopped_because_ if len(pile) else "No text says anything."
-        )
-        self.rounds_ = model.rounds_ if len(pile) else []
-        width = max(map(len, [*self.classes_.tolist(), NONE_OF_THESE]))
-        self.labels_ = np.full(n, "", dtype=f"<U{width}")
-        self.second_, self.projected_ = self.labels_.copy(), self.labels_.copy()
-        self.reliability_, self.novelty_ = np.full(n, np.nan), np.ones(n)
-        self.first_trusted_ = np.zeros(n, dtype=int)
-        if not len(pile):
+    def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
+        if not self.adapted_:
+            self._measure_by_names()
             return
-        chances = model.predict_proba(pile)
-        if self.adapted_:
-            self.mean_ = pile.mean(axis=0, dtype=np.float64)
-            soft = chances**SOFTER
-            soft /= soft.sum(axis=1, keepdims=True)
-            self.means_ = unit_rows(soft.T @ (pile - self.mean_))
-        named = unit_rows(self.prototypes_)
-        self.labels_[says] = model.labels_
-        self.reliability_[says] = model.reliability_
-        self.second_[says] = second_best(chances, model.labels_, self.classes_)
-        self.novelty_[says] = self._novelty(pile)
-        self.projected_[says] = self.classes_[(pile @ named.T).argmax(axis=1)]
-        answers = [self.projected_[says], *(done.labels for done in self.rounds_)]
-        self.first_trusted_[says] = since_when(answers, model.labels_)
+        self.mean_ = rows.mean(axis=0, dtype=np.float64)
+        soft = self._chances(rows) ** SOFTER
+        soft /= soft.sum(axis=1, keepdims=True)
+        self.means_ = unit_rows(soft.T @ (rows - self.mean_))
 
-    def answer(self, X) -> pd.DataFrame:
-        """Return label, reliability, second choice and novelty of texts, as a table.
+    def _chances(self, rows: np.ndarray) -> np.ndarray:
+        return self.model_.predict_proba(rows)
 
-        Nothing is learned from them.
-
-        Parameters
-        ----------
-        X : sequence of str, or array of shape (n_texts, n_features)
-
-        Returns
-        -------
-        DataFrame
-        """
-        check_is_fitted(self)
-        rows = self._rows(X)
-        says = np.asarray(rows.any(axis=1))
-        chances = self.predict_proba(rows)
-        labels = (
-            self.classes_[chances.argmax(axis=1)] if len(rows) else np.array([], str)
-        )
-        second = second_best(chances, labels, self.classes_)
-        return pd.DataFrame(
-            {
-                "label": np.where(says, labels, ""),
-                "reliability": np.where(says, chances.max(axis=1, initial=0), np.nan),
-                "second": np.where(says, second, ""),
-                "novelty": np.where(says, self._novelty(rows), 1.0),
-            }
-        )
-
-    def predict(self, X) -> np.ndarray:
-        """Label texts or their vectors, without learning from them."""
-        return self.answer(X)["label"].to_numpy(dtype=str)
-
-    def predict_proba(self, X) -> np.ndarray:
-        """Return the probability of every class, in the order of ``classes_``."""
-        check_is_fitted(self)
-        rows = self._rows(X)
-        size = max(1, BLOCK // len(self.classes_))
-        parts = [
-            self.model_.predict_proba(part)
-            for part in np.split(rows, range(size, len(rows), size))
-            if len(part)
-        ]
-        return np.concatenate([np.zeros((0, len(self.classes_))), *parts])
+    def _by_names(self, rows: np.ndarray) -> np.ndarray:
+        return (rows @ unit_rows(self.prototypes_).T).argmax(axis=1)
 
     def _novelty(self, rows: np.ndarray) -> np.ndarray:
         likeness = unit_rows(rows - self.mean_) @ self.means_.T
         return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
-
-    def _name_of(self, encoder: Any) -> str:
-        return encoder if isinstance(encoder, str) else encoder_name(self._encoder())
 
     def _loaded(self) -> None:
         """After loading: a file may name built-in encoders, and no other."""
@@ -324,19 +219,3 @@ def _checked_template(template: str) -> str:
             "goes: 'this text is about {}'."
         )
     return template
-
-
-def _given_among(given: Any, says: np.ndarray) -> Any:
-    """Return given labels by their place among the texts that say something."""
-    if given is None:
-        return None
-    place = np.cumsum(says) - 1
-    items = given.items() if isinstance(given, Mapping) else enumerate(given)
-    known = {int(row): label for row, label in items if not pd.isna(label)}
-    strange = [row for row in known if not 0 <= row < len(says)]
-    if strange:
-        raise ValueError(
-            f"given has a label for text {strange[0]}, but there are {len(says)}. "
-            "Texts are numbered from 0."
-        )
-    return {int(place[row]): label for row, label in known.items() if says[row]}

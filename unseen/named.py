@@ -1,0 +1,304 @@
+"""Label items by class names alone: what photos and texts share.
+
+    names → prototypes Z  (n_classes, n_features)
+    items → rows X        (n_items, n_features)    → :class:`GuidedMixture` → labels
+
+A subclass says how names become prototypes and items become rows, how probable each
+class is for a row, and what else it learns from the rows. An item whose row is zero
+says nothing, and gets no label.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from unseen._linalg import unit_rows
+from unseen.naming.encoders import encoder_name, find_encoder
+from unseen.storage import Storable
+from unseen.transduction.guided_mixture import GuidedMixture
+
+__all__ = ["NamedItems", "second_best", "since_when"]
+
+BLOCK = 4_000_000  # probabilities computed at once
+FEW = 5  # items per class: with fewer, each shapes the class it is then found sure of
+
+
+class NamedItems(Storable, BaseEstimator):
+    """Labels items by class names; the base of ``NamedPhotos`` and ``NamedTexts``."""
+
+    _items: str  # what gets labels, for messages
+    _encoders: Mapping[str, str]  # parameters that hold an encoder, and its kind
+
+    def _mixture(self) -> GuidedMixture:
+        raise NotImplementedError
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Return the rows of items."""
+        raise NotImplementedError
+
+    def _chances(self, rows: np.ndarray) -> np.ndarray:
+        """Return the probability of every class, in the order of ``classes_``."""
+        raise NotImplementedError
+
+    def _by_names(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number of the class nearest by the prototypes alone."""
+        raise NotImplementedError
+
+    def _novelty(self, rows: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
+        """Learn what is beside labels, once the mixture has adapted to the rows."""
+
+    def _describe(self, name: str) -> None:
+        """Note a class that only given items describe."""
+
+    def _begin(self, names: Sequence[str], prototypes: np.ndarray) -> None:
+        self.classes_, self.prototypes_ = np.array(names), prototypes
+        self.model_ = self._mixture()
+
+    def adapt(self, X, *, given=None):
+        """Label items, and learn from them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features), or sequence of str
+            Features of photos; texts, or their vectors.
+        given : mapping of row numbers to classes, or array-like, optional
+            Labels of some items, which are certain. A name that no class has makes a
+            new class; ``unseen.NONE_OF_THESE`` says that no class fits.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        says = np.asarray(rows.any(axis=1))
+        rows = rows if says.all() else rows[says]
+        among = given_among(given, says)
+        self._forget_given()
+        model = self.model_ = self._mixture()
+        if len(rows):
+            model.adapt(rows, given=among)
+        self.adapted_ = bool(len(rows)) and bool(model.adapted_)
+        self.rounds_ = model.rounds_ if len(rows) else []
+        self.stopped_because_ = (
+            model.stopped_because_ if len(rows) else f"No {self._items} say anything."
+        )
+        if among and len(rows):
+            places = np.flatnonzero(says)[model.given_.rows]
+            self.given_ = model.given_._replace(rows=places)
+        self._learn(rows, list((among or {}).values()))
+        by_names = self.classes_[self._by_names(rows)]
+        self._add_given(rows, among or {})
+        self._answer(rows, says, by_names, among or {})
+        return self
+
+    def _forget_given(self) -> None:
+        """Drop the classes that only items given before described."""
+        self.__dict__.pop("given_", None)
+        named = np.isin(self.classes_, self.model_.classes_)
+        self.classes_, self.prototypes_ = self.classes_[named], self.prototypes_[named]
+
+    def _add_given(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
+        """Take in the classes that no name, but rows given for them, describe.
+
+        Their prototype lies to the mean prototype as their rows do to the mean row.
+        """
+        if not len(rows) or not given:
+            return
+        known = set(self.classes_.tolist())
+        centre = unit_rows(self.prototypes_).mean(axis=0)
+        units = unit_rows(np.asarray(rows, dtype=np.float64))
+        for name in self.model_.competing_classes_.tolist():
+            if name in known:
+                continue
+            own = units[[row for row, label in given.items() if label == name]]
+            prototype = centre + own.mean(axis=0) - units.mean(axis=0)
+            self.prototypes_ = np.vstack([self.prototypes_, prototype])
+            self.classes_ = np.append(self.classes_, name)
+            self._describe(name)
+
+    def _answer(
+        self,
+        rows: np.ndarray,
+        says: np.ndarray,
+        by_names: np.ndarray,
+        given: Mapping[int, str],
+    ) -> None:
+        """Store what is answered for the items that were adapted to."""
+        labels = self._labels(rows, given)
+        chances = self.predict_proba(rows)
+        sure = self._reliability(chances, labels)
+        sure[list(given)] = 1.0
+        answers = [by_names, *(done.labels for done in self.rounds_)]
+        self.labels_ = spread(labels, says, "")
+        self.projected_ = spread(by_names, says, "")
+        self.second_ = spread(second_best(chances, labels, self.classes_), says, "")
+        self.reliability_ = spread(sure, says, np.nan)
+        self.novelty_ = spread(self._novelty(rows), says, 1.0)
+        self.first_trusted_ = spread(since_when(answers, labels), says, 0)
+
+    def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
+        return self.model_.labels_ if len(rows) else np.array([], dtype=str)
+
+    def _reliability(self, chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return self.model_.reliability_ if len(labels) else np.array([])
+
+    def answer(self, X) -> pd.DataFrame:
+        """Return label, reliability, second choice and novelty of items, as a table.
+
+        Nothing is learned from them.
+
+        Parameters
+        ----------
+        X : as ``adapt`` takes it
+
+        Returns
+        -------
+        DataFrame
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        says = np.asarray(rows.any(axis=1))
+        chances = self.predict_proba(rows)
+        labels = self.classes_[chances.argmax(axis=1)]
+        second = second_best(chances, labels, self.classes_)
+        return pd.DataFrame(
+            {
+                "label": np.where(says, labels, ""),
+                "reliability": np.where(says, chances.max(axis=1, initial=0), np.nan),
+                "second": np.where(says, second, ""),
+                "novelty": np.where(says, self._novelty(rows), 1.0),
+            }
+        )
+
+    def predict(self, X) -> np.ndarray:
+        """Label items, without learning from them; '' for one that says nothing."""
+        return self.answer(X)["label"].to_numpy(dtype=str)
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Return the probability of every class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        rows = self._rows(X)
+        size = max(1, BLOCK // len(self.classes_))
+        parts = np.split(rows, range(size, len(rows), size))
+        found = [self._chances(part) for part in parts if len(part)]
+        return np.concatenate([np.zeros((0, len(self.classes_))), *found])
+
+    def novelty(self, X) -> np.ndarray:
+        """Return how little items are like any class, 0 to 1."""
+        return self.answer(X)["novelty"].to_numpy(dtype=float)
+
+    @property
+    def message_(self) -> str:
+        """Whether the answer was adapted to the items, and if not why, in a line."""
+        check_is_fitted(self, "adapted_")
+        why, items = self.stopped_because_, self._items
+        if not self.adapted_:
+            return f"Not adapted, by the names alone. {why}"
+        n = int(np.isfinite(self.reliability_).sum())
+        message = f"Adapted to {n:,} {items}. {why}"
+        if n < FEW * len(self.classes_):
+            message += f" Fewer than {FEW} {items} per class: reliability is a guess, "
+            message += "and mostly too high."
+        return message
+
+    def save(self, path):
+        """Save this model as one file, which ``unseen.load_model`` reads.
+
+        Encoders are saved by name: what is new must be encoded by one of that name.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        stored = copy.copy(self)
+        for private in [key for key in vars(stored) if key.startswith("_")]:
+            del stored.__dict__[private]
+        for one, kind in self._encoders.items():
+            encoder = getattr(self, one)
+            named = isinstance(encoder, str)
+            name = encoder if named else encoder_name(find_encoder(encoder, kind))
+            setattr(stored, one, name)
+        return super(NamedItems, stored).save(path)
+
+
+def spread(values: np.ndarray, where: np.ndarray, empty: Any) -> np.ndarray:
+    """Return values at their places, and something empty at all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.named import spread
+    >>> spread(np.array(["cat", "dog"]), np.array([True, False, True]), "")
+    array(['cat', '', 'dog'], dtype='<U3')
+    """
+    whole = np.full(len(where), empty, dtype=values.dtype)
+    whole[where] = values
+    return whole
+
+
+def given_among(given: Any, says: np.ndarray) -> dict[int, str] | None:
+    """Return given labels by their place among the items that say something."""
+    if given is None:
+        return None
+    place = np.cumsum(says) - 1
+    items = given.items() if isinstance(given, Mapping) else enumerate(given)
+    known = {int(row): label for row, label in items if not pd.isna(label)}
+    strange = [row for row in known if not 0 <= row < len(says)]
+    if strange:
+        raise ValueError(
+            f"given has a label for row {strange[0]}, but X has {len(says)} rows. They "
+            "are numbered from 0."
+        )
+    return {int(place[row]): label for row, label in known.items() if says[row]}
+
+
+def second_best(chances: np.ndarray, labels: Any, names: np.ndarray) -> np.ndarray:
+    """Return the most probable class other than the label; '' if one competes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.named import second_best
+    >>> names = np.array(["a", "b", "c"])
+    >>> second_best(np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]), ["c", "b"], names)
+    array(['b', 'a'], dtype='<U1')
+    """
+    if chances.shape[1] < 2:
+        return np.full(len(chances), "", dtype=names.dtype)
+    own = pd.Index(names).get_indexer(pd.Index(np.asarray(labels)))
+    others, labelled = chances.copy(), own >= 0  # some are none of these
+    others[labelled, own[labelled]] = -1
+    return names[others.argmax(axis=1)]
+
+
+def since_when(answers: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
+    """Return since which of some answers, the first at 0, every row has its label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.named import since_when
+    >>> answers = [np.array(["a", "b"]), np.array(["a", "a"])]
+    >>> since_when(answers, answers[-1])
+    array([0, 1])
+    """
+    since = np.zeros(len(labels), dtype=int)
+    for number, answer in enumerate(answers[:-1], start=1):
+        since[answer != labels] = number
+    return since

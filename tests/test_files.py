@@ -76,10 +76,10 @@ def test_pipes_sockets_devices_and_folders_are_refused(tmp_path):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket"))
         for path, kind in {
-            tmp_path / "pipe": "a pipe",
-            tmp_path / "socket": "a socket",
+            tmp_path / "pipe": "a device or a pipe",
+            tmp_path / "socket": "a device or a pipe",
             tmp_path / "folder": "a folder",
-            "/dev/null": "a device",
+            "/dev/null": "a device or a pipe",
         }.items():
             with pytest.raises(FileExistsError, match=f"{path}: is {kind}"):
                 write(path)

@@ -24,32 +24,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = [
-    "MARK",
-    "check_apart",
-    "check_folder",
-    "check_outputs",
-    "check_results",
-    "check_target",
-    "free_name",
-    "named",
-    "remove_folder",
-    "replace_file",
-    "replace_folder",
-    "sync",
-    "sync_folder",
-]
+__all__ = ["check_outputs", "check_results", "replace_file", "replace_folder"]
 
 MARK = ".made-by-unseen"  # in a folder written whole: the names of its files
 QUESTION = ".results-of"  # in a folder of results: what was asked
-SYNCING = 8  # threads that wait for the disk
-KINDS = {
-    stat.S_ISDIR: "a folder",
-    stat.S_ISFIFO: "a pipe",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-}
 AnyPath = str | os.PathLike[str]
 
 
@@ -168,9 +146,7 @@ def check_outputs(
     """
     sources = [beside for one in _existing(reading) for beside in _with_tables(one)]
     targets: set[Path] = set()
-    for file in files:
-        if file is None:
-            continue
+    for file in filter(None, files):
         target = check_target(file, reading=sources)
         if target in targets:
             raise ValueError(f"{file}: would be written twice. Give another name.")
@@ -188,14 +164,8 @@ def check_results(
 ) -> None:
     """Raise if a folder of results holds something else; otherwise mark it.
 
-    Parameters
-    ----------
-    folder : path
-        New, empty, or marked by the same question: then ``files`` are made again.
-    question : str
-        What was asked, such as ``"unseen demo"``.
-    *files, reading, force
-        As in :func:`check_outputs`.
+    It may be new, empty, or marked by the same question, such as ``"unseen demo"``:
+    then ``files`` are made again. All else is as in :func:`check_outputs`.
     """
     mark = folder / QUESTION
     asked = mark.read_text("utf-8") if mark.is_file() else None
@@ -206,14 +176,17 @@ def check_results(
             f"{free_name(folder)}, or write into it with force=True."
         )
     check_outputs(*files, reading=reading, force=True)
-    check_apart(folder, _existing(reading))
+    check_apart(folder, reading)
     with replace_file(mark) as file:
         file.write(question.encode())
 
 
-def check_folder(path: AnyPath, *, force: bool = False) -> None:
+def check_folder(
+    path: AnyPath, *, reading: Iterable[AnyPath | None] = (), force: bool = False
+) -> None:
     """Raise if a folder may not be written whole: see :func:`replace_folder`."""
     path = Path(path)
+    check_apart(path, reading)
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:
@@ -227,47 +200,36 @@ def check_folder(path: AnyPath, *, force: bool = False) -> None:
 
 
 def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:
-    """Return where a file is to be written, links followed; raise if it cannot be.
-
-    Examples
-    --------
-    >>> from unseen.files import check_target
-    >>> check_target("/dev/null")
-    Traceback (most recent call last):
-    FileExistsError: /dev/null: is a device. Give the name of a file to write.
-    """
+    """Return where a file is to be written, links followed; raise if it cannot be."""
     path = Path(path)
     with named(path):
         target = Path(os.path.realpath(path))
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
-            mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        kind = next((word for test, word in KINDS.items() if test(mode)), "no file")
+            mode = stat.S_IFREG
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
         raise FileExistsError(f"{path}: is {kind}. Give the name of a file to write.")
-    if mode is not None and not os.access(target, os.W_OK):
+    if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     check_apart(path, reading)
     return target
 
 
-def check_apart(path: AnyPath, reading: Iterable[AnyPath]) -> None:
+def check_apart(path: AnyPath, reading: Iterable[AnyPath | None]) -> None:
     """Raise if a file or folder to write is, holds or lies in one that is being read.
 
-    Examples
-    --------
-    >>> from unseen.files import check_apart
-    >>> check_apart("photos/labels.csv", reading=["photos"])
+    >>> check_apart("unseen/labels.csv", reading=["unseen", "a name"])
     Traceback (most recent call last):
-    FileExistsError: photos/labels.csv: would lie in photos, which is being read. Give a
+    FileExistsError: unseen/labels.csv: would lie in unseen, which is being read. Give a
     name in another folder.
     """
     target = Path(os.path.realpath(path))
-    for source in map(Path, reading):
+    for source in _existing(reading):
         read = Path(os.path.realpath(source))
-        same = target.exists() and read.exists() and target.samefile(read)
-        if same or target == read or target in read.parents:
+        same = target == read or (target.exists() and target.samefile(read))
+        if same or target in read.parents:
             raise FileExistsError(f"{path}: is being read. Give another name.")
         if read in target.parents:
             raise FileExistsError(
@@ -277,14 +239,7 @@ def check_apart(path: AnyPath, reading: Iterable[AnyPath]) -> None:
 
 
 def free_name(path: AnyPath) -> Path:
-    """Return a name like ``path`` that nothing has yet: labels.csv, labels-2.csv.
-
-    Examples
-    --------
-    >>> from unseen.files import free_name
-    >>> free_name("no-such-folder/labels.csv").name
-    'labels-2.csv'
-    """
+    """Return a name like ``path`` that nothing has yet: labels.csv, labels-2.csv."""
     path, number = Path(path), 2
     while (free := path.with_name(f"{path.stem}-{number}{path.suffix}")).exists():
         number += 1
@@ -331,15 +286,15 @@ def sync_folder(folder: Path) -> None:
 
 def _mark(folder: Path) -> None:
     """Write down which files a folder holds; wait until the disk has all of it."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    with ThreadPoolExecutor(SYNCING) as pool:  # the disk takes many at once
+    places = sorted(folder.rglob("*"))
+    files = [path for path in places if path.is_file()]
+    with ThreadPoolExecutor(8) as pool:  # the disk takes many at once
         list(pool.map(sync, files))
     names = [path.relative_to(folder).as_posix() for path in files]
     with replace_file(folder / MARK) as file:
         file.write(json.dumps(names, indent=0).encode("utf-8", "surrogateescape"))
-    for place in folder.rglob("*"):
-        if place.is_dir():
-            sync_folder(place)
+    for place in filter(Path.is_dir, places):
+        sync_folder(place)
 
 
 def _foreign(folder: Path) -> str:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -136,10 +135,3 @@ def complete_method(typed: str) -> list[str]:
     from unseen.methods import METHODS
 
     return [m.name for m in METHODS.values() if m.offered and m.name.startswith(typed)]
-
-
-def existing(path: Path | None) -> Path | None:
-    """Return a file that is to be read, or say that it is not there."""
-    if path is not None and not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file.")
-    return path

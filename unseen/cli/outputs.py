@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from unseen.cli.options import Force
 
-Force = Annotated[
-    bool, typer.Option("--force", help="Write over files that exist already.")
-]
+__all__ = ["Force", "outputs"]
 
 
 @contextmanager
@@ -28,11 +24,10 @@ def outputs(
     ``folder`` is written whole; ``results`` is a folder of results with the question
     that they answer, which may be asked again.
     """
-    from unseen.files import check_apart, check_folder, check_outputs, check_results
+    from unseen.files import check_folder, check_outputs, check_results
 
     if folder is not None:
-        check_apart(folder, [one for one in reading if one and os.path.exists(one)])
-        check_folder(folder, force=force)
+        check_folder(folder, reading=reading, force=force)
     if results is not None:
         made = [file for file in files if file is not None]
         check_results(*results, *made, reading=reading, force=force)

@@ -139,7 +139,7 @@ def gallery_at(path: str | os.PathLike[str]) -> Callable[[pd.DataFrame, Any], Pa
     >>> from unseen.report.gallery import gallery_at
     >>> gallery_at("/dev/null")
     Traceback (most recent call last):
-    FileExistsError: /dev/null: is a device. Give the name of a file to write.
+    FileExistsError: /dev/null: is a device or a pipe. Give the name of a file to write.
     """
     check_target(path)  # now, not after the work
 

@@ -216,8 +216,9 @@ MANY = ", ".join(f"moa {i}" for i in range(60))
         (["digits", "--set", "kappa"], "NAME=VALUE"),
         (["digits", "--set", "kappa=-1"], "kappa"),
         (["digits", "--model", "nowhere.unseen"], "nowhere.unseen"),
-        (["digits", "--model", "M", "--search"], "--search does nothing"),
-        (["digits", "--model", "M", "--unseen", "0, 1"], "do not agree"),
+        (["digits", "--model", "M", "--search"], "leave out --classes, --unseen"),
+        (["digits", "--model", "M", "--unseen", "0, 1"], "leave out --classes"),
+        (["wide.npy", "--model", "M"], "shape (2, 2, 2)"),
         (["digits", "--unseen", MANY], "names no class"),
         (["digits", "--given", "x" * 300], "File name too long"),
         (["digits", "--out", "/dev/full"], "is a device"),
@@ -226,10 +227,11 @@ MANY = ", ".join(f"moa {i}" for i in range(60))
 def test_a_fault_is_a_line_and_exit_code_2(home, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)
     folder, *_ = home
+    np.save("wide.npy", np.zeros((2, 2, 2)))
     words = [str(folder / "m.unseen") if word == "M" else word for word in words]
     ended = invoke("run", *words)
     assert ended.exit_code == 2 and ended.stdout == "" and said in ended.stderr
-    assert "Traceback" not in ended.stderr and not list(tmp_path.iterdir())
+    assert "Traceback" not in ended.stderr and len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_set_without_anything_to_label_is_refused(home, tmp_path):

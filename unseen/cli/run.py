@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from unseen.data import ZeroShotData
-
 EXAMPLES = """
 Examples:
 
@@ -127,13 +125,26 @@ def run(
         who = "all" if generalized else None
         with asked.naming_gaps():
             if model is None:
-                fitted, rows = learn(
-                    asked, method or "ast", settings, search, generalized, seed
+                way = method or "ast"
+                fitted, rows = learn(asked, way, settings, search, generalized, seed)
+            elif method or settings or search or classes or unseen:
+                raise ValueError(
+                    "--model says what was learned: leave out --classes, --unseen, "
+                    "--method, --set and --search."
                 )
             else:
-                refuse_beside_model(method, settings, search)
                 fitted, rows = take(asked, model, generalized)
-            check_truth(rows, data, wanted=score)
+            if not len(rows.ids):
+                raise ValueError(
+                    f"{data}: every row has the label of a seen class, so there is "
+                    "nothing to label. Leave labels empty, or name unseen classes "
+                    "with --unseen."
+                )
+            if score and not (rows.truth != "").any():
+                raise ValueError(
+                    f"{data}: no row that is to be labelled has a true label, so there "
+                    "is nothing to score. Leave out --score."
+                )
             labels = label(fitted, rows, who, read_given(given, rows.ids))
         labels = leave_unknown(labels, min_reliability)
         write_labels(labels, target)
@@ -194,6 +205,8 @@ def learn(
     seed: int,
 ) -> tuple[Any, Rows]:
     """Return a model that has learned from the labelled rows, and all other rows."""
+    import numpy as np
+
     from unseen.calibration import Calibrated
     from unseen.methods import find_method
 
@@ -207,13 +220,9 @@ def learn(
             "Label rows of at least two classes; if the labels are in another column, "
             "name it with --column."
         )
-    places = mixed_rows(data) if generalized else data.pile
-    if not len(places):
-        raise ValueError(
-            f"{asked.source}: every row has the label of a seen class, so there is "
-            "nothing to label. Leave labels empty, or name unseen classes with "
-            "--unseen."
-        )
+    places = data.pile
+    if generalized and data.seen_test is not None:  # rows that the set keeps to score
+        places = np.union1d(places, np.flatnonzero(data.seen_test))
     X, y = as_frame(data.X_seen, data.feature_names), data.y_seen
     n_seen, table = len(data.seen), data.class_embeddings
     if search and way.searchable:
@@ -227,8 +236,8 @@ def learn(
         if search:
             typer.echo(f"--search: {way.label} has nothing to search.", err=True)
         model = way.make()
-    seeds = {name: seed for name in model.get_params() if is_seed(name)}
-    model.set_params(**(seeds if seed else {}) | wanted)
+    seeds = [name for name in model.get_params() if name.endswith("random_state")]
+    model.set_params(**(dict.fromkeys(seeds, seed) if seed else {}) | wanted)
     if generalized:
         folds = max(2, min(4, n_seen // 2))
         model = Calibrated(model, cv=folds, random_state=seed)
@@ -243,40 +252,32 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, Rows]:
 
     from unseen.data import match_features
     from unseen.loading import open_npy
-    from unseen.loading.npy import is_npy
     from unseen.loading.parts import as_float
     from unseen.storage import load_model
 
     model = load_model(path)
     if not hasattr(model, "unseen_classes_"):
-        kind = type(model).__name__
         raise ValueError(
-            f"{path}: is a {kind}, which does not label rows of features. Photos and "
-            f"texts are labelled by: {command_line('label', '--model', path)}"
+            f"{path}: is a {type(model).__name__}, which does not label rows of "
+            f"features. Photos and texts are labelled by: "
+            f"{command_line('label', '--model', path)}"
         )
-    columns = known_features(model)
-    if is_npy(Path(asked.source)):
+    if asked.source.endswith(".npy"):
         X = open_npy(asked.source)
         if X.ndim != 2:
-            raise ValueError(
-                f"{asked.source}: has shape {X.shape}. Give one row per item."
-            )
+            raise ValueError(f"{asked.source}: has shape {X.shape}. Give rows.")
+        X = as_frame(X, known_features(model))
         return model, Rows(X, np.arange(len(X)), np.full(len(X), ""))
     parts = asked.parts()
-    if asked.classes or asked.unseen is not None or parts.tables:
-        data = parts.build(asked.tables, asked.unseen)
-        check_same_unseen(model, data)
-        places = mixed_rows(data) if generalized else data.pile
-        X, y = data.X, data.y
-    else:  # rows alone
-        X, y = parts.X, parts.named("y", parts.y)
-        seen = np.setdiff1d(model.classes_, model.unseen_classes_)
-        places = np.flatnonzero(~np.isin(y, seen))
-    X = as_float(X, f"{asked.source}: the features")
+    y = np.asarray(parts.named("y", parts.y), str)
+    wanted = ~np.isin(y, np.setdiff1d(model.classes_, model.unseen_classes_))
+    if generalized and parts.seen_test is not None:
+        wanted |= parts.seen_test
+    X = as_float(parts.X, f"{asked.source}: the features")[wanted]
+    columns = known_features(model)
     X = match_features(X, parts.feature_names, columns, asked.source)
-    ids = np.arange(len(X)) if parts.ids is None else parts.ids
-    known = columns if parts.feature_names is not None else None
-    return model, Rows(as_frame(X[places], known), ids[places], y[places].astype(str))
+    ids = np.arange(len(y)) if parts.ids is None else parts.ids
+    return model, Rows(as_frame(X, columns), ids[wanted], y[wanted])
 
 
 def label(
@@ -354,39 +355,6 @@ def read_given(path: Path | None, ids: np.ndarray) -> dict[int, str] | None:
     return {places[name]: label for name, label in known.items()}
 
 
-def check_truth(rows: Rows, source: str, *, wanted: bool) -> None:
-    """Refuse --score before the work where nothing is known."""
-    if wanted and not (rows.truth != "").any():
-        raise ValueError(
-            f"{source}: no row that is to be labelled has a true label, so there is "
-            "nothing to score. Leave out --score."
-        )
-
-
-def check_same_unseen(model: Any, data: ZeroShotData) -> None:
-    """Refuse data with another split than the model was made for."""
-    apart = sorted(set(model.unseen_classes_.tolist()) ^ set(data.unseen.tolist()))
-    if apart:
-        raise ValueError(
-            f"The model and {data.name} do not agree on which classes are unseen: "
-            f"{apart[0]!r} is unseen for one of them only. Give --unseen as when the "
-            "model was made."
-        )
-
-
-def refuse_beside_model(
-    method: str | None, settings: list[str] | None, search: bool
-) -> None:
-    """Refuse options that say how to learn, where nothing is learned."""
-    for option, value in {
-        "--method": method,
-        "--set": settings,
-        "--search": search,
-    }.items():
-        if value:
-            raise ValueError(f"{option} does nothing beside --model. Leave it out.")
-
-
 def known_features(model: Any) -> Any:
     """Return the names of the columns that a model has learned from, or None."""
     own = getattr(model, "feature_names_in_", None)
@@ -395,23 +363,11 @@ def known_features(model: Any) -> Any:
 
 
 def as_frame(X: np.ndarray, names: Any) -> Any:
-    """Return rows with the names of their columns, which the model keeps."""
+    """Return rows with the names of their columns, if they fit; a model keeps them."""
     import pandas as pd
 
-    return X if names is None else pd.DataFrame(X, columns=names)
-
-
-def mixed_rows(data: ZeroShotData) -> np.ndarray:
-    """Return the rows to label where seen classes compete: those set aside as well."""
-    import numpy as np
-
-    aside = np.zeros(len(data.y), bool) if data.seen_test is None else data.seen_test
-    return np.union1d(data.pile, np.flatnonzero(aside))
-
-
-def is_seed(name: str) -> bool:
-    """Tell whether a parameter is a seed, its own or of what it holds."""
-    return name == "random_state" or name.endswith("__random_state")
+    fits = names is not None and len(names) == X.shape[1]
+    return pd.DataFrame(X, columns=names) if fits else X
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

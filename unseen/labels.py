@@ -327,9 +327,9 @@ def find_truth(
     by_id = {"id", "label"} <= heads and not (numbered and heads - KNOWN)
     if by_id and column is None:
         return _by_id(labels, read_labels(source), str(source))
-    from unseen.loading import read_parts
+    from unseen.loading import read_raw
 
-    parts = read_parts(source, column)
+    parts = read_raw(source, column)
     return _by_row(labels, parts.named("y", parts.y).astype(str), str(source))
 
 

@@ -17,7 +17,7 @@ CODE = """
 import resource, sys, time
 import unseen.loading
 from pathlib import Path
-from unseen.loading import embed_names, load_data, read_parts
+from unseen.loading import embed_names, load_data, read_raw
 from unseen.loading.parquet import iter_parquet
 base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.process_time()
@@ -147,7 +147,7 @@ def test_a_line_of_text_that_is_too_long(tmp_path, line):
 def test_names_that_would_fill_the_memory_side_by_side(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("label,a\n" + "b,1\n" * 300_000 + "c" * 999 + ",1\n")
-    assert "do not fit in memory" in refusal(path, "read_parts(sys.argv[1])")
+    assert "do not fit in memory" in refusal(path, "read_raw(sys.argv[1])")
 
 
 def test_word_vectors_that_unpack_without_end(tmp_path):

@@ -31,7 +31,7 @@ from pandas.testing import assert_frame_equal
 
 from tests.checks import close
 from unseen.data import ZeroShotData
-from unseen.loading import load_data, read_parts, write_data
+from unseen.loading import load_data, read_raw, write_data
 from unseen.loading.matlab import MatFile
 from unseen.loading.registry import find_reader
 
@@ -112,7 +112,10 @@ def test_xlsa17_without_names_counts_the_classes(tmp_path):
         ({"test_unseen_loc": [[1.5]]}, "more than whole numbers"),
         ({"test_unseen_loc": [[1.0], [3]]}, "in two of trainval_loc"),
         ({"trainval_loc": [[1.0], [2], [3]]}, "in two of trainval_loc"),
-        ({"test_unseen_loc": [[3.0], [4]], "trainval_loc": [[1.0], [2], [7]]}, "both"),
+        (
+            {"test_unseen_loc": [[3.0], [4]], "trainval_loc": [[1.0], [2], [7]]},
+            "seen too",
+        ),
         ({"allclasses_names": cells(NAMES[:3])}, "names 3 classes, but 'att' has 4"),
         ({"original_att": np.ones((3, 5))}, "'original_att' has 5 columns"),
         ({"att": np.ones((3, 2))}, "columns"),
@@ -376,7 +379,7 @@ def test_a_folder_without_classes_takes_any_table(tmp_path):
         load_data(path)
     table = pd.DataFrame(A, index=NAMES)
     assert load_data(path, table, unseen=UNSEEN).unseen.tolist() == UNSEEN
-    assert list(read_parts(path).tables) == []
+    assert list(read_raw(path).tables) == []
 
 
 words = st.text(

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from unseen.loading import load_data, load_digits_attributes, reader, registry
-from unseen.loading.parts import Parts
+from unseen.loading.parts import RawData
 
 
 def test_a_missing_file_is_named_with_the_bundled_sets(tmp_path):
@@ -33,7 +33,7 @@ def test_a_new_reader_is_one_decorator(tmp_path):
 
     @reader("a polite request", recognises=lambda path: path.suffix == ".txt")
     def read(path):
-        return Parts.of(load_digits_attributes())
+        return RawData.of(load_digits_attributes())
 
     try:
         assert load_data(path, classes="strokes").tables == ("strokes",)

@@ -103,15 +103,15 @@ def test_the_suffix_does_not_matter(write, tmp_path):
         ({"y": np.array([0, 1, 2, 3, -2])}, r"'y' holds -2"),
         ({"y": np.array([0.0, 1, 2, 3, 2.5])}, r"'y' holds 2.5 \(row 4\)"),
         ({"y": np.ones(5, dtype=complex)}, "'y' is complex128"),
-        ({"y": np.array([0, 1, 2, 3])}, "y has 4 labels, but X has 5 rows"),
+        ({"y": np.array([0, 1, 2, 3])}, "'y': has 4 labels for 5 rows"),
         ({"unseen": np.array([9])}, "'unseen' holds 9"),
         (
             {"unseen": np.array([2, 3])},
-            r"class row 3 \(dog\) is in both of seen and unseen",
+            r"class 'dog': is seen too",
         ),
         (
             {"seen": np.array([0, 1])},
-            r"class row 3 \(dog\) is in neither of seen and unseen",
+            r"class 'dog': is neither here nor in 'seen'",
         ),
         ({"class_names": np.array(["a", "a", "b", "c"])}, "'a' more than once"),
         ({"class_names": np.arange(4)}, "'class_names' is int64"),

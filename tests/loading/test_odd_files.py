@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from unseen._encodings import OddBytesWarning
-from unseen.loading import load_data, read_parts
+from unseen.loading import load_data, read_raw
 
 NAMES = ["éléphant", "Grizzly Bär", "okapi"]
 TABLE = pd.DataFrame({"a": [1.0, 2, 3], "b": [0.5, 0, 1]}, index=NAMES)
@@ -56,7 +56,7 @@ def test_odd_bytes_are_told_once(tmp_path):
     path = tmp_path / "rows.csv"
     rows().to_csv(path, index=False, encoding="cp1252")
     with pytest.warns(OddBytesWarning, match=r"rows\.csv: is not UTF-8") as caught:
-        read_parts(path)
+        read_raw(path)
     assert len(caught) == 1
 
 
@@ -64,7 +64,7 @@ def test_commas_in_numbers_are_not_guessed_where_they_separate(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('label,f0,f1\nokapi,"1,500",2\n')
     with pytest.raises(ValueError, match="'f0' holds numbers with commas"):
-        read_parts(path)
+        read_raw(path)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
@@ -78,7 +78,7 @@ def test_the_column_of_labels_may_have_any_name(tmp_path, kind):
     else:
         source = frame
     with pytest.raises(ValueError, match=r"species, photo all hold.*column='species'"):
-        read_parts(source)
+        read_raw(source)
     data = load_data(source, TABLE, column="species")
     assert data.y.tolist() == rows()["label"].tolist()
     assert data.X.shape == (6, 2)
@@ -89,7 +89,7 @@ def test_the_column_of_labels_may_have_any_name(tmp_path, kind):
 def test_a_column_of_numbers_may_hold_the_labels_and_keeps_its_zeros(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("code,f0\n007,1.5\n010,2.5\n,3.5\n")
-    assert read_parts(path, "code").y.tolist() == ["007", "010", ""]
+    assert read_raw(path, "code").y.tolist() == ["007", "010", ""]
 
 
 def test_only_files_with_columns_take_a_column():
@@ -106,17 +106,19 @@ def test_an_archive_takes_no_column(tmp_path):
 @pytest.mark.parametrize(
     "label, said",
     [
-        ("?", "If it means unlabelled, leave the label empty"),
-        ("NA", "If it means unlabelled, leave the label empty"),
-        ("Okapi", "Did you mean 'okapi'"),
-        ("ÉLÉPHANT", "Did you mean 'éléphant'"),
-        ("grizzly bear", "Did you mean 'Grizzly Bär'"),
+        ("?", "if it means unlabelled, leave the label empty"),
+        ("NA", "if it means unlabelled, leave the label empty"),
+        ("Okapi", "did you mean 'okapi'"),
+        ("ÉLÉPHANT", "did you mean 'éléphant'"),
+        ("grizzly bear", "did you mean 'Grizzly Bär'"),
     ],
 )
 def test_a_label_that_is_no_class_is_told_with_what_it_may_mean(label, said):
     frame = rows()
     frame.loc[4, "label"] = label
-    with pytest.raises(ValueError, match=f"'label' holds {label!r}".replace("?", ".")):
+    with pytest.raises(
+        ValueError, match=f"'label', row 4: names {label!r}".replace("?", ".")
+    ):
         load_data(frame, TABLE)
     with pytest.raises(ValueError, match=said):
         load_data(frame, TABLE)
@@ -128,4 +130,4 @@ def test_a_word_among_numbers_is_no_reason_to_drop_the_column(tmp_path):
     frame.loc[3, "f1"] = "2.0x"
     frame.to_csv(path, index=False)
     with pytest.raises(ValueError, match=r"column 'f1' holds numbers, but '2\.0x'"):
-        read_parts(path)
+        read_raw(path)

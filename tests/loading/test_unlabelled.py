@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 
 from unseen.data import ZeroShotData
 from unseen.loading import load_data, save_data, write_data
-from unseen.loading.checks import describe, find_faults
-from unseen.loading.parts import Parts
+from unseen.loading.faults import describe, find_faults
+from unseen.loading.parts import RawData
 
 LOOSE = [3, 6]  # rows without a label: one of a seen, one of an unseen class
 TABLE = pd.DataFrame(A, index=pd.Index(NAMES))
@@ -125,7 +125,7 @@ def test_a_class_whose_rows_are_all_unlabelled_is_unseen_by_default():
 
 
 def test_a_seen_class_needs_a_labelled_row():
-    with pytest.raises(ValueError, match=r"'antelope', .* has no row in X"):
+    with pytest.raises(ValueError, match=r"class 'antelope': is seen but has no row"):
         load_data(rows_frame(None).drop(columns="label"), TABLE, unseen=UNSEEN)
 
 
@@ -156,7 +156,7 @@ def test_unlabelled_rows_survive_saving(kind, tmp_path):
 
 
 def test_unlabelled_rows_are_no_fault_and_are_counted():
-    parts = Parts.of(loose_set())
+    parts = RawData.of(loose_set())
     assert find_faults(parts) == []
     found = describe(parts)
     assert found["unlabelled rows"] == 2

@@ -103,7 +103,7 @@ def info(
     The answer is what the files say, before anything is checked.
     """
     with file_errors():
-        from unseen.loading.checks import describe
+        from unseen.loading.faults import describe
 
         asked = DataOptions(path, classes, unseen, column)
         found = describe(asked.parts().choose(asked.tables, unseen))
@@ -122,7 +122,7 @@ def check(
 ) -> None:
     """List everything that is wrong with PATH. Exit code 1 if anything is wrong."""
     with file_errors():
-        from unseen.loading.checks import find_faults
+        from unseen.loading.faults import find_faults
 
         asked = DataOptions(path, classes, unseen, column)
         faults = find_faults(asked.parts().choose(asked.tables, unseen))

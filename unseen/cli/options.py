@@ -15,7 +15,7 @@ from unseen.cli.errors import complain, one_line_errors
 
 if TYPE_CHECKING:
     from unseen.data import ZeroShotData
-    from unseen.loading import Parts
+    from unseen.loading import RawData
 
 Source = Annotated[str, typer.Argument(help="File, folder or bundled set.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
@@ -86,11 +86,11 @@ class DataOptions:
         words += ["--column", self.column] if self.column else []
         return words + (["--id", self.id] if self.id else [])
 
-    def parts(self) -> Parts:
+    def parts(self) -> RawData:
         """Return what the files say, neither checked nor chosen."""
-        from unseen.loading import read_parts
+        from unseen.loading import read_raw
 
-        return read_parts(self.source, self.column, self.id)
+        return read_raw(self.source, self.column, self.id)
 
     def load(self) -> ZeroShotData:
         """Return the data set."""

@@ -18,7 +18,7 @@ from unseen.loading.blocks import iter_blocks
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
 from unseen.loading.npy import open_npy
-from unseen.loading.parts import Parts
+from unseen.loading.parts import RawData
 from unseen.loading.registry import bundled, find_reader, reader
 from unseen.loading.splits import load_split, standard_splits
 from unseen.loading.tables import read_class_table
@@ -26,7 +26,7 @@ from unseen.loading.word_vectors import embed_names
 from unseen.loading.writing import write_data
 
 __all__ = [
-    "Parts",
+    "RawData",
     "embed_names",
     "iter_blocks",
     "load_data",
@@ -34,7 +34,7 @@ __all__ = [
     "load_split",
     "open_npy",
     "read_class_table",
-    "read_parts",
+    "read_raw",
     "reader",
     "save_data",
     "standard_splits",
@@ -96,11 +96,11 @@ def load_data(
     own = isinstance(source, str) and source in bundled and not (column or id)
     if own and not _from_elsewhere(classes):
         data = bundled[source](classes)
-        return data if unseen is None else Parts.of(data).build(unseen=unseen)
-    return read_parts(source, column, id).build(classes, unseen)
+        return data if unseen is None else RawData.of(data).build(unseen=unseen)
+    return read_raw(source, column, id).build(classes, unseen)
 
 
-def read_parts(source: Any, column: str | None = None, id: str | None = None) -> Parts:
+def read_raw(source: Any, column: str | None = None, id: str | None = None) -> RawData:
     """Read what a file holds without judging it.
 
     Parameters
@@ -112,23 +112,23 @@ def read_parts(source: Any, column: str | None = None, id: str | None = None) ->
 
     Returns
     -------
-    Parts
+    RawData
         Features, labels, class tables and split as they were found.
 
     Examples
     --------
-    >>> from unseen.loading import read_parts
-    >>> list(read_parts("digits").tables)
+    >>> from unseen.loading import read_raw
+    >>> list(read_raw("digits").tables)
     ['segments', 'strokes']
     """
     if isinstance(source, str) and source in bundled:
         if column or id:
             what = "column" if column else "id"
             raise ValueError(f"{source}: is bundled; {what}= is for files of yours.")
-        return Parts.of(bundled[source](None))
+        return RawData.of(bundled[source](None))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return find_reader(path).parts(path, column, id)
+        return find_reader(path).raw(path, column, id)
     if hasattr(source, "columns"):
         return read_frame(source, label=column, id=id)
     raise TypeError(

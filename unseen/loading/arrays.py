@@ -51,7 +51,7 @@ from unseen.data import ZeroShotData
 from unseen.files import replace_file
 from unseen.limits import check_unpacked, limits
 from unseen.loading.npy import MOST_HEADER, read_npy_header
-from unseen.loading.parts import Parts, as_float, as_names, as_texts, damaged_file
+from unseen.loading.parts import RawData, as_float, as_names, as_texts, damaged_file
 from unseen.loading.registry import reader
 
 __all__ = [
@@ -168,12 +168,12 @@ class Arrays(ABC):
         return pd.DataFrame(np.asarray(values), index=pd.Index(names), columns=columns)
 
 
-def read_layout(arrays: Arrays) -> Parts:
+def read_layout(arrays: Arrays) -> RawData:
     """Return the parts of a file in our own layout or the field's."""
     return (read_own_layout if MARK in arrays.keys else read_field_layout)(arrays)
 
 
-def read_field_layout(arrays: Arrays) -> Parts:
+def read_field_layout(arrays: Arrays) -> RawData:
     """Return the parts of a file in the layout of the field.
 
     Rows, or rows and their classes, are enough where a class table comes from
@@ -198,7 +198,7 @@ def read_field_layout(arrays: Arrays) -> Parts:
             f"{arrays.path}: neither 'unseen' nor 'ps_unseen' is among "
             f"{listed(arrays.keys)}. Give the rows of the unseen classes."
         )
-    return Parts(
+    return RawData(
         name=arrays.path.stem,
         where=str(arrays.path),
         X=arrays.numbers("X"),
@@ -218,14 +218,14 @@ def read_field_layout(arrays: Arrays) -> Parts:
     )
 
 
-def rows_alone(arrays: Arrays) -> Parts | None:
+def rows_alone(arrays: Arrays) -> RawData | None:
     """Return rows and their names, empty for unlabelled ones; None if y has numbers."""
     X = arrays.numbers("X")
     y = arrays.labels("y") if "y" in arrays.keys else np.zeros(len(X), dtype="<U1")
     if y.dtype.kind != "U":
         return None
     names = np.unique(y)
-    return Parts(
+    return RawData(
         name=arrays.path.stem,
         where=str(arrays.path),
         X=X,
@@ -235,7 +235,7 @@ def rows_alone(arrays: Arrays) -> Parts | None:
     )
 
 
-def read_own_layout(arrays: Arrays) -> Parts:
+def read_own_layout(arrays: Arrays) -> RawData:
     """Return the parts of a file in our own layout."""
     version = arrays[MARK]
     if version.shape != () or version != FORMAT:
@@ -256,7 +256,7 @@ def read_own_layout(arrays: Arrays) -> Parts:
         raise ValueError(
             f"{arrays.path}: no class table under 'classes/'. Save the set again."
         )
-    return Parts(
+    return RawData(
         name=arrays.text("name"),
         where=str(arrays.path),
         X=arrays.numbers("X"),
@@ -410,7 +410,7 @@ def is_npz(path: Path) -> bool:
 
 
 @reader("NumPy archive (.npz) with X, y, class_names, tables", recognises=is_npz)
-def read_npz(path: Path) -> Parts:
+def read_npz(path: Path) -> RawData:
     """Read a NumPy archive in our layout or the field's; its stem names the set.
 
     Examples
@@ -593,7 +593,7 @@ class Hdf5Arrays(Arrays):
 
 
 @reader("HDF5 (.h5) with X, y, class_names, tables", recognises=is_hdf5, general=True)
-def read_hdf5(path: Path) -> Parts:
+def read_hdf5(path: Path) -> RawData:
     """Read an HDF5 file in our layout or the field's; its stem names the set."""
     with damaged_file(path), open_hdf5(path) as file:
         return read_layout(Hdf5Arrays(file, path))

@@ -46,7 +46,7 @@ from unseen.loading.arrays import whole_numbers
 from unseen.loading.matlab import MatFile, is_mat
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import (
-    Parts,
+    RawData,
     as_texts,
     damaged_file,
     iter_lines,
@@ -87,7 +87,7 @@ def _matrix(root: Path, kind: str) -> Path:
     "Animals with Attributes folder",
     recognises=lambda path: _find_root(path) is not None,
 )
-def read_awa(path: Path) -> Parts:
+def read_awa(path: Path) -> RawData:
     """Read Animals with Attributes, by its folder or one of features below it."""
     root = _find_root(path)
     if root is None:
@@ -95,7 +95,7 @@ def read_awa(path: Path) -> Parts:
     names = as_texts(read_pairs(root / "classes.txt"), f"{root / 'classes.txt'}:")
     folder = _feature_folder(path, root, set(names.tolist()))
     X, y = _awa_features(folder, names)
-    return Parts(
+    return RawData(
         name=root.resolve().name,
         where=str(path),
         X=X,
@@ -222,7 +222,7 @@ def is_cub(path: Path) -> bool:
 
 
 @reader("Caltech-UCSD Birds folder", recognises=is_cub)
-def read_cub(path: Path) -> Parts:
+def read_cub(path: Path) -> RawData:
     """Read the folder ``CUB_200_2011``, with ``features.npy`` among its files."""
     names = as_texts(read_pairs(path / "classes.txt"), f"{path / 'classes.txt'}:")
     images = read_pairs(path / "images.txt")
@@ -241,7 +241,7 @@ def read_cub(path: Path) -> Parts:
             values = read_numbers(place, len(names)) / 100
             table = pd.DataFrame(values, index=pd.Index(names))
             tables = {f"att_{values.shape[1]}": table}
-    return Parts(
+    return RawData(
         name=path.resolve().name,
         where=str(path),
         X=_own_features(path, len(images)),
@@ -266,7 +266,7 @@ def is_sun(path: Path) -> bool:
 
 
 @reader("SUN Attribute folder", recognises=is_sun)
-def read_sun(path: Path) -> Parts:
+def read_sun(path: Path) -> RawData:
     """Read the folder ``SUNAttributeDB``, with ``features.npy`` among its files."""
     images = MatFile(path / "images.mat").texts("images")
     file = MatFile(path / "attributeLabels_continuous.mat")
@@ -284,7 +284,7 @@ def read_sun(path: Path) -> Parts:
         if len(columns) == values.shape[1]:
             means.columns = columns.tolist()
     names = means.index.to_numpy().astype(str)
-    return Parts(
+    return RawData(
         name=path.resolve().name,
         where=str(path),
         X=_own_features(path, len(images)),

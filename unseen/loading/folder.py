@@ -25,7 +25,7 @@ from unseen.limits import check_plain_file
 from unseen.loading.frames import frame_to_table
 from unseen.loading.npy import open_npy
 from unseen.loading.parts import (
-    Parts,
+    RawData,
     as_texts,
     check_widths,
     damaged_file,
@@ -46,7 +46,7 @@ def is_folder(path: Path) -> bool:
 
 
 @reader("folder with features.npy, labels.csv, classes.csv", recognises=is_folder)
-def read_folder(path: Path) -> Parts:
+def read_folder(path: Path) -> RawData:
     r"""Read a folder of plain files, see the head of :mod:`unseen.loading.folder`.
 
     Parameters
@@ -56,7 +56,7 @@ def read_folder(path: Path) -> Parts:
 
     Returns
     -------
-    Parts
+    RawData
         ``X`` is a memory map.
 
     Examples
@@ -80,7 +80,7 @@ def read_folder(path: Path) -> Parts:
     if len(y) > len(X) and not any(y[len(X) :]):  # empty lines at the end
         y, splits = y[: len(X)], None if splits is None else splits[: len(X)]
     about = _about(path / "about.json")
-    parts = Parts(
+    raw = RawData(
         name=about.get("name", path.resolve().name),
         where=str(path),
         X=X,
@@ -95,10 +95,10 @@ def read_folder(path: Path) -> Parts:
             "classes": "classes.csv",
         },
     )
-    if parts.seen_test is not None and not parts.seen_test.any():
-        parts.seen_test = None
-    _add_tables(parts, path, about.get("tables", {}))
-    return parts
+    if raw.seen_test is not None and not raw.seen_test.any():
+        raw.seen_test = None
+    _add_tables(raw, path, about.get("tables", {}))
+    return raw
 
 
 def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
@@ -163,15 +163,13 @@ def _about(path: Path) -> dict[str, Any]:
         return about
 
 
-def _add_tables(parts: Parts, path: Path, dtypes: dict[str, Any]) -> None:
+def _add_tables(raw: RawData, path: Path, dtypes: dict[str, Any]) -> None:
     found = {}
     main = path / "classes.csv"
     if main.is_file():
         with damaged_file(main):
-            table, parts.unseen = frame_to_table(
-                read_table(main, names_first=True), main
-            )
-        parts.class_names = table.index.to_numpy().astype(str)
+            table, raw.unseen = frame_to_table(read_table(main, names_first=True), main)
+        raw.class_names = table.index.to_numpy().astype(str)
         if table.shape[1]:
             found[""] = table
     for file in sorted((path / "classes").glob("*.csv")):
@@ -186,4 +184,4 @@ def _add_tables(parts: Parts, path: Path, dtypes: dict[str, Any]) -> None:
         numbers = [str(i) for i in range(table.shape[1])]
         if table.columns.tolist() == numbers:
             table = table.set_axis(range(table.shape[1]), axis=1)
-        parts.tables[name] = table
+        raw.tables[name] = table

@@ -23,7 +23,7 @@ import pandas as pd
 from unseen._command import needs_extra
 from unseen._words import listed, shown
 from unseen.loading.parquet import column_to_numpy
-from unseen.loading.parts import Parts, as_texts
+from unseen.loading.parts import RawData, as_texts
 
 __all__ = ["frame_columns", "frame_to_table", "read_frame"]
 
@@ -42,7 +42,7 @@ def read_frame(
     where: str | None = None,
     label: str | None = None,
     id: str | None = None,
-) -> Parts:
+) -> RawData:
     """Return the parts of a frame with one row per sample.
 
     Parameters
@@ -61,7 +61,7 @@ def read_frame(
 
     Returns
     -------
-    Parts
+    RawData
         Without a class table: give one to ``build``.
 
     Examples
@@ -89,7 +89,7 @@ def read_frame(
     split = _split_column(columns)
     names = np.unique(y)
     X, feature_names = _features(columns, where, ask=id is None)
-    parts = Parts(
+    raw = RawData(
         name=name,
         where=where,
         X=X,
@@ -104,11 +104,11 @@ def read_frame(
     )
     if split is not None:
         theirs = np.unique(y[split == "unseen"]).astype(str)
-        parts.unseen = theirs[theirs != ""]
+        raw.unseen = theirs[theirs != ""]
         aside = split == "test"
-        parts.seen_test = aside if aside.any() else None
-        parts.origin["unseen"] = "column 'split'"
-    return parts
+        raw.seen_test = aside if aside.any() else None
+        raw.origin["unseen"] = "column 'split'"
+    return raw
 
 
 def frame_columns(frame: Any, where: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.matlab import MatFile, mat_keys
-from unseen.loading.parts import Parts, as_float
+from unseen.loading.parts import RawData, as_float
 from unseen.loading.registry import reader
 
 __all__ = ["read_authors", "read_xlsa17"]
@@ -76,7 +76,7 @@ AUTHORS = Pair(
     "xlsa17 pair (res101.mat, att_splits.mat)",
     recognises=lambda path: XLSA17.find(path) is not None,
 )
-def read_xlsa17(path: Path) -> Parts:
+def read_xlsa17(path: Path) -> RawData:
     """Read the folder of a set, such as ``xlsa17/data/CUB``, or one of its files."""
     features, splits = XLSA17.open(path)
     y = features.rows("labels", gaps=True)
@@ -94,7 +94,7 @@ def read_xlsa17(path: Path) -> Parts:
                 f"{len(names)} classes. Count classes from 1."
             )
     labels = np.append(names, "")[y[kept]] if (y < 0).any() else y[kept]
-    return Parts(
+    return RawData(
         name=features.path.resolve().parent.name,
         where=str(path),
         X=X if len(kept) == len(X) else X[kept],
@@ -119,7 +119,7 @@ def read_xlsa17(path: Path) -> Parts:
     "Train.mat and Test.mat of the JEDM program",
     recognises=lambda path: AUTHORS.find(path) is not None,
 )
-def read_authors(path: Path) -> Parts:
+def read_authors(path: Path) -> RawData:
     """Read the pair of files that the authors' program reads.
 
     Examples
@@ -164,7 +164,7 @@ def read_authors(path: Path) -> Parts:
         + [f"unseen {i + 1}" for i in range(n_unseen)]
     )
     table = pd.DataFrame(np.vstack([A_seen, A_unseen]), index=pd.Index(names))
-    return Parts(
+    return RawData(
         name=train.path.resolve().parent.name,
         where=str(path),
         X=np.concatenate([X_seen, X_unseen]),

@@ -1,8 +1,8 @@
 """What a reader finds in a file, before anyone has judged it.
 
-A reader says what is there and where; :meth:`Parts.build` makes a
-:class:`~unseen.data.ZeroShotData` of it and stops at the first thing that does
-not fit, :func:`unseen.loading.checks.find_faults` goes on and names them all.
+A reader says what is there and where; :meth:`RawData.build` makes a
+:class:`~unseen.data.ZeroShotData` of it and stops at the first fault,
+:func:`unseen.loading.faults.find_faults` names them all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
@@ -19,13 +18,12 @@ import numpy as np
 import pandas as pd
 
 from unseen._fused_tables import one_table
-from unseen._words import shown
 from unseen.data import ZeroShotData
 from unseen.limits import check_plain_file, limits, unpacked_allowance
 from unseen.naming.classes import existing_file
 
 __all__ = [
-    "Parts",
+    "RawData",
     "as_float",
     "as_names",
     "as_texts",
@@ -35,16 +33,9 @@ __all__ = [
     "read_whole",
 ]
 
-LONGEST_HINT = 60  # letters of a name that is compared with others
-# What people write where there is no label; a class may be called so all the same.
-UNLABELLED_WORDS = {
-    *("?", "-", "na", "n/a", "nan", "none", "null", "unknown"),
-    *("unlabelled", "unlabeled"),
-}
-
 
 @dataclass(eq=False)
-class Parts:
+class RawData:
     """The parts of a data set as a file holds them, neither checked nor chosen.
 
     Parameters
@@ -78,10 +69,10 @@ class Parts:
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from unseen.loading.parts import Parts
+    >>> from unseen.loading.parts import RawData
     >>> names = np.array(["zebra", "okapi"])
     >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=names)
-    >>> Parts("zoo", "zoo.npz", np.eye(2), np.array([0, 1]), names, {"looks": looks},
+    >>> RawData("zoo", "zoo.npz", np.eye(2), np.array([0, 1]), names, {"looks": looks},
     ...       unseen=np.array([1])).build()
     ZeroShotData 'zoo': 2 rows x 2 features (float64)
       1 seen class, 1 row: zebra
@@ -105,7 +96,7 @@ class Parts:
     origin: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: ZeroShotData) -> Parts:
+    def of(cls, data: ZeroShotData) -> RawData:
         """Take a finished data set apart."""
         names = data.tables or ("",)
         return cls(
@@ -127,19 +118,53 @@ class Parts:
         return self.origin.get(part, part)
 
     def build(self, classes: Any = None, unseen: Any = None) -> ZeroShotData:
-        """Make the data set, or say what does not fit.
+        """Make the data set, or say what does not fit first.
 
         Parameters
         ----------
-        classes : see :func:`unseen.load_data`
-        unseen : see :func:`unseen.load_data`
+        classes, unseen : see :func:`unseen.load_data`
 
         Returns
         -------
         ZeroShotData
         """
+        from unseen.loading.faults import label_faults, split_faults
+        from unseen.loading.tables import choose_table, choose_unseen
+
         with self._naming_files(classes, unseen):
-            return self._build(classes, unseen)
+            y = self.named("y", self.y)
+            table = choose_table(self, classes)
+            chosen = replace(
+                self,
+                y=y,
+                class_names=np.array([str(name) for name in table.index]),
+                unseen=choose_unseen(self, unseen, table, y),
+                seen=None,
+            )
+            if unseen is not None:
+                chosen.seen_test = None
+            elif self.seen is not None and classes is None:
+                chosen.seen = self.named("seen", self.seen)
+            self._raise_first(split_faults(chosen))
+            X = as_float(self.X, f"{self.where}: {self.called('X')}")
+            try:
+                return ZeroShotData(
+                    self.name,
+                    X,
+                    y,
+                    table,
+                    chosen.unseen,  # type: ignore[arg-type]
+                    chosen.seen_test,
+                    self.feature_names,
+                    self.ids,
+                )
+            except ValueError:
+                self._raise_first(label_faults(chosen))
+                raise
+
+    def _raise_first(self, faults: Iterator[Any]) -> None:
+        for fault in faults:
+            raise ValueError(f"{self.where}: {fault}.")
 
     @contextmanager
     def _naming_files(self, classes: Any, unseen: Any) -> Iterator[None]:
@@ -159,31 +184,8 @@ class Parts:
                 raise
             raise type(error)(text) from error
 
-    def _build(self, classes: Any, unseen: Any) -> ZeroShotData:
-        from unseen.loading.splits import choose_unseen
-        from unseen.loading.tables import choose_table
-
-        y = self.named("y", self.y)
-        table = choose_table(self, classes)
-        nameless = np.flatnonzero([not str(name) for name in table.index])
-        if len(nameless):
-            raise ValueError(
-                f"{self.where}: {self.called('classes')} has no name in row "
-                f"{nameless[0]}. Name every class."
-            )
-        names = choose_unseen(self, unseen, table, y)
-        X = as_float(self.X, f"{self.where}: {self.called('X')}")
-        aside = None if unseen is not None else self.seen_test
-        try:
-            return ZeroShotData(
-                self.name, X, y, table, names, aside, self.feature_names, self.ids
-            )
-        except ValueError:
-            self._check_labels(y, [str(name) for name in table.index])
-            raise
-
-    def choose(self, classes: Any = None, unseen: Any = None) -> Parts:
-        """Return the parts with another class table or split, still unjudged.
+    def choose(self, classes: Any = None, unseen: Any = None) -> RawData:
+        """Return the raw with another class table or split, still unjudged.
 
         Parameters
         ----------
@@ -192,11 +194,10 @@ class Parts:
 
         Returns
         -------
-        Parts
+        RawData
             With the classes of that table; all labels are names.
         """
-        from unseen.loading.splits import choose_unseen
-        from unseen.loading.tables import choose_table
+        from unseen.loading.tables import choose_table, choose_unseen
 
         if classes is None and unseen is None:
             return self
@@ -225,24 +226,6 @@ class Parts:
         names |= {-1: ""} if self.first == 0 else {}
         return np.array([names.get(n, str(n + self.first)) for n in labels.tolist()])
 
-    def _check_labels(self, y: np.ndarray, known: list[str]) -> None:
-        """Say which label is no class of the table, and what it may have meant."""
-        strange = sorted({str(label) for label in y.tolist()} - {*known, ""})
-        if not strange:
-            return
-        label, hint = strange[0], ""
-        if label.strip().lower() in UNLABELLED_WORDS:
-            hint = " If it means unlabelled, leave the label empty."
-        elif len(label) <= LONGEST_HINT:
-            short = [name for name in known if len(name) <= LONGEST_HINT]
-            near = [name for name in short if name.casefold() == label.casefold()]
-            near = near or get_close_matches(label, short, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(
-            f"{self.where}: {self.called('y')} holds {_few(strange)}, which the class "
-            f"table does not have.{hint} Its classes are {_few(known)}."
-        )
-
     def named(self, part: str, labels: np.ndarray) -> np.ndarray:
         """Return class names for names or row numbers, or say which is neither."""
         labels = np.asarray(labels)
@@ -263,12 +246,6 @@ class Parts:
                 f"classes from {self.first} to {last}."
             )
         return np.append(self.class_names, "")[labels]
-
-
-def _few(names: list[str], most: int = 3) -> str:
-    """Name a few of many, none of them at length."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown(name, 40) for name in names[:most]) + more
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 from unseen.data import ZeroShotData
 from unseen.limits import check_plain_file
-from unseen.loading.parts import Parts
+from unseen.loading.parts import RawData
 
 __all__ = ["Classes", "Reader", "bundled", "find_reader", "reader", "readers"]
 
@@ -25,13 +25,13 @@ class Reader:
 
     kind: str
     recognises: Callable[[Path], bool]
-    read: Callable[..., Parts]
+    read: Callable[..., RawData]
     general: bool = False
     by_column: bool = False
 
-    def parts(
+    def raw(
         self, path: Path, column: str | None = None, id: str | None = None
-    ) -> Parts:
+    ) -> RawData:
         """Read a file; its labels and ids are in columns, if they are named."""
         if self.by_column:
             return self.read(path, column, id)
@@ -79,7 +79,7 @@ def reader(
     'always empty'
     """
 
-    def register(read: Callable[..., Parts]) -> Callable:
+    def register(read: Callable[..., RawData]) -> Callable:
         readers.append(Reader(kind, recognises, read, general, by_column))
         return read
 
@@ -87,19 +87,7 @@ def reader(
 
 
 def find_reader(path: Path) -> Reader:
-    """Return the reader that recognises a file or folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading import load_data, save_data
-    >>> from unseen.loading.registry import find_reader
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_data(load_data("digits"), Path(folder) / "mine.npz")
-    ...     find_reader(path).kind
-    'data set saved by unseen (.npz)'
-    """
+    """Return the reader that recognises a file or folder."""
     if not path.exists():
         raise FileNotFoundError(
             f"There is no file {str(path)!r}. Give a path, or the name of a bundled "

@@ -8,23 +8,15 @@ is ``Black footed Albatross``.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from unseen._words import listed
-from unseen.loading.parts import read_lines
-from unseen.naming.classes import existing_file, read_classes
-
-if TYPE_CHECKING:
-    from unseen.loading.parts import Parts
 
 __all__ = ["Split", "load_split", "match_names", "standard_splits"]
 
@@ -140,58 +132,3 @@ def simple_name(name: str) -> str:
     ('indigobunting', 'grizzlybear')
     """
     return re.sub(r"[\W_]+", "", re.sub(r"^\d+\.", "", name)).lower()
-
-
-def choose_unseen(
-    parts: Parts, unseen: Any, table: pd.DataFrame, y: np.ndarray
-) -> np.ndarray:
-    """Return who is unseen: as asked, as the file says, or the classes without rows."""
-    known = [str(name) for name in table.index]
-    if unseen is not None:
-        try:
-            return _asked_for(unseen, known)
-        except ValueError as error:
-            raise ValueError(f"{parts.where}: {error}") from None
-    if parts.unseen is not None:
-        names = parts.named("unseen", parts.unseen)
-        if parts.seen is not None:
-            _check_sides(parts, parts.named("seen", parts.seen), names)
-        return names
-    present = set(np.unique(y).tolist())
-    return np.array([name for name in known if name not in present], dtype=str)
-
-
-def _asked_for(unseen: Any, known: list[str]) -> np.ndarray:
-    if isinstance(unseen, str | os.PathLike):
-        if isinstance(unseen, str) and unseen in standard_splits():
-            return match_names(standard_splits()[unseen].unseen, known)
-        simple = {simple_name(name) for name in known}
-        names = [name.strip() for name in str(unseen).split(",")]
-        if all(simple_name(name) in simple for name in names):
-            return match_names(names, known)
-        path = existing_file(unseen)
-        if path is not None:
-            unseen = read_lines(path)
-        else:
-            unseen = read_classes(str(unseen)).names
-            if not any(simple_name(name) in simple for name in unseen):
-                raise ValueError(
-                    f"unseen={', '.join(unseen)!r} names no class of the table, no "
-                    "file of class names and no standard split. Its classes are "
-                    f"{listed(known, 5)}; the splits are {listed(standard_splits())}."
-                )
-    return match_names([str(name) for name in unseen], known)
-
-
-def _check_sides(parts: Parts, seen: np.ndarray, unseen: np.ndarray) -> None:
-    sides = {name: 0 for name in parts.class_names.tolist()}
-    for name in [*np.unique(seen).tolist(), *np.unique(unseen).tolist()]:
-        sides[name] = sides.get(name, 0) + 1
-    for row, (name, count) in enumerate(sides.items()):
-        if count != 1:
-            both = "both" if count else "neither"
-            raise ValueError(
-                f"{parts.where}: class row {row + parts.first} ({name}) is in {both} "
-                f"of {parts.called('seen').strip(chr(39))} and "
-                f"{parts.called('unseen').strip(chr(39))}. Put every class on one side."
-            )

@@ -27,7 +27,7 @@ from unseen._words import shown
 from unseen.limits import check_plain_file, check_unpacked, limits
 from unseen.loading.frames import frame_to_table, read_frame
 from unseen.loading.parquet import is_parquet, read_parquet_frame
-from unseen.loading.parts import Parts, damaged_file, iter_lines
+from unseen.loading.parts import RawData, damaged_file, iter_lines
 from unseen.loading.registry import reader
 
 __all__ = ["is_table", "read_rows", "read_table"]
@@ -78,7 +78,7 @@ def is_table(path: Path) -> bool:
     general=True,
     by_column=True,
 )
-def read_rows(path: Path, column: str | None = None, id: str | None = None) -> Parts:
+def read_rows(path: Path, column: str | None = None, id: str | None = None) -> RawData:
     r"""Read a file with one row per sample, and the class table beside it.
 
     Examples
@@ -100,22 +100,22 @@ def read_rows(path: Path, column: str | None = None, id: str | None = None) -> P
     """
     with damaged_file(path):
         frame = read_table(path, texts=[name for name in (column, id) if name])
-        parts = read_frame(frame, path.stem, str(path), label=column, id=id)
+        raw = read_frame(frame, path.stem, str(path), label=column, id=id)
     suffix = ".parquet" if is_parquet(path) else ".xlsx" if is_excel(path) else ".csv"
     beside = path.with_name(f"{path.stem}.classes{suffix}")
     if not beside.is_file():
-        return parts
+        return raw
     with damaged_file(beside):
         table, unseen = frame_to_table(read_table(beside, names_first=True), beside)
     if table.shape[1] == 0:
         raise ValueError(
             f"{beside}: has no dimension. Give at least one number a class."
         )
-    parts.tables[""] = table
-    parts.class_names = table.index.to_numpy().astype(str)
-    parts.unseen = parts.unseen if unseen is None else unseen
-    parts.origin["classes"] = str(beside)
-    return parts
+    raw.tables[""] = table
+    raw.class_names = table.index.to_numpy().astype(str)
+    raw.unseen = raw.unseen if unseen is None else unseen
+    raw.origin["classes"] = str(beside)
+    return raw
 
 
 def read_table(

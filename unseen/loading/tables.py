@@ -1,7 +1,8 @@
-"""Class tables, from the set itself or from anywhere else.
+"""Which class table, and who is unseen: from the set itself or from anywhere else.
 
-``classes=`` of :func:`unseen.load_data` may name tables of the set, point to
-files, or be frames; :func:`choose_table` makes one table of whatever it is.
+``classes=`` of :func:`unseen.load_data` may name tables of the set, point to files, or
+be frames; :func:`choose_table` makes one table of whatever it is. ``unseen=`` may be
+names, a file of names, or a standard split.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ from unseen._words import listed
 from unseen.data import fuse_tables
 from unseen.loading.frames import frame_to_table
 from unseen.loading.npy import is_npy, open_npy
-from unseen.loading.parts import damaged_file
+from unseen.loading.parts import damaged_file, read_lines
+from unseen.loading.splits import match_names, simple_name, standard_splits
 from unseen.loading.spreadsheets import is_table, read_table
 from unseen.loading.word_vectors import embed_names, is_word_vectors
+from unseen.naming.classes import existing_file, read_classes
 
 if TYPE_CHECKING:
-    from unseen.loading.parts import Parts
+    from unseen.loading.parts import RawData
 
 __all__ = ["choose_table", "read_class_table"]
 
 NEEDED = "Give a file with one row per class: its name, then numbers that describe it."
 
 
-def choose_table(parts: Parts, classes: Any) -> pd.DataFrame:
+def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
     """Return the class table that was asked for, several of them fused.
 
     Parameters
     ----------
-    parts : Parts
+    raw : RawData
     classes : None, str, path, DataFrame, list or mapping of these
 
     Returns
@@ -47,27 +50,27 @@ def choose_table(parts: Parts, classes: Any) -> pd.DataFrame:
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from unseen.loading.parts import Parts
+    >>> from unseen.loading.parts import RawData
     >>> from unseen.loading.tables import choose_table
     >>> names = np.array(["zebra", "okapi"])
     >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=names)
-    >>> parts = Parts("zoo", "zoo.csv", np.eye(2), names, names, {"looks": looks})
-    >>> choose_table(parts, {"own": looks * 2, "looks": "looks"}).columns.tolist()
+    >>> raw = RawData("zoo", "zoo.csv", np.eye(2), names, names, {"looks": looks})
+    >>> choose_table(raw, {"own": looks * 2, "looks": "looks"}).columns.tolist()
     [('own', 'stripes'), ('looks', 'stripes')]
     """
     if classes is None:
-        return _default(parts)
+        return _default(raw)
     if isinstance(classes, Mapping):
-        found = {str(key): _one(parts, str(key), t) for key, t in classes.items()}
+        found = {str(key): _one(raw, str(key), t) for key, t in classes.items()}
         return fuse_tables({key: _plain(table) for key, table in found.items()})
     if isinstance(classes, list | tuple):
-        if all(isinstance(item, str) and item in parts.tables for item in classes):
-            return pick_tables(parts.where, parts.tables, list(classes))
-        found = {_name(item): _one(parts, _name(item), item) for item in classes}
+        if all(isinstance(item, str) and item in raw.tables for item in classes):
+            return pick_tables(raw.where, raw.tables, list(classes))
+        found = {_name(item): _one(raw, _name(item), item) for item in classes}
         return fuse_tables({key: _plain(table) for key, table in found.items()})
-    if isinstance(classes, str) and classes in parts.tables:
-        return pick_tables(parts.where, parts.tables, classes)
-    return _one(parts, _name(classes), classes)
+    if isinstance(classes, str) and classes in raw.tables:
+        return pick_tables(raw.where, raw.tables, classes)
+    return _one(raw, _name(classes), classes)
 
 
 def read_class_table(
@@ -130,50 +133,50 @@ def read_class_table(
     )
 
 
-def _default(parts: Parts) -> pd.DataFrame:
-    if not parts.tables:
+def _default(raw: RawData) -> pd.DataFrame:
+    if not raw.tables:
         raise ValueError(
-            f"{parts.where}: there is no class table. Give one with classes=, which "
+            f"{raw.where}: there is no class table. Give one with classes=, which "
             "takes a file with one row of numbers per class, or word vectors to look "
             "the class names up in."
         )
-    if parts.fused:
-        return pick_tables(parts.where, parts.tables, list(parts.tables))
-    table = pick_tables(parts.where, parts.tables, None)
-    return table.rename_axis(columns=None) if list(parts.tables) == [""] else table
+    if raw.fused:
+        return pick_tables(raw.where, raw.tables, list(raw.tables))
+    table = pick_tables(raw.where, raw.tables, None)
+    return table.rename_axis(columns=None) if list(raw.tables) == [""] else table
 
 
-def _one(parts: Parts, name: str, source: Any) -> pd.DataFrame:
-    if isinstance(source, str) and source in parts.tables:
-        return pick_tables(parts.where, parts.tables, source)
+def _one(raw: RawData, name: str, source: Any) -> pd.DataFrame:
+    if isinstance(source, str) and source in raw.tables:
+        return pick_tables(raw.where, raw.tables, source)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if not os.path.exists(path):  # however long the text is
-            names = [name for name in parts.tables if name]
+            names = [name for name in raw.tables if name]
             known = f"The tables are {listed(names)}." if names else ""
             raise ValueError(
-                f"{parts.where}: there is no class table {str(source)!r}, nor a file "
+                f"{raw.where}: there is no class table {str(source)!r}, nor a file "
                 f"of that name. {known or NEEDED}"
             )
         with damaged_file(path):
-            table = read_class_table(path, parts.class_names)
+            table = read_class_table(path, raw.class_names)
         return table.rename_axis(columns=name)
     if isinstance(source, np.ndarray):
-        if source.ndim != 2 or len(source) != len(parts.class_names):
+        if source.ndim != 2 or len(source) != len(raw.class_names):
             raise ValueError(
-                f"{parts.where}: classes has shape {source.shape}, but there are "
-                f"{len(parts.class_names)} classes. Give one row per class."
+                f"{raw.where}: classes has shape {source.shape}, but there are "
+                f"{len(raw.class_names)} classes. Give one row per class."
             )
-        return pd.DataFrame(source, index=pd.Index(parts.class_names))
+        return pd.DataFrame(source, index=pd.Index(raw.class_names))
     source = as_pandas(source)
     if not isinstance(source, pd.DataFrame):
         raise TypeError(
-            f"{parts.where}: classes is a {type(source).__name__}. Give the name of a "
+            f"{raw.where}: classes is a {type(source).__name__}. Give the name of a "
             "table, a file, a frame, or a list or mapping of these."
         )
     if source.columns.nlevels == 2:
         return source
-    return frame_to_table(source, f"{parts.where}: classes")[0]
+    return frame_to_table(source, f"{raw.where}: classes")[0]
 
 
 def _name(source: Any) -> str:
@@ -183,6 +186,44 @@ def _name(source: Any) -> str:
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
     if table.columns.nlevels == 2:
         raise TypeError(
-            "A table with two-level columns is fused already. Give its parts."
+            "A table with two-level columns is fused already. Give its raw."
         )
     return table.rename_axis(columns=None)
+
+
+def choose_unseen(
+    raw: RawData, unseen: Any, table: pd.DataFrame, y: np.ndarray
+) -> np.ndarray:
+    """Return who is unseen: as asked, as the file says, or the classes without rows."""
+    known = [str(name) for name in table.index]
+    if unseen is not None:
+        try:
+            return _asked_for(unseen, known)
+        except ValueError as error:
+            raise ValueError(f"{raw.where}: {error}") from None
+    if raw.unseen is not None:
+        return raw.named("unseen", raw.unseen)
+    present = set(np.unique(y).tolist())
+    return np.array([name for name in known if name not in present], dtype=str)
+
+
+def _asked_for(unseen: Any, known: list[str]) -> np.ndarray:
+    if isinstance(unseen, str | os.PathLike):
+        if isinstance(unseen, str) and unseen in standard_splits():
+            return match_names(standard_splits()[unseen].unseen, known)
+        simple = {simple_name(name) for name in known}
+        names = [name.strip() for name in str(unseen).split(",")]
+        if all(simple_name(name) in simple for name in names):
+            return match_names(names, known)
+        path = existing_file(unseen)
+        if path is not None:
+            unseen = read_lines(path)
+        else:
+            unseen = read_classes(str(unseen)).names
+            if not any(simple_name(name) in simple for name in unseen):
+                raise ValueError(
+                    f"unseen={', '.join(unseen)!r} names no class of the table, no "
+                    "file of class names and no standard split. Its classes are "
+                    f"{listed(known, 5)}; the splits are {listed(standard_splits())}."
+                )
+    return match_names([str(name) for name in unseen], known)

@@ -104,10 +104,10 @@ def find_features(
         photos = load_photos()
         return in_order(ids, photos.paths, photos.features, "the demo's photos")
     if origin is not None and kind == "rows":
-        from unseen.loading import read_parts
+        from unseen.loading import read_raw
         from unseen.loading.parts import as_float
 
-        parts = read_parts(origin.source, origin.column or None, origin.id or None)
+        parts = read_raw(origin.source, origin.column or None, origin.id or None)
         known = range(len(parts.X)) if parts.ids is None else parts.ids
         return in_order(ids, [*map(str, known)], as_float(parts.X), origin.source)
     if origin is not None and kind == "texts":

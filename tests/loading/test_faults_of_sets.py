@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from layouts import LAYOUTS, small_set, write_layout
 
-from unseen.loading import read_parts, write_data
-from unseen.loading.checks import describe, find_faults
+from unseen.loading import read_raw, write_data
+from unseen.loading.faults import describe, find_faults
 
 
 def broken_folder(folder):
@@ -41,14 +41,14 @@ def broken_folder(folder):
 
 
 def test_ten_faults_are_named_in_one_run(tmp_path):
-    faults = [str(fault) for fault in find_faults(read_parts(broken_folder(tmp_path)))]
+    faults = [str(fault) for fault in find_faults(read_raw(broken_folder(tmp_path)))]
     expected = [
-        "labels.csv: has 8 labels for 7 rows",
         "features.npy, row 2: holds NaN or infinity",
         "features.npy, row 4: is all zeros",
-        "labels.csv, row 2: names 'yak', which is none of the 8 classes",
         "classes.csv, rows 5, 6: names class 'fox' more than once",
         "classes.csv, row 7: has no name",
+        "labels.csv: has 8 labels for 7 rows",
+        "labels.csv, row 2: names 'yak', which is none of the 8 classes",
         "labels.csv, class 'dog': is seen but has no row",
         "classes.csv, class 'cow': holds NaN",
         "classes.csv, class 'bee': is all zeros",
@@ -72,12 +72,12 @@ def test_a_class_on_both_sides_or_none_is_named(tmp_path):
         unseen=[0, 1],
         seen_test=[False, True, False],
     )
-    faults = [str(fault) for fault in find_faults(read_parts(path))]
+    faults = [str(fault) for fault in find_faults(read_raw(path))]
     assert faults == [
-        "'y', row 2: names 9, which is none of the 3 classes",
         "'seen': names 7, which is no class",
         "'unseen', class 'ant': is seen too, by 'seen'",
         "'unseen', class 'cow': is neither here nor in 'seen'",
+        "'y', row 2: names 9, which is none of the 3 classes",
         "'y', class 'cow': is seen but has no row; name it unseen, or drop it",
         "'y', row 1: is set aside for scoring seen classes, but its class is unseen",
     ]
@@ -85,7 +85,7 @@ def test_a_class_on_both_sides_or_none_is_named(tmp_path):
 
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_sound_sets_have_no_faults(kind, tmp_path):
-    assert find_faults(read_parts(write_layout(kind, tmp_path))) == []
+    assert find_faults(read_raw(write_layout(kind, tmp_path))) == []
 
 
 def test_many_rows_are_counted_not_listed(tmp_path):
@@ -99,13 +99,13 @@ def test_many_rows_are_counted_not_listed(tmp_path):
         att=np.eye(4),
         unseen=[2, 3],
     )
-    (fault,) = find_faults(read_parts(tmp_path / "set.npz"))
+    (fault,) = find_faults(read_raw(tmp_path / "set.npz"))
     assert fault.place == "rows 0, 1, 2, 3, 4 and 3 more"
 
 
 def test_a_description_counts_what_is_there(tmp_path):
     data = small_set()
-    found = describe(read_parts(write_data(data, tmp_path / "small")))
+    found = describe(read_raw(write_data(data, tmp_path / "small")))
     assert found["rows"] == 8 and found["features"] == 3
     assert (found["seen rows"], found["seen rows set aside"]) == (2, 2)
     assert found["unseen rows"] == 4 and found["memory-mapped"] is True
@@ -115,5 +115,5 @@ def test_a_description_counts_what_is_there(tmp_path):
         [lengths.min(), lengths.mean(), lengths.max()]
     )
     frame = pd.DataFrame({"label": ["a", "b"], "x": [np.nan, 1.0]})
-    found = describe(read_parts(frame))
+    found = describe(read_raw(frame))
     assert found["missing values"] == 1 and found["tables"] == {}

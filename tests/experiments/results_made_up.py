@@ -5,9 +5,13 @@ from pathlib import Path
 from unseen.experiments.run import Finding, ResultsFile, RunKey
 
 
-def accuracy_run(rounds, final=None, *, classes=(), rates=(0.4, 0.6, 0.8, 1.0)):
+def accuracy_run(
+    rounds, final=None, *, together=None, classes=(), rates=(0.4, 0.6, 0.8, 1.0)
+):
     """Findings of a run: the accuracy before and after every round."""
     found = [Finding("chosen", note="{}")]
+    if together is not None:
+        found.append(Finding("together", value=together))
     for number, share in enumerate(rounds):
         rate = "" if number == 0 else f"{rates[number - 1]:g}"
         note = "" if number == 0 else f"Kept {number} of 9 rows."

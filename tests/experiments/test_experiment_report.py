@@ -4,14 +4,17 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 from results_made_up import accuracy_run, key, write
 
-from unseen.experiments import read_plan
+from tests.checks import close
+from unseen.experiments import read_plan, read_results
 from unseen.experiments.run import Finding
 from unseen.labels import label_table, write_labels
 from unseen.report import write_experiment_report, write_labels_report
 from unseen.report.experiment import files_of
+from unseen.report.figures import draw_plan
 
 HOSTILE = "<script>alert(1)</script>"
 SHOWN = ["table2", "table3", "table4", "table5", "table6"]
@@ -45,8 +48,10 @@ def some_runs():
     """One run of every task, so that every plan has something to show."""
     runs = {
         key("ast"): accuracy_run([0.2, 0.3, 0.5], classes=NAMES),
-        key("tstd", 0): accuracy_run([0.3, 0.4, 0.5, 0.45, 0.42], classes=NAMES),
-        key("tstd", 1): accuracy_run([0.3, 0.4, 0.5, 0.45, 0.46]),
+        key("tstd", 0): accuracy_run(
+            [0.3, 0.4, 0.5, 0.45, 0.42], together=0.36, classes=NAMES
+        ),
+        key("tstd", 1): accuracy_run([0.3, 0.4, 0.5, 0.45, 0.46], together=0.38),
         key("eszsl"): [
             Finding("chosen", note='{"lam": 10.0}'),
             *accuracy_run([0.41])[1:],
@@ -143,6 +148,19 @@ def test_the_headline_and_the_rounds_are_those_of_our_method(folder):
 def test_the_exponent_is_fitted(folder):
     # time doubles with m: the exponent is 1
     assert "time ∝ m^1.00" in (folder / "report.html").read_text("utf-8")
+
+
+def test_the_curve_of_rates_starts_at_the_base_on_all_rows_together(folder):
+    found = read_results(folder)
+    figure = draw_plan(read_plan("fig5"), found)
+    (axes,) = figure.axes  # of AwA alone; a panel per data set
+    curve, by_row = axes.get_lines()
+    close(curve.get_xydata()[:2], [[0, 37], [0.4, 40]])
+    close(by_row.get_xydata(), [[0, 30]])
+    assert by_row.get_markerfacecolor() == "none"
+    other = found[found.method == "tstd"].assign(data="cub_vgg", classes="att_312")
+    both = draw_plan(read_plan("fig5"), pd.concat([found, other]))
+    assert len(both.axes) == 2
 
 
 def test_the_same_results_write_the_same_page(folder, tmp_path):

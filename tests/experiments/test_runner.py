@@ -257,3 +257,22 @@ def test_labels_of_unseen_classes_decide_nothing_but_the_score(method):
     assert words[0] == words[1]
     scores = [[f.value for f in found if f.measure == "final"] for found in told]
     assert scores[0] != scores[1]  # they do decide the score
+
+
+def test_self_training_starts_from_its_base_on_all_rows_together():
+    bench = Bench(find_source("digits", "attributes", []))
+    found = {
+        method: {
+            one.measure: one.value
+            for one in run_task(
+                bench,
+                "attributes",
+                RunKey("accuracy", "digits", "segments+strokes", method, 0),
+            )
+        }
+        for method in ("jedm-authors", "tstd-authors")
+    }
+    start = found["tstd-authors"]["together"]
+    assert start == found["jedm-authors"]["final"]
+    assert start != found["tstd-authors"]["final"]
+    assert "together" not in found["jedm-authors"]

@@ -82,7 +82,7 @@ class Plan:
     >>> from unseen.experiments.plan import read_plan
     >>> plan = read_plan("table5")
     >>> plan.title
-    'Table V: self-training lifts every base'
+    'Table V: self-training around three bases'
     >>> [row.label for row in plan.rows][:3]
     ['CCA', 'ESZSL', 'JEDM']
     >>> plan.rows[0].paper

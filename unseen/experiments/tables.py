@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unseen.experiments.plan import Column, Plan, Row
+from unseen.experiments.plan import Column, Plan
 from unseen.experiments.sources import known_sources, own_name
 from unseen.methods import METHODS
 
@@ -150,50 +150,63 @@ def make_table(plan: Plan, results: pd.DataFrame) -> Table:
 
 
 def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Methods by data sets."""
-    final = results[(results.task == plan.task) & (results.measure == "final")]
-    rounds = results[(results.task == plan.task) & (results.measure == "accuracy")]
-    plain = plan.show == "plain table"
-    adapted = rounds[rounds["round"] > 0]
-    with_oracle = not plain and any(
-        row.round is None and (adapted.method == row.method).any() for row in plan.rows
-    )
-    with_paper = any(not math.isnan(n) for row in plan.rows for n in row.paper)
-    names = ["ours", *["oracle"] * with_oracle, *["paper", "diff."] * with_paper]
+    """Methods by data sets: what was found, the best round, the paper's number."""
+    mine = results[results.task == plan.task]
+    adapts = mine[(mine.measure == "accuracy") & (mine["round"] > 0)].method
+    methods = [row.method for row in plan.rows if row.round is None]
+    names = list(GAINS) if plan.show == "gains" else []
+    if plan.show != "plain table" and adapts.isin(methods).any():
+        names.append("oracle")
+    if any(not math.isnan(paper) for row in plan.rows for paper in row.paper):
+        names += ["paper", "diff."]
     lines = []
     for row in plan.rows:
         cells = []
         for column, paper in zip(plan.columns, row.paper, strict=True):
-            ours = of_run(rounds if row.round == 0 else final, column, row)
+            found = by_seed(mine[(mine.method == row.method) & in_column(mine, column)])
+            ours = found["by row" if row.round == 0 else "final"].dropna()
+            others = {"oracle": mean_and_spread(found["oracle"].dropna().to_numpy())}
+            for name, base in GAINS.items():
+                gains = (found["final"] - found[base]).where(found["together"].notna())
+                others[name] = signed(gains.mean()) if gains.notna().any() else NOTHING
             if row.round == 0:
-                ours = ours[ours["round"] == 0]
-            shares = 100 * ours["value"].to_numpy(float)
-            cells.append(mean_and_spread(shares))
-            if with_oracle:
-                cells.append(oracle(of_run(rounds, column, row), row))
-            if with_paper:
-                cells += [number(paper), difference(shares, paper)]
+                others = dict.fromkeys(others, NOTHING)
+            others["paper"] = number(paper)
+            others["diff."] = difference(ours.to_numpy(), paper)
+            cells += [mean_and_spread(ours.to_numpy()), *(others[n] for n in names)]
         lines.append((row.label, cells))
-    heads = [
-        (column.head, names if len(names) > 1 else [""]) for column in plan.columns
-    ]
+    shown = ["ours", *names] if names else [""]
+    heads = [(column.head, shown) for column in plan.columns]
     return Table(plan.title, plan.caption, heads, lines, notes=notes(plan, results))
 
 
-def of_run(results: pd.DataFrame, column: Column, row: Row) -> pd.DataFrame:
-    """Return what was found by a method on a column's data, from whatever source."""
-    return results[(results.method == row.method) & in_column(results, column)]
+GAINS = {"gain": "together", "gain by row": "by row"}
 
 
-def oracle(rounds: pd.DataFrame, row: Row) -> str:
-    """Return the best round by the true labels, mean over seeds.
+def by_seed(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracies in % of one method on one data set, a row per seed.
 
-    Round 0, before adapting, counts: the authors never report less than it.
+    final     the answer
+    by row    of ``predict``, a row at a time
+    together  of what self-training starts from, on the unlabelled rows together
+    oracle    the best round by the true labels; the authors never report less than
+              the start on the unlabelled rows together
     """
-    adapted = rounds[rounds["round"] > 0]
-    if row.round is not None or adapted.empty:
-        return NOTHING
-    return mean_and_spread(100 * rounds.groupby("seed")["value"].max().to_numpy(float))
+    rounds = found[found.measure == "accuracy"]
+    start, adapted = rounds[rounds["round"] == 0], rounds[rounds["round"] > 0]
+    values = {
+        "final": found[found.measure == "final"],
+        "by row": start,
+        "together": found[found.measure == "together"],
+    }
+    shares = {
+        name: 100 * own.set_index("seed")["value"].astype(float)
+        for name, own in values.items()
+    }
+    frame = pd.DataFrame(shares)
+    best = 100 * adapted.groupby("seed")["value"].max().astype(float)
+    floor = frame["together"].fillna(frame["by row"]).reindex(best.index)
+    return frame.assign(oracle=best.clip(lower=floor))
 
 
 def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
@@ -223,6 +236,7 @@ def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
 MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
     "table": accuracy_table,
     "plain table": accuracy_table,
+    "gains": accuracy_table,
     "statistics": statistics_table,
 }
 

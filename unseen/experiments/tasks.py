@@ -10,6 +10,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,12 @@ def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     data, (_, unlabelled) = bench.data(part), bench.view(method)
     model = bench.fitted(method, part, key.seed)
     yield Finding("chosen", note=json.dumps(bench.winner(method, part)))
-    labels = model.predict(unlabelled)
+    labels = before = model.predict(unlabelled)
     truth = data.y_unseen
-    before = labels
     yield Finding("accuracy", round=0, value=per_class_accuracy(truth, labels))
+    if "rates" in model.get_params():
+        share = per_class_accuracy(truth, answer_together(model, unlabelled))
+        yield Finding("together", value=share)
     if method.adapts:
         model.adapt(unlabelled)
         labels = model.labels_
@@ -44,6 +47,18 @@ def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     yield Finding("final", value=per_class_accuracy(truth, labels))
     if method.detail and key.seed == 0:
         yield from class_by_class(truth, before, labels)
+
+
+def answer_together(model: Any, unlabelled: np.ndarray) -> np.ndarray:
+    """Return the labels that self-training starts from, after no round of it.
+
+    They are the base's, which centres the unlabelled rows by their own mean and may
+    scale its scores by them; ``predict`` does neither.
+    """
+    rates = model.rates
+    labels = model.set_params(rates=[]).adapt(unlabelled).labels_
+    model.set_params(rates=rates)
+    return labels
 
 
 def class_by_class(truth, before, after) -> Iterator[Finding]:

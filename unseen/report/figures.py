@@ -103,37 +103,45 @@ def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     if not n_lines:
         return None
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("sweep")
+    axes.set_xlabel("sweep, α = β = 0.1")
     axes.set_ylabel("objective, share of the start")
     finish(figure, 2)
     return figure
 
 
 def draw_rates(plan: Plan, mine: pd.DataFrame) -> Figure | None:
-    """Fig. 5: accuracy after the round of each rate."""
-    figure = new_figure(5.2, 3.8)
-    (axes,) = figure.axes
-    method = plan.rows[0].method
-    n_lines = 0
-    for column in plan.columns:
-        here = mine[in_column(mine, column) & (mine.measure == "accuracy")]
-        here = here[here.method == method]
-        if here.empty:
-            continue
-        rate = pd.to_numeric(here["item"]).fillna(0.0)
-        curve = (100 * here["value"]).groupby(rate).agg(["mean", "std"]).fillna(0.0)
+    """Fig. 5: accuracy after the round of each rate, a panel per data set."""
+    mine = mine[mine.method == plan.rows[0].method]
+    columns = [column for column in plan.columns if in_column(mine, column).any()]
+    if not columns:
+        return None
+    panels = list(dict.fromkeys(column.data for column in columns))
+    figure = new_figure(4.0 * len(panels), 3.6, n_panels=len(panels))
+    for n_lines, column in enumerate(columns):
+        axes = figure.axes[panels.index(column.data)]
+        here = mine[in_column(mine, column)]
+        curve, by_row = accuracy_by_rate(here)
         style = line_style(n_lines)
         axes.plot(curve.index, curve["mean"], label=column.head, **style)
         low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
         axes.fill_between(curve.index, low, high, color=style["color"], alpha=0.2, lw=0)
-        n_lines += 1
-    if not n_lines:
-        return None
-    axes.set_xlabel("rate δ of self-labelled rows")
-    axes.set_ylabel("per-class accuracy, %")
-    axes.set_ylim(bottom=0)
+        axes.plot(0, by_row, **style | {"mfc": "none", "ls": "none"})
+        axes.set_xlabel("rate δ of self-labelled rows")
+    figure.axes[0].set_ylabel("per-class accuracy, %")
+    for axes in figure.axes:
+        axes.set_ylim(bottom=0)
     finish(figure, 2)
     return figure
+
+
+def accuracy_by_rate(found: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Return mean and deviation in % by rate, the start at 0; and that of predict."""
+    rounds = found[found.measure == "accuracy"]
+    by_row = rounds.loc[rounds["round"] == 0, "value"].mean()
+    start = found[found.measure == "together"].assign(item="0")
+    points = pd.concat([start, rounds[rounds["round"] > 0]])
+    shares = (100 * points["value"]).groupby(pd.to_numeric(points["item"]))
+    return shares.agg(["mean", "std"]).fillna(0.0), 100 * float(by_row)
 
 
 def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
@@ -265,9 +273,9 @@ def plain(name: Any) -> str:
 
 def finish(figure: Any, n_columns: int, grid: Any = "both") -> None:
     """Add grid and names of the marks."""
-    (axes,) = figure.axes
-    axes.grid(visible=True, axis=grid, color=FAINT, alpha=0.3, lw=0.8)
-    axes.set_axisbelow(True)
+    for axes in figure.axes:
+        axes.grid(visible=True, axis=grid, color=FAINT, alpha=0.3, lw=0.8)
+        axes.set_axisbelow(True)
     name_marks(figure, n_columns)
 
 

@@ -99,17 +99,18 @@ def points(difference: float) -> str:
     return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float, n_panels: int = 1) -> Figure:
     """Make a bare figure, in inches, that will take the colours of its page."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(length=0, labelsize=10, colors=INK)
-    axes.spines[["left", "bottom"]].set_color(FAINT)
-    axes.xaxis.label.set(color=INK, size=10)
-    axes.yaxis.label.set(color=INK, size=10)
+    figure.subplots(1, n_panels, sharey=True)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(length=0, labelsize=10, colors=INK)
+        axes.spines[["left", "bottom"]].set_color(FAINT)
+        axes.xaxis.label.set(color=INK, size=10)
+        axes.yaxis.label.set(color=INK, size=10)
     return figure
 
 

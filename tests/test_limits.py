@@ -1,29 +1,18 @@
-"""The limits: defaults, what raises them, and what is no plain file."""
+"""How much may be unpacked, and what is no plain file."""
 
 import os
 
 import pytest
 
-from unseen.limits import (
-    Limits,
-    check_plain_file,
-    limits,
-    raised,
-    unpacked_allowance,
-)
+from unseen.limits import Limits, check_plain_file, unpacked_allowance
 
 
-def test_code_raises_limits_and_gives_them_back():
-    with raised(columns=8) as inside:
-        assert inside == limits() == Limits(columns=8)
-        with raised(classes=10):
-            assert limits() == Limits(columns=8, classes=10)
-    assert limits() == Limits()
-
-
-def test_the_allowance_grows_with_the_file_and_never_falls_below_the_free_part():
-    with raised(unpacked_free=1000, unpacked_ratio=10):
-        assert [unpacked_allowance(n) for n in (0, 100, 101)] == [1000, 1000, 1010]
+def test_the_allowance_grows_with_the_file_and_never_falls_below_the_free_part(
+    monkeypatch,
+):
+    few = Limits(unpacked_free=1000, unpacked_ratio=10)
+    monkeypatch.setattr("unseen.limits.LIMITS", few)
+    assert [unpacked_allowance(n) for n in (0, 100, 101)] == [1000, 1000, 1010]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

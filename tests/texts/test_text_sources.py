@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from unseen.limits import raised
+from unseen.limits import Limits
 from unseen.texts import read_texts
 from unseen.texts.lines import Lines
 from unseen.texts.source import OddBytesWarning, holds_texts, quietly
@@ -150,11 +150,12 @@ def test_standard_input_is_read_twice(monkeypatch):
         assert pairs(source) == wanted
 
 
-def test_a_megabyte_is_one_text_and_an_endless_line_is_refused(tmp_path):
+def test_a_megabyte_is_one_text_and_an_endless_line_is_refused(tmp_path, monkeypatch):
     long = "word " * 200_000
     path = written(tmp_path, "long.csv", f'id,text\n1,"{long}"\n')
     assert pairs(read_texts(path)) == [("0", long)]
-    with raised(line_bytes=1000), pytest.raises(ValueError, match="longer than 1,000"):
+    monkeypatch.setattr("unseen.limits.LIMITS", Limits(line_bytes=1000))
+    with pytest.raises(ValueError, match="longer than 1,000"):
         pairs(read_texts(path))
 
 

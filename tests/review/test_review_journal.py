@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -19,7 +20,7 @@ def answer(i):
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "answers.jsonl"
-    with Journal(path, HEAD) as journal:
+    with closing(Journal(path, HEAD)) as journal:
         for i in range(5):
             journal.append([answer(i)])
     return path
@@ -29,7 +30,7 @@ def test_entries_are_numbered_and_come_back(path):
     entries = read_journal(path).entries
     assert [entry["seq"] for entry in entries] == [1, 2, 3, 4, 5]
     assert entries[2]["ids"] == ["2.jpg"]
-    with Journal(path, {"table": "another"}) as journal:
+    with closing(Journal(path, {"table": "another"})) as journal:
         journal.append([answer(5), answer(6)])
     head, entries, torn = read_journal(path)
     assert [entry["seq"] for entry in entries] == list(range(1, 8))
@@ -44,7 +45,7 @@ def test_a_journal_cut_at_any_byte_keeps_every_whole_line(path):
         n = sum(end <= cut for end in ends[1:])  # the first line is no answer
         assert len(read_journal(path).entries) == n
         if cut % 7 == 0:
-            with Journal(path, HEAD) as journal:
+            with closing(Journal(path, HEAD)) as journal:
                 assert journal.torn == (cut > 0 and cut not in ends)
                 journal.append([answer(9)])
             again = read_journal(path).entries
@@ -56,7 +57,7 @@ def test_a_bad_last_line_is_set_aside(path, line):
     whole = path.read_bytes()
     for _ in range(2):
         path.write_bytes(whole + line)
-        with Journal(path, HEAD) as journal:
+        with closing(Journal(path, HEAD)) as journal:
             assert journal.torn and len(journal.entries) == 5
     assert path.read_bytes() == whole
     assert path.with_suffix(".torn").read_bytes() == 2 * line
@@ -108,8 +109,12 @@ def test_a_lost_line_is_noticed(path):
 
 
 def test_two_programs_do_not_write_one_journal(path):
-    code = f"from unseen.review.journal import Journal; Journal({str(path)!r}, {{}})"
-    with Journal(path, HEAD):
+    code = f"""
+from pathlib import Path
+from unseen.review.journal import Journal
+Journal(Path({str(path)!r}), {{}})
+"""
+    with closing(Journal(path, HEAD)):
         run = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True
         )
@@ -122,7 +127,7 @@ def test_an_answer_that_does_not_fit_on_the_disk_leaves_whole_lines(path, monkey
     def full(number):
         raise OSError(28, "No space left on device")
 
-    with Journal(path, HEAD) as journal:
+    with closing(Journal(path, HEAD)) as journal:
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
             journal.append([answer(5)])
@@ -134,7 +139,7 @@ def test_an_answer_that_does_not_fit_on_the_disk_leaves_whole_lines(path, monkey
 
 def test_names_of_any_bytes_come_back(tmp_path):
     odd = "caf\udce9 \n\u2028.jpg"
-    with Journal(tmp_path / "j", HEAD) as journal:
+    with closing(Journal(tmp_path / "j", HEAD)) as journal:
         journal.append([{"op": "label", "ids": [odd], "label": "<script>"}])
     (entry,) = read_journal(tmp_path / "j").entries
     assert entry["ids"] == [odd] and entry["label"] == "<script>"

@@ -280,7 +280,9 @@ def test_a_forged_journal_is_refused_in_a_line(tmp_path, forged):
     lines = [head, json.dumps(forged), last.replace('"seq":1', '"seq":2')]
     path.write_text("\n".join(lines) + "\n")
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert run.returncode == 2 and "line 2 is no answer" in run.stderr
     assert "Traceback" not in run.stderr
     path.write_text("\n".join(lines[:2]) + "\n")  # as the last line, it is set aside
@@ -296,7 +298,9 @@ def test_a_review_writes_through_no_link(tmp_path):
     (tmp_path / "labels.review").mkdir()
     (tmp_path / "labels.review/corrections.csv").symlink_to(tmp_path / "mine.txt")
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert run.returncode == 2 and "is a link" in run.stderr
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
@@ -460,7 +464,9 @@ def test_labels_of_the_command_are_enough_to_teach(tmp_path):
 def test_what_is_no_table_of_labels_is_said_in_a_line(tmp_path):
     (tmp_path / "labels.csv").write_text("name,what\n1,2\n")
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert run.returncode == 2 and "there is no column 'id'" in run.stderr
     assert not (tmp_path / "labels.review").exists()
 

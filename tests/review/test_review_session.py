@@ -235,14 +235,14 @@ def test_a_sample_is_kept_and_judged_by_the_labels_it_was_drawn_with(opened):
     assert session.check(12, "d", "a") == rows  # hard ones are not drawn away
     for row in rows:
         say(session, [row], truth[row])
-    told = session.accuracy()
+    told = session.view().accuracy
     model = session.original.labels
     assert told["checked"] == 12
     assert told["right"] == (model[rows] == truth[rows]).sum()
     assert told["low"] < told["share"] <= told["high"]
     session.teach("t", "a")
     wait_for(session.learning, session)
-    assert session.accuracy() == {"checked": 0, "drawn": 0}
+    assert session.view().accuracy == {"checked": 0, "drawn": 0}
 
 
 def test_corrections_that_were_not_drawn_count_as_themselves(opened):
@@ -252,9 +252,9 @@ def test_corrections_that_were_not_drawn_count_as_themselves(opened):
     for row in rows:
         say(session, [row], session.original.labels[row])  # ten of ten are right
     other = next(row for row in range(60) if row not in rows)
-    before = session.accuracy()
+    before = session.view().accuracy
     say(session, [other], truth[other])
-    after = session.accuracy()
+    after = session.view().accuracy
     assert before["share"] == after["share"] == 1
     assert before["low"] < after["low"] < 1 and after["checked"] == 10
 

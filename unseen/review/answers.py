@@ -1,8 +1,7 @@
-"""What the answers come to: a replay of the journal over the model's labels.
+"""What the answers come to: a label for every row, by a replay of the journal.
 
 op      what it says
 label   rows `ids` are of class `label`; "" for none of these classes
-clear   nobody says anything about rows `ids` any more
 class   there is a class `name`
 rename  class `old` is called `new` from now on
 check   rows `ids` are the random sample to be checked
@@ -21,13 +20,7 @@ import pandas as pd
 
 from unseen.review.journal import Entry
 
-__all__ = [
-    "ModelLabels",
-    "ReviewState",
-    "drawn_since_taught",
-    "given_by_id",
-    "replay",
-]
+__all__ = ["ModelLabels", "ReviewState", "given_by_id", "replay"]
 
 
 class ModelLabels(NamedTuple):
@@ -53,38 +46,16 @@ class ModelLabels(NamedTuple):
         return self._replace(labels=labels, second=second)
 
 
-class Checked(NamedTuple):
-    """A row of the random sample: the model's label and a person's."""
-
-    model: str
-    person: str
-
-
 @dataclass
 class ReviewState:
-    """Where a review stands.
-
-    Attributes
-    ----------
-    model : ModelLabels
-    classes : list of str
-        All names, in order.
-    given : dict
-        Row to the name a person gave it, "" for none of these.
-    sample : list of int
-        Rows drawn for the check since the model last learned.
-    checked : dict
-        Row to :class:`Checked`, of that sample.
-    renames : list of pairs
-        Old and new names, in order.
-    """
+    """Where a review stands."""
 
     model: ModelLabels
-    classes: list[str]
-    given: dict[int, str] = field(default_factory=dict)
-    sample: list[int] = field(default_factory=list)
-    checked: dict[int, Checked] = field(default_factory=dict)
-    renames: list[tuple[str, str]] = field(default_factory=list)
+    classes: list[str]  # all names, in order
+    given: dict[int, str] = field(default_factory=dict)  # by people; "" for none
+    sample: list[int] = field(default_factory=list)  # rows to check, since it learned
+    checked: dict[int, str] = field(default_factory=dict)  # the model's label of these
+    renames: list[tuple[str, str]] = field(default_factory=list)  # old, new
 
     def labels(self) -> np.ndarray:
         """Return the label of every row: a person's where there is one."""
@@ -102,9 +73,7 @@ class ReviewState:
         self.add_class(name)
         for row in rows:
             if row in self.sample and row not in self.given:
-                self.checked[row] = Checked(str(self.model.labels[row]), name)
-            elif row in self.checked:  # a second thought about the same row
-                self.checked[row] = self.checked[row]._replace(person=name)
+                self.checked[row] = str(self.model.labels[row])
             self.given[row] = name
 
     def rename(self, old: str, new: str) -> None:
@@ -116,10 +85,7 @@ class ReviewState:
         self.model = self.model.renamed([(old, new)])
         self.given = {row: called(name) for row, name in self.given.items()}
         self.classes = list(dict.fromkeys(map(called, self.classes)))
-        self.checked = {
-            row: Checked(called(one.model), called(one.person))
-            for row, one in self.checked.items()
-        }
+        self.checked = {row: called(name) for row, name in self.checked.items()}
         self.renames.append((old, new))
 
     def learn(self, model: ModelLabels) -> None:
@@ -137,17 +103,9 @@ def replay(
     rows: dict[str, int],
     read: Callable[[str], ModelLabels],
 ) -> ReviewState:
-    """Return where a review stands after the entries of its journal.
+    """Let the entries of a journal change where a review stands, and return it.
 
-    Parameters
-    ----------
-    entries : sequence of dict
-    state : ReviewState
-        Where it started; changed in place.
-    rows : dict
-        Number of every id.
-    read : callable
-        Returns the labels of a table that teaching wrote.
+    ``rows`` are the numbers of ids; ``read`` returns labels that teaching wrote.
 
     Examples
     --------
@@ -162,69 +120,28 @@ def replay(
     """
     undone = {entry["of"] for entry in entries if entry["op"] == "undo"}
     for entry in entries:
-        if entry["seq"] not in undone:
-            apply(entry, state, rows, read)
+        if entry["seq"] in undone:
+            continue
+        known = [rows[name] for name in entry.get("ids", []) if name in rows]
+        match entry["op"]:
+            case "label":
+                state.give(known, entry["label"])
+            case "class":
+                state.add_class(entry["name"])
+            case "rename":
+                state.rename(entry["old"], entry["new"])
+            case "check":
+                state.sample += known
+            case "teach":
+                state.learn(read(entry["file"]))
     return state
 
 
-def apply(
-    entry: Entry,
-    state: ReviewState,
-    rows: dict[str, int],
-    read: Callable[[str], ModelLabels],
-) -> None:
-    """Let one entry have its effect; ``undo`` has none here."""
-    known = [rows[name] for name in entry.get("ids", []) if name in rows]
-    match entry["op"]:
-        case "label":
-            state.give(known, entry["label"])
-        case "clear":
-            for row in known:
-                state.given.pop(row, None)
-                state.checked.pop(row, None)
-        case "class":
-            state.add_class(entry["name"])
-        case "rename":
-            state.rename(entry["old"], entry["new"])
-        case "check":
-            state.sample += known
-        case "teach":
-            state.learn(read(entry["file"]))
-
-
 def given_by_id(entries: Sequence[Entry]) -> dict[str, str]:
-    """Return the label that people gave to every id, whatever table it is of.
-
-    Examples
-    --------
-    >>> from unseen.review.answers import given_by_id
-    >>> given_by_id([{"seq": 1, "op": "label", "ids": ["b.jpg"], "label": "cat"}])
-    {'b.jpg': 'cat'}
-    """
-    ids = {name for entry in entries for name in entry.get("ids", [])}
-    rows = {name: row for row, name in enumerate(sorted(ids))}
+    """Return the label that people gave to every id, whatever table it is of."""
+    ids = sorted({name for entry in entries for name in entry.get("ids", [])})
+    rows = {name: row for row, name in enumerate(ids)}
     blank = np.full(len(ids), "", object)
     model = ModelLabels(blank, np.ones(len(ids)), blank)
     state = replay(entries, ReviewState(model, []), rows, lambda file: model)
-    return {name: state.given[row] for name, row in rows.items() if row in state.given}
-
-
-def drawn_since_taught(entries: Sequence[Entry]) -> set[str]:
-    """Return the ids that were drawn at random since the model last learned.
-
-    Examples
-    --------
-    >>> from unseen.review.answers import drawn_since_taught
-    >>> drawn_since_taught([{"seq": 1, "op": "check", "ids": ["a.jpg"]}])
-    {'a.jpg'}
-    """
-    undone = {entry["of"] for entry in entries if entry["op"] == "undo"}
-    drawn: set[str] = set()
-    for entry in entries:
-        if entry["seq"] in undone:
-            continue
-        if entry["op"] == "teach":
-            drawn = set()
-        elif entry["op"] == "check":
-            drawn |= set(entry["ids"])
-    return drawn
+    return {ids[row]: label for row, label in state.given.items()}

@@ -31,24 +31,25 @@ from unseen.review.session import RefusedError, Session
 __all__ = ["make_app"]
 
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-MOST_ITEMS = 500
-MOST_ASKED = 1_000
+MOST_ITEMS, MOST_ASKED = 500, 1_000  # rows at a time
 KEEP = {"Cache-Control": "private, max-age=86400"}
 Body = dict[str, Any]
 
 
 def make_app(session: Session) -> Starlette:
     """Return the app of a review, which answers anybody: see ``serve.Guard``."""
-    static = read_static()
+    folder = files("unseen.review").joinpath("static")
+    static = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
 
     def page(request: Request) -> Response:
         return Response(static["page.html"], media_type="text/html")
 
     def file(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in static or name == "page.html":
+        kind = KINDS.get(name.rpartition(".")[2])
+        if name not in static or kind is None:
             return PlainTextResponse("There is no such file.", 404)
-        return Response(static[name], media_type=KINDS[name.rsplit(".", 1)[1]])
+        return Response(static[name], media_type=kind)
 
     def state(request: Request) -> Response:
         return as_json(session.summary())
@@ -70,20 +71,29 @@ def make_app(session: Session) -> Starlette:
         rows = request.query_params.get("rows", "").split(",")
         if len(rows) > MOST_ITEMS:
             raise RefusedError(f"rows are no list of at most {MOST_ITEMS} numbers.")
-        numbers = [row_of(text, session) for text in rows]
-        return as_json({"items": session.details(numbers)})
+        return as_json({"items": session.details([row_of(text) for text in rows])})
 
     def small(request: Request) -> Response:
-        row = row_of(request.path_params["row"], session)
-        return picture(session.items.picture(row, SMALL))
+        return picture(request, SMALL)
 
     def large(request: Request) -> Response:
-        row = row_of(request.path_params["row"], session)
-        return picture(session.items.picture(row, LARGE))
+        return picture(request, LARGE)
+
+    def picture(request: Request, side: int) -> Response:
+        found = session.items.picture(row_of(request.path_params["row"]), side)
+        if found is None:
+            return PlainTextResponse("This cannot be shown.", 404)
+        kind = "image/png" if found.startswith(b"\x89PNG") else "image/jpeg"
+        return Response(found, media_type=kind, headers=KEEP)
 
     def text(request: Request) -> Response:
-        row = row_of(request.path_params["row"], session)
-        return as_json({"text": session.items.text(row)})
+        return as_json({"text": session.items.text(row_of(request.path_params["row"]))})
+
+    def row_of(number: str) -> int:
+        last = len(session.ids) - 1
+        if not number.isdecimal() or len(number) > 12 or int(number) > last:
+            raise RefusedError(f"{number[:20]!r} is no row; rows are from 0 to {last}.")
+        return int(number)
 
     def answers(body: Body) -> Body:
         entries = body.get("entries")
@@ -96,7 +106,7 @@ def make_app(session: Session) -> Starlette:
 
     def undo(body: Body) -> Body:
         entry = session.undo(word_of(body, "tab"), word_of(body, "uid"))
-        return {"undone": entry and entry["op"], "seq": len(session.journal.entries)}
+        return {"undone": entry and entry["op"]}
 
     def suggest(body: Body) -> Body:
         return {"rows": session.suggest(count_of(body))}
@@ -112,32 +122,20 @@ def make_app(session: Session) -> Starlette:
     def carry(body: Body) -> Body:
         return {"carried": session.carry_over(word_of(body, "tab"))}
 
-    asked_for = {
-        "/api/state": state,
-        "/api/index": index,
-        "/api/items": items,
-        "/api/small/{row}": small,
-        "/api/large/{row}": large,
-        "/api/text/{row}": text,
-    }
-    sent = [answers, undo, suggest, check, teach, carry]
+    gets = {"state": state, "index": index, "items": items}
+    gets |= {"small/{row}": small, "large/{row}": large, "text/{row}": text}
+    posts = [answers, undo, suggest, check, teach, carry]
     return Starlette(
         routes=[
             Route("/", page),
             Route("/static/{name}", file),
-            *(Route(path, get_route(work)) for path, work in asked_for.items()),
+            *(Route(f"/api/{path}", get_route(work)) for path, work in gets.items()),
             *(
                 Route(f"/api/{work.__name__}", post_route(work), methods=["POST"])
-                for work in sent
+                for work in posts
             ),
         ]
     )
-
-
-def read_static() -> dict[str, bytes]:
-    """Return the files of the page by name; nothing else can be asked for."""
-    folder = files("unseen.review").joinpath("static")
-    return {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
 
 
 def get_route(work: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -178,22 +176,6 @@ def post_route(
 def as_json(content: Body, status: int = 200) -> Response:
     """Answer in JSON of plain ASCII, which holds stray bytes of names as well."""
     return Response(json.dumps(content), status, media_type="application/json")
-
-
-def picture(jpeg: bytes | None) -> Response:
-    """Answer with a picture, or say that there is none."""
-    if jpeg is None:
-        return PlainTextResponse("This cannot be shown.", 404)
-    kind = "image/png" if jpeg.startswith(b"\x89PNG") else "image/jpeg"
-    return Response(jpeg, media_type=kind, headers=KEEP)
-
-
-def row_of(text: str, session: Session) -> int:
-    """Return the number of the row that is asked for."""
-    if not text.isdecimal() or len(text) > 12 or int(text) >= len(session.ids):
-        last = len(session.ids) - 1
-        raise RefusedError(f"{text[:20]!r} is no row; rows are from 0 to {last}.")
-    return int(text)
 
 
 def as_share(text: str) -> float:

@@ -15,7 +15,6 @@ import uuid
 import warnings
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 import pandas as pd
 
@@ -32,7 +31,7 @@ from unseen.photos.photo import (
 )
 from unseen.review.origins import Origin
 
-__all__ = ["Items", "Photos", "Texts", "find_items", "find_photo", "noted_texts"]
+__all__ = ["DemoPhotos", "Items", "Photos", "find_items", "find_photo", "noted_texts"]
 
 SMALL, LARGE = 240, 1600  # pixels of the longer side
 TEXT = 20_000  # characters of a text in the large view
@@ -41,32 +40,26 @@ DECODING = threading.BoundedSemaphore(2)  # photos at a time
 END_OF_JPEG = b"\xff\xd9"
 
 
-class Items(Protocol):
-    """Photos, texts or rows to look at."""
+class Items:
+    """Texts, or rows of which a table says something in further columns."""
 
-    kind: str  # "photo", "text" or "row"
+    def __init__(self, kind: str, texts: Sequence[str]) -> None:
+        self.kind, self.texts = kind, list(texts)  # kind: "photo", "text" or "row"
+
+    def text(self, row: int) -> str:
+        """Return what there is to read, or as much of it as anyone reads."""
+        return self.texts[row][:TEXT]
 
     def picture(self, row: int, side: int) -> bytes | None:
         """Return a JPEG of at most so many pixels a side; None if there is none."""
-
-    def text(self, row: int) -> str:
-        """Return what there is to read."""
+        return None
 
 
-class Photos:
-    """Photos below a folder, by their paths.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from unseen.review.items import Photos
-    >>> Photos(Path("."), ["../secret.jpg"]).picture(0, 240) is None
-    True
-    """
-
-    kind = "photo"
+class Photos(Items):
+    """Photos below a folder, by their paths."""
 
     def __init__(self, folder: Path, ids: Sequence[str]) -> None:
+        super().__init__("photo", [""] * len(ids))
         self.folder, self.ids = folder, list(ids)
 
     def picture(self, row: int, side: int) -> bytes | None:
@@ -76,83 +69,49 @@ class Photos:
             return None
         return small_jpeg(path) if side <= SMALL else as_jpeg(path, side)
 
-    def text(self, row: int) -> str:
-        """Return nothing: a photo is looked at."""
-        return ""
 
-
-class DemoPhotos:
-    r"""The photos in the package, by their names.
-
-    Examples
-    --------
-    >>> from unseen.review.items import DemoPhotos
-    >>> DemoPhotos(["test_00003.jpg"]).picture(0, 240)[:2]
-    b'\xff\xd8'
-    """
-
-    kind = "photo"
+class DemoPhotos(Items):
+    """The photos in the package, by their names; all are small."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         from unseen.photos.bundled import load_photos
 
+        super().__init__("photo", [""] * len(ids))
         photos = load_photos()
         known = dict(zip(photos.paths, photos.jpegs, strict=True))
         self.jpegs = [known.get(name) for name in ids]
 
     def picture(self, row: int, side: int) -> bytes | None:
-        """Return the photo: it is small."""
+        """Return the photo."""
         return self.jpegs[row]
-
-    def text(self, row: int) -> str:
-        """Return nothing: a photo is looked at."""
-        return ""
-
-
-class Texts:
-    """Texts, or rows of which a table says something in further columns."""
-
-    def __init__(self, kind: str, texts: Sequence[str]) -> None:
-        self.kind, self.texts = kind, list(texts)
-
-    def picture(self, row: int, side: int) -> None:
-        """Return nothing: a text is read."""
-
-    def text(self, row: int) -> str:
-        """Return the text, or as much of it as anyone reads."""
-        return self.texts[row][:TEXT]
 
 
 def find_items(
     table: pd.DataFrame, origin: Origin | None, folder: Path | None = None
 ) -> Items:
-    """Find what a table of labels is about.
+    """Find what a table of labels is about, by its origin or the folder that is given.
 
-    Parameters
-    ----------
-    table : DataFrame
-    origin : Origin, optional
-        How it was made. Without, no folder is guessed: the table may be anybody's.
-    folder : path, optional
-        Where the photos are, if that is to be said.
+    Without these no folder is guessed: the table may be anybody's.
     """
     ids = table["id"].tolist()
-    kind = None if origin is None else origin.kind
     if folder is not None:
         if not folder.is_dir():
             raise NotADirectoryError(
                 f"{folder}: is no folder. Give that of the photos."
             )
         return Photos(folder, ids)
-    if kind == "demo":
+    if origin is not None and origin.kind == "demo":
         return DemoPhotos(ids)
-    if origin is not None and kind == "photos":
+    if origin is not None and origin.kind == "photos":
         return Photos(Path(origin.source), ids)
     if "text" in table:
-        return Texts("text", table["text"].tolist())
-    if origin is not None and kind == "texts":
-        return Texts("text", noted_texts(origin, ids))
-    return Texts("row", [describe(row) for row in table.to_dict("records")])
+        return Items("text", table["text"].tolist())
+    if origin is not None and origin.kind == "texts":
+        return Items("text", noted_texts(origin, ids))
+    more = [name for name in table if name not in COLUMNS]
+    rows = table[more].to_dict("records")
+    described = ["\n".join(f"{k}: {v}" for k, v in row.items()) for row in rows]
+    return Items("row", described)
 
 
 def noted_texts(origin: Origin, ids: Sequence[str]) -> list[str]:
@@ -162,12 +121,6 @@ def noted_texts(origin: Origin, ids: Sequence[str]) -> list[str]:
     return texts_of(
         origin.source, ids, column=origin.column or None, id=origin.id or None
     )
-
-
-def describe(row: dict) -> str:
-    """Say what a table tells of a row besides its label."""
-    more = [f"{name}: {row[name]}" for name in row if name not in COLUMNS]
-    return "\n".join(more)
 
 
 def find_photo(folder: Path, name: str) -> Path | None:
@@ -227,6 +180,7 @@ def as_jpeg(path: Path, side: int) -> bytes | None:
     """Return a photo upright, at most so long, without metadata; None if it fails."""
     from PIL import Image, ImageOps
 
+    made = io.BytesIO()
     try:
         with DECODING, open_photo(path) as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # doubtful metadata; pixels raise
@@ -239,7 +193,6 @@ def as_jpeg(path: Path, side: int) -> bytes | None:
             if wide * high > DECODED:
                 return None
             picture.thumbnail((side, side), reducing_gap=3.0)
-            made = io.BytesIO()
             on_white(ImageOps.exif_transpose(picture)).save(made, "JPEG", quality=85)
     except ImportError:
         raise

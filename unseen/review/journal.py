@@ -21,8 +21,16 @@ from unseen.files import named, sync_folder
 
 __all__ = ["DamagedJournalError", "Journal", "fault_of", "read_head", "read_journal"]
 
+FIELDS = {  # of an answer, by its op
+    "label": ("ids", "label"),
+    "class": ("name",),
+    "rename": ("old", "new"),
+    "check": ("ids",),
+    "teach": ("file",),
+    "undo": ("of",),
+}
+UNDOABLE = ("label", "class", "rename", "teach")
 NAME_LETTERS, WORD_LETTERS = 200, 64  # of the name of a class, of a tab or an answer
-UNDOABLE = ("label", "clear", "class", "rename", "teach")
 Entry = dict[str, Any]
 
 
@@ -43,48 +51,26 @@ class Journal:
 
     One program at a time writes a journal; a second is refused.
 
-    Parameters
-    ----------
-    path : path
-        Made if it is absent.
-    head : dict
-        The first line of a new journal: what its answers are about.
-
-    Attributes
-    ----------
-    entries : list of dict
-        All answers so far; ``seq`` counts them from 1.
-    torn : bool
-        Whether a last line was set aside.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.review.journal import Journal, read_journal
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "answers.jsonl"
-    ...     with Journal(path, {"table": "3f0a"}) as journal:
-    ...         _ = journal.append([{"op": "label", "ids": ["a.jpg"], "label": "cat"}])
-    ...     read_journal(path).entries
-    [{'seq': 1, 'op': 'label', 'ids': ['a.jpg'], 'label': 'cat'}]
+    ``head`` is the first line of a new one: what its answers are about. ``entries`` are
+    all answers so far, numbered by ``seq`` from 1; ``torn`` tells whether a last line
+    was set aside.
     """
 
-    def __init__(self, path: str | os.PathLike[str], head: Entry) -> None:
-        self.path = Path(path)
-        with named(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a+b", buffering=0)
+    def __init__(self, path: Path, head: Entry) -> None:
+        self.path = path
+        with named(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, "a+b", buffering=0)
         try:
-            lock(self._file, self.path)
-            found = read_journal(self.path)
+            lock(self._file, path)
+            found = read_journal(path)
             self.entries, self.torn = found.entries, bool(found.torn)
             if self.torn:
                 self._set_aside(found.torn)
             if found.head is None:
                 self._write([head])
             os.fsync(self._file.fileno())
-            sync_folder(self.path.parent)
+            sync_folder(path.parent)
         except BaseException:
             self._file.close()
             raise
@@ -119,21 +105,14 @@ class Journal:
         """Let another program write."""
         self._file.close()
 
-    def __enter__(self) -> Journal:
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-def read_journal(path: str | os.PathLike[str]) -> Content:
+def read_journal(path: Path) -> Content:
     """Return what a journal holds; raise if a line before the last is no answer."""
-    path = Path(path)
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     head: Entry | None = None
     entries: list[Entry] = []
     for number, line in enumerate(lines, 1):
-        found, fault = parse_line(line, entries, first=number == 1)
+        found, fault = parse_line(line, entries, is_head=number == 1)
         if fault and number == len(lines):
             return Content(head, entries, line)
         if fault:
@@ -153,11 +132,11 @@ def read_head(path: Path) -> Entry | None:
     if not path.exists():
         return None
     with open(path, "rb") as file:
-        head, fault = parse_line(file.readline(), [], first=True)
+        head, fault = parse_line(file.readline(), [], is_head=True)
     return None if fault else head
 
 
-def parse_line(line: bytes, before: list[Entry], first: bool) -> tuple[Entry, str]:
+def parse_line(line: bytes, before: list[Entry], is_head: bool) -> tuple[Entry, str]:
     """Return the object of a line, and what is wrong with it, "" for nothing."""
     try:
         entry = json.loads(line)
@@ -165,15 +144,15 @@ def parse_line(line: bytes, before: list[Entry], first: bool) -> tuple[Entry, st
         return {}, "no JSON"
     if not isinstance(entry, dict) or not line.endswith(b"\n"):
         return {}, "not whole"
-    if first:
-        return entry, "" if is_text(entry.get("table"), WORD_LETTERS) else "no table"
+    if is_head:
+        return entry, "" if isinstance(entry.get("table"), str) else "no table"
     if entry.get("seq") != len(before) + 1:
         return {}, f"it is number {len(before) + 1}, and says otherwise"
     return entry, fault_of(entry, before)
 
 
 def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
-    """Say what is wrong with an answer; "" if nothing is.
+    """Say what is wrong with an answer that comes after others; "" if nothing is.
 
     Examples
     --------
@@ -181,44 +160,32 @@ def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
     >>> fault_of({"op": "teach", "file": "/home/me/secret.csv"}, [])
     'file is none that teaching writes'
     """
-    for word in ("uid", "tab"):
-        if not is_text(entry.get(word, ""), WORD_LETTERS):
-            return f"{word} is no text of at most {WORD_LETTERS} letters"
-    match entry.get("op"):
-        case "label":
-            return ids_fault(entry) or name_fault(entry, "label", empty=True)
-        case "clear" | "check":
-            return ids_fault(entry)
-        case "class":
-            return name_fault(entry, "name")
-        case "rename":
-            return name_fault(entry, "old") or name_fault(entry, "new")
-        case "teach":
-            own = re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(entry.get("file")))
-            return "" if own else "file is none that teaching writes"
-        case "undo":
-            of: Any = entry.get("of")
-            known = type(of) is int and 1 <= of <= len(before)
-            good = known and before[of - 1]["op"] in UNDOABLE
-            return "" if good else "there is nothing of that number to undo"
-    return "op is none that is known"
+    fields = FIELDS.get(str(entry.get("op")))
+    if fields is None:
+        return "op is none that is known"
+    for name in ("uid", "tab"):
+        if not is_text(entry.get(name, ""), WORD_LETTERS):
+            return f"{name} is no text of at most {WORD_LETTERS} letters"
+    faults = (field_fault(name, entry.get(name), before) for name in fields)
+    return next(filter(None, faults), "")
 
 
-def ids_fault(entry: Mapping[str, Any]) -> str:
-    """Say what is wrong with the ids of an answer."""
-    ids = entry.get("ids")
-    good = isinstance(ids, list) and all(isinstance(one, str) for one in ids)
-    return "" if good else "ids are no list of texts"
-
-
-def name_fault(entry: Mapping[str, Any], field: str, empty: bool = False) -> str:
-    """Say what is wrong with the name of a class."""
-    name: Any = entry.get(field)
-    if not is_text(name, NAME_LETTERS) or any("\ud800" <= c <= "\udfff" for c in name):
-        return f"{field} is no text of at most {NAME_LETTERS} letters"
-    if name != " ".join(name.split()) or not (name or empty):
-        return f"{field} is empty, or has spaces around it"
-    return ""
+def field_fault(name: str, value: Any, before: Sequence[Entry]) -> str:
+    """Say what is wrong with a field of an answer; "" if nothing is."""
+    if name == "ids":
+        sound = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        return "" if sound else "ids are no list of texts"
+    if name == "file":
+        sound = re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(value)) is not None
+        return "" if sound else "file is none that teaching writes"
+    if name == "of":
+        known = type(value) is int and 1 <= value <= len(before)
+        sound = known and before[value - 1]["op"] in UNDOABLE
+        return "" if sound else "there is nothing of that number to undo"
+    if not is_text(value, NAME_LETTERS) or re.search("[\ud800-\udfff]", value):
+        return f"{name} is no text of at most {NAME_LETTERS} letters"
+    sound = value == " ".join(value.split()) and (value or name == "label")
+    return "" if sound else f"{name} is empty, or has spaces around it"
 
 
 def is_text(value: Any, most: int) -> bool:

@@ -17,39 +17,25 @@ __all__ = ["Learning", "RefusedError", "Stop", "moves"]
 NAME = "learning"  # of the thread
 GRACE = 5.0  # seconds that a thread has to come to an end
 Stop = Callable[..., None]
+Learn = Callable[[Teacher], dict[str, Any]]
 
 
 class RefusedError(ValueError):
     """What was asked makes no sense; the message says what would."""
 
 
-class StoppedError(Exception):
-    """The review ends, so the thread does."""
-
-
 class Learning:
     """Prepares a teacher and has it teach.
 
-    Parameters
-    ----------
-    prepare : callable, optional
-        Makes the teacher, on a thread; it may take a while, and may raise. It gets a
-        function to call now and then, which raises when the review ends.
-
-    Attributes
-    ----------
-    teacher : Teacher or None
-        None as long as it is not ready.
-    hindrance : str
-        Why nothing can be learned now; "" if it can.
-    last : dict
-        ``state`` of the last time ("idle", "running", "done", "failed"), and what it
-        came to.
+    ``prepare`` makes the teacher, on a thread; it gets a function to call now and then,
+    which raises when the review ends.
     """
 
     def __init__(self, prepare: Callable[[Stop], Teacher] | None) -> None:
-        self.teacher: Teacher | None = None
+        self.teacher: Teacher | None = None  # not ready
+        # Its state is "idle", "running", "done" or "failed", with what it came to.
         self.last: dict[str, Any] = {"state": "idle"}
+        # Why nothing can be learned now; "" if it can.
         self.hindrance = "Nobody said how these labels were made."
         self._ends = threading.Event()
         self._thread: threading.Thread | None = None
@@ -57,7 +43,7 @@ class Learning:
             self.hindrance = "Getting ready to learn ..."
             self._on_thread(self._prepare, prepare)
 
-    def start(self, learn: Callable[[Teacher], dict[str, Any]], given: int) -> None:
+    def start(self, learn: Learn, given: int) -> None:
         """Start to learn from some answers; ``learn`` returns what that changes.
 
         While it is learning, nothing else is started.
@@ -75,35 +61,28 @@ class Learning:
             self._thread.join(GRACE)
         return self._thread is None or not self._thread.is_alive()
 
-    def _on_thread(self, work: Callable[..., None], *arguments: Any) -> None:
-        self._thread = threading.Thread(
-            target=work, args=arguments, name=NAME, daemon=True
-        )
+    def _on_thread(self, work: Callable[..., None], *given: Any) -> None:
+        self._thread = threading.Thread(target=work, args=given, name=NAME, daemon=True)
         self._thread.start()
 
     def _prepare(self, prepare: Callable[[Stop], Teacher]) -> None:
         def stop(*progress: int) -> None:
             if self._ends.is_set():
-                raise StoppedError
+                raise RefusedError("The review has ended.")
 
         try:
-            self.teacher = prepare(stop)
+            self.teacher, self.hindrance = prepare(stop), ""
         except Exception as error:  # the page works without, and says why
             self.hindrance = message_of(error)
-        else:
-            self.hindrance = ""
 
-    def _learn(
-        self, teacher: Teacher, learn: Callable[[Teacher], dict[str, Any]], given: int
-    ) -> None:
+    def _learn(self, teacher: Teacher, learn: Learn, given: int) -> None:
         started = time.monotonic()
         try:
             changes = learn(teacher)
+            seconds = round(time.monotonic() - started, 2)
+            self.last = {"state": "done", "seconds": seconds, "given": given, **changes}
         except Exception as error:  # it must reach the page, whatever it is
             self.last = {"state": "failed", "reason": message_of(error)}
-            return
-        seconds = round(time.monotonic() - started, 2)
-        self.last = {"state": "done", "seconds": seconds, "given": given, **changes}
 
 
 def message_of(error: Exception) -> str:

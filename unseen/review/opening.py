@@ -73,17 +73,14 @@ def find_start(origin: Origin | None, encoder: str | None) -> Any:
 
         photos = load_photos()
         named = NamedPhotos(photos.image_encoder, photos.text_encoder)
-    elif origin.kind == "photos" and not is_file(origin.encoder, origin.text):
+    elif origin.kind == "photos":
+        if any(Path(one).exists() for one in (origin.encoder, origin.text) if one):
+            return None  # files of features or vectors, and no encoders
         named = NamedPhotos(origin.encoder or "lite0", origin.text or "wordllama")
     else:
         return None
     known = origin.descriptions
     return named.fit(origin.names, descriptions=known, allow_unknown=True).model_
-
-
-def is_file(*encoders: str) -> bool:
-    """Tell whether one of these is a file of features or vectors, not an encoder."""
-    return any(Path(encoder).exists() for encoder in encoders if encoder)
 
 
 def find_features(

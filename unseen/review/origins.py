@@ -24,36 +24,18 @@ AnyPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a table of labels came from; all paths are absolute.
+    """What a table of labels came from; all paths are absolute, "" for the default."""
 
-    Attributes
-    ----------
-    kind : {'photos', 'texts', 'rows', 'demo'}
-    source : str
-        Folder of photos, file of texts, or data set of rows.
-    encoder, text : str
-        Encoders by name, or files of features and class vectors; "" for the default.
-    names : list of str
-    descriptions : dict
-        What some of the names mean.
-    model : str
-        A saved model; "" for none.
-    cache : str
-        Folder of the features; "" for the default.
-    column, id : str
-        Columns of a file of texts or rows; "" for the default.
-    """
-
-    kind: str
-    source: str = ""
-    encoder: str = ""
-    text: str = ""
+    kind: str  # "photos", "texts", "rows" or "demo"
+    source: str = ""  # folder of photos, file of texts, or data set of rows
+    encoder: str = ""  # by name, or a file of features
+    text: str = ""  # encoder of the names, or a file of class vectors
     names: list[str] = field(default_factory=list)
-    descriptions: dict[str, str] = field(default_factory=dict)
-    model: str = ""
-    cache: str = ""
-    column: str = ""
-    id: str = ""
+    descriptions: dict[str, str] = field(default_factory=dict)  # of some names
+    model: str = ""  # a saved one
+    cache: str = ""  # folder of the features
+    column: str = ""  # of texts, or of the labels of rows
+    id: str = ""  # column of the ids
 
 
 def note_origin(labels: AnyPath, origin: Origin) -> None:
@@ -103,15 +85,6 @@ def place_of(labels: AnyPath) -> Path:
 
 
 def absolute(path: object) -> str:
-    """Return a path from the root; "" for nothing, names of encoders as they are.
-
-    Examples
-    --------
-    >>> from unseen.review.origins import absolute
-    >>> absolute(None), absolute("lite0")
-    ('', 'lite0')
-    """
-    if path is None:
-        return ""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else str(path)
-    return os.path.abspath(text) if os.path.exists(text) else text
+    """Return a path from the root; "" for nothing, names of encoders as they are."""
+    text = "" if path is None else str(path)
+    return os.path.abspath(text) if text and os.path.exists(text) else text

@@ -51,29 +51,36 @@ HEADERS = {
 }
 NO_STORE = {"Cache-Control": "no-store"}
 LONGEST = 8 * 2**20  # bytes of a request
+OPTIONS: dict[str, Any] = {
+    "log_level": "warning",
+    "access_log": False,
+    "server_header": False,
+    "lifespan": "off",
+    "proxy_headers": False,
+    "timeout_graceful_shutdown": 2,
+}
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 class Guard:
     """Lets requests through to an app below the token, or refuses them."""
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
-        self.app, self.token = app, secrets.token_urlsafe(24)
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.port, self.token = app, 0, secrets.token_urlsafe(24)
         self.once: str | None = secrets.token_urlsafe(24)
-        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        if self._is_first(scope):
-            self.once = None
-            there = RedirectResponse(f"/{self.token}/", 303, HEADERS | NO_STORE)
-            await there(scope, receive, send)
-            return
         refusal = self._why_not(scope)
         if refusal:
             await PlainTextResponse(*refusal, headers=HEADERS)(scope, receive, send)
+            return
+        if self.once is not None and same(scope["path"][1:], self.once):
+            self.once = None
+            there = RedirectResponse(f"/{self.token}/", 303, HEADERS | NO_STORE)
+            await there(scope, receive, send)
             return
         inner: dict[str, Any] = dict(scope)
         inner["path"] = scope["path"][len(self.token) + 1 :] or "/"
@@ -88,22 +95,18 @@ class Guard:
 
         await self.app(inner, receive, send_guarded)
 
-    def _is_first(self, scope: Scope) -> bool:
-        """Tell whether this is the link that the browser was started with."""
-        known = Headers(scope=scope).get("host", "") in self.hosts
-        return known and self.once is not None and same(scope["path"][1:], self.once)
-
     def _why_not(self, scope: Scope) -> tuple[str, int] | None:
-        headers = Headers(scope=scope)
-        if headers.get("host", "") not in self.hosts:
+        headers, path = Headers(scope=scope), scope["path"].strip("/")
+        hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
+        if headers.get("host", "") not in hosts:
             return "This address is not ours.", 421
-        token = scope["path"].split("/")[1] if scope["path"].startswith("/") else ""
-        if not same(token, self.token):
+        if self.once is not None and same(path, self.once):
+            return None
+        if not same(path.split("/")[0], self.token):
             return "Open the address that unseen review printed.", 403
         origin = headers.get("origin")
-        own = {f"http://{host}" for host in self.hosts}
         site = headers.get("sec-fetch-site", "same-origin")
-        if origin is not None and origin not in own:
+        if origin is not None and origin not in {f"http://{host}" for host in hosts}:
             return "Another site may not ask.", 403
         if scope["method"] not in ("GET", "HEAD"):
             if origin is None or site != "same-origin":
@@ -114,8 +117,7 @@ class Guard:
             if not length.isdecimal() or len(length) > 9 or int(length) > LONGEST:
                 return "That is too much at once.", 413
         elif site not in ("same-origin", "none"):
-            page = scope["path"].rstrip("/") == f"/{self.token}"
-            if not page or headers.get("sec-fetch-mode") != "navigate":
+            if path != self.token or headers.get("sec-fetch-mode") != "navigate":
                 return "Another site may not ask.", 403
         return None
 
@@ -128,53 +130,27 @@ def same(one: str, other: str) -> bool:
 def serve(
     session: Session, *, port: int = 0, ready: Callable[[str, str], None]
 ) -> bool:
-    """Serve a review until it is interrupted; then close it.
+    """Serve a review until it is interrupted, then close it: see :meth:`Session.close`.
 
-    Parameters
-    ----------
-    session : Session
-    port : int, default=0
-        0 for any that is free.
-    ready : callable
-        Called with the address, and a link that leads there once, as soon as the page
-        can be opened.
-
-    Returns
-    -------
-    bool
-        Whether the model is at rest, too; see :meth:`Session.close`.
+    ``ready`` is called as soon as the page can be opened, with its address and a link
+    that leads there once. Port 0 is any that is free.
     """
-    server: Any = None
+    guard = Guard(make_app(session))
+    server: Any = uvicorn.Server(uvicorn.Config(guard, **OPTIONS))
+    server.capture_signals = nullcontext  # its own would end us before we close
+    startup = server.startup
 
-    def end(number: int, frame: object) -> None:
-        if server is not None:
-            server.should_exit = True
+    async def start_and_tell(sockets: Any = None) -> None:
+        await startup(sockets=sockets)
+        root = f"http://127.0.0.1:{guard.port}"
+        ready(f"{root}/{guard.token}/", f"{root}/{guard.once}")
 
-    with handling(end), socket.socket() as listening:
+    server.startup = start_and_tell
+    with ended_by_signals(server), socket.socket() as listening:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(("127.0.0.1", port))
-            port = listening.getsockname()[1]
-            guard = Guard(make_app(session), port)
-            config = uvicorn.Config(
-                guard,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                lifespan="off",
-                proxy_headers=False,
-                timeout_graceful_shutdown=2,
-            )
-            server = uvicorn.Server(config)
-            server.capture_signals = nullcontext  # its own would end us before we close
-            startup = server.startup
-
-            async def start_and_tell(sockets: Any = None) -> None:
-                await startup(sockets=sockets)
-                root = f"http://127.0.0.1:{port}"
-                ready(f"{root}/{guard.token}/", f"{root}/{guard.once}")
-
-            server.startup = start_and_tell
+            guard.port = listening.getsockname()[1]
             server.run(sockets=[listening])
         finally:
             at_rest = session.close()
@@ -182,15 +158,17 @@ def serve(
 
 
 @contextmanager
-def handling(end: Callable[[int, object], None]) -> Iterator[None]:
-    """Call a function on every signal that asks to end, if it is not ignored."""
+def ended_by_signals(server: Any) -> Iterator[None]:
+    """End a server by every signal that asks for it and is not ignored."""
+
+    def end(number: int, frame: object) -> None:
+        server.should_exit = True
+
     known = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in known}
-    heard = [number for number in known if before[number] != signal.SIG_IGN]
-    for number in heard:
-        signal.signal(number, end)
+    heard = [number for number in known if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in heard}
     try:
         yield
     finally:
-        for number in heard:
-            signal.signal(number, before[number])
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,14 +24,14 @@ import pandas as pd
 
 from unseen.asking import draw_check
 from unseen.labels import label_table, read_labels, write_labels
-from unseen.review.answers import ModelLabels, ReviewState, apply, replay
-from unseen.review.folders import answers_about, digest_of, find_review
+from unseen.review.answers import ModelLabels, ReviewState, replay
+from unseen.review.folders import answers_about, find_review, head_of
 from unseen.review.items import Items
 from unseen.review.journal import UNDOABLE, Entry, Journal, fault_of
 from unseen.review.learning import Learning, RefusedError, Stop, moves
 from unseen.review.origins import Origin
 from unseen.review.teaching import Teacher
-from unseen.review.views import View, estimate, rows_by_class, tables_of, view_of
+from unseen.review.views import View, rows_by_class, tables_of, view_of
 
 __all__ = ["RefusedError", "Session"]
 
@@ -40,20 +39,9 @@ PAUSE, AGAIN = 0.5, 2.0  # seconds until tables are written anew, and tried agai
 
 
 class Session:
-    """A review of one table of labels.
+    """A review of one table of labels, which was made as ``origin`` says.
 
-    Parameters
-    ----------
-    labels : path
-        The table; it is read, never written.
-    table : DataFrame
-        What it holds.
-    items : Items
-        What its rows are.
-    origin : Origin, optional
-        How the table was made.
-    prepare : callable, optional
-        Makes the teacher, on a thread: it may take a while, and may raise.
+    ``prepare`` makes the teacher, on a thread: it may take a while, and may raise.
     """
 
     def __init__(
@@ -66,33 +54,25 @@ class Session:
     ) -> None:
         if not len(table):
             raise ValueError(f"{labels}: has no row. There is nothing to look at.")
-        self.labels, self.table, self.items = Path(labels), table, items
+        self.labels, self.table, self.items = labels, table, items
         self.ids: list[str] = table["id"].tolist()
         self.rows = {name: row for row, name in enumerate(self.ids)}
-        names = {*table["label"], *(origin.names if origin is not None else [])}
-        self.classes = sorted(names - {""})
         self.original = ModelLabels.of(table)
-        head = {
-            "table": digest_of(self.labels),
-            "kind": origin.kind if origin is not None else "",
-            "source": origin.source if origin is not None else "",
-            "classes": self.classes,
-        }
-        self.folder, others = find_review(self.labels, head)
-        self.lock = threading.RLock()
-        self.journal = Journal(self.folder / "answers.jsonl", head)
+        self.head = head_of(labels, table, origin)
+        self.folder, others = find_review(labels, self.head)
+        self.journal = Journal(self.folder / "answers.jsonl", self.head)
         try:
             self.state = self._replay()
-            self.notices, self.carried = self._notices(others, head)
+            self.notices, self.carried = self._at_the_start(others)
         except BaseException:
             self.journal.close()
             raise
-        self.done = {entry["uid"] for entry in self.journal.entries if "uid" in entry}
         entries = self.journal.entries
+        self.done = {entry["uid"] for entry in entries if "uid" in entry}
         self.version = sum(one["op"] != "check" for one in entries)  # of the index
         self.trouble = ""  # why the tables are not written
-        self._views: tuple[int, View] | None = None
-        self._accuracy: tuple[int, dict[str, Any]] | None = None
+        self._view: tuple[int, View] | None = None
+        self.lock = threading.RLock()
         self.learning = Learning(prepare)
         self._stale, self._closing = threading.Event(), threading.Event()
         self._stale.set()
@@ -107,18 +87,16 @@ class Session:
         An entry that was written down before (same ``uid``) is not written twice.
         """
         with self.lock:
-            new = []
-            for entry in entries:
-                checked = self._checked(entry) | {"tab": tab, "at": int(time.time())}
-                if checked.get("uid") not in self.done:
-                    new.append(checked)
+            checked = [self._checked(entry) for entry in entries]
+            noted = {"tab": tab, "at": int(time.time())}
+            new = [one | noted for one in checked if one.get("uid") not in self.done]
             for entry in self.journal.append(new):
                 if "uid" in entry:
                     self.done.add(entry["uid"])
                 if entry["op"] == "undo":
                     self.state = self._replay()
                 else:
-                    apply(entry, self.state, self.rows, self._read)
+                    replay([entry], self.state, self.rows, self._read)
                 self.version += entry["op"] != "check"
             self._stale.set()
             return len(self.journal.entries)
@@ -136,36 +114,31 @@ class Session:
         return None
 
     def carry_over(self, tab: str) -> int:
-        """Take over the answers that an earlier table's review has for this one."""
+        """Take over answers to an earlier table that fit this one; return how many."""
         with self.lock:
-            by_name: dict[str, list[int]] = {}
-            for row, name in self.carried.items():
-                if row not in self.state.given:
-                    by_name.setdefault(name, []).append(row)
+            given = self.state.given
+            rows = pd.Series({r: n for r, n in self.carried.items() if r not in given})
             entries = [
-                {"op": "label", "rows": rows, "label": name}
-                for name, rows in by_name.items()
+                {"op": "label", "rows": part.index.tolist(), "label": name}
+                for name, part in rows.groupby(rows)
             ]
             self.record(entries, tab)
             self.carried, self.notices = {}, []
-            return sum(map(len, by_name.values()))
+            return len(rows)
 
     def _checked(self, entry: Mapping[str, Any]) -> Entry:
         """Return an entry as it is written down; raise if it makes no sense."""
         noted: Entry = {"op": entry.get("op")}
-        if entry.get("uid", "") != "":
-            noted["uid"] = entry["uid"]
-        if "rows" in entry:
-            noted["ids"] = self._ids(entry["rows"])
-        for field in ("label", "name", "old", "new", "of", "file"):
-            if field in entry:
-                value = entry[field]
+        for field in ("uid", "label", "name", "old", "new", "of", "file"):
+            value = entry.get(field)
+            if value is not None and not (field == "uid" and value == ""):
                 is_text = isinstance(value, str)
                 noted[field] = " ".join(value.split()) if is_text else value
+        if "rows" in entry:
+            noted["ids"] = self._ids(entry["rows"])
         fault = fault_of(noted, self.journal.entries)
-        if not fault and noted["op"] == "rename":
-            known = noted["old"] in self.state.classes
-            fault = "" if known else f"there is no class {noted['old']!r}"
+        if not fault and noted.get("old", "") not in ("", *self.state.classes):
+            fault = f"there is no class {noted['old']!r}"
         if fault:
             raise RefusedError(f"This cannot be taken: {fault}.")
         return noted
@@ -180,12 +153,19 @@ class Session:
 
     # ---- what there is to see --------------------------------------------------------
 
+    def view(self) -> View:
+        """Return all labels as they are now."""
+        with self.lock:
+            seq = len(self.journal.entries)
+            if self._view is None or self._view[0] != seq:
+                self._view = seq, view_of(self.state, self.original)
+            return self._view[1]
+
     def summary(self) -> dict[str, Any]:
         """Return classes with their sizes, and how far the review is."""
         with self.lock:
-            view, state = self.view(), self.state
-            sizes = np.bincount(view.codes, minlength=len(state.classes) + 1)
-            mine = Counter(state.given.values())
+            view = self.view()
+            sizes = np.bincount(view.codes, minlength=len(view.names)).tolist()
             return {
                 "title": self.labels.name,
                 "kind": self.items.kind,
@@ -193,61 +173,49 @@ class Session:
                 "seq": len(self.journal.entries),
                 "version": self.version,
                 "classes": [
-                    {"name": name, "size": int(sizes[code]), "mine": mine[name]}
-                    for code, name in enumerate(state.classes, 1)
+                    {"name": name, "size": size}
+                    for name, size in zip(view.names[1:], sizes[1:], strict=True)
                 ],
-                "none": int(sizes[0]),
-                "given": len(state.given),
+                "none": sizes[0],
+                "given": len(self.state.given),
                 "changed": int(view.changed.sum()),
+                "check": view.accuracy,
                 "hindrance": self.learning.hindrance,
                 "learning": self.learning.last,
-                "corrections": str(self.folder / "corrections.csv"),
-                "check": self.accuracy(),
                 "trouble": self.trouble,
                 "notices": self.notices,
                 "carried": len(self.carried),
             }
 
-    def view(self) -> View:
-        """Return all labels as they are now."""
-        seq = len(self.journal.entries)
-        with self.lock:
-            if self._views is None or self._views[0] != seq:
-                self._views = seq, view_of(self.state, self.original)
-            return self._views[1]
-
     @cached_property
-    def _places(self) -> np.ndarray:
+    def _by_name(self) -> np.ndarray:
         """The place of every row in the order of ids."""
         return np.argsort(np.argsort(np.array(self.ids, dtype=object)))
 
     def index(self, order: str = "doubt", **filters: Any) -> list[dict[str, Any]]:
         """Return the numbers of the rows of every class, in order, under a filter."""
-        view = self.view()
-        return rows_by_class(
-            view, self._places if order == "name" else order, **filters
-        )
+        by = self._by_name if order == "name" else order
+        return rows_by_class(self.view(), by, **filters)
 
     def details(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Return what the page shows of some rows."""
-        with self.lock:
-            ids = self._ids(list(rows))
-            model, given = self.state.model, self.state.given
-            return [
-                {
-                    "row": row,
-                    "id": name,
-                    "label": given.get(row, model.labels[row]),
-                    "model": model.labels[row],
-                    "reliability": number(model.reliability[row]),
-                    "second": model.second[row],
-                    "mine": row in given,
-                    "text": self.items.text(row)[:300],
-                }
-                for row, name in zip(rows, ids, strict=True)
-            ]
+        view, ids = self.view(), self._ids(list(rows))
+        labels, sure, second = view.model
+        return [
+            {
+                "row": row,
+                "id": name,
+                "label": view.labels[row],
+                "model": labels[row],
+                "reliability": None if np.isnan(sure[row]) else round(sure[row], 4),
+                "second": second[row],
+                "mine": bool(view.given[row]),
+                "text": self.items.text(row)[:300],
+            }
+            for row, name in zip(rows, ids, strict=True)
+        ]
 
-    # ---- what to ask, and what it is worth -------------------------------------------
+    # ---- what to ask ---------------------------------------------------------------
 
     def suggest(self, n: int) -> list[int]:
         """Return rows whose labels would help most, none that has one."""
@@ -280,14 +248,7 @@ class Session:
                 waiting += new
             return waiting[:n]
 
-    def accuracy(self) -> dict[str, Any]:
-        """Return how many labels are right, by the checked rows of the sample."""
-        seq = len(self.journal.entries)
-        if self._accuracy is None or self._accuracy[0] != seq:
-            self._accuracy = seq, estimate(self.state)
-        return self._accuracy[1]
-
-    # ---- learning ----------------------------------------------------------------
+    # ---- learning ---------------------------------------------------------------
 
     def teach(self, uid: str, tab: str) -> None:
         """Let the model learn, on a thread; :meth:`summary` tells how it goes."""
@@ -296,8 +257,8 @@ class Session:
                 raise RefusedError(
                     "There is no answer to learn from yet. Correct some first."
                 )
-            renames, model = list(self.state.renames), self.state.model
-            given = dict(self.state.given)
+            model, given = self.state.model, dict(self.state.given)
+            renames = list(self.state.renames)
 
         def learn(teacher: Teacher) -> dict[str, Any]:
             new = teacher.teach(model, given, renames)
@@ -311,36 +272,31 @@ class Session:
 
     def _take_over(self, new: ModelLabels, uid: str, tab: str) -> dict[str, Any]:
         """Make a model's new labels the current ones; return what that changes."""
-        before = self.state.labels()
-        seq = len(self.journal.entries) + 1
-        file = f"taught-{seq}.csv"
+        before, seq = self.state.labels(), len(self.journal.entries) + 1
         table = label_table(
             new.labels, ids=self.ids, reliability=new.reliability, second=new.second
         )
-        write_labels(table, self.folder / file)
-        self.record([{"op": "teach", "file": file, "uid": uid}], tab)
+        write_labels(table, self.folder / f"taught-{seq}.csv")
+        self.record([{"op": "teach", "file": f"taught-{seq}.csv", "uid": uid}], tab)
         return {"seq": seq, **moves(before, self.state.labels())}
 
     # ---- on the disk ---------------------------------------------------------------
 
     def _read(self, file: str) -> ModelLabels:
-        path = self.folder / file
-        table = read_labels(path)
+        table = read_labels(self.folder / file)
         if table["id"].tolist() != self.ids:
             raise ValueError(
-                f"{path}: does not have the rows of {self.labels.name}. Put back what "
-                f"teaching wrote, or move {self.folder.name} away to start anew."
+                f"{self.folder / file}: does not have the rows of {self.labels.name}. "
+                f"Put back what was there, or move {self.folder.name} away."
             )
         return ModelLabels.of(table)
 
     def _replay(self) -> ReviewState:
-        start = ReviewState(self.original, list(self.classes))
+        start = ReviewState(self.original, list(self.head["classes"]))
         return replay(self.journal.entries, start, self.rows, self._read)
 
-    def _notices(
-        self, others: list[Path], head: Entry
-    ) -> tuple[list[str], dict[int, str]]:
-        """Return what people should know at the start, and answers to carry over."""
+    def _at_the_start(self, others: list[Path]) -> tuple[list[str], dict[int, str]]:
+        """Return what people should know, and answers that can be carried over."""
         notices, carried = [], {}
         if self.journal.torn:
             notices.append(
@@ -350,8 +306,8 @@ class Session:
         if others and not self.journal.entries:
             carried = {
                 self.rows[name]: label
-                for name, label in answers_about(others[-1], head).items()
-                if name in self.rows and label in self.classes
+                for name, label in answers_about(others[-1], self.head).items()
+                if name in self.rows and label in self.head["classes"]
             }
             offer = f" {len(carried)} of its answers fit this table." if carried else ""
             notices.append(
@@ -362,8 +318,7 @@ class Session:
 
     def write_tables(self) -> None:
         """Write ``corrections.csv`` and ``reviewed.csv``, each whole or not at all."""
-        view = self.view()
-        corrections, reviewed = tables_of(view, self.table)
+        corrections, reviewed = tables_of(self.view(), self.table)
         write_labels(corrections, self.folder / "corrections.csv")
         write_labels(reviewed, self.folder / "reviewed.csv")
 
@@ -378,7 +333,7 @@ class Session:
                 self.trouble = ""
             except OSError as error:
                 self.trouble = (
-                    f"corrections.csv and reviewed.csv cannot be written: "
+                    "corrections.csv and reviewed.csv cannot be written: "
                     f"{error.strerror or error}. Answers that were called saved are "
                     "safe in answers.jsonl; the tables are tried again."
                 )
@@ -397,8 +352,3 @@ class Session:
             return self.learning.stop()
         finally:
             self.journal.close()
-
-
-def number(value: float) -> float | None:
-    """Return a number for JSON, which has no NaN."""
-    return None if np.isnan(value) else round(float(value), 4)

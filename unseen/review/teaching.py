@@ -35,12 +35,8 @@ MANY, AXES = 4_000, 128  # rows from which on they are met on that many axes
 class Teacher:
     """Teaches by adapting to all rows; given labels stay as they are.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    start : GuidedMixture, optional
-        Fitted to the prototypes of names; without, classes start at the mean of the
-        rows that have their label now.
+    ``start`` is fitted to the prototypes of names; without it classes start at the mean
+    of the rows that have their label now.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from unseen.labels import label_table
 from unseen.models.given import NONE_OF_THESE
 from unseen.review.answers import ModelLabels, ReviewState
 
-__all__ = ["View", "estimate", "rows_by_class", "tables_of", "view_of"]
+__all__ = ["View", "rows_by_class", "tables_of", "view_of"]
 
 NO_CLASS = "\0"  # stands for "none of these" where "" means that nothing is known
 OWN = {"id", "label", "reliability", "second", "first_trusted", "given", "changed"}
@@ -27,6 +27,7 @@ class View(NamedTuple):
     given: np.ndarray  # by a person
     changed: np.ndarray  # since the review began
     model: ModelLabels
+    accuracy: dict[str, Any]  # by the random sample
 
 
 def view_of(state: ReviewState, original: ModelLabels) -> View:
@@ -36,7 +37,7 @@ def view_of(state: ReviewState, original: ModelLabels) -> View:
     given = np.zeros(len(labels), dtype=bool)
     given[list(state.given)] = True
     changed = labels != original.renamed(state.renames).labels
-    return View(names, labels, codes, given, changed, state.model)
+    return View(names, labels, codes, given, changed, state.model, estimate(state))
 
 
 def rows_by_class(
@@ -52,17 +53,7 @@ def rows_by_class(
 ) -> list[dict[str, Any]]:
     """Return the numbers of the rows of every class, in order, under a filter.
 
-    Parameters
-    ----------
-    view : View
-    order : {'doubt', 'sure'} or array
-        What is doubtful first, what is sure first, or the place of every row.
-    label : str, optional
-        Of one class only.
-    least, most : float
-        Reliability; what people gave is always certain enough.
-    changed, mine, not_mine : bool
-        Only what changed, what people gave, what they did not.
+    ``order`` is 'doubt' or 'sure' for what comes first, or the place of every row.
     """
     sure = np.nan_to_num(view.model.reliability, nan=0.0)
     shown = view.given | ((least <= sure) & (sure <= most))
@@ -113,9 +104,9 @@ def estimate(state: ReviewState) -> dict[str, Any]:
     if not checked:
         return drawn
     labels = state.labels()
-    labels[list(checked)] = [one.model for one in checked.values()]
+    labels[list(checked)] = list(checked.values())
     given = {row: name or NO_CLASS for row, name in state.given.items()}
     found = estimate_accuracy([n or NO_CLASS for n in labels], given, drawn=checked)
-    right = sum(one.model == one.person for one in checked.values())
+    right = sum(state.given[row] == name for row, name in checked.items())
     share = {"share": found.accuracy, "low": found.low, "high": found.high}
     return {"right": right, **drawn, **share}

@@ -69,7 +69,7 @@ def test_folders_by_class_with_safe_names(home):
 )
 def test_labels_below_a_reliability_stay(home, least, n):
     chosen = plan(home, "folders", min_reliability=least).chosen
-    assert len(chosen) == n
+    assert len(chosen.rows) == n
     assert sum(chosen.left_out.values()) == len(IDS) - n
 
 
@@ -78,7 +78,8 @@ def test_what_a_person_gave_goes_whatever_the_reliability(home):
         ["cat", "dog"], ids=IDS[:2], reliability=[0.1, 0.1], given=["yes", ""]
     )
     write_labels(table, home / "labels.csv")
-    assert plan(home, "folders", min_reliability=0.9).chosen.ids == ["a.jpg"]
+    (row,) = plan(home, "folders", min_reliability=0.9).chosen.rows
+    assert row.id == "a.jpg" and row.given
 
 
 def test_nothing_is_left_is_said(home):
@@ -200,7 +201,7 @@ def test_two_ids_of_one_photo_are_exported_once(home, to, how):
     table = label_table(["cat", "dog"], ids=["a.jpg", "./a.jpg"])
     write_labels(table, home / "labels.csv")
     todo = plan(home, to, how="copy" if to == "xmp" else how)
-    assert todo.chosen.ids == ["a.jpg"] and todo.chosen.labels == ["cat"]
+    assert [(row.id, row.label) for row in todo.chosen.rows] == [("a.jpg", "cat")]
     assert todo.chosen.left_out == {"lead to the photo of another row": 1}
     todo.run()
 

@@ -96,8 +96,8 @@ def export(
 
 def describe(plan: Export) -> list[str]:
     """Say what would be done, in a few lines."""
-    chosen = plan.chosen
-    items = "photos" if chosen.sources else "texts"
+    rows, classes, left_out = plan.chosen
+    items = "photos" if plan.chosen.are_photos else "texts"
     words = {
         "copy": "copied",
         "hardlink": "given a second name (hard link)",
@@ -105,14 +105,13 @@ def describe(plan: Export) -> list[str]:
         "move": "MOVED away from where they are",
     }
     done = f", {words[plan.how]}," if plan.places else ""
-    n, k = len(chosen), len(chosen.classes)
+    n, k = len(rows), len(classes)
     lines = [f"{n:,} {items}{done} in {k} classes, as {plan.to}, to {plan.out}"]
-    lines += [f"  {count:,} {why} and stay" for why, count in chosen.left_out.items()]
-    sizes = Counter(chosen.labels)
-    lines += [f"  {sizes[name]:>7,} {name}" for name in chosen.classes[:20]]
+    lines += [f"  {count:,} {why} and stay" for why, count in left_out.items()]
+    sizes = Counter(row.label for row in rows)
+    lines += [f"  {sizes[name]:>7,} {name}" for name in classes[:20]]
     if k > 20:
         lines.append(f"  ... and {k - 20} more classes")
-    goes = plan.places or chosen.labels
-    pairs = list(zip(chosen.sources or chosen.ids, goes, strict=True))[:3]
-    lines += [f"  such as {source} -> {place}" for source, place in pairs]
+    for row, place in zip(rows[:3], plan.places or [""] * 3, strict=False):
+        lines.append(f"  such as {row.source or row.id} -> {place or row.label}")
     return [printable(line) for line in lines]

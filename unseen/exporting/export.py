@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from unseen.exporting.formats import FORMATS, Selected
+from unseen.exporting.formats import FORMATS, Row, Selected
 from unseen.exporting.placing import (
     WAYS,
     check_new,
@@ -30,33 +30,27 @@ __all__ = ["Export", "plan_export"]
 
 @dataclass(frozen=True)
 class Export:
-    """What would be exported; :meth:`run` does it.
-
-    Attributes
-    ----------
-    chosen : Selected
-    to, how : str
-        Format, and the way of photos.
-    out : Path
-    places : list of str
-        Where in ``out`` each photo goes; empty if none has a file of its own there.
-    """
+    """What would be exported; :meth:`run` does it."""
 
     chosen: Selected
     to: str
     how: str
     out: Path
-    places: list[str]
+    places: list[str]  # of photos in ``out``; empty if none has a file of its own
 
     def run(self) -> Path:
         """Write everything, or nothing; return the folder."""
-        moving = self.how == "move" and bool(self.places)
-        sources = self.chosen.sources if self.places else []
-        pairs = list(zip(sources, self.places, strict=True))
+        rows = self.chosen.rows if self.places else []
+        pairs = [
+            (row.source, place)
+            for row, place in zip(rows, self.places, strict=True)
+            if row.source is not None
+        ]
+        moving = self.how == "move"
         with new_folder(self.out) as draft:
             FORMATS[self.to].write(self.chosen, draft, self.out)
             if moving:
-                list_moves(draft / "moved.csv", self.chosen.ids, pairs)
+                list_moves(draft / "moved.csv", [row.id for row in rows], pairs)
             else:
                 place_all([(old, draft / new) for old, new in pairs], self.how)
         if moving:
@@ -127,11 +121,11 @@ def plan_export(
     check_apart(out, [labels, *([] if folder is None else [folder])])
     if folder is None and origin is not None and "text" not in table:
         table = table.assign(text=noted_texts(origin, table["id"].tolist()))
-    chosen = select(table, folder=folder, min_reliability=min_reliability)
-    if not len(chosen):
+    chosen = select(table, folder, min_reliability)
+    if not chosen.rows:
         reasons = "; ".join(f"{n} {why}" for why, n in chosen.left_out.items())
         raise ValueError(f"{labels}: nothing is left to export. {reasons or 'No row'}.")
-    places = format.place(chosen) if format.place and chosen.sources else []
+    places = format.place(chosen) if format.place and chosen.are_photos else []
     return Export(chosen, to, how, out, places)
 
 
@@ -146,11 +140,12 @@ def photo_folder(
         if not folder.is_dir():
             raise NotADirectoryError(f"{folder}: is no folder. Give the photos' own.")
         return folder
-    if origin is not None and origin.kind == "photos":
+    kind = None if origin is None else origin.kind
+    if origin is not None and kind == "photos":
         return Path(origin.source)
-    if "text" in table or (origin is not None and origin.kind == "texts"):
+    if "text" in table or kind == "texts":
         return None
-    if origin is not None and origin.kind == "demo":
+    if kind == "demo":
         raise ValueError(
             "The demo's photos are inside the package and no files. Label a folder of "
             "your own photos, and export that."
@@ -161,56 +156,47 @@ def photo_folder(
 
 
 def select(
-    table: pd.DataFrame, *, folder: Path | None, min_reliability: float = 0.0
+    table: pd.DataFrame, folder: Path | None, min_reliability: float
 ) -> Selected:
-    """Choose the rows that go.
+    """Choose the rows that go: all with a label that is reliable enough and an item.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of labels.
-    folder : path, optional
-        Of the photos; None for texts.
-    min_reliability : float
-        Rows below, and rows of unknown reliability if this is not 0, stay.
+    Without a folder of photos they are texts. What people gave is reliable.
     """
     ids, labels = table["id"].tolist(), table["label"].tolist()
-    sure = [None if np.isnan(one) else float(one) for one in table["reliability"]]
+    sure = np.nan_to_num(table["reliability"].to_numpy(float), nan=-1.0)
     given = [bool(one) for one in table.get("given", [""] * len(table))]
-    sources: dict[Path, int] = {}
-    kept: list[int] = []
+    sources: dict[int, Path | None] = {}
     left_out: Counter[str] = Counter()
+    found: set[Path] = set()
     for row, name in enumerate(ids):
-        enough = (
-            given[row]
-            or min_reliability <= 0
-            or (sure[row] or 0.0) >= (min_reliability)
-        )
         source = None
         if not labels[row]:
-            reason = "have no label"
-        elif not enough:
-            reason = f"are less reliable than {min_reliability:g}"
+            left_out["have no label"] += 1
+        elif not given[row] and min_reliability > 0 and sure[row] < min_reliability:
+            left_out[f"are less reliable than {min_reliability:g}"] += 1
         elif folder is not None and (source := find_photo(folder, name)) is None:
-            reason = f"are no picture in {folder}"
-        elif source is not None and source in sources:
-            reason = "lead to the photo of another row"
+            left_out[f"are no picture in {folder}"] += 1
+        elif source is not None and source in found:
+            left_out["lead to the photo of another row"] += 1
         else:
-            kept.append(row)
-            if source is not None:
-                sources[source] = row
-            continue
-        left_out[reason] += 1
-    texts = table["text"].tolist() if folder is None and "text" in table else []
-    paths = [PurePosixPath(ids[row]) for row in kept]
-    return Selected(
-        ids=[ids[row] for row in kept],
-        labels=[labels[row] for row in kept],
-        reliability=[sure[row] for row in kept],
-        given=[given[row] for row in kept],
-        sources=list(sources),
-        texts=[texts[row] for row in kept] if texts else [],
-        files=safe_names((path.stem, path.suffix.lower()) for path in paths),
-        classes=sorted({labels[row] for row in kept}),
-        left_out=dict(left_out),
-    )
+            sources[row] = source
+            found |= set() if source is None else {source}
+    classes = sorted({labels[row] for row in sources})
+    codes = {name: code for code, name in enumerate(classes)}
+    paths = [PurePosixPath(ids[row]) for row in sources]
+    files = safe_names((path.stem, path.suffix.lower()) for path in paths)
+    texts = table["text"].tolist() if "text" in table else [""] * len(table)
+    rows = [
+        Row(
+            id=ids[row],
+            label=labels[row],
+            code=codes[labels[row]],
+            reliability=float(sure[row]) if sure[row] >= 0 else None,
+            given=given[row],
+            text=texts[row],
+            source=source,
+            file=file,
+        )
+        for (row, source), file in zip(sources.items(), files, strict=True)
+    ]
+    return Selected(rows, classes, dict(left_out))

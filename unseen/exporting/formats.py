@@ -10,7 +10,6 @@ import csv
 import json
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -20,50 +19,35 @@ from unseen._command import needs_extra
 from unseen.exporting.placing import safe_names
 from unseen.photos.photo import KINDS
 
-__all__ = ["FORMATS", "Selected"]
+__all__ = ["FORMATS", "Row", "Selected"]
 
 SHARD = 1_000  # rows of a parquet file
 
 
-@dataclass(frozen=True)
-class Selected:
-    """What is exported, row by row.
+class Row(NamedTuple):
+    """A photo or text with its label."""
 
-    Attributes
-    ----------
-    ids, labels : list of str
-    reliability : list of float or None
-    given : list of bool
-        Whether a person said so.
-    sources : list of Path
-        Photos; empty for texts.
-    texts : list of str
-        Texts; empty for photos.
-    files : list of str
-        A safe name for each photo, none twice.
-    classes : list of str
-    left_out : dict
-        How many rows do not go, by reason.
-    """
+    id: str
+    label: str
+    code: int  # of the label
+    reliability: float | None
+    given: bool  # by a person
+    text: str
+    source: Path | None  # of a photo
+    file: str  # a safe name for it, no two alike
 
-    ids: list[str]
-    labels: list[str]
-    reliability: list[float | None]
-    given: list[bool]
-    sources: list[Path]
-    texts: list[str]
-    files: list[str]
+
+class Selected(NamedTuple):
+    """What is exported."""
+
+    rows: list[Row]
     classes: list[str]
-    left_out: dict[str, int]
-
-    def __len__(self) -> int:
-        return len(self.ids)
+    left_out: dict[str, int]  # how many rows do not go, by reason
 
     @property
-    def codes(self) -> list[int]:
-        """Return the number of every row's class."""
-        code = {name: number for number, name in enumerate(self.classes)}
-        return [code[name] for name in self.labels]
+    def are_photos(self) -> bool:
+        """Whether photos are exported, not texts."""
+        return self.rows[0].source is not None
 
 
 class Format(NamedTuple):
@@ -76,14 +60,13 @@ class Format(NamedTuple):
 
 def below(folder: str) -> Callable[[Selected], list[str]]:
     """Put all photos into one folder."""
-    return lambda chosen: [f"{folder}/{file}" for file in chosen.files]
+    return lambda chosen: [f"{folder}/{row.file}" for row in chosen.rows]
 
 
 def by_class(chosen: Selected) -> list[str]:
     """Put photos into folders by class: ``zebra/a.jpg``."""
     folders = safe_names((name, "") for name in chosen.classes)
-    pairs = zip(chosen.codes, chosen.files, strict=True)
-    return [f"{folders[code]}/{file}" for code, file in pairs]
+    return [f"{folders[row.code]}/{row.file}" for row in chosen.rows]
 
 
 def write_nothing(chosen: Selected, draft: Path, target: Path) -> None:
@@ -96,38 +79,38 @@ def write_imagefolder(chosen: Selected, draft: Path, target: Path) -> None:
     with open(draft / "train" / "metadata.csv", "x", newline="", encoding="utf-8") as f:
         lines = csv.writer(f)
         lines.writerow(["file_name", "label", "reliability", "original"])
-        for i, file in enumerate(chosen.files):
-            sure = chosen.reliability[i]
-            confidence = "" if sure is None else f"{sure:.4f}"
-            lines.writerow([file, chosen.labels[i], confidence, plain(chosen.ids[i])])
+        for row in chosen.rows:
+            sure = "" if row.reliability is None else f"{row.reliability:.4f}"
+            lines.writerow([row.file, row.label, sure, plain(row.id)])
 
 
 def write_coco(chosen: Selected, draft: Path, target: Path) -> None:
     """COCO: ``images/`` and ``annotations.json``, a box around every whole photo."""
     images, notes = [], []
-    for i, (file, code) in enumerate(zip(chosen.files, chosen.codes, strict=True), 1):
-        width, height = size_of(chosen.sources[i - 1])
-        images.append({"id": i, "file_name": file, "width": width, "height": height})
+    for i, row in enumerate(chosen.rows, 1):
+        width, height = size_of(row.source)
+        images.append(
+            {"id": i, "file_name": row.file, "width": width, "height": height}
+        )
         note = {
             "id": i,
             "image_id": i,
-            "category_id": code + 1,
+            "category_id": row.code + 1,
             "bbox": [0, 0, width, height],
             "area": width * height,
             "iscrowd": 0,
-            "score": chosen.reliability[i - 1],
         }
-        notes.append({key: value for key, value in note.items() if value is not None})
-    categories = [
-        {"id": code, "name": name, "supercategory": ""}
-        for code, name in enumerate(chosen.classes, 1)
-    ]
+        sure = {} if row.reliability is None else {"score": row.reliability}
+        notes.append(note | sure)
     whole = {
         "info": {"description": "Labels of whole photos, by unseen"},
         "licenses": [],
         "images": images,
         "annotations": notes,
-        "categories": categories,
+        "categories": [
+            {"id": code, "name": name, "supercategory": ""}
+            for code, name in enumerate(chosen.classes, 1)
+        ],
     }
     write_json(draft / "annotations.json", whole)
 
@@ -135,11 +118,10 @@ def write_coco(chosen: Selected, draft: Path, target: Path) -> None:
 def write_fiftyone(chosen: Selected, draft: Path, target: Path) -> None:
     """FiftyOneImageClassificationDataset: ``data/`` and ``labels.json``."""
     labels = {}
-    for i, (file, code) in enumerate(zip(chosen.files, chosen.codes, strict=True)):
-        entry: dict[str, object] = {"label": code}
-        if chosen.reliability[i] is not None:
-            entry["confidence"] = chosen.reliability[i]
-        labels[Path(file).stem if Path(file).suffix else file] = entry
+    for row in chosen.rows:
+        sure = {} if row.reliability is None else {"confidence": row.reliability}
+        name = Path(row.file).stem if Path(row.file).suffix else row.file
+        labels[name] = {"label": row.code} | sure
     write_json(draft / "labels.json", {"classes": chosen.classes, "labels": labels})
 
 
@@ -160,14 +142,12 @@ XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 def write_xmp(chosen: Selected, draft: Path, target: Path) -> None:
     """XMP keywords beside the photos' names, in folders like theirs: ``a.jpg.xmp``."""
-    for name, label in zip(chosen.ids, chosen.labels, strict=True):
-        path = draft / f"{PurePosixPath(name)}.xmp"
+    for row in chosen.rows:
+        path = draft / f"{PurePosixPath(row.id)}.xmp"
         path.parent.mkdir(parents=True, exist_ok=True)
-        printable = "".join(char if char.isprintable() else " " for char in label)
+        printable = "".join(char if char.isprintable() else " " for char in row.label)
         keyword = escape(printable)
-        text = XMP.format(name=keyword, level=keyword.replace("|", "/"))
-        with open(path, "xb") as file:
-            file.write(text.encode())
+        write_text(path, XMP.format(name=keyword, level=keyword.replace("|", "/")))
 
 
 CARD = """---
@@ -193,44 +173,40 @@ def write_parquet(chosen: Selected, draft: Path, target: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise needs_extra("pyarrow", "files", "Writing parquet") from None
-    photos, codes = bool(chosen.sources), chosen.codes
-    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    item = "image" if chosen.are_photos else "text"
+    picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     columns = {
-        "image" if photos else "text": kind if photos else pa.string(),
+        item: picture if chosen.are_photos else pa.string(),
         "label": pa.int64(),
         "reliability": pa.float64(),
         "id": pa.string(),
     }
-    features: dict[str, Any] = {
-        name: {"dtype": str(dtype).replace("double", "float64"), "_type": "Value"}
-        for name, dtype in columns.items()
+    text = {"dtype": "string", "_type": "Value"}
+    features = {
+        item: {"_type": "Image"} if chosen.are_photos else text,
+        "label": {"names": chosen.classes, "_type": "ClassLabel"},
+        "reliability": {"dtype": "float64", "_type": "Value"},
+        "id": text,
     }
-    features["label"] = {"names": chosen.classes, "_type": "ClassLabel"}
-    if photos:
-        features["image"] = {"_type": "Image"}
     described = {"huggingface": json.dumps({"info": {"features": features}})}
     schema = pa.schema(list(columns.items()), metadata=described)
 
-    def row(i: int) -> dict[str, Any]:
-        fields = {
-            "label": codes[i],
-            "reliability": chosen.reliability[i],
-            "id": plain(chosen.ids[i]),
-        }
-        if not photos:
-            return {"text": chosen.texts[i], **fields}
-        content = chosen.sources[i].read_bytes()
-        return {"image": {"bytes": content, "path": chosen.files[i]}, **fields}
+    def fields(row: Row) -> dict[str, Any]:
+        content: Any = row.text
+        if row.source is not None:
+            content = {"bytes": row.source.read_bytes(), "path": row.file}
+        known = {"label": row.code, "reliability": row.reliability, "id": plain(row.id)}
+        return {item: content, **known}
 
     (draft / "data").mkdir()
-    n_files = -(-len(chosen) // SHARD)
+    n_files = -(-len(chosen.rows) // SHARD)
     for number in range(n_files):
-        rows = range(number * SHARD, min(len(chosen), (number + 1) * SHARD))
-        table = pa.Table.from_pylist([row(i) for i in rows], schema=schema)
+        rows = chosen.rows[number * SHARD : (number + 1) * SHARD]
+        table = pa.Table.from_pylist([fields(row) for row in rows], schema=schema)
         name = f"train-{number:05d}-of-{n_files:05d}.parquet"
         pq.write_table(table, draft / "data" / name, row_group_size=100)
-    items = "photos" if photos else "texts"
-    card = CARD.format(n=len(chosen), items=items, k=len(chosen.classes))
+    items = "photos" if chosen.are_photos else "texts"
+    card = CARD.format(n=len(chosen.rows), items=items, k=len(chosen.classes))
     write_text(draft / "README.md", card)
 
 
@@ -250,33 +226,31 @@ def write_tasks(chosen: Selected, draft: Path, target: Path) -> None:
 
     What a person said becomes an annotation, what the model said a prediction.
     """
-    tasks = [task(chosen, i, target) for i in range(len(chosen))]
-    write_json(draft / "tasks.json", tasks)
+    write_json(draft / "tasks.json", [task(row, target) for row in chosen.rows])
     choices = "\n".join(f"    <Choice value={quoteattr(n)}/>" for n in chosen.classes)
-    shown = PHOTO if chosen.sources else TEXT
+    shown = PHOTO if chosen.are_photos else TEXT
     write_text(draft / "config.xml", CONFIG.format(shown=shown, choices=choices))
 
 
-def task(chosen: Selected, i: int, target: Path) -> dict[str, Any]:
+def task(row: Row, target: Path) -> dict[str, Any]:
     """Return one task; photos are found by Label Studio's local files."""
     result = {
         "from_name": "label",
         "to_name": "item",
         "type": "choices",
-        "value": {"choices": [chosen.labels[i]]},
+        "value": {"choices": [row.label]},
     }
-    if chosen.sources:
-        # Below LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT, the folder above the target.
-        place = quote(f"{target.name}/images/{chosen.files[i]}")
-        data = {"image": f"/data/local-files/?d={place}"}
+    data = {"id": plain(row.id)}
+    if row.source is None:
+        data["text"] = row.text
     else:
-        data = {"text": chosen.texts[i]}
-    data["id"] = plain(chosen.ids[i])
-    if chosen.given[i]:
+        # Below LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT, the folder above the target.
+        place = quote(f"{target.name}/images/{row.file}")
+        data["image"] = f"/data/local-files/?d={place}"
+    if row.given:
         return {"data": data, "annotations": [{"result": [result]}]}
-    prediction: dict[str, Any] = {"model_version": "unseen", "result": [result]}
-    if chosen.reliability[i] is not None:
-        prediction["score"] = chosen.reliability[i]
+    sure = {} if row.reliability is None else {"score": row.reliability}
+    prediction = {"model_version": "unseen", "result": [result], **sure}
     return {"data": data, "predictions": [prediction]}
 
 
@@ -291,15 +265,16 @@ FORMATS = {
 }
 
 
-def size_of(path: Path) -> tuple[int, int]:
+def size_of(path: Path | None) -> tuple[int, int]:
     """Return width and height of a photo as it is shown, upright."""
     from PIL import Image
 
     try:
-        with warnings.catch_warnings(), Image.open(path, formats=KINDS) as picture:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            width, height = picture.size
-            sideways = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+            with Image.open(path, formats=KINDS) as picture:  # type: ignore[arg-type]
+                width, height = picture.size
+                sideways = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     except Exception as error:  # readers raise whatever they stumble over
         raise ValueError(
             f"{path}: its size cannot be read ({error}). Leave it out of the table, or "
@@ -315,8 +290,8 @@ def write_json(path: Path, content: object) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write text to a file that is not there yet."""
-    with open(path, "x", encoding="utf-8") as file:
-        file.write(text)
+    with open(path, "xb") as file:
+        file.write(text.encode())
 
 
 def plain(text: str) -> str:

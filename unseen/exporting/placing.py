@@ -75,19 +75,7 @@ def safe_names(names: Iterable[tuple[str, str]]) -> list[str]:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield a hidden folder that becomes ``target``, which must not be there yet.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.exporting.placing import new_folder
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     with new_folder(Path(home) / "out") as draft:
-    ...         _ = (draft / "one.txt").write_text("one")
-    ...     [path.name for path in (Path(home) / "out").iterdir()]
-    ['one.txt']
-    """
+    """Yield a hidden folder that becomes ``target``, which must not be there yet."""
     check_new(target)
     draft = target.with_name(f".unseen-{uuid.uuid4().hex}.tmp")
     with named(target):

@@ -10,11 +10,15 @@ from reviewing import CLASSES, make_review
 
 from tests.checks import close
 from unseen.labels import read_labels
-from unseen.review.answers import ModelLabels, ReviewState
+from unseen.review.answers import (
+    ModelLabels,
+    ReviewState,
+    rows_by_class,
+    view_of,
+)
 from unseen.review.learning import NAME, RefusedError
 from unseen.review.opening import open_review
 from unseen.review.teaching import AXES, MANY, Teacher, class_means
-from unseen.review.views import rows_by_class, view_of
 
 pytest.importorskip("PIL")
 

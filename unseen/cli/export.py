@@ -73,7 +73,7 @@ def export(
     """
     with file_errors():
         from unseen.exporting.export import plan_export
-        from unseen.review.folders import finished_review
+        from unseen.review.opening import finished_review
 
         plan = plan_export(
             labels, to, out, how=how, min_reliability=min_reliability, photos=photos

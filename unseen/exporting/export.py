@@ -67,40 +67,11 @@ def plan_export(
     min_reliability: float = 0.0,
     photos: str | os.PathLike[str] | None = None,
 ) -> Export:
-    r"""Find out what would be exported, and complain of what cannot be.
+    """Find out what would be exported, and complain of what cannot be.
 
-    Parameters
-    ----------
-    labels : path
-        Table of labels.
-    to : {'folders', 'imagefolder', 'hf', 'coco', 'label-studio', 'fiftyone', 'xmp'}
-    out : path
-        Folder to make; it must be absent or empty, and outside of the photos'.
-    how : {'copy', 'hardlink', 'symlink', 'move'}
-        What becomes of the photos.
-    min_reliability : float, default=0
-        Labels below stay; what a person gave goes.
-    photos : path, optional
-        Folder of the photos; by default where they were labelled.
-
-    Returns
-    -------
-    Export
-        Nothing is written before its ``run``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.exporting.export import plan_export
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     (Path(home) / "photos").mkdir()
-    ...     _ = (Path(home) / "photos" / "a.gif").write_bytes(b"GIF89a......")
-    ...     _ = (Path(home) / "labels.csv").write_text("id,label\na.gif,okapi\n")
-    ...     table, out = Path(home) / "labels.csv", Path(home) / "out"
-    ...     plan = plan_export(table, "folders", out, photos=Path(home) / "photos")
-    ...     [path.name for path in plan.run().rglob("*")]
-    ['okapi', 'a.gif']
+    Nothing is written before ``run`` of the plan. ``out`` must be absent or empty, and
+    outside of the photos' folder, which is by default where they were labelled. Labels
+    below ``min_reliability`` stay, but those that a person gave.
     """
     labels, out = Path(labels), Path(out)
     if to not in FORMATS:

@@ -1,7 +1,6 @@
 """Look at labels in the browser, correct a few, and let the model learn from them.
 
 origins.py    how a table of labels was made, so that the model can learn
-folders.py    where the review of a table is
 journal.py    answers on the disk, before anyone is told that they are saved
 answers.py    what the answers come to: a label for every row
 items.py      what is looked at: photos, texts or rows, by number

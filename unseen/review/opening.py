@@ -1,4 +1,4 @@
-"""Open the review of a table of labels: find its items, and what labelled them.
+"""Open the review of a table of labels: find its folder, items, and what labelled them.
 
 labels.csv → origin → photos, texts or rows to look at
 → features and prototypes to learn with
@@ -6,19 +6,28 @@ labels.csv → origin → photos, texts or rows to look at
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from unseen.labels import read_labels
+from unseen.review.answers import given_by_id
 from unseen.review.items import find_items, noted_texts
+from unseen.review.journal import DamagedJournalError, Entry, read_head, read_journal
 from unseen.review.learning import Stop
 from unseen.review.origins import Origin, find_origin
 from unseen.review.session import Session
 from unseen.review.teaching import Teacher
 
-__all__ = ["find_features", "open_review"]
+__all__ = ["find_features", "finished_review", "open_review"]
+
+FILES = ("answers.jsonl", "answers.torn", "corrections.csv", "reviewed.csv")
+BOUND = ("table", "kind", "classes")  # what answers belong to
 
 
 def open_review(
@@ -28,18 +37,11 @@ def open_review(
     features: Path | None = None,
     encoder: str | None = None,
 ) -> Session:
-    """Open a review of a table of labels.
+    """Open a review of a table of labels, which needs its ids and labels only.
 
-    Parameters
-    ----------
-    labels : path
-        As ``unseen label``, ``run`` or ``demo`` wrote it, or any with id and label.
-    folder : path, optional
-        Folder of the photos, if it is not where the labels were made.
-    features : path, optional
-        ``.npz`` or ``.npy`` with one row per row of the table, or per path.
-    encoder : str, optional
-        What encodes the photos, for learning; by default what labelled them.
+    ``folder`` is that of the photos, if it is not where the labels were made;
+    ``features`` a file with a row per row of the table, or per path; ``encoder`` what
+    encodes the photos, if it is not what labelled them.
     """
     origin, table = find_origin(labels), read_labels(labels)
     ids = table["id"].tolist()
@@ -52,7 +54,89 @@ def open_review(
         return Teacher(X, start)
 
     items = find_items(table, origin, folder)
-    return Session(labels, table, items, origin, prepare)
+    head = head_of(labels, table, origin)
+    own, others = find_review(labels, head)
+    session = Session(labels, table, items, own, head, prepare)
+    if others and not session.journal.entries:
+        session.offer(others[-1], answers_about(others[-1], head))
+    return session
+
+
+def head_of(labels: Path, table: pd.DataFrame, origin: Origin | None) -> Entry:
+    """Return what the review of a table is about: the first line of its journal."""
+    origin = origin or Origin("")
+    names = {*table["label"], *origin.names} - {""}
+    return {
+        "table": digest_of(labels),
+        "kind": origin.kind,
+        "source": origin.source,
+        "classes": sorted(names),
+    }
+
+
+def find_review(labels: Path, head: Entry) -> tuple[Path, list[Path]]:
+    """Find the review of a table among those of all tables that had its name.
+
+    Returns
+    -------
+    folder : Path
+        Of its own review, which may not be there yet.
+    others : list of Path
+        Reviews of other tables, the latest last.
+    """
+    others: list[Path] = []
+    for folder, known in reviews_of(labels):
+        check_no_links(folder)
+        if known is None or all(known.get(key) == head[key] for key in BOUND):
+            break
+        others.append(folder)
+    return folder, others
+
+
+def answers_about(other: Path, head: Entry) -> dict[str, str]:
+    """Return another review's answers, by id, if they are about the same items."""
+    try:
+        known = read_journal(other / "answers.jsonl")
+    except DamagedJournalError:  # it is named when that review is opened
+        return {}
+    about = known.head or {}
+    same = all(about.get(key) == head[key] for key in ("kind", "source"))
+    return given_by_id(known.entries) if same else {}
+
+
+def finished_review(labels: Path) -> Path | None:
+    """Return the corrected table of a table of labels, None if there is none."""
+    own = digest_of(labels)
+    for folder, known in reviews_of(labels):
+        reviewed = folder / "reviewed.csv"
+        if known is None:
+            break
+        if known.get("table") == own and reviewed.exists():
+            return reviewed
+    return None
+
+
+def reviews_of(labels: Path) -> Iterator[tuple[Path, Entry | None]]:
+    """Yield folders of reviews and what they are about, a free one as the last."""
+    for number in count(1):
+        more = f"-{number}" if number > 1 else ""
+        folder = labels.with_name(f"{labels.stem}.review{more}")
+        yield folder, read_head(folder / "answers.jsonl")
+
+
+def digest_of(labels: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with open(labels, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_no_links(folder: Path) -> None:
+    """Raise if a folder of a review, or a file of it, is a link to somewhere else."""
+    for path in (folder, *(folder / name for name in FILES), *folder.glob("taught-*")):
+        if path.is_symlink():
+            raise ValueError(
+                f"{path}: is a link, and a review follows none. Move it away."
+            )
 
 
 def find_start(origin: Origin | None, encoder: str | None) -> Any:

@@ -24,14 +24,19 @@ import pandas as pd
 
 from unseen.asking import draw_check
 from unseen.labels import label_table, read_labels, write_labels
-from unseen.review.answers import ModelLabels, ReviewState, replay
-from unseen.review.folders import answers_about, find_review, head_of
+from unseen.review.answers import (
+    ModelLabels,
+    ReviewState,
+    View,
+    replay,
+    rows_by_class,
+    tables_of,
+    view_of,
+)
 from unseen.review.items import Items
 from unseen.review.journal import UNDOABLE, Entry, Journal, fault_of
 from unseen.review.learning import Learning, RefusedError, Stop, moves
-from unseen.review.origins import Origin
 from unseen.review.teaching import Teacher
-from unseen.review.views import View, rows_by_class, tables_of, view_of
 
 __all__ = ["RefusedError", "Session"]
 
@@ -39,9 +44,10 @@ PAUSE, AGAIN = 0.5, 2.0  # seconds until tables are written anew, and tried agai
 
 
 class Session:
-    """A review of one table of labels, which was made as ``origin`` says.
+    """A review of one table of labels.
 
-    ``prepare`` makes the teacher, on a thread: it may take a while, and may raise.
+    ``head`` is the first line of its journal, ``folder`` where that is. ``prepare``
+    makes the teacher, on a thread: it may take a while, and may raise.
     """
 
     def __init__(
@@ -49,24 +55,30 @@ class Session:
         labels: Path,
         table: pd.DataFrame,
         items: Items,
-        origin: Origin | None = None,
+        folder: Path,
+        head: Entry,
         prepare: Callable[[Stop], Teacher] | None = None,
     ) -> None:
         if not len(table):
             raise ValueError(f"{labels}: has no row. There is nothing to look at.")
         self.labels, self.table, self.items = labels, table, items
+        self.folder, self.head = folder, head
         self.ids: list[str] = table["id"].tolist()
         self.rows = {name: row for row, name in enumerate(self.ids)}
         self.original = ModelLabels.of(table)
-        self.head = head_of(labels, table, origin)
-        self.folder, others = find_review(labels, self.head)
-        self.journal = Journal(self.folder / "answers.jsonl", self.head)
+        self.journal = Journal(folder / "answers.jsonl", head)
         try:
             self.state = self._replay()
-            self.notices, self.carried = self._at_the_start(others)
         except BaseException:
             self.journal.close()
             raise
+        self.carried: dict[int, str] = {}  # answers to an earlier table that fit
+        self.notices: list[str] = []  # what people should know
+        if self.journal.torn:
+            self.notices.append(
+                "The last line of answers.jsonl was not whole, or changed by others; "
+                f"it is set aside in {folder / 'answers.torn'} and does not count."
+            )
         entries = self.journal.entries
         self.done = {entry["uid"] for entry in entries if "uid" in entry}
         self.version = sum(one["op"] != "check" for one in entries)  # of the index
@@ -112,6 +124,19 @@ class Session:
                     self.record([{"op": "undo", "of": entry["seq"], "uid": uid}], tab)
                     return entry
         return None
+
+    def offer(self, other: Path, answers: Mapping[str, str]) -> None:
+        """Offer the answers of another table's review whose item and class are here."""
+        self.carried = {
+            self.rows[name]: label
+            for name, label in answers.items()
+            if name in self.rows and label in self.head["classes"]
+        }
+        fit = f" {len(self.carried)} of its answers fit this table."
+        self.notices.append(
+            f"{other} holds the review of another table that had this name, so the "
+            f"review of this one is in {self.folder}.{fit if self.carried else ''}"
+        )
 
     def carry_over(self, tab: str) -> int:
         """Take over answers to an earlier table that fit this one; return how many."""
@@ -294,27 +319,6 @@ class Session:
     def _replay(self) -> ReviewState:
         start = ReviewState(self.original, list(self.head["classes"]))
         return replay(self.journal.entries, start, self.rows, self._read)
-
-    def _at_the_start(self, others: list[Path]) -> tuple[list[str], dict[int, str]]:
-        """Return what people should know, and answers that can be carried over."""
-        notices, carried = [], {}
-        if self.journal.torn:
-            notices.append(
-                "The last line of answers.jsonl was not whole, or changed by others; "
-                f"it is set aside in {self.folder / 'answers.torn'} and does not count."
-            )
-        if others and not self.journal.entries:
-            carried = {
-                self.rows[name]: label
-                for name, label in answers_about(others[-1], self.head).items()
-                if name in self.rows and label in self.head["classes"]
-            }
-            offer = f" {len(carried)} of its answers fit this table." if carried else ""
-            notices.append(
-                f"{others[-1]} holds the review of another table that had this name, "
-                f"so the review of this one is in {self.folder}.{offer}"
-            )
-        return notices, carried
 
     def write_tables(self) -> None:
         """Write ``corrections.csv`` and ``reviewed.csv``, each whole or not at all."""

@@ -64,7 +64,7 @@ class Served:
         )  # fmt: skip
         first = self.process.stdout.readline()
         if not first.startswith("Open "):
-            self.process.wait(60)
+            self.process.wait(300)
             raise AssertionError(first + self.process.stderr.read())
         self.url = first.split()[1]
         parts = urlsplit(self.url)
@@ -73,7 +73,7 @@ class Served:
 
     def ask(self, path, body=None, method=None, **headers):
         """Return status and body of a request; ``body`` is sent as JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         sent = None if body is None else json.dumps(body)
         headers = {name.replace("_", "-"): text for name, text in headers.items()}
         if sent is not None:
@@ -111,7 +111,7 @@ class Served:
         table = read_labels(self.home / "labels.review" / "corrections.csv")
         return dict(zip(table["id"], table["label"], strict=True))
 
-    def until(self, holds, seconds=60):
+    def until(self, holds, seconds=300):
         """Wait until a state holds, and return it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -133,12 +133,12 @@ class Served:
         """Press Ctrl-C; return the exit code and what was printed."""
         if self.process.poll() is None:
             self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=300)
         return self.process.returncode, out, err
 
     def kill(self):
         self.process.kill()
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
 
     def __enter__(self):
         return self

@@ -190,7 +190,7 @@ def test_two_tabs_see_and_keep_each_others_answers(served, home):
 
 def test_a_second_server_on_the_same_labels_is_refused(served, home):
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300)
     assert run.returncode == 2 and "another unseen review" in run.stderr
     assert "Traceback" not in run.stderr
 
@@ -281,7 +281,7 @@ def test_a_forged_journal_is_refused_in_a_line(tmp_path, forged):
     path.write_text("\n".join(lines) + "\n")
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
     run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert run.returncode == 2 and "line 2 is no answer" in run.stderr
     assert "Traceback" not in run.stderr
@@ -299,7 +299,7 @@ def test_a_review_writes_through_no_link(tmp_path):
     (tmp_path / "labels.review/corrections.csv").symlink_to(tmp_path / "mine.txt")
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
     run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert run.returncode == 2 and "is a link" in run.stderr
     assert (tmp_path / "mine.txt").read_text() == "mine"
@@ -465,7 +465,7 @@ def test_what_is_no_table_of_labels_is_said_in_a_line(tmp_path):
     (tmp_path / "labels.csv").write_text("name,what\n1,2\n")
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
     run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert run.returncode == 2 and "there is no column 'id'" in run.stderr
     assert not (tmp_path / "labels.review").exists()

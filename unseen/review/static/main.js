@@ -28,7 +28,7 @@ const failed = (error) => complain(error.message);
 
 // ---- the bar -------------------------------------------------------------------------
 
-// The choice may take seconds in a large pile: the button says so, and is not pressed twice.
+// The choice may take seconds where there are many rows: the button says so, and is not pressed twice.
 async function choose(name, n, nothing) {
   const pressed = by(name === "suggest" ? "ask" : "check"), called = pressed.textContent;
   if (pressed.ariaBusy === "true") return;

@@ -172,16 +172,16 @@ COMMANDS = {
         "run digits --method eszsl --out out/r --save out/m.unseen",
     ),
     "label": (
-        "label in/photos --classes a,b --encoder in/f.npy --text in/t.npy "
+        "label in/photos --classes a,b --encoder in/f.npy+in/t.npy "
         "--out out/l.csv --report",
-        "label in/photos --classes b,a --encoder in/f.npy --text in/t.npy "
+        "label in/photos --classes b,a --encoder in/f.npy+in/t.npy "
         "--out out/l.csv --report --save out/n.unseen",
     ),
     "texts": (
         "label in/notes.csv --classes dog,rain --encoder letters --out out/t.csv "
         "--report",
         "label in/notes.csv --classes rain,dog --encoder letters --out out/t.csv "
-        "--report --save out/t.unseen --keep-text",
+        "--report --save out/t.unseen",
     ),
     "encode": (
         "encode in/photos --encoder colours --out out/f.npz",

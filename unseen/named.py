@@ -11,7 +11,8 @@ says nothing, and gets no label.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._linalg import unit_rows
+from unseen.labels import label_table
 from unseen.naming.encoders import encoder_name, find_encoder
-from unseen.storage import Storable
+from unseen.storage import Storable, load_model
 from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = ["NamedItems", "second_best", "since_when"]
+__all__ = ["LabelJob", "NamedItems", "second_best", "since_when"]
 
 BLOCK = 4_000_000  # probabilities computed at once
 FEW = 5  # items per class: with fewer, each shapes the class it is then found sure of
@@ -235,6 +237,103 @@ class NamedItems(Storable, BaseEstimator):
             name = encoder if named else encoder_name(find_encoder(encoder, kind))
             setattr(stored, one, name)
         return super(NamedItems, stored).save(path)
+
+
+class LabelJob:
+    """Items to label, and what labels them; :meth:`parts` yields tables of labels.
+
+    Attributes
+    ----------
+    items : str
+        What gets labels, for messages.
+    fitted : NamedItems
+    adapts : bool
+        Whether the model learns from the items; a saved one does not.
+    skipped : list of (path, reason)
+        Files that hold no such item.
+    n_items : int
+        Known after :meth:`parts`.
+    """
+
+    items: str
+    fitted: Any
+    skipped: list[tuple[str, str]]
+
+    def __init__(
+        self,
+        classes: Any,
+        model: Any,
+        given: Mapping[str, str] | None,
+        unknown: bool,
+        min_reliability: float,
+    ) -> None:
+        if (classes is None) == (model is None):
+            raise ValueError(
+                "Give either the classes or a saved model, which has them."
+            )
+        if not 0 <= min_reliability <= 1:
+            raise ValueError(
+                f"min_reliability is {min_reliability}. Give a number from 0 to 1."
+            )
+        self.given = dict(given or {})
+        self.unknown, self.min_reliability = unknown, min_reliability
+        self.adapts, self.n_items = model is None, 0
+
+    def parts(self) -> Iterator[pd.DataFrame]:
+        """Learn from the items, then yield tables of their labels."""
+        raise NotImplementedError
+
+    def load(self, path: str | os.PathLike[str], kind: type) -> Any:
+        """Load a saved model; say so if it labels something else."""
+        fitted = load_model(path)
+        if not isinstance(fitted, kind):
+            raise ValueError(
+                f"{path}: is a {type(fitted).__name__}, which does not label "
+                f"{self.items}. Give a model that unseen label saved for {self.items}."
+            )
+        return fitted
+
+    @property
+    def adapted(self) -> bool:
+        """Whether the answer was adapted to the items."""
+        return self.adapts and bool(self.fitted.adapted_)
+
+    @property
+    def message(self) -> str:
+        """Whether the answer was adapted, and if not why, in a line."""
+        if self.adapts:
+            return self.fitted.message_
+        return "Labelled by the saved model as it is, not adapted."
+
+    def table(
+        self, found: pd.DataFrame, ids: Sequence[str], **more: Any
+    ) -> pd.DataFrame:
+        """Return answers as a table of labels: given ones certain, doubtful ones none.
+
+        Parameters
+        ----------
+        found : DataFrame
+            ``label``, ``reliability``, ``second``, ``first_trusted``, ``novelty``.
+        ids : sequence of str
+        **more : columns
+        """
+        found = found.reset_index(drop=True)
+        found.loc[found["reliability"] < self.min_reliability, "label"] = ""
+        if self.given:
+            mine = np.array([self.given.get(key, "") for key in ids], dtype=object)
+            rows = mine != ""
+            found.loc[rows & (found["second"] == mine), "second"] = ""
+            found.loc[rows, "label"], found.loc[rows, "reliability"] = mine[rows], 1.0
+            more["given"] = mine.astype(str)
+        return label_table(
+            found["label"].tolist(),
+            ids=ids,
+            reliability=found["reliability"].to_numpy(dtype=float),
+            second=found["second"].tolist(),
+            first_trusted=found["first_trusted"].to_numpy(dtype=int),
+            novelty=found["novelty"].to_numpy(dtype=float),
+            **more,
+        )
 
 
 def spread(values: np.ndarray, where: np.ndarray, empty: Any) -> np.ndarray:

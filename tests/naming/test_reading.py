@@ -201,19 +201,20 @@ def test_the_way_up_leads_to_the_top_of_the_tree():
 
 
 def test_the_command_shows_how_names_are_read():
-    names = "crane, mouse: a computer device, Bella"
-    shown = CliRunner().invoke(app, ["classes", names])
+    names = 'crane, "mouse: a computer device", Bella'
+    words = ["label", "photos", "--dry-run", "--classes"]
+    shown = CliRunner().invoke(app, [*words, names])
     assert shown.exit_code == 1 and "Bella" in shown.stdout
     lines = shown.stdout.splitlines()
     assert lines[1].split()[:2] == ["mouse", "exact"] and "as described" in lines[1]
     assert lines[2].split()[:2] == ["Bella", "unknown"]
     assert "a kind of lifting device" in lines[0]  # no bird
-    told = CliRunner().invoke(app, ["classes", names, "--json", "--allow-unknown"])
-    assert told.exit_code == 0
+    told = CliRunner().invoke(app, [*words, names, "--json"])
+    assert told.exit_code == 1
     assert [one["trust"] for one in json.loads(told.stdout)] == [
         "exact", "exact", "unknown",
     ]  # fmt: skip
-    lost = CliRunner().invoke(app, ["classes", "nowhere.txt"])
+    lost = CliRunner().invoke(app, [*words, "nowhere.txt"])
     assert lost.exit_code == 2 and "nowhere.txt" in lost.stderr
 
 

@@ -176,11 +176,12 @@ def home(photos, rows, tmp_path_factory):
 
 
 def label(home, *options, classes=None, model=None):
-    asked = ["label", str(home / "photos"), "--encoder", str(home / "features.npz")]
+    features, names = home / "features.npz", home / "names.npy"
+    asked = ["label", str(home / "photos"), "--encoder"]
     if model is None:
-        asked += ["--classes", classes, "--text", str(home / "names.npy")]
+        asked += [f"{features}+{names}", "--classes", classes]
     else:
-        asked += ["--model", str(model)]
+        asked += [str(features), "--model", str(model)]
     return runner.invoke(app, [*asked, *map(str, options)])
 
 
@@ -191,7 +192,7 @@ def test_given_from_the_shell(home, photos, rows, tmp_path):
     given = tmp_path / "corrections.csv"
     lines = [f"{path},{name}\n" for path, name in said.items()]
     given.write_text("id,label\n" + "".join(lines) + f"{paths[2]},\n")
-    options = ["--given", given, "--out", out, "--min-reliability", 0.6, "--json"]
+    options = ["--given", given, "--out", out, "--json"]
     saved = tmp_path / "m.unseen"
     page = ["--save", saved, "--report"]
     ended = label(home, *options, *page, classes=names)
@@ -201,12 +202,8 @@ def test_given_from_the_shell(home, photos, rows, tmp_path):
     assert table.loc[list(said), "label"].tolist() == list(said.values())
     assert (table.loc[list(said), "reliability"] == 1).all()
     assert table["given"].to_dict() == {path: said.get(path, "") for path in paths}
-    doubtful = table["reliability"] < 0.6
-    assert (table.loc[doubtful, "label"] == "").all() and doubtful.any()
-    assert (table.loc[~doubtful, "label"] != "").all()
-    assert told["without_label"] == doubtful.sum()
-    assert sum(told["labels"].values()) + doubtful.sum() == len(rows)
-    assert "without a label" in out.with_suffix(".html").read_text("utf-8")
+    assert sum(told["labels"].values()) == len(rows) and not told["without_label"]
+    assert "tricycle" in out.with_suffix(".html").read_text("utf-8")
     model = unseen.load_model(saved)
     assert dict(zip(model.given_.rows, model.given_.labels, strict=True)) == {
         sorted(paths).index(path): name for path, name in said.items()

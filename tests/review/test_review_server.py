@@ -448,7 +448,7 @@ def test_labels_of_the_command_are_enough_to_teach(tmp_path):
     features, vectors = tmp_path / "features.npz", tmp_path / "vectors.npy"
     np.save(vectors, (np.eye(3, 6) * 3).astype(np.float32))
     label = ["label", "photos", "--classes", "cat,cow,dog", "--out", "made.csv"]
-    label += ["--encoder", str(features), "--text", str(vectors), "--json"]
+    label += ["--encoder", f"{features}+{vectors}", "--json"]
     subprocess.run([*MAIN, *label], cwd=tmp_path, env=environment, check=True)
     other = tmp_path / "elsewhere"
     other.mkdir()

@@ -90,12 +90,10 @@ def test_the_shell_writes_labels_page_and_model(table, tmp_path):
     assert f"Labels are in {out}" in ended.output
     new = tmp_path / "new.txt"
     new.write_text("the striker shot over the goal\nis it going to rain?\n")
-    ended = run(new, "--model", tmp_path / "m.unseen", "--out", tmp_path / "n.csv",
-                "--keep-text")  # fmt: skip
+    ended = run(new, "--model", tmp_path / "m.unseen", "--out", tmp_path / "n.csv")
     assert ended.exit_code == 0, ended.output
     frame = read_labels(tmp_path / "n.csv")
     assert frame["label"].tolist() == ["football", "weather"]
-    assert frame["text"].tolist() == new.read_text().splitlines()
 
 
 def test_labels_go_through_a_pipe(table, tmp_path):
@@ -151,9 +149,7 @@ def test_doubtful_and_foreign_texts_are_set_apart(table):
     [
         (["--column", "txt"], "there is no column 'txt'. Its columns are"),
         (["--id", "kind"], "id 'a' is there twice, again at text 2"),
-        (["--text", "minilm"], "--text does nothing for texts"),
-        (["--template", "about"], "Write {} once"),
-        (["--encoder", "nobody"], "There is no encoder 'nobody'"),
+        (["--encoder", "nobody"], "There is no text encoder 'nobody'"),
         (["--out", "tickets.csv"], "is being read"),
     ],
 )

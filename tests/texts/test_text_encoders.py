@@ -83,7 +83,7 @@ def test_halves_of_signs_do_not_stop_an_encoder():
 def test_nothing_is_fetched_unless_asked_for(name, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     fakes(monkeypatch)
-    with pytest.raises(FileNotFoundError, match="--download to fetch it"):
+    with pytest.raises(FileNotFoundError, match="hf download"):
         find_encoder(name)
     assert find_encoder(name, download=True).encode(["a"]).any()
 

@@ -13,7 +13,6 @@ import typer
 from unseen import __version__
 from unseen._command import program
 from unseen.cli import (
-    classes,
     compare,
     data,
     demo,
@@ -39,7 +38,6 @@ app.command(epilog=demo.EXAMPLES)(demo.demo)
 app.command(epilog=label.EXAMPLES)(label.label)
 app.command(epilog=review.EXAMPLES)(review.review)
 app.command(epilog=export.EXAMPLES)(export.export)
-app.command(epilog=classes.EXAMPLES)(classes.classes)
 app.command(epilog=encode.EXAMPLES)(encode.encode)
 app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=compare.EXAMPLES)(compare.compare)

@@ -308,6 +308,5 @@ def refuse_unknown(readings: list[Reading]) -> None:
     if lost:
         raise ValueError(
             f"{', '.join(map(repr, lost[:3]))} is no English noun for a kind of thing. "
-            f"Describe it: '{lost[0]}: a ...', or allow unknown names "
-            "(--allow-unknown), which are then read by their letters alone."
+            f"Describe it: '{lost[0]}: a ...'."
         )

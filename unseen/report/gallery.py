@@ -26,7 +26,7 @@ import pandas as pd
 from unseen.files import check_target, remove_folder, replace_folder
 from unseen.report.page import write_page
 
-__all__ = ["gallery_at", "write_gallery"]
+__all__ = ["GalleryPage", "write_gallery"]
 
 OWN_FOLDER = re.compile(rb'"folder": ("[^"/]+-thumbnails-[0-9a-f]{16}")')
 JPEG, PNG = b"\xff\xd8\xff", b"\x89PNG"
@@ -122,41 +122,39 @@ def write_gallery(
     return path
 
 
-def gallery_at(path: str | os.PathLike[str]) -> Callable[[pd.DataFrame, Any], Path]:
-    """Return what writes labelled photos of a folder as a page.
+class GalleryPage:
+    """Collects the labelled photos of a folder, and writes them as a page.
 
     Parameters
     ----------
+    job : PhotoJob
     path : path
-
-    Returns
-    -------
-    callable
-        For ``unseen.photos.label_folder(..., report=...)``.
-
-    Examples
-    --------
-    >>> from unseen.report.gallery import gallery_at
-    >>> gallery_at("/dev/null")
-    Traceback (most recent call last):
-    FileExistsError: /dev/null: is a device or a pipe. Give the name of a file to write.
+        The page.
     """
-    check_target(path)  # now, not after the work
 
-    def write(frame: pd.DataFrame, photos: Any) -> Path:
-        messages = [frame.attrs["message"], frame.attrs.get("weak_names", "")]
-        n_classes = len(frame.attrs["classes"])
+    def __init__(self, job: Any, path: str | os.PathLike[str]) -> None:
+        check_target(path)  # now, not after the work
+        self.job, self.path = job, path
+        self._parts: list[pd.DataFrame] = []
+
+    def add(self, part: pd.DataFrame) -> None:
+        """Take in a table of labels."""
+        self._parts.append(part)
+
+    def finish(self) -> Path:
+        """Write the page, and thumbnails of all photos beside it."""
+        job, photos = self.job, self.job.photos
+        frame = pd.concat(self._parts, ignore_index=True)
+        n_classes = len(job.fitted.classes_)
         return write_gallery(
             frame.assign(label=frame["label"].replace("", "without a label")),
-            path,
+            self.path,
             thumbnails=photos.thumbnail,
             originals=photos.folder,
             title=f"{photos.folder.resolve().name}: {n_classes} classes",
-            about=" ".join(filter(None, messages)),
-            readings=frame.attrs.get("readings", ()),
+            about=" ".join(filter(None, [job.message, job.weak_names])),
+            readings=job.readings,
         )
-
-    return write
 
 
 @contextmanager

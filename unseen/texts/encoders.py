@@ -144,8 +144,8 @@ def _place_of(name: str, download: bool) -> str:
     fetched = _fetched(name)
     if fetched is None and not download:
         raise FileNotFoundError(
-            f"{name}: is no folder with a model, and was not fetched before. Give "
-            "--download to fetch it from the internet."
+            f"{name}: is no folder with a model, and was not fetched before. To fetch "
+            f"it from the internet:  hf download {name}"
         )
     return name if fetched is None else str(fetched)
 

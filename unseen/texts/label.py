@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.labels import label_table
+from unseen.models.given import NONE_OF_THESE
+from unseen.named import LabelJob
 from unseen.naming.classes import read_classes
-from unseen.storage import load_model
 from unseen.texts.encoders import digest, remembering
-from unseen.texts.named import FOREIGN, NONE_OF_THESE, NamedTexts
+from unseen.texts.named import FOREIGN, NamedTexts
 from unseen.texts.source import TextSource, quietly, read_texts
 
 __all__ = ["TextJob", "label_texts"]
@@ -67,7 +67,7 @@ def label_texts(source: Any, classes: Any = None, **options: Any) -> pd.DataFram
     return frame
 
 
-class TextJob:
+class TextJob(LabelJob):
     """Texts to label, and what labels them; :meth:`parts` yields the answer.
 
     Parameters
@@ -106,7 +106,7 @@ class TextJob:
     ----------
     fitted : NamedTexts
     source : TextSource
-    n_texts : int
+    n_items : int
         Known after the first reading.
     message : str
 
@@ -118,6 +118,8 @@ class TextJob:
     >>> [part["label"].tolist() for part in job.parts()]
     [['pets', 'pets', 'transport', 'transport']]
     """
+
+    items = "texts"
 
     def __init__(
         self,
@@ -138,28 +140,20 @@ class TextJob:
         download: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        if (classes is None) == (model is None):
-            raise ValueError(
-                "Give either the classes or a saved model, which has them."
-            )
-        if not 0 <= min_reliability <= 1:
-            raise ValueError(
-                f"min_reliability is {min_reliability}. Give a number from 0 to 1."
-            )
+        super().__init__(classes, model, given, unknown, min_reliability)
         if learn_from is not None and learn_from < 1:
             raise ValueError(f"learn_from is {learn_from}. Give 1 or more texts.")
         self.source: TextSource = read_texts(source, column=column, id=id)
-        self.unknown, self.min_reliability = unknown, min_reliability
-        self.keep_text, self.given = keep_text, dict(given or {})
+        self.skipped = self.source.skipped
+        self.keep_text, self.n_silent = keep_text, 0
         self.progress = progress or (lambda done, total: None)
-        self.adapts, self.n_texts, self.n_silent = model is None, 0, 0
         if model is None:
             named = read_classes(classes)
             self.fitted = NamedTexts(
                 remembering(encoder or "wordllama", cache, download), template=template
             ).fit(named.names, descriptions=named.descriptions)
         else:
-            self.fitted = load_texts_model(model)
+            self.fitted = self.load(model, NamedTexts)
             self.fitted.encoder = remembering(
                 encoder or self.fitted.encoder, cache, download
             )
@@ -169,10 +163,8 @@ class TextJob:
     @property
     def message(self) -> str:
         """Whether the answer was adapted, and if not why, in a line."""
-        if not self.adapts:
-            return "Labelled by the saved model as it is, not adapted."
-        message = self.fitted.message_
-        if self.n_silent:
+        message = super().message
+        if self.adapts and self.n_silent:
             one = self.n_silent == 1
             what = "text says nothing and has" if one else "texts say nothing and have"
             message += f" {self.n_silent:,} {what} no label."
@@ -186,7 +178,7 @@ class TextJob:
             for batch in self.source:
                 yield self._label(batch.ids, batch.texts, answers)
                 done += len(batch.ids)
-                self.progress(done, self.n_texts)
+                self.progress(done, self.n_items)
 
     def _learn(self) -> pd.DataFrame:
         """Read once, adapt to a sample; return its answers by the texts' digests."""
@@ -194,7 +186,7 @@ class TextJob:
         labelled: dict[bytes, tuple[str, str]] = {}
         missing = set(self.given)
         for batch in self.source:
-            self.n_texts += len(batch.ids)
+            self.n_items += len(batch.ids)
             for key, text in zip(batch.ids, batch.texts, strict=True):
                 if key in self.given:
                     missing.discard(key)
@@ -202,7 +194,7 @@ class TextJob:
                     sample.keep(text)
                 elif self.adapts:
                     sample.offer(text)
-        if not self.n_texts:
+        if not self.n_items:
             raise ValueError(f"{self.source.name}: there is no text in it.")
         if missing:
             raise ValueError(
@@ -239,33 +231,10 @@ class TextJob:
             parts.append(own.assign(first_trusted=0).set_index(new))
         found = pd.concat(parts).sort_index()
         self.n_silent += int((found["label"] == "").sum())
-        return self._table(ids, texts, found)
-
-    def _table(
-        self, ids: list[str], texts: list[str], found: pd.DataFrame
-    ) -> pd.DataFrame:
-        said = (found["label"] != "").to_numpy()
         if self.unknown:
-            strange = said & (found["novelty"] > FOREIGN).to_numpy()
+            strange = (found["label"] != "") & (found["novelty"] > FOREIGN)
             found.loc[strange, "label"] = NONE_OF_THESE
-        doubtful = (found["reliability"] < self.min_reliability).to_numpy()
-        found.loc[said & doubtful, "label"] = ""
-        more: dict[str, Any] = {"novelty": found["novelty"].to_numpy()}
-        if self.given:
-            mine = np.array([self.given.get(key, "") for key in ids])
-            found.loc[mine != "", "label"] = mine[mine != ""]
-            found.loc[mine != "", "reliability"] = 1.0
-            more["given"] = mine
-        if self.keep_text:
-            more["text"] = texts
-        return label_table(
-            found["label"].tolist(),
-            ids=ids,
-            reliability=found["reliability"].to_numpy(dtype=float),
-            second=found["second"].tolist(),
-            first_trusted=found["first_trusted"].to_numpy(dtype=int),
-            **more,
-        )
+        return self.table(found, ids, **({"text": texts} if self.keep_text else {}))
 
 
 def _note(
@@ -310,14 +279,3 @@ class _Sample:
         """Return digests and texts in the order of the digests."""
         pairs = sorted({**self._offered, **self._kept}.items())
         return [one for one, _ in pairs], [text for _, text in pairs]
-
-
-def load_texts_model(path: str | os.PathLike[str]) -> NamedTexts:
-    """Load a model that labels texts; say so if it labels something else."""
-    fitted = load_model(path)
-    if not isinstance(fitted, NamedTexts):
-        raise ValueError(
-            f"{path}: is a {type(fitted).__name__}, which does not label texts. Give a "
-            "model that unseen label saved for texts."
-        )
-    return fitted

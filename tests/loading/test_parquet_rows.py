@@ -36,6 +36,13 @@ def test_a_folder_is_read_by_name_without_what_is_hidden(path):
     np.testing.assert_array_equal(rows[:3], [*(X[:2] + 0.5), X[0]])
 
 
+def test_a_column_that_numbers_the_rows_is_no_feature(path):
+    frame = pd.read_parquet(path)
+    frame.insert(0, "id", np.arange(len(frame)))
+    frame.to_parquet(path)
+    np.testing.assert_array_equal(np.concatenate(list(iter_parquet(path))), X)
+
+
 @pytest.mark.parametrize("place", [0.3, 0.6, 0.999])
 def test_damaged_rows_are_told_with_the_file(path, place):
     content = bytearray(path.read_bytes())

@@ -13,6 +13,8 @@ Layout of the field:
     <table>      (n_classes, n_dims)        any number of these, under any other key
     unseen       (n_unseen,)                rows of the unseen classes, from 0; or names
     seen         (n_seen,)                  the others; optional, checked if present
+    seen_test    (n_samples,)               bool: rows set aside for scoring; optional
+    feature_names, ids                      names of the columns and rows; optional
 
 ``ps_unseen`` and ``ps_seen`` (the proposed split) are used where ``unseen`` is missing.
 
@@ -20,13 +22,10 @@ Our own layout keeps all there is to a ZeroShotData:
 
     unseen_format       ()                  1
     name                ()                  text
-    X, y, class_names, unseen               as above
-    seen_test           (n_samples,)        bool; only if rows are set aside
+    X, y, ...           as above
     fused               ()                  whether the tables have two-level columns
     classes/<table>     (n_classes, n_dims) in their order
     dimensions/<table>  (n_dims,)           names or numbers of the dimensions
-    feature_names       (n_features,)       text; only if the features have names
-    ids                 (n_samples,)        text; only if the rows have names
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ import math
 import os
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,20 +65,9 @@ __all__ = [
 FORMAT = 1
 MARK = "unseen_format"
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-NOT_TABLES = (
-    "X",
-    "y",
-    "class_names",
-    "seen",
-    "unseen",
-    "ps_seen",
-    "ps_unseen",
-    "seen_test",
-)
-
-
-NAMES = ("feature_names", "ids")
-OWN = (MARK, "name", "X", "y", "class_names", "unseen", "fused", "seen_test", *NAMES)
+PARTS = ("X", "y", "class_names", "unseen", "seen_test", "feature_names", "ids")
+NOT_TABLES = (*PARTS, "seen", "ps_seen", "ps_unseen")
+NEEDED = "The arrays it needs are X, y, class_names, unseen and a class table."
 
 
 class Arrays(ABC):
@@ -96,16 +84,12 @@ class Arrays(ABC):
         """Return the shape of an array, if it can be told without reading it."""
         return self.get(key).shape
 
-    def require(self, key: str) -> None:
-        """Say what is there if an array is not."""
+    def __getitem__(self, key: str) -> np.ndarray:
         if key not in self.keys:
             raise ValueError(
                 f"{self.path}: there is no array {key!r} among {listed(self.keys)}. "
-                "The arrays it needs are X, y, class_names, unseen and a class table."
+                f"{NEEDED}"
             )
-
-    def __getitem__(self, key: str) -> np.ndarray:
-        self.require(key)
         return self.get(key)
 
     def numbers(self, key: str) -> np.ndarray:
@@ -117,21 +101,34 @@ class Arrays(ABC):
             )
         return values
 
+    def names(self, key: str) -> np.ndarray:
+        """Return one dimension of text."""
+        return as_names(self[key], f"{self.path}: {key!r}")
+
     def labels(self, key: str) -> np.ndarray:
         """Return one dimension of row numbers or names."""
         labels = self[key]
-        if labels.dtype.kind == "f" and labels.ndim == 1:
+        kind = labels.dtype.kind
+        if kind not in "fiuUSO" or labels.ndim != 1:
+            raise ValueError(
+                f"{self.path}: {key!r} is {labels.dtype} of shape {labels.shape}. "
+                "Give one dimension of whole numbers, counted from 0, or of names."
+            )
+        if kind == "f":
             return whole_numbers(labels, f"{self.path}: {key!r}")
-        if labels.dtype.kind not in "iu" or labels.ndim != 1:
-            if labels.dtype.kind not in "USO" or labels.ndim != 1:
-                raise ValueError(
-                    f"{self.path}: {key!r} is {labels.dtype} of shape {labels.shape}. "
-                    "Give one dimension of whole numbers, counted from 0, or of names."
-                )
-            if len(labels):
-                return as_names(labels, f"{self.path}: {key!r}")
-            return labels.astype(str)
-        return labels.astype(np.int64)
+        if kind in "iu":
+            return labels.astype(np.int64)
+        return self.names(key) if len(labels) else labels.astype(str)
+
+    def mask(self, key: str) -> np.ndarray:
+        """Return one dimension of True and False."""
+        mask = self[key]
+        if mask.dtype.kind != "b" or mask.ndim != 1:
+            raise ValueError(
+                f"{self.path}: {key!r} is {mask.dtype} of shape {mask.shape}. "
+                "Give True or False for every row of X."
+            )
+        return mask
 
     def text(self, key: str) -> str:
         """Return one text."""
@@ -169,45 +166,46 @@ class Arrays(ABC):
 
 
 def read_layout(arrays: Arrays) -> RawData:
-    """Return the parts of a file in our own layout or the field's."""
-    return (read_own_layout if MARK in arrays.keys else read_field_layout)(arrays)
-
-
-def read_field_layout(arrays: Arrays) -> RawData:
-    """Return the parts of a file in the layout of the field.
+    """Return what a file in the layout of the field, or in our own, holds.
 
     Rows, or rows and their classes, are enough where a class table comes from
     elsewhere; a file that has one says who is unseen as well.
     """
-    if "class_names" not in arrays.keys and "X" in arrays.keys:
+    keys, own = arrays.keys, MARK in arrays.keys
+    if own and (arrays[MARK].shape != () or arrays[MARK] != FORMAT):
+        raise ValueError(
+            f"{arrays.path}: {MARK} is {arrays[MARK]}, but this version of unseen "
+            f"reads {FORMAT}. Save the set again or upgrade unseen."
+        )
+    if "class_names" not in keys and "X" in keys:
         alone = rows_alone(arrays)
         if alone is not None:
             return alone
-    names = as_names(arrays["class_names"], f"{arrays.path}: 'class_names'")
-    others = [key for key in arrays.keys if key not in NOT_TABLES]
-    tables = {}
-    for key in others:
-        shape = arrays.shape(key)
-        if len(shape) == 2 and shape[0] == len(names):
-            if arrays.get(key).dtype.kind in "fiub":
-                tables[key] = arrays.table(key, names)
-    prefix = "" if "unseen" in arrays.keys else "ps_"
-    said = f"{prefix}unseen" in arrays.keys
-    if tables and not said:
+    names = arrays.names("class_names")
+    tables = _own_tables(arrays, names) if own else _field_tables(arrays, names)
+    prefix = "" if "unseen" in keys else "ps_"
+    if tables and f"{prefix}unseen" not in keys:
         raise ValueError(
-            f"{arrays.path}: neither 'unseen' nor 'ps_unseen' is among "
-            f"{listed(arrays.keys)}. Give the rows of the unseen classes."
+            f"{arrays.path}: neither 'unseen' nor 'ps_unseen' is among {listed(keys)}. "
+            "Give the rows of the unseen classes."
         )
+
+    def maybe(read: Callable[[str], np.ndarray], key: str) -> np.ndarray | None:
+        return read(key) if key in keys else None
+
     return RawData(
-        name=arrays.path.stem,
+        name=arrays.text("name") if own else arrays.path.stem,
         where=str(arrays.path),
         X=arrays.numbers("X"),
         y=arrays.labels("y"),
         class_names=names,
         tables=tables,
-        unseen=arrays.labels(f"{prefix}unseen") if said else None,
-        seen=arrays.labels(f"{prefix}seen") if f"{prefix}seen" in arrays.keys else None,
-        seen_test=_mask(arrays),
+        unseen=maybe(arrays.labels, f"{prefix}unseen"),
+        seen=maybe(arrays.labels, f"{prefix}seen"),
+        seen_test=maybe(arrays.mask, "seen_test"),
+        fused=own and bool(arrays["fused"].all()),
+        feature_names=maybe(arrays.names, "feature_names"),
+        ids=maybe(arrays.names, "ids"),
         origin={
             "X": "'X'",
             "y": "'y'",
@@ -235,46 +233,30 @@ def rows_alone(arrays: Arrays) -> RawData | None:
     )
 
 
-def read_own_layout(arrays: Arrays) -> RawData:
-    """Return the parts of a file in our own layout."""
-    version = arrays[MARK]
-    if version.shape != () or version != FORMAT:
+def _field_tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
+    """Return every array that has a row of numbers per class."""
+    found = {}
+    for key in arrays.keys:
+        shape = () if key in NOT_TABLES else arrays.shape(key)
+        if len(shape) == 2 and shape[0] == len(names):
+            if arrays.get(key).dtype.kind in "fiub":
+                found[key] = arrays.table(key, names)
+    return found
+
+
+def _own_tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
+    tables = [key.split("/", 1)[1] for key in arrays.keys if key.startswith("classes/")]
+    ours = {f"{part}/{name}" for part in ("classes", "dimensions") for name in tables}
+    strange = set(arrays.keys) - ours - {MARK, "name", "fused", *PARTS}
+    if strange or not tables:  # a damaged name would lose what it names
+        found = listed(sorted(strange), 3) or "no class table"
         raise ValueError(
-            f"{arrays.path}: {MARK} is {version}, but this version of unseen reads "
-            f"{FORMAT}. Save the set again or upgrade unseen."
+            f"{arrays.path}: holds {found}, unlike any set of ours. Save it again."
         )
-    names = as_names(arrays["class_names"], f"{arrays.path}: 'class_names'")
-    keys = [key for key in arrays.keys if key.startswith("classes/")]
-    about = [key.replace("classes/", "dimensions/", 1) for key in keys]
-    strange = set(arrays.keys) - {*OWN, *keys, *about}
-    if strange:  # a damaged name would lose what it names
-        raise ValueError(
-            f"{arrays.path}: holds {listed(sorted(strange), 3)}, which no set of ours "
-            "does. Save the set again."
-        )
-    if not keys:
-        raise ValueError(
-            f"{arrays.path}: no class table under 'classes/'. Save the set again."
-        )
-    return RawData(
-        name=arrays.text("name"),
-        where=str(arrays.path),
-        X=arrays.numbers("X"),
-        y=arrays.labels("y"),
-        class_names=names,
-        tables={
-            key.removeprefix("classes/"): arrays.table(
-                key, names, key.replace("classes/", "dimensions/", 1)
-            )
-            for key in keys
-        },
-        unseen=arrays.labels("unseen"),
-        seen_test=_mask(arrays),
-        fused=bool(arrays["fused"].all()),
-        origin={"X": "'X'", "y": "'y'", "unseen": "'unseen'"},
-        feature_names=_names(arrays, "feature_names"),
-        ids=_names(arrays, "ids"),
-    )
+    return {
+        name: arrays.table(f"classes/{name}", names, f"dimensions/{name}")
+        for name in tables
+    }
 
 
 def own_arrays(data: ZeroShotData) -> dict[str, Any]:
@@ -289,7 +271,7 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
         "unseen": names.get_indexer(pd.Index(data.unseen)),
         "fused": data.class_embeddings.columns.nlevels == 2,
     }
-    for key in ("seen_test", *NAMES):
+    for key in ("seen_test", "feature_names", "ids"):
         if getattr(data, key) is not None:
             arrays[key] = getattr(data, key)
     for name in data.tables or ("",):
@@ -317,24 +299,6 @@ def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
             f"{where} holds {values[odd[0]]} (row {odd[0]}). Give whole numbers."
         )
     return known.astype(np.int64)
-
-
-def _names(arrays: Arrays, key: str) -> np.ndarray | None:
-    if key not in arrays.keys:
-        return None
-    return as_names(arrays[key], f"{arrays.path}: {key!r}")
-
-
-def _mask(arrays: Arrays) -> np.ndarray | None:
-    if "seen_test" not in arrays.keys:
-        return None
-    mask = arrays["seen_test"]
-    if mask.dtype.kind != "b" or mask.ndim != 1:
-        raise ValueError(
-            f"{arrays.path}: 'seen_test' is {mask.dtype} of shape {mask.shape}. "
-            "Give True or False for every row of X."
-        )
-    return mask
 
 
 def _dimension_array(columns: pd.Index) -> np.ndarray:

@@ -23,7 +23,7 @@ import pandas as pd
 from unseen._command import needs_extra
 from unseen._words import listed, shown
 from unseen.loading.parquet import column_to_numpy
-from unseen.loading.parts import RawData, as_texts
+from unseen.loading.parts import ROW_NUMBERS, RawData, as_texts
 
 __all__ = ["frame_columns", "frame_to_table", "read_frame"]
 
@@ -31,7 +31,6 @@ NAME_COLUMNS = ("class", "name", "class_name", "label")
 SPLIT_COLUMNS = ("split", "unseen")
 LABELS = ("label", "class", "class_name", "y", "target")
 LISTS = ("features", "embedding", "x")
-ROW_NUMBERS = ("id", "row", "index", "unnamed: 0")
 ID_NAME = re.compile(r"(.*[\W_])?ids?", re.IGNORECASE)
 FEWEST = 10  # rows of which a run of numbers is no accident
 

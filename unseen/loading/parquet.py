@@ -13,7 +13,7 @@ import pandas as pd
 from unseen._command import needs_extra
 from unseen._words import listed
 from unseen.limits import check_plain_file, limits, unpacked_allowance
-from unseen.loading.parts import damaged_file
+from unseen.loading.parts import ROW_NUMBERS, damaged_file
 
 __all__ = [
     "is_arrow_dataset",
@@ -35,21 +35,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def read_parquet_frame(path: Path) -> pd.DataFrame:
-    """Read a parquet file whole, its checksums verified where it has them.
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.parquet import read_parquet_frame
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "zoo.parquet"
-    ...     pd.DataFrame({"a": [1, 2]}).to_parquet(path)
-    ...     read_parquet_frame(path)
-       a
-    0  1
-    1  2
-    """
+    """Read a parquet file whole, its checksums verified where it has them."""
     check_plain_file(path)
     with open_parquet(path) as (schema, batches):
         import pyarrow as pa
@@ -219,7 +205,9 @@ def _feature_columns(
     numbers = [
         name
         for name, kind in kinds.items()
-        if name != label and (pa.types.is_floating(kind) or pa.types.is_integer(kind))
+        if name != label
+        and name.lower() not in ROW_NUMBERS
+        and (pa.types.is_floating(kind) or pa.types.is_integer(kind))
     ]
     features = lists or numbers
     if len(lists) > 1 or not features:
@@ -239,17 +227,13 @@ def _arrays(
 ) -> Iterator[Any]:
     """Yield features, and labels if asked for, of batches or tables of Arrow."""
     for batch in batches:
-        columns = [_one_piece(batch.column(name)) for name in features]
+        columns = [batch.column(name) for name in features]
         X = _stacked(columns[0], where) if lists else _side_by_side(columns)
         if label is None:
             yield X
         else:
             y = column_to_numpy(_in_pieces(batch.column(label)), where)
             yield X, np.asarray(y)
-
-
-def _one_piece(column: Any) -> Any:
-    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
 
 
 def _in_pieces(column: Any) -> Any:

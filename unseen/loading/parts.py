@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 
+# Columns of these names number the rows: they are no features.
+ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
+
+
 @dataclass(eq=False)
 class RawData:
     """The parts of a data set as a file holds them, neither checked nor chosen.

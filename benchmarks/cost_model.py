@@ -13,10 +13,10 @@ from rich.table import Table
 from scipy.optimize import nnls
 
 from unseen import AnchoredSelfTraining
-from unseen.class_table import encode
+from unseen.core.classes import encode
+from unseen.core.sums import sum_rows
 from unseen.rows.holders import DiskRows
 from unseen.rows.pile import project, row_scales
-from unseen.rows.sums import sum_rows
 from unseen.transduction.anchored_look import Means, look
 
 N_SEEN, N_UNSEEN, N_DIMS = 40, 10, 85

@@ -55,9 +55,9 @@ from unseen import (  # noqa: E402
     ClasswiseSearchCV,
     load_data,
 )
+from unseen.core.sums import sum_rows  # noqa: E402
 from unseen.model_selection import PAPER_STAGES  # noqa: E402
 from unseen.rows.neighbours import faiss, nearest  # noqa: E402
-from unseen.rows.sums import sum_rows  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 

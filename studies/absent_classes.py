@@ -26,15 +26,10 @@ from contextlib import AbstractContextManager, nullcontext
 from unittest.mock import patch
 
 import numpy as np
+from trust import fitting_lists, held_out, long_lists, with_rows_aside
 
 from unseen import AnchoredSelfTraining, ZeroShotData
 from unseen.experiments.sources import find_source
-from unseen.experiments.trusting import (
-    fitting_lists,
-    held_out,
-    long_lists,
-    with_rows_aside,
-)
 from unseen.metrics import per_class_accuracy
 from unseen.transduction import anchored_absent
 from unseen.transduction.anchored_learner import AnchoredLearner

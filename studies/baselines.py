@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from unseen._linalg import unit_rows
-from unseen.transduction.start import Start
+from unseen.core.around import Start
+from unseen.core.linalg import to_unit
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 SHARPNESS = 20.0  # of centred cosines, for a softmax
@@ -39,15 +39,15 @@ class Baseline(Transducer):
         self.centred = centred
         self.prototypes = prototypes
 
-    def _view(self, start: Start) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _compared(self, start: Start) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rows, prototypes and scores of the start."""
         rows, prototypes = (
             M.astype(np.float64) for M in (start.rows, start.prototypes)
         )
         if not self.centred:
             return rows, prototypes, start.logits.astype(np.float64)
-        rows = unit_rows(rows - rows.mean(axis=0))
-        prototypes = unit_rows(prototypes - prototypes.mean(axis=0))
+        rows = to_unit(rows - rows.mean(axis=0))
+        prototypes = to_unit(prototypes - prototypes.mean(axis=0))
         return rows, prototypes, SHARPNESS * rows @ prototypes.T
 
 
@@ -55,8 +55,8 @@ class NamesAlone(Baseline):
     """The start's own answer."""
 
     def _transduce(self, start: Start) -> Outcome:
-        scores = self._view(start)[2]
-        return Outcome(scores, [as_round(start.scores, scores, start.competition)])
+        scores = self._compared(start)[2]
+        return Outcome(scores, [as_round(start.scores, scores, start.candidates)])
 
 
 class KMeans(Baseline):
@@ -66,7 +66,7 @@ class KMeans(Baseline):
     """
 
     def _transduce(self, start: Start) -> Outcome:
-        rows, means, scores = self._view(start)
+        rows, means, scores = self._compared(start)
         rounds: list[Any] = []
         for _ in range(MAX_ROUNDS):
             before, labels = scores, scores.argmax(axis=1)
@@ -76,7 +76,7 @@ class KMeans(Baseline):
             own = sums / np.maximum(sizes, 1)[:, None]
             means = np.where(sizes[:, None] > 0, own, means)
             scores = rows @ means.T - np.sum(means**2, axis=1) / 2
-            rounds.append(as_round(before, scores, start.competition))
+            rounds.append(as_round(before, scores, start.candidates))
             if rounds[-1].n_changed == 0:
                 break
         return Outcome(scores, rounds)
@@ -86,7 +86,7 @@ class PlainEM(Baseline):
     """A Gaussian mixture with one variance and free sizes, from the soft labels."""
 
     def _transduce(self, start: Start) -> Outcome:
-        rows, _, scores = self._view(start)
+        rows, _, scores = self._compared(start)
         length = np.mean(np.sum(rows**2, axis=1))
         rounds: list[Any] = []
         for _ in range(MAX_ROUNDS):
@@ -97,7 +97,7 @@ class PlainEM(Baseline):
             variance = (length - sizes @ squares / len(rows)) / rows.shape[1]
             scores = (rows @ means.T - squares / 2) / max(variance, SMALLEST)
             scores += np.log(sizes)
-            rounds.append(as_round(before, scores, start.competition))
+            rounds.append(as_round(before, scores, start.candidates))
             if rounds[-1].n_changed == 0:
                 break
         return Outcome(scores, rounds)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen._linalg import unit_vectors
+from unseen.core.linalg import to_unit
 from unseen.experiments.sources import Source
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def named_rows(path: Path, domains: bool) -> tuple[np.ndarray, np.ndarray, np.nd
         table = pd.read_csv(path.with_name(f"{path.name.split('_')[0]}_classes.csv"))
         of = table.set_index("class").loc[classes, "domain"]
         groups, numbers = np.unique(of.to_numpy(str), return_inverse=True)
-        units = unit_vectors(P)
+        units = to_unit(P)
         P = np.array([units[numbers == k].mean(axis=0) for k in range(len(groups))])
         y = numbers[y]
     return X, y, P
@@ -107,7 +107,7 @@ def across_a_gap(X, y, noise: float, rng: np.random.Generator) -> np.ndarray:
 
     Half of the noise lies in the span of the means, half anywhere.
     """
-    units = unit_vectors(X)
+    units = to_unit(X)
     means = np.array([units[y == k].mean(axis=0) for k in range(y.max() + 1)])
     centred = means - means.mean(axis=0)
     length = root_mean_square(centred)
@@ -128,12 +128,12 @@ def held_out(data: ZeroShotData, rng: np.random.Generator) -> Cell:
     table = data.class_embeddings
     means, foreign, rows = [], [], []
     for name in known:
-        own = unit_vectors(X[labels == name])
+        own = to_unit(X[labels == name])
         means.append(own.mean(axis=0))
         foreign.append(own[:10])
     for name in held:
         rows.append(rng.permutation(np.flatnonzero(labels == name))[: LARGEST // n])
-    A = unit_vectors(table.loc[[*known, *held]].to_numpy(np.float64))
+    A = to_unit(table.loc[[*known, *held]].to_numpy(np.float64))
     prototypes = ridge_prototypes(A[: len(known)], np.array(means), A[len(known) :])
     y = np.repeat(np.arange(n), [len(own) for own in rows])
     return Cell(X[np.concatenate(rows)], y, prototypes, np.concatenate(foreign))

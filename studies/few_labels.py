@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from photos import is_photo_set, read_set
 
-from unseen._linalg import unit_vectors
 from unseen.asking.suggest import suggest
+from unseen.core.linalg import to_unit
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Plan
 from unseen.experiments.run import Finding, RunKey
@@ -123,7 +123,7 @@ def nearest_mean(X, rows, labels) -> np.ndarray:
     >>> nearest_mean(X, np.array([0, 1]), np.array(["a", "b"]))
     array(['a', 'b', 'a'], dtype='<U1')
     """
-    units = unit_vectors(X)
+    units = to_unit(X)
     names = np.unique(labels)
     means = np.array([units[rows[labels == name]].mean(axis=0) for name in names])
     scores = units @ means.T - np.sum(means * means, axis=1) / 2
@@ -137,7 +137,7 @@ def logistic(X, rows, labels) -> np.ndarray:
     names = np.unique(labels)
     if len(names) < 2:
         return np.repeat(names, len(X))
-    units = unit_vectors(X)
+    units = to_unit(X)
     model = LogisticRegression(C=100.0, max_iter=500)
     return model.fit(units[rows], labels).predict(units)
 

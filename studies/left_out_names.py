@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from unseen._linalg import inverse_positive, unit_rows
+from unseen.core.linalg import inverse_positive, to_unit
 from unseen.models.kernel_ridge import INTERCEPT
 from unseen.naming.encoders import find_encoder
 from unseen.naming.nouns import N_CLASSES, nouns
@@ -39,7 +39,7 @@ def kernels() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     encoder = find_encoder("wordllama")
     texts = []
     for words in (named, told):
-        rows = unit_rows(np.asarray(encoder.encode(words), dtype=np.float64))
+        rows = to_unit(np.asarray(encoder.encode(words), dtype=np.float64))
         texts.append(Table.of(rows)(rows))
     S = np.vstack(texts)
     leaves = nouns().vectors([[leaf] for leaf in range(N_CLASSES)])

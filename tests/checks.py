@@ -87,6 +87,17 @@ def make_data(seed: int = 0, dtype=np.float64) -> ZeroShotData:
     )
 
 
+def refitted(model, X, codes, n_classes, *, lam, mu):
+    """Refit a fitted model to rows X under labels, -1 for none.
+
+    Returns the rows and codes of classes as it met them, the state, the objective.
+    """
+    view = model._view(model._unlabelled(X), model._default)
+    sums = view.B.sums(codes, n_classes)
+    state, value = model._refit(model._state(), view.A, sums, lam, mu)
+    return np.asarray(view.B), view.A, state, value
+
+
 def scrambled(data: ZeroShotData) -> ZeroShotData:
     """The same data with the labels of unseen rows dealt anew."""
     y = data.y.copy()

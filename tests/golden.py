@@ -47,6 +47,7 @@ from unseen import (
     SelfTraining,
     load_data,
 )
+from unseen.models.jedm import READINGS
 
 STORED = Path(__file__).with_name("golden.npz")
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -154,7 +155,7 @@ find_set = cache(lambda name: SETS[name]())
 # Cheaper than the defaults where those take long.
 SHORT: dict[str, dict[str, Any]] = {
     **{name: {"max_iter": 5} for name in ("ALE", "DeViSE", "SJE", "LatEm")},
-    **{name: {"tol": 0.1} for name in ("SynC", "JLSELite")},
+    "SynC": {"tol": 0.1},
     "JLSE": {"tol": 0.1, "n_turns": 1},
     "EMDirichlet": {"n_rounds": 4},
 }
@@ -171,8 +172,8 @@ FROM_NAMES = [
     name for name in PUBLIC if hasattr(getattr(unseen, name), "from_prototypes")
 ]
 WRAPPED: dict[str, BaseEstimator] = {
-    "JEDM(paper)": JEDM("paper", max_iter=20),
-    "TSTD(paper)": TSTD("paper", max_iter=20),
+    "JEDM(paper)": JEDM(READINGS["paper"]._replace(max_iter=20)),
+    "TSTD(paper)": TSTD(READINGS["paper"]._replace(max_iter=20)),
     "SelfTraining(ESZSL)": SelfTraining(ESZSL()),
     "SelfTraining(CCA)": SelfTraining(CCA()),
     "SelfTraining(JEDM)": SelfTraining(JEDM()),

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
-from unseen.class_table import encode, read_table, unit_blocks
+from unseen.core.classes import encode, read_table, unit_blocks
 
 NAMES = ["zebra", "seal", "okapi"]
 
@@ -25,7 +25,7 @@ def test_an_array_table_is_met_by_row_numbers(looks):
     table, codes = encode(np.array([2, 0, 2]), looks.to_numpy())
     assert_array_equal(codes, [2, 0, 2])
     assert_array_equal(table.names, [0, 1, 2])
-    assert_array_equal(table.competition().names, [1])
+    assert_array_equal(table.candidates().names, [1])
 
 
 def test_pandas_and_polars_read_the_same(looks):
@@ -62,12 +62,12 @@ def test_without_a_table_classes_are_their_own_indicators():
 
 def test_groups_names_and_newcomers(looks):
     table, _ = encode(np.array(["zebra", "seal"]), looks)
-    assert_array_equal(table.competition().names, ["okapi"])
-    assert_array_equal(table.competition("seen").names, ["zebra", "seal"])
-    assert_array_equal(table.competition(["okapi", "zebra"]).names, ["okapi", "zebra"])
-    new = table.competition(pd.DataFrame([[0.5, 0.5]], index=["tapir"]))
+    assert_array_equal(table.candidates().names, ["okapi"])
+    assert_array_equal(table.candidates("seen").names, ["zebra", "seal"])
+    assert_array_equal(table.candidates(["okapi", "zebra"]).names, ["okapi", "zebra"])
+    new = table.candidates(pd.DataFrame([[0.5, 0.5]], index=["tapir"]))
     assert_array_equal(new.names, ["tapir"])
-    assert_array_equal(table.competition(np.ones((2, 2))).names, [3, 4])
+    assert_array_equal(table.candidates(np.ones((2, 2))).names, [3, 4])
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_groups_names_and_newcomers(looks):
 def test_a_competition_that_cannot_be_is_told(looks, classes, message):
     table, _ = encode(np.array(["zebra", "seal"]), looks)
     with pytest.raises(ValueError, match=message):
-        table.competition(classes)
+        table.candidates(classes)
 
 
 def test_if_all_are_seen_all_compete_and_none_is_unseen(looks):
     table, _ = encode(np.array(NAMES), looks)
-    assert_array_equal(table.competition().names, NAMES)
+    assert_array_equal(table.candidates().names, NAMES)
     with pytest.raises(ValueError, match="every class of the table was seen"):
-        table.competition("unseen")
+        table.candidates("unseen")
 
 
 @pytest.mark.parametrize(

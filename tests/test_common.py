@@ -30,7 +30,6 @@ from unseen import (
     GlobalCorrection,
     GuidedMixture,
     InvertedSoftmax,
-    JLSELite,
     KodirovUDA,
     LatEm,
     NormalisedScores,
@@ -47,10 +46,11 @@ from unseen import (
     WithinClassWhitener,
     ZLaP,
 )
+from unseen.models.jedm import READINGS
 
 ESTIMATORS = [
     JEDM(),
-    JEDM(variant="paper", n_components=2, tol=1e-3),
+    JEDM(READINGS["paper"]._replace(tol=1e-3), n_components=2),
     TSTD(),
     AnchoredSelfTraining(),
     ESZSL(),
@@ -71,7 +71,6 @@ ESTIMATORS = [
     LatEm(1),
     LatEm(),
     JLSE(n_atoms=5, n_turns=2),
-    JLSELite(),
     SelfTraining(ESZSL()),
     TransCLIP(),
     EMDirichlet(n_rounds=4, n_steps=60),

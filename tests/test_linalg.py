@@ -5,11 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
-from unseen._linalg import (
+from unseen.core.linalg import (
     inverse_positive,
     plus_diagonal,
     solve_positive,
-    unit_vectors,
+    to_unit,
 )
 
 
@@ -45,6 +45,6 @@ def test_only_the_diagonal_gets_the_ridge():
 def test_vectors_of_any_range_get_unit_length_without_a_warning(dtype):
     far = 1e30 if dtype == np.float32 else 1e250  # squares leave the range
     rows = np.array([[3, 4], [3 * far, 4 * far], [3 / far, 4 / far]], dtype=dtype)
-    found = unit_vectors(rows)
+    found = to_unit(rows)
     assert found.dtype == dtype
     close(found, np.tile([0.6, 0.8], (3, 1)), digits=6)

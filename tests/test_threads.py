@@ -21,10 +21,10 @@ from unseen import (
     GuidedMixture,
 )
 from unseen._threads import each, n_threads, one_thread, product
+from unseen.core.sums import sum_rows
 from unseen.model_selection import PAPER_STAGES
 from unseen.models import scoring
 from unseen.rows.neighbours import nearest
-from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture
@@ -305,7 +305,7 @@ def test_predictions_wake_no_thread_of_blas(n, monkeypatch):
         seen.extend(a["num_threads"] for a in blas if "faiss" not in a["filepath"])
         return np.ones(len(rows), dtype=rows.dtype)
 
-    monkeypatch.setattr("unseen.models.scoring.inverse_lengths", lengths)
+    monkeypatch.setattr("unseen.core.base.inverse_lengths", lengths)
     with threadpool_limits(limits=2, user_api="blas"):
         model.predict(pile[:n])
         model.decision_function(pile[:n], classes="all")

@@ -6,7 +6,8 @@ from unseen.asking.accuracy import draw_check as draw_check
 from unseen.asking.accuracy import estimate_accuracy as estimate_accuracy
 from unseen.asking.suggest import suggest as suggest
 from unseen.calibration import Calibrated as Calibrated
-from unseen.competition import EqualDescriptionsWarning as EqualDescriptionsWarning
+from unseen.core.classes import EqualDescriptionsWarning as EqualDescriptionsWarning
+from unseen.core.given import NONE_OF_THESE as NONE_OF_THESE
 from unseen.data import ZeroShotData as ZeroShotData
 from unseen.loading import load_data as load_data
 from unseen.loading import save_data as save_data
@@ -27,10 +28,9 @@ from unseen.models.conse import ConSE as ConSE
 from unseen.models.dap import DAP as DAP
 from unseen.models.dap import IAP as IAP
 from unseen.models.eszsl import ESZSL as ESZSL
-from unseen.models.given import NONE_OF_THESE as NONE_OF_THESE
 from unseen.models.jedm import JEDM as JEDM
+from unseen.models.jedm import Reading as Reading
 from unseen.models.jlse import JLSE as JLSE
-from unseen.models.jlse_lite import JLSELite as JLSELite
 from unseen.models.latem import LatEm as LatEm
 from unseen.models.ranking import ALE as ALE
 from unseen.models.ranking import SJE as SJE
@@ -61,7 +61,7 @@ from unseen.transduction.prototype_averaging import (
     PrototypeAveraging as PrototypeAveraging,
 )
 from unseen.transduction.pst import PST as PST
-from unseen.transduction.self_training import SelfTraining as SelfTraining
+from unseen.transduction.rounds import SelfTraining as SelfTraining
 from unseen.transduction.sms import SMS as SMS
 from unseen.transduction.spread_labels import SpreadLabels as SpreadLabels
 from unseen.transduction.stata import StatA as StatA

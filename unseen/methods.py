@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unseen.model_selection import PAPER_GRID, ClasswiseSearchCV
+from unseen.models.jedm import Reading
 
 __all__ = ["METHODS", "Method", "find_method", "register"]
 
@@ -223,14 +224,6 @@ register(
     **ROWS,
 )
 register(
-    "jlse-lite",
-    "JLSELite",
-    "JLSELite",
-    parameters={"tol": 0.003},
-    grid={"softness": [0.01, 0.1, 1.0]},
-    **ROWS,
-)
-register(
     "jlse",
     "JLSE",
     "JLSE",
@@ -271,8 +264,8 @@ register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds
 register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
 # Both readings of the paper: the authors' program above, the printed equations here.
 PRINTED: dict[str, dict[str, Any]] = {
-    "printed": {"variant": "paper"},
-    "printed-tuned": {"variant": "paper", "alpha": 0.01, "beta": 100.0},
+    "printed": {"reading": "paper"},
+    "printed-tuned": {"reading": "paper", "alpha": 0.01, "beta": 100.0},
 }
 for _name, _settings in PRINTED.items():
     _common: dict[str, Any] = {"parameters": _settings, "adapts": True}
@@ -296,8 +289,11 @@ register(
     "jedm-white",
     "JEDM, whitened",
     "JEDM",
-    parameters={**WHITE, "unit_prototypes": True, "n_axes": 500},
-    grid={"alpha": [0.01, 0.1, 1.0], "embedding_ridge": [0.1, 1.0]},
+    parameters={**WHITE, "n_axes": 500},
+    grid={
+        "alpha": [0.01, 0.1, 1.0],
+        "reading": [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)],
+    },
     cost=15,
 )
 register(

@@ -20,7 +20,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._linalg import unit_rows
+from unseen.core.linalg import to_unit
 from unseen.labels import label_table
 from unseen.naming.encoders import encoder_name, find_encoder
 from unseen.storage import Storable, load_model
@@ -118,8 +118,8 @@ class NamedItems(Storable, BaseEstimator):
         if not len(rows) or not given:
             return
         known = set(self.classes_.tolist())
-        centre = unit_rows(self.prototypes_).mean(axis=0)
-        units = unit_rows(np.asarray(rows, dtype=np.float64))
+        centre = to_unit(self.prototypes_).mean(axis=0)
+        units = to_unit(np.asarray(rows, dtype=np.float64))
         for name in self.model_.competing_classes_.tolist():
             if name in known:
                 continue

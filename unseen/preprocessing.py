@@ -22,17 +22,17 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from unseen._params import (
+from unseen.core.params import (
     COUNT,
     DTYPES,
     POSITIVE,
     check_rows,
     check_rows_and_labels,
     fit_context,
+    not_finite,
     refuse_masked,
 )
-from unseen.rows.pile import check_range, not_finite
-from unseen.rows.sums import Sums, sum_rows
+from unseen.core.sums import Sums, check_range, sum_rows
 
 SIZE = [*COUNT, None]
 

@@ -17,7 +17,7 @@ from unseen import (
     ClasswiseSearchCV,
     SelfTraining,
 )
-from unseen.rows.sums import sum_rows
+from unseen.core.sums import sum_rows
 
 
 def made_up(n_rows: int, n_features: int, n_seen: int = 40, n_classes: int = 50):

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from tests.checks import close, make_data, never_rises
 from tests.oracles import minimise, plain_anchored
 from unseen import AnchoredSelfTraining, per_class_accuracy
-from unseen.competition import Competition, EqualDescriptionsWarning
+from unseen.core.classes import Candidates, EqualDescriptionsWarning
 from unseen.models.kernel_ridge import fit_ridge, kernel
 from unseen.rows.holders import MemoryRows
 from unseen.transduction.anchored_learner import AnchoredLearner
@@ -45,7 +45,7 @@ def learner(B, Z, variances, **changes):
     names = np.arange(len(Z))
     B = MemoryRows(B)
     return AnchoredLearner(
-        B, Competition(names, names[:, None]), Z, variances, **options
+        B, Candidates(names, names[:, None]), Z, variances, **options
     )
 
 

@@ -10,8 +10,8 @@ from scipy.stats import multivariate_normal
 
 from tests.checks import close
 from unseen import AnchoredSelfTraining, ZeroShotData, per_class_accuracy
-from unseen.competition import Competition
-from unseen.models.stated import stated
+from unseen.core.base import reliability_by_rank
+from unseen.core.classes import Candidates
 from unseen.rows.holders import MemoryRows
 from unseen.transduction.anchored_absent import (
     ROWS_COUNT,
@@ -54,7 +54,7 @@ def fitted(data, **parameters):
 
 def learner(B, Z, variances, prior_rows=10.0, **others):
     """Return the rounds at their start, without the estimator around."""
-    competition = Competition(np.arange(len(Z)), Z)
+    competition = Candidates(np.arange(len(Z)), Z)
     return AnchoredLearner(
         MemoryRows(B),
         competition,
@@ -267,7 +267,7 @@ def test_a_class_that_went_in_error_comes_back(monkeypatch):
     for seed in range(4):
         data = make_data(seed)
         model = fitted(data, drop_absent=True)
-        Z = model._prototypes(model._competition(None))[0]
+        Z = model._prototypes(model._candidates(None))[0]
         apart = np.linalg.norm(Z[:, None] - Z, axis=2) + 99 * np.eye(6)
         absent, model.wrong = np.unravel_index(apart.argmin(), apart.shape)
         model.n_passes = 0
@@ -316,7 +316,7 @@ def test_the_background_is_a_gaussian_as_wide_as_the_seen_means(data):
     close(broad, wide.logpdf(B) - narrow.logpdf(B), digits=6)
     close(length, (B**2).mean(axis=1) / 2)
     # Before adapting, a class is as wide as its prototype may be off.
-    Z = model._prototypes(model._competition(None))[0]
+    Z = model._prototypes(model._candidates(None))[0]
     spread = np.eye(k) + np.diag(model.variances_)
     F0 = model.decision_function(data.X_unseen)
     for c in (0, 3):
@@ -465,7 +465,7 @@ def test_doubts_are_those_of_the_formula(data):
 
     steps = 1e-5 * np.eye(len(t))
     J = np.array([prototype(t + h) - prototype(t - h) for h in steps]) / 2e-5
-    (place,) = model._adapted.competition.find(alone.names, alone.embeddings)
+    (place,) = model._adapted.candidates.find(alone.names, alone.embeddings)
     coef = model._adapted.scorer.coef[place]
     d = np.linalg.lstsq(model.axes_, coef, rcond=None)[0] - prototype(t)
     S = np.hstack(model._seen_embeddings)
@@ -522,25 +522,16 @@ def test_prototypes_alone_have_no_table_to_explain_by(data):
         model.explain_class(0)
 
 
-# ---- what other methods state --------------------------------------------------------
+# ---- what other methods say of their labels ------------------------------------------
 
 
-def test_what_is_stated_has_the_mean_of_what_stayed():
+def test_reliability_by_rank_has_the_mean_of_what_stayed():
     n = 1000
+    codes, confidence = np.zeros(n, dtype=int), np.arange(n)
     ranks = np.arange(1, n + 1) / n
-    labels = np.array(["a"] * n)
     for share in (0.3, 0.7):
-        done = Round(1.0, np.array([n]), round((1 - share) * n), 0.0, labels)
-        close(stated(ranks, [done], labels).mean(), share, within=0.01)
-    close(stated(ranks, [], labels), ranks)
-
-
-def test_labels_that_changed_back_and_forth_are_counted_once():
-    first = np.array(["a", "a", "b", "b"])
-    last = np.array(["a", "a", "b", "a"])
-    rounds = [
-        Round(1.0, np.array([2, 2]), 0, 0.0, first),
-        Round(1.0, np.array([3, 1]), 1, 0.0, last),
-    ]
-    ranks = np.array([0.5, 1.0, 1.0, 0.25])
-    close(stated(ranks, rounds, last), ranks ** (1 / 0.75 - 1))
+        done = Round(1.0, np.array([n]), round((1 - share) * n), 0.0, None)
+        found = reliability_by_rank(codes, confidence, [done])
+        close(found, ranks ** (1 / share - 1))
+        close(found.mean(), share, within=0.01)
+    close(reliability_by_rank(codes, confidence, []), ranks)

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from tests.checks import close, make_data
 from unseen import BiDiLEL
-from unseen.rows.sums import sum_rows
+from unseen.core.sums import sum_rows
 from unseen.transduction.bidilel import (
     cluster,
     discriminant_axes,
@@ -154,7 +154,7 @@ def test_seen_classes_keep_their_own_landmarks():
     data = make_data()
     model = fitted(data)
     seen = np.unique(data.y_seen)
-    close(model._landmarks(model._table.competition("seen")), model.landmarks_)
+    close(model._landmarks(model._table.candidates("seen")), model.landmarks_)
     right = model.predict(data.X_seen, classes="seen") == data.y_seen
     assert right.mean() > 0.9
     assert len(seen) == len(model.landmarks_)

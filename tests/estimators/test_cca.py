@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, refitted
 from unseen import CCA
+from unseen.core.sums import sum_rows
 from unseen.models.cca import regular_root, solve_cca
-from unseen.rows.labelling import Selection
-from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture
@@ -78,16 +77,15 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     data = make_data()
     model = CCA()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
-    before, rows = learner.P, np.arange(0, 42, 2)
-    labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
-    stacked = np.vstack(
-        [lam**0.5 * np.asarray(learner.B)[rows], mu**0.5 * np.eye(len(before))]
-    )
-    target = np.vstack([lam**0.5 * learner.Z[labels], mu**0.5 * before])
+    labels = np.random.default_rng(0).integers(3, size=len(data.X_unseen))
+    labels[1::2] = -1  # not kept
+    kept = labels >= 0
+    before = model._state()
+    B, Z, found, value = refitted(model, data.X_unseen, labels, 3, lam=lam, mu=mu)
+    stacked = np.vstack([lam**0.5 * B[kept], mu**0.5 * np.eye(len(before))])
+    target = np.vstack([lam**0.5 * Z[labels[kept]], mu**0.5 * before])
     P, *_ = np.linalg.lstsq(stacked, target, rcond=None)
-    close(learner.P, P, digits=9)
+    close(found, P, digits=9)
     close(value, np.sum((stacked @ P - target) ** 2), digits=9)
 
 

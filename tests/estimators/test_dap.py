@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, refitted
 from unseen import DAP, IAP
+from unseen.core.sums import sum_rows
 from unseen.models.dap import calibrate, solve_attributes
-from unseen.rows.labelling import Selection
-from unseen.rows.sums import sum_rows
 
 
 def attributes(data):
@@ -89,24 +88,18 @@ def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
     model = DAP()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     before = model.decision_function(data.X_unseen)
-    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
-    close(learner.scores(), before, digits=9)
-    rows, labels = np.arange(30), np.arange(30) % 3
-    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
+    labels = np.where(np.arange(len(before)) < 30, np.arange(len(before)) % 3, -1)
+    B, codes, found, value = refitted(model, data.X_unseen, labels, 3, lam=lam, mu=mu)
     T, seen = attributes(data)
-    stacked = np.vstack([lam**0.5 * np.asarray(learner.B)[rows], mu**0.5 * np.eye(16)])
-    signs = 2 * T[~seen][labels] - 1
+    stacked = np.vstack([lam**0.5 * B[:30], mu**0.5 * np.eye(16)])
+    signs = 2 * T[~seen][labels[:30]] - 1
     target = np.vstack([lam**0.5 * signs, mu**0.5 * model.coef_])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
-    close(learner.P, W, digits=9)
+    close(found, W, digits=9)
     close(value, np.sum((stacked @ W - target) ** 2))
-    model.take_over(learner)
-    after = model.decision_function(data.X_unseen)
-    close(after, learner.scores(), digits=9)
-    expected = (np.asarray(learner.B) @ W - model.midpoints_) @ (
-        T[~seen] * model.slopes_
-    ).T
-    close(after, expected, digits=9)
+    coef, offset = model._score(found, codes)
+    expected = (B @ W - model.midpoints_) @ (T[~seen] * model.slopes_).T
+    close(B @ coef.T + offset, expected, digits=9)
 
 
 def test_iap_mixes_the_attributes_of_seen_classes():

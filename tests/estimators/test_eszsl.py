@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, refitted
 from unseen import ESZSL
+from unseen.core.sums import label_products, sum_rows
 from unseen.models.eszsl import solve_eszsl, solve_silencing
-from unseen.models.products import one_hot_products, signed_products
-from unseen.rows.labelling import Selection
-from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture
@@ -35,10 +33,8 @@ def test_the_closed_form_is_the_minimum_of_the_objective(small, gamma, lam, codi
     target = np.zeros(sum(map(len, terms)))
     target[: Y.size] = Y.ravel()
     W = np.linalg.lstsq(np.vstack(terms), target, rcond=None)[0].reshape(p, q)
-    made = {"one_hot": one_hot_products, "signed": signed_products}[coding](
-        sum_rows(X, codes, 4)
-    )
-    close(solve_eszsl(made, A, gamma, lam, diagonal=False), W, digits=10)
+    XtX, XtY, _ = label_products(sum_rows(X, codes, 4), coding)
+    close(solve_eszsl(XtX, XtY, A, gamma, lam, diagonal=False), W, digits=10)
 
 
 def lengths_objective(X, Y, A, W, gamma, lam):
@@ -62,8 +58,8 @@ def test_lengths_in_place_of_squares_end_at_the_minimum(diagonal):
     if diagonal:
         X = X @ np.linalg.svd(X, full_matrices=False)[2].T
     gamma, lam = 2.0, 20.0
-    products = one_hot_products(sum_rows(X, y, 8))
-    W = solve_silencing(products, A, gamma, lam, diagonal=diagonal)
+    products = label_products(sum_rows(X, y, 8), "one_hot")[:2]
+    W = solve_silencing(*products, A, gamma, lam, diagonal=diagonal)
     Y = np.eye(8)[y]
     least = lengths_objective(X, Y, A, W, gamma, lam)
     rng = np.random.default_rng(0)
@@ -71,15 +67,15 @@ def test_lengths_in_place_of_squares_end_at_the_minimum(diagonal):
         for _ in range(200):
             other = W + size * np.abs(W).max() * rng.normal(size=W.shape)
             assert lengths_objective(X, Y, A, other, gamma, lam) > least - 1e-3 * size
-    squares = solve_eszsl(products, A, gamma, lam, diagonal=diagonal)
+    squares = solve_eszsl(*products, A, gamma, lam, diagonal=diagonal)
     assert least < lengths_objective(X, Y, A, squares, gamma, lam)
 
 
 def test_lengths_silence_dimensions_that_tell_nothing():
     X, y, A = noisy_texts()
-    products = one_hot_products(sum_rows(X, y, 8))
-    squares = solve_eszsl(products, A, 2.0, 20.0, diagonal=False)
-    lengths = solve_silencing(products, A, 2.0, 60.0, diagonal=False)
+    products = label_products(sum_rows(X, y, 8), "one_hot")[:2]
+    squares = solve_eszsl(*products, A, 2.0, 20.0, diagonal=False)
+    lengths = solve_silencing(*products, A, 2.0, 60.0, diagonal=False)
 
     def told(W):  # the share of the map in dimensions that tell something
         sizes = np.linalg.norm(W, axis=0)
@@ -148,11 +144,12 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
     data = make_data()
     model = ESZSL()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
-    before, rows = learner.W, np.arange(0, 42, 2)
-    labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
-    B, T, Y = np.asarray(learner.B)[rows], learner.A, np.eye(3)[labels]
+    labels = np.random.default_rng(0).integers(3, size=len(data.X_unseen))
+    labels[1::2] = -1  # not kept
+    kept = labels >= 0
+    before = model.coef_
+    B, T, found, value = refitted(model, data.X_unseen, labels, 3, lam=lam, mu=mu)
+    B, Y = B[kept], np.eye(3)[labels[kept]]
     p, q = before.shape
     terms = [
         np.kron(B, T),
@@ -163,5 +160,5 @@ def test_the_refit_is_the_minimum_of_its_objective(lam, mu):
         [Y.ravel(), lam**0.5 * (Y @ T).ravel(), mu**0.5 * before.ravel()]
     )
     W, rest, *_ = np.linalg.lstsq(np.vstack(terms), target, rcond=None)
-    close(learner.W, W.reshape(p, q), digits=8)
+    close(found, W.reshape(p, q), digits=8)
     close(value, rest[0], digits=8)

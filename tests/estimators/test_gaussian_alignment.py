@@ -7,13 +7,13 @@ from scipy.stats import multivariate_normal
 
 from tests.checks import close
 from unseen import GaussianAlignment
+from unseen.core.around import start_from
 from unseen.transduction.gaussian_alignment import (
     class_means,
     clearest,
     gaussian_logits,
     precision,
 )
-from unseen.transduction.start import start_from
 
 
 def unit(M):

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 import unseen
 from tests.checks import close
 from unseen import NONE_OF_THESE, GuidedMixture
-from unseen.competition import compete
-from unseen.models.given import include, read_given
-from unseen.models.given_alone import prototypes_of
+from unseen.core.classes import Candidates
+from unseen.core.given import include, prototypes_of, read_given
 from unseen.rows.holders import MemoryRows
 from unseen.transduction.given_prototypes import pair_cosine
 
@@ -121,7 +120,7 @@ def test_rounds_take_in_a_class_that_only_rows_describe(described):
 
 def test_a_new_class_joins_classes_of_equal_descriptions():
     table = np.array([[1.0, 0], [0, 1], [1, 0]])
-    twins = compete(np.array(["a", "b", "c"]), table, np.arange(3), table)
+    twins = Candidates.of(np.array(["a", "b", "c"]), table, np.arange(3), table)
     labels = np.array(["c", "new", "b"], dtype=object)
     made, codes, new = include(twins, labels, None, lambda _: np.array([5.0, 6.0]))
     assert made.names.tolist() == ["a", "b", "new"]
@@ -232,7 +231,7 @@ def test_a_new_class_beside_described_ones(name, described):
 
 
 def test_given_rows_move_prototypes_as_bayes_says():
-    from unseen.models.given import GivenRows
+    from unseen.core.given import GivenRows
     from unseen.rows.holders import MemoryRows
     from unseen.transduction.anchored_given import with_given
 

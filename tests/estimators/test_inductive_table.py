@@ -13,7 +13,7 @@ from unseen import (
     load_data,
     per_class_accuracy,
 )
-from unseen.class_table import encode
+from unseen.core.classes import encode
 
 # A point is room for another BLAS, whose rounding may turn a few rows or let another,
 # equally good, point of a grid win.
@@ -43,6 +43,6 @@ def animals(shared_data):
 @pytest.mark.parametrize("model, known", CHOSEN, ids=str)
 def test_what_folds_chose_scores_what_it_did(animals, model, known):
     data, table, sums = animals
-    model._fit_sums(sums, table, data.X_seen)
+    model._fit_sums(sums, table)
     found = 100 * per_class_accuracy(data.y_unseen, model.predict(data.X_unseen))
     assert abs(found - known) <= BAND

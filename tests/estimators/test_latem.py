@@ -69,10 +69,8 @@ def test_one_map_self_trains_and_several_do_not_pretend_to():
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     labels = model.adapt(data.X_unseen).labels_
     assert_array_equal(model.predict(data.X_unseen), labels)
-    assert not any(
-        hasattr(LatEm(2), name) for name in ("adapt", "learner", "take_over")
-    )
-    with pytest.raises(TypeError, match="which LatEm lacks"):
+    assert not hasattr(LatEm(2), "adapt")
+    with pytest.raises(TypeError, match=r"which LatEm\(.*\) lacks"):
         SelfTraining(LatEm(2)).fit(data.X_seen, data.y_seen)
 
 

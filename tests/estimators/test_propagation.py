@@ -21,6 +21,7 @@ from unseen import (
     load_data,
     per_class_accuracy,
 )
+from unseen.core.around import start_from
 from unseen.transduction import memory, tmvhlp
 from unseen.transduction.graph import (
     gaussian,
@@ -30,7 +31,6 @@ from unseen.transduction.graph import (
     smoothness,
     symmetric_normalised,
 )
-from unseen.transduction.start import start_from
 from unseen.transduction.tmvhlp import (
     canonical,
     hyperedges,
@@ -261,10 +261,10 @@ def test_zlap_reaches_the_rows_across_the_gap_of_clip(seed):
 
 def test_zlap_lowers_its_objective():
     texts, images, _ = clip_like(per_class=8)
-    from unseen._linalg import unit_rows
+    from unseen.core.linalg import to_unit
     from unseen.transduction.zlap import joint_graph
 
-    S = joint_graph(unit_rows(images), unit_rows(texts), 4, 5, 5.0).toarray()
+    S = joint_graph(to_unit(images), to_unit(texts), 4, 5, 5.0).toarray()
     E = np.eye(len(S), 8)
 
     def objective(F):
@@ -483,7 +483,7 @@ def cub(shared_data):
 def test_on_cub_from_the_same_start(cub, method, least):
     """The start has 58.9; bands wide enough for other libraries, not for a bug."""
     start, y = cub
-    labels = start.competition.names[method()._transduce(start).scores.argmax(axis=1)]
+    labels = start.candidates.names[method()._transduce(start).scores.argmax(axis=1)]
     accuracy = 100 * per_class_accuracy(y, labels)
     print(method.__name__, accuracy)
     assert accuracy > least

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data
 from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning, SelfTraining
-from unseen._linalg import row_space
+from unseen.core.linalg import row_space
 from unseen.models.epochs import canonical
 from unseen.models.ranking import rank_weights
 

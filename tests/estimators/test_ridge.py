@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, refitted
 from unseen import RidgeToSemantic, RidgeToVisual
-from unseen.models.maps import solve_on_axes
+from unseen.core.linalg import solve_on_axes
+from unseen.core.sums import sum_rows
 from unseen.models.ridge import solve_to_visual
-from unseen.rows.labelling import Selection
-from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture
@@ -79,28 +78,16 @@ def test_a_large_ridge_leaves_the_direction_of_the_class_means():
 def test_the_refit_is_the_minimum_of_its_objective(model, lam, mu):
     data = make_data()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    learner = model.learner(data.X_unseen, lam=lam, mu=mu)
-    before, rows = model.coef_, np.arange(0, 42, 2)
-    labels = np.random.default_rng(0).integers(3, size=len(rows))
-    value = learner.refit(Selection.of(rows, labels, len(data.X_unseen), 3))
-    B, Z = np.asarray(learner.B)[rows], learner.A[labels]
+    labels = np.random.default_rng(0).integers(3, size=len(data.X_unseen))
+    labels[1::2] = -1  # not kept
+    kept = labels >= 0
+    before = model.coef_
+    B, Z, found, value = refitted(model, data.X_unseen, labels, 3, lam=lam, mu=mu)
+    inputs, outputs, anchor = B[kept], Z[labels[kept]], before
     if isinstance(model, RidgeToVisual):
-        inputs, outputs, anchor, found = Z, B, before.T, learner.W.T
-    else:
-        inputs, outputs, anchor, found = B, Z, before, learner.P
+        inputs, outputs, anchor, found = outputs, inputs, before.T, found.T
     stacked = np.vstack([lam**0.5 * inputs, mu**0.5 * np.eye(inputs.shape[1])])
     target = np.vstack([lam**0.5 * outputs, mu**0.5 * anchor])
     W = np.linalg.lstsq(stacked, target, rcond=None)[0]
     close(found, W, digits=9)
     close(value, np.sum((stacked @ W - target) ** 2), digits=9)
-
-
-def test_the_adapted_scorer_scores_the_pile_as_the_learner_did():
-    data = make_data()
-    model = RidgeToVisual()
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    learner = model.learner(data.X_unseen)
-    rows = np.arange(30)
-    learner.refit(Selection.of(rows, rows % 3, len(data.X_unseen), 3))
-    model.take_over(learner)
-    close(model.decision_function(data.X_unseen), learner.scores(), digits=10)

@@ -8,8 +8,8 @@ from scipy import linalg
 from tests.checks import close, make_data
 from tests.oracles import minimise
 from unseen import SAE, SelfTraining
+from unseen.core.sums import sum_rows
 from unseen.models.sae import solve_sae
-from unseen.rows.sums import sum_rows
 
 
 @pytest.fixture

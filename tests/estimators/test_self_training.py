@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 
 from tests.checks import close, make_data
 from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
-from unseen.class_table import encode
-from unseen.competition import Competition
-from unseen.rows.labelling import Labelling
-from unseen.transduction.rounds import ROUNDING, self_train
+from unseen.core.base import View, ZeroShotClassifier
+from unseen.core.classes import Candidates
+from unseen.core.rows import Unlabelled
+from unseen.transduction.rounds import self_train
 
 BASES = [CCA(), ESZSL(), JEDM(n_components=8)]
 
@@ -88,83 +88,73 @@ def test_a_search_through_the_wrapper_shares_its_sums():
         close(search.cv_results_["split1_test_score"][i], accuracy)
 
 
-class NearestMean(ClassifierMixin, BaseEstimator):
-    """A base from outside: ridge from embedding to class mean, nearest prototype."""
+class NearestMean(ZeroShotClassifier):
+    """A model of your own: ridge from embedding to class mean, nearest prototype."""
 
-    def fit(self, X, y, *, class_embeddings):
-        self._table, codes = encode(y, class_embeddings)
-        seen, A = self._table.seen, self._table.embeddings
-        means = np.vstack([X[codes == c].mean(axis=0) for c in np.flatnonzero(seen)])
-        left = A[seen].T @ A[seen] + 0.1 * np.eye(A.shape[1])
-        self.map_ = np.linalg.solve(left, A[seen].T @ means)
-        self.classes_ = self._table.names
-        self.adapted_ = None
-        return self
+    def __init__(self, ridge=0.1, *, n_axes="all"):
+        self.ridge = ridge
+        self.n_axes = n_axes
 
-    def predict(self, X, *, classes=None):
-        if self.adapted_ is None:
-            self.adapted_ = NearestMeanLearner(self, X, classes, 1.0, 1.0)
-        scores = self.adapted_.score(X)
-        return self.adapted_.competition.names[scores.argmax(axis=1)]
+    def _learn(self, seen):
+        means = seen.sums.class_sums / seen.sums.counts[:, None]
+        left = seen.A.T @ seen.A + self.ridge * np.eye(seen.A.shape[1])
+        self.map_ = np.linalg.solve(left, seen.A.T @ means)
 
-    def learner(self, X, classes=None, *, lam, mu):
-        return NearestMeanLearner(self, X, classes, lam, mu)
+    def _state(self):
+        return None  # rows move the prototypes, which come from the map at first
 
-    def take_over(self, learner):
-        self.adapted_ = learner
+    def _score(self, means, A):
+        means = A @ self.map_ if means is None else means
+        return means, -np.sum(means**2, axis=1) / 2
 
-
-class NearestMeanLearner:
-    def __init__(self, model, X, classes, lam, mu):
-        self.X, self.mu = X, mu
-        self.competition: Competition = model._table.competition(classes)
-        self.means = self.competition.embeddings @ model.map_
-
-    def score(self, X):
-        return X @ self.means.T - (self.means**2).sum(axis=1) / 2
-
-    def labelling(self, ranking):
-        return Labelling.of(self.score(self.X), ranking)
-
-    def refit(self, selection):
-        Y = np.eye(len(self.means))[selection.labels]
-        sums = Y.T @ self.X[selection.rows] + self.mu * self.means
-        self.means = sums / (Y.sum(axis=0) + self.mu)[:, None]
-        return 0.0
+    def _refit(self, means, A, sums, lam, mu):
+        means = A @ self.map_ if means is None else means
+        weights = sums.counts + mu
+        return (sums.class_sums + mu * means) / weights[:, None], 0.0
 
 
-def test_a_base_from_outside_takes_part():
+def test_a_model_of_your_own_takes_part():
     data = make_data()
     model = fitted(SelfTraining(NearestMean(), mu=2.0), data)
+    before = model.predict(data.X_unseen)
     model.adapt(data.X_unseen)
-    assert len(model.rounds_) == 4
+    assert len(model.rounds_) == 4 and (model.labels_ != before).any()
     assert_array_equal(model.predict(data.X_unseen), model.labels_)
-    assert not hasattr(model, "decision_function")
 
 
 def test_a_base_that_cannot_take_part_is_named():
     from sklearn.linear_model import LogisticRegression
 
     data = make_data()
-    with pytest.raises(TypeError, match="which LogisticRegression lacks"):
+    with pytest.raises(TypeError, match="inherits from ZeroShotClassifier"):
         SelfTraining(LogisticRegression()).fit(data.X_seen, data.y_seen)
 
 
 @pytest.mark.parametrize("tol, n_rounds", [(None, 3), (0.2, 3), (0.25, 2), (0.0, 3)])
 def test_rounds_end_when_no_larger_share_of_labels_changes_than_stated(tol, n_rounds):
     """All four rows are kept from the second round on, in which one label changes."""
-    answers = iter([[0, 0, 1, 1], [0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 0, 1]])
+    answers = [[0, 0, 1, 1], [0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 0, 1]]
 
-    class Scripted:
-        competition = Competition(np.array(["a", "b"]), np.eye(2))
+    class Scripted(ESZSL):
+        def _state(self):
+            return 0
 
-        def labelling(self, ranking):
-            return Labelling.of(np.eye(2)[next(answers)], ranking)
+        def _score(self, state, A):  # of rows of the identity: what comes is scripted
+            return np.eye(2)[answers[state]].T, np.zeros(2)
 
-        def refit(self, selection):
-            return 0.0
-
-    rates = [0.5, 1.0, 1.0]
-    rounds = self_train(Scripted(), rates, how_many=ROUNDING["at_least_one"], tol=tol)
+    candidates = Candidates(np.array(["a", "b"]), np.eye(2))
+    B, mean = Unlabelled(np.eye(4)).on(np.eye(4), False, np.zeros(4))
+    model = Scripted()
+    model.axes_ = np.eye(4)
+    rounds = self_train(
+        model,
+        View(B, np.eye(2), mean),
+        candidates,
+        None,
+        lambda state, sums: (state + 1, 0.0),
+        rates=[0.5, 1.0, 1.0],
+        rounding="at_least_one",
+        tol=tol,
+    ).rounds
     assert len(rounds) == n_rounds
     assert [one.n_changed for one in rounds] == [2, 1, 1][:n_rounds]

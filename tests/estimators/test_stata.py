@@ -8,8 +8,8 @@ from scipy.stats import multivariate_normal
 
 from tests.checks import close
 from unseen import StatA
-from unseen._linalg import unit_rows
-from unseen.transduction.start import start_from
+from unseen.core.around import start_from
+from unseen.core.linalg import to_unit
 from unseen.transduction.stata import AnchoredClasses
 
 
@@ -103,7 +103,7 @@ def test_a_class_without_rows_keeps_its_prototype_and_first_variances():
 
 def test_a_heavy_anchor_holds_means_to_the_prototypes():
     texts, X, _ = texts_and_rows()
-    U, t = unit_rows(X), unit_rows(texts)
+    U, t = to_unit(X), to_unit(texts)
     z = np.full((len(X), 4), 0.25)
     classes = AnchoredClasses(U, t, z)
     classes.update(z, 1e9)

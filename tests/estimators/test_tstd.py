@@ -9,15 +9,16 @@ from numpy.testing import assert_array_equal
 
 from tests.checks import close, make_data, never_rises
 from tests.oracles import authors_jedm, authors_preparation, authors_tstd, minimise
-from unseen import JEDM, TSTD, EqualDescriptionsWarning
-from unseen.models.jedm_learner import (
-    pile_objective,
-    update_pile_codes,
-    update_pile_dictionary,
+from unseen import JEDM, TSTD, EqualDescriptionsWarning, Reading
+from unseen.core.base import rank_share
+from unseen.core.sums import sum_rows
+from unseen.models.jedm import (
+    READINGS,
+    random_start,
+    refit_objective,
+    update_refit_codes,
 )
-from unseen.rows.labelling import Labelling, best_score, rank_share
-from unseen.rows.sums import sum_rows
-from unseen.transduction.rounds import ROUNDING
+from unseen.transduction.rounds import ROUNDING, trusted
 
 
 @pytest.fixture
@@ -38,24 +39,15 @@ def fitted(problem, **parameters):
 
 def test_the_reference_equals_the_authors_program_in_every_round(problem):
     X, y, A, seen = problem
-    rng = np.random.default_rng(1)
-    D0, V0 = rng.normal(size=(7, 10)), rng.normal(size=(7, 6))
-    model, pile = fitted(
-        problem,
-        n_components=7,
-        n_axes=10,
-        components_init=D0,
-        compatibility_init=V0,
-        lam=0.5,
-        mu=3.0,
-    )
+    D0, V0 = random_start(np.random.RandomState(1), 7, 10, 6)
+    sizes = {"n_components": 7, "n_axes": 10}
+    model, pile = fitted(problem, **sizes, lam=0.5, mu=3.0, random_state=1)
     model.adapt(pile)
     Xs, Xu, As, Au = authors_preparation(
         X[seen], X[~seen], A, np.bincount(y), np.arange(9) < 6, 10
     )
     D, V = authors_jedm(Xs.T, As.T, np.eye(6)[y[seen]], D0.T, V0)
-    D, labels = authors_tstd(Xu.T, Au.T, D, V, lam=0.5, mu=3.0)
-    close(model.components_, D.T, digits=8)
+    _, labels = authors_tstd(Xu.T, Au.T, D, V, lam=0.5, mu=3.0)
     for ours, theirs in zip(model.rounds_, labels, strict=True):
         assert_array_equal(ours.labels, 6 + theirs)
     assert_array_equal(model.labels_, model.rounds_[-1].labels)
@@ -77,46 +69,30 @@ def test_both_updates_are_minima_of_eq_10_and_the_objective_is_its_value():
     lam, mu = 0.6, 1.7
     chosen = sum_rows(B, labels, 3)
     C = minimise(lambda C: eq10(B, Y, Z, anchor, C, anchor, lam, mu), np.zeros((12, 2)))
-    codes = update_pile_codes(chosen, anchor, Z, lam)
+    codes = update_refit_codes(chosen, anchor, Z, lam)
     close(codes.CtC, C.T @ C, digits=6)
     close(codes.CtX, C.T @ B, digits=6)
     close(codes.CtY, C.T @ Y, digits=6)
     D = minimise(lambda D: eq10(B, Y, Z, D, C, anchor, lam, mu), anchor)
-    ours = update_pile_dictionary(codes, anchor, mu)
-    close(ours, D, digits=6)
     close(
-        pile_objective(chosen, codes, ours, Z, anchor, lam, mu),
+        refit_objective(chosen, codes, D, Z, anchor, lam, mu),
         eq10(B, Y, Z, D, C, anchor, lam, mu),
     )
+    model = JEDM(READINGS["paper"])
+    model.compatibility_ = Z.T  # of embeddings that are one dimension each
+    ours, _ = model._refit(anchor, np.eye(3), chosen, lam, mu)
+    close(ours, D, digits=6)
 
 
 def test_more_inner_steps_never_raise_the_papers_objective(problem):
     values = []
+    paper = READINGS["paper"]._replace(tol=1e-3, max_iter=500)
     for steps in (1, 2, 4, 8):
-        model, pile = fitted(
-            problem,
-            variant="paper",
-            n_components=5,
-            tol=1e-3,
-            max_iter=500,
-            lam=0.5,
-            mu=0.5,
-            rates=[1.0],
-            inner_steps=steps,
-        )
+        reading = paper._replace(inner_steps=steps)
+        weights = {"n_components": 5, "lam": 0.5, "mu": 0.5}
+        model, pile = fitted(problem, reading=reading, rates=[1.0], **weights)
         values.append(model.adapt(pile).rounds_[0].objective)
     never_rises(values)
-
-
-def test_the_papers_round_is_one_code_and_one_dictionary_step(problem):
-    model, pile = fitted(problem, variant="paper", n_components=5, tol=1e-2)
-    seen_dictionary = model.components_
-    model.set_params(rates=[1.0]).adapt(pile)
-    learner = model.learner(pile, None)
-    labels = (np.asarray(learner.B) @ (learner.Z @ learner.D).T).argmax(axis=1)
-    chosen = sum_rows(np.asarray(learner.B), labels, 3)
-    codes = update_pile_codes(chosen, seen_dictionary, learner.Z, 100.0)
-    close(model.components_, update_pile_dictionary(codes, seen_dictionary, 100.0))
 
 
 def test_no_rounds_are_jedm(problem):
@@ -154,7 +130,7 @@ def test_rounds_tell_what_happened(problem):
     assert rounds[-1].n_selected == len(pile)
     assert rounds[0].n_selected <= 0.4 * len(pile)
     assert np.isfinite([r.objective for r in rounds]).all()
-    before = np.asarray(model.learner(pile, None).scores()).argmax(axis=1) + 6
+    before = fitted(problem, rates=[])[0].adapt(pile).labels_
     for r in rounds:
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels
@@ -176,14 +152,15 @@ def test_row_order_and_class_order_are_free(problem):
     assert_array_equal(second.adapt(pile[rows]).labels_, labels[rows])
 
 
-@pytest.mark.parametrize("variant", ["reference", "paper"])
+@pytest.mark.parametrize("reading", ["reference", "paper"])
 @pytest.mark.parametrize("n_rows", [1, 2, 5])
-def test_fewer_rows_than_classes(problem, variant, n_rows):
-    model, pile = fitted(problem, variant=variant, n_components=5, tol=1e-2)
+def test_fewer_rows_than_classes(problem, reading, n_rows):
+    choices = READINGS[reading]._replace(tol=1e-2)
+    model, pile = fitted(problem, reading=choices, n_components=5)
     model.adapt(pile[:n_rows])
     assert len(model.labels_) == n_rows
     assert np.isfinite(model.reliability_).all()
-    assert np.isfinite(model.components_).all()
+    assert np.isfinite(model.decision_function(pile)).all()
 
 
 def test_a_class_nobody_is_predicted_into_keeps_its_prototype(problem):
@@ -231,9 +208,10 @@ def test_adapting_before_fitting_is_told():
 )
 def test_the_most_reliable_are_the_best_of_each_class(n, n_classes, rate, how, seed):
     scores = np.random.default_rng(seed).integers(5, size=(n, n_classes)).astype(float)
-    chosen = Labelling.of(scores, best_score).selection(rate, ROUNDING[how])
-    kept, labels = chosen.rows, chosen.labels
     top = scores.argmax(axis=1)
+    labels = trusted(top, scores.max(axis=1), rate, how, np.full(n, -1))
+    kept = np.flatnonzero(labels >= 0)
+    labels = labels[kept]
     assert_array_equal(labels, top[kept])
     for c in range(n_classes):
         mine = np.flatnonzero(top == c)
@@ -251,28 +229,29 @@ def test_the_most_reliable_are_the_best_of_each_class(n, n_classes, rate, how, s
 
 def test_rank_shares_fall_from_one():
     scores = np.array([[3.0, 0], [1, 0], [2, 0], [0, 5]])
-    close(rank_share(scores), [1, 1 / 3, 2 / 3, 1])
+    close(rank_share(scores.argmax(axis=1), scores.max(axis=1)), [1, 1 / 3, 2 / 3, 1])
 
 
-@pytest.mark.parametrize("scaling", ["class_length", "none"])
+@pytest.mark.parametrize("unit_scores", [True, False])
 @pytest.mark.parametrize("unit", [False, True])
-def test_rows_to_come_are_scored_as_the_rows_of_the_pile(scaling, unit):
+def test_rows_to_come_are_scored_as_the_rows_adapted_to(unit_scores, unit):
     """By both ways to scale scores, and against the scores written out."""
     data = make_data()
-    model = JEDM(n_components=6, n_axes=8, score_scaling=scaling, unit_prototypes=unit)
+    reading = Reading(unit_scores=unit_scores, unit_prototypes=unit)
+    model = JEDM(reading, n_components=6, n_axes=8)
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    model.adapt(data.X_unseen)
     X = data.X_unseen / np.sqrt(np.sum(data.X_unseen**2, axis=1, keepdims=True))
-    learner = model.learner(data.X_unseen)
-    coef, intercept = learner.scorer()
-    scores = np.asarray(learner.scores())
-    close(X @ coef.T + intercept, scores, digits=8)
-    B = (X - learner.mean) @ learner.axes
-    W = learner.V.T @ learner.D
-    if scaling == "class_length" and not unit:
+    A = data.class_embeddings.loc[data.unseen].to_numpy()
+    A = A / np.sqrt(np.sum(A**2, axis=1, keepdims=True))
+    A, B = A - A.mean(axis=0), (X - X.mean(axis=0)) @ model.axes_
+    D, V = model.components_, model.compatibility_
+    W, Z = V.T @ D, A @ V.T
+    if unit_scores and not unit:
         W = np.array([w / np.sqrt(w @ w) for w in W])  # one per embedding dimension
-        wanted = B @ W.T @ learner.A.T
-    else:
-        wanted = B @ learner.D.T @ learner.Z.T
-    if scaling == "class_length":
+    wanted = B @ W.T @ A.T
+    if unit:
+        wanted = B @ D.T @ (Z / np.sqrt(np.sum(Z**2, axis=1, keepdims=True))).T
+    if unit_scores:
         wanted = wanted / np.sqrt(np.sum(wanted**2, axis=0))
-    close(scores, wanted, digits=8)
+    close(model.decision_function(data.X_unseen), wanted, digits=8)

@@ -15,10 +15,10 @@ from sklearn.preprocessing import Normalizer
 
 import unseen
 from tests.checks import close
+from unseen.core.sums import sum_rows
 from unseen.loading import iter_blocks, load_data, open_npy, write_data
 from unseen.loading.blocks import fill
 from unseen.rows import fit_seen, sum_seen
-from unseen.rows.sums import sum_rows
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 100, None])

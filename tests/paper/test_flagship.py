@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unseen import AnchoredSelfTraining, ClasswiseFolds, load_data, per_class_accuracy
-from unseen.class_table import encode
+from unseen.core.classes import encode
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"

@@ -21,7 +21,7 @@ from unseen import (
     load_data,
     per_class_accuracy,
 )
-from unseen.class_table import encode
+from unseen.core.classes import encode
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"

@@ -17,11 +17,11 @@ from sklearn.base import clone
 
 from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
+from unseen.core.sums import sum_rows
 from unseen.rows.distributed import sum_dask, take_apart, tree_sum
 from unseen.rows.distributed_blocks import Blocks
 from unseen.rows.distributed_rows import DaskRows
 from unseen.rows.labelling import Labelling, best_score, margin
-from unseen.rows.sums import sum_rows
 from unseen.transduction.rounds import ROUNDING
 
 dask = pytest.importorskip("dask")

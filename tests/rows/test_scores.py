@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from unseen.rows.scores import Scores
 
 from tests.checks import close
 from unseen.rows.holders import MemoryRows
 from unseen.rows.labelling import best_score
-from unseen.rows.scores import Scores
 
 
 @pytest.mark.parametrize("unit_columns", [None, False, True])

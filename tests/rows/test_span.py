@@ -8,9 +8,8 @@ from numpy.testing import assert_array_equal
 import unseen
 from tests.checks import close
 from unseen import ClasswiseFolds, ClasswiseSearchCV
+from unseen.core.sums import is_wide, span_of, sum_rows
 from unseen.rows import span, sums
-from unseen.rows.span import is_wide, span_of
-from unseen.rows.sums import sum_rows
 
 
 def wide(n_features=700, per_class=20, dtype=np.float64, seed=0):
@@ -34,7 +33,7 @@ def narrow(monkeypatch):
         return False
 
     def switch():
-        for module in (span, sums, unseen.model_selection.folds, unseen.rows.labelled):
+        for module in (span, sums, unseen.model_selection.folds, unseen.core.sums):
             monkeypatch.setattr(module, "is_wide", never)
 
     return switch
@@ -126,7 +125,7 @@ def test_no_direction_of_plain_rows_is_taken_for_rounding(dtype):
 
 def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypatch):
     X, y, pile, table = wide()
-    monkeypatch.setattr(unseen.rows.labelled, "WIDE_CHUNKS", 512)
+    monkeypatch.setattr(unseen.core.sums, "WIDE_CHUNKS", 512)
 
     def chunks():
         buffer = np.empty((16, X.shape[1]))
@@ -143,7 +142,7 @@ def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypa
 
 def test_chunks_that_become_many_are_summed_after_all(monkeypatch):
     X, y, pile, table = wide(n_features=600, per_class=60)  # 360 rows: not wide
-    monkeypatch.setattr(unseen.rows.labelled, "WIDE_CHUNKS", 512)
+    monkeypatch.setattr(unseen.core.sums, "WIDE_CHUNKS", 512)
     parts = [(X[i : i + 50], y[i : i + 50]) for i in range(0, len(X), 50)]
     found = unseen.ESZSL(n_axes=60).fit(parts, class_embeddings=table)
     wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)

@@ -34,16 +34,15 @@ from unseen import (
     SynC,
 )
 from unseen._threads import strips
-from unseen.rows.labelled import RunningSums, sum_stream
-from unseen.rows.pile import Pile, StreamedPile
-from unseen.rows.source import (
+from unseen.core.rows import (
     Chunk,
     RowStream,
     is_stream,
     joined,
     open_stream,
 )
-from unseen.rows.sums import sum_rows
+from unseen.core.sums import RunningSums, sum_rows, sum_stream
+from unseen.rows.pile import Pile, StreamedPile
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")
@@ -404,7 +403,7 @@ def stored(kind, X, folder):
 
 @pytest.mark.parametrize("kind", ["path", "map", "columns", "strided"])
 def test_a_file_cut_during_a_pass_is_told_and_kills_nobody(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("unseen.rows.source.rows_per_block", lambda p: 100)
+    monkeypatch.setattr("unseen.core.rows.rows_per_block", lambda p: 100)
     X = np.random.default_rng(0).normal(size=(4_000, 40))
     given = stored(kind, X, tmp_path)
     blocks = open_stream(given).blocks()

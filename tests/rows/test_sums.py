@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
-from unseen._linalg import block_lanczos, inverse_lengths, leading_eigenvectors
+from unseen.core.linalg import block_lanczos, inverse_lengths, leading_eigenvectors
+from unseen.core.sums import add_sums, sum_blocks, sum_rows
 from unseen.rows.holders import MemoryRows
 from unseen.rows.labelling import Selection
-from unseen.rows.sums import add_sums, sum_blocks, sum_rows
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_lanczos_gives_up_on_a_spectrum_without_gaps_in_time(fall, most, dtype):
 
 def test_lapack_alone_answers_where_it_is_faster(monkeypatch):
     S = gapless(fall=1.0)
-    monkeypatch.setattr("unseen._linalg.block_lanczos", None)
+    monkeypatch.setattr("unseen.core.linalg.block_lanczos", None)
     found, _ = leading_eigenvectors(S.astype, len(S), 100, np.float64)
     close(found, np.linalg.eigvalsh(S)[::-1][:100], digits=9)
     with pytest.raises(TypeError):  # half the precision, half the cost of Lanczos

@@ -24,7 +24,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from unseen.models.given import read_given
+from unseen.core.given import read_given
 
 SMOOTH = 5.0  # chosen by simulation: nine of ten intervals hold the truth
 

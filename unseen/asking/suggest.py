@@ -22,10 +22,10 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import check_array
 
-from unseen._linalg import inverse_lengths
-from unseen._params import DTYPES, refuse_masked
-from unseen.models.given import read_given
-from unseen.rows.source import in_one_piece
+from unseen.core.given import read_given
+from unseen.core.linalg import inverse_lengths
+from unseen.core.params import DTYPES, refuse_masked
+from unseen.core.rows import in_one_piece
 
 MOST_AXES = 64
 SAMPLE = 2_000  # rows that tell axes and density

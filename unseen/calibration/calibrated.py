@@ -22,7 +22,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import HasMethods, Interval, check_rows_and_labels, fit_context
 from unseen.calibration.folds import (
     CalibrationFold,
     OpenPile,
@@ -44,11 +43,12 @@ from unseen.calibration.trust import (
     trade_of,
     weigh,
 )
-from unseen.class_table import ClassTable, encode
+from unseen.core.base import LinearRule, LinearScorer
+from unseen.core.classes import ClassTable, encode
+from unseen.core.given import as_given
+from unseen.core.params import HasMethods, Interval, check_rows_and_labels, fit_context
+from unseen.core.rows import is_stream, whole_needed
 from unseen.model_selection.folds import ClasswiseFolds
-from unseen.models.given import as_given
-from unseen.models.scoring import LinearRule, LinearScorer
-from unseen.rows.source import is_stream, whole_needed
 from unseen.storage import Storable
 
 INSIDE = 1.5  # what a handicap inside the rounds is, in units of the one outside
@@ -272,7 +272,7 @@ class Calibrated(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         if is_stream(X) and not isinstance(X, np.memmap):
             raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
-        asked = self._table.competition(classes)
+        asked = self._table.candidates(classes)
         names, seen = asked.names, np.isin(asked.names, self._seen_names)
         model = self.estimator_ = copy.deepcopy(self._start)
         F0 = scores_of(model, X, classes if classes is not None else names)
@@ -326,7 +326,7 @@ class Calibrated(Storable, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             names = getattr(self.estimator_, "competing_classes_", None)
             if names is not None:
                 return None, np.asarray(names)
-        return classes, self._table.competition(classes).names
+        return classes, self._table.candidates(classes).names
 
     def _scores(self, X, classes) -> tuple[np.ndarray, np.ndarray]:
         asked, names = self._asked(classes)

@@ -27,7 +27,7 @@ from unseen.calibration.trust import (
     logit_of,
     row_spread,
 )
-from unseen.class_table import ClassTable
+from unseen.core.classes import ClassTable
 from unseen.model_selection.folds import as_frame, deal_classes
 from unseen.transduction.anchored_rounds import WeakStartWarning
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen._linalg import unit_vectors
-from unseen.class_table import encode
+from unseen.core.classes import encode
+from unseen.core.linalg import to_unit
 from unseen.data import ZeroShotData
 from unseen.experiments.sources import Source
 from unseen.methods import METHODS, Method
@@ -86,7 +86,7 @@ class Bench:
         """Folds and unlabelled rows, of unit length, on principal axes of the seen."""
         from unseen.preprocessing import SumsPCA
 
-        seen, unlabelled = unit_vectors(self.folds.X), unit_vectors(self.unlabelled)
+        seen, unlabelled = to_unit(self.folds.X), to_unit(self.unlabelled)
         axes = SumsPCA(min(ROW_AXES, seen.shape[1])).fit(seen)
         n_folds = min(ROW_FOLDS, self.source.n_folds)
         folds = ClasswiseFolds(axes.transform(seen), self.folds.y, n_folds=n_folds)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen.class_table import encode
+from unseen.core.classes import encode
 from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Column, Plan, PlannedRun, Row

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen._linalg import unit_vectors
-from unseen.class_table import encode
+from unseen.core.classes import encode
+from unseen.core.linalg import to_unit
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
 from unseen.methods import METHODS
@@ -91,17 +91,16 @@ def statistics(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
 def convergence(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Record the objective (2) of JEDM, sweep by sweep, at the paper's settings."""
-    from unseen import JEDM
+    from unseen.models.jedm import JEDM, READINGS
 
-    for variant in ("paper", "reference"):
-        model = JEDM(
-            variant, alpha=0.1, beta=0.1, max_iter=30, tol=0.0, random_state=key.seed
-        )
+    for name, reading in READINGS.items():
+        reading = reading._replace(max_iter=30, tol=0.0)
+        model = JEDM(reading, alpha=0.1, beta=0.1, random_state=key.seed)
         table = bench.data(part).class_embeddings
         folds = bench.folds
         folds.fit_all(model, table, encode(folds.y, table)[0])
         for sweep, cost in enumerate(model.history_):
-            yield Finding("objective", variant, sweep, float(cost))
+            yield Finding("objective", name, sweep, float(cost))
 
 
 def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -114,15 +113,15 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
     method = METHODS[key.method]
     model = bench.fitted(method, part, key.seed)
-    learner = model.learner(bench.unlabelled)
+    candidates = model._candidates(None)
+    view = model._view(model._unlabelled(bench.unlabelled), candidates)
     rng = np.random.default_rng(key.seed)
-    chosen = np.sort(rng.permutation(len(learner.B))[:TSNE_ROWS])
-    both = unit_vectors(
-        np.vstack([np.asarray(learner.B)[chosen] @ learner.D.T, learner.Z])
-    )
+    chosen = np.sort(rng.permutation(len(view.B))[:TSNE_ROWS])
+    D, V = model.components_, model.compatibility_
+    both = to_unit(np.vstack([np.asarray(view.B)[chosen] @ D.T, view.A @ V.T]))
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)
     places = tsne.fit_transform(both)
-    names = [*bench.data(part).y_unseen[chosen], *learner.competition.names]
+    names = [*bench.data(part).y_unseen[chosen], *candidates.names]
     for number, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
         what = "row" if number < len(chosen) else "prototype"
         # A decimal is more than a drawing shows.
@@ -132,7 +131,7 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
 def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
     """Time JEDM's fit on made-up data while one of m, p, d grows."""
-    from unseen import JEDM
+    from unseen.models.jedm import JEDM, Reading
 
     usual = {"m": 8000, "p": 256, "d": 100}
     sizes = {
@@ -144,7 +143,8 @@ def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]
         for size in values:
             n = usual | {letter: size}
             X, y, A = made_up(n["m"], n["p"])
-            model = JEDM(n_components=n["d"], n_axes=min(n["p"], 100), max_iter=10)
+            few = Reading(max_iter=10)
+            model = JEDM(few, n_components=n["d"], n_axes=min(n["p"], 100))
             times = []
             for _ in range(3):
                 start = time.process_time()

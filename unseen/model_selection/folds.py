@@ -8,20 +8,20 @@ a point of the grid costs the solver only.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from numbers import Integral
+from operator import add
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from unseen._params import check_rows_and_labels
 from unseen._threads import each
-from unseen.class_table import ClassTable
-from unseen.rows.pile import Pile, check_range
-from unseen.rows.span import is_wide, span_of
-from unseen.rows.sums import add_sums, sums_in_span
+from unseen.core.classes import ClassTable
+from unseen.core.params import check_rows_and_labels
+from unseen.core.rows import Unlabelled
+from unseen.core.sums import check_range, is_wide, span_of, sums_in_span
 
 
 def deal_classes(n_classes: int, n_folds: int, random_state) -> list[np.ndarray]:
@@ -89,10 +89,10 @@ class ClasswiseFolds:
 
     def sums(self, model):
         """Return the sums over all folds, as the model scales its rows."""
-        key = model._unit_rows()
+        key = model.unit_rows
         if key not in self._sums:
             deal = self.folds[: self.n_folds]  # one deal holds every class once
-            self._sums[key] = add_sums([fold.own_sums(model) for fold in deal])
+            self._sums[key] = reduce(add, [fold.own_sums(model) for fold in deal])
         return self._sums[key]
 
     def span(self, model):
@@ -102,7 +102,7 @@ class ClasswiseFolds:
         """
         if not is_wide(*self.X.shape):
             return None
-        key = model._unit_rows()
+        key = model.unit_rows
         if key not in self._spans:
             self._spans[key] = span_of(self.X, unit_rows=key)
         return self._spans[key]
@@ -118,16 +118,16 @@ class ClasswiseFolds:
 
     def fit_all(self, model, class_embeddings, table: ClassTable) -> None:
         """Fit the model on every seen class, from the sums if it can."""
-        if not hasattr(model, "_fit_sums"):
+        if not from_sums(model):
             model.fit(self.X_given, self.y_given, class_embeddings=class_embeddings)
             return
         # The model meets the whole table again, unseen classes included.
         order = pd.Index(self.names).get_indexer(pd.Index(table.names[table.seen]))
-        key = model._unit_rows(), tuple(order), tuple(table.seen)
+        key = model.unit_rows, tuple(order), tuple(table.seen)
         if key not in self._whole:  # kept for the axes that are kept with them
             sums = self.sums(model).for_classes(order).for_table(table.seen)
             self._whole[key] = sums
-        model._fit_sums(self._whole[key], table, self.X_given)
+        model._fit_sums(self._whole[key], table)._note_features(self.X_given)
 
 
 class Fold:
@@ -138,14 +138,14 @@ class Fold:
         self.train = np.ones(len(whole.names), dtype=bool)
         self.train[held_out] = False
         self.own = ~self.train[whole.codes]
-        self.pile = Pile(whole.X[self.own])
+        self.pile = Unlabelled(whole.X[self.own])
         self.y_pile = whole.y[self.own]
         self._own: dict[bool, Any] = {}
         self._train: dict[bool, Any] = {}
 
     def own_sums(self, model):
         """Return the sums of the held-out rows."""
-        key = model._unit_rows()
+        key = model.unit_rows
         if key not in self._own:
             codes, n_classes = self.whole.codes[self.own], len(self.train)
             wide = self.whole.span(model)
@@ -160,20 +160,22 @@ class Fold:
 
     def fit(self, model, table: ClassTable) -> None:
         """Fit the model on the classes of the other folds."""
-        if not hasattr(model, "_fit_sums"):
+        if not from_sums(model):
             rows = ~self.own
             frame = as_frame(table)
             model.fit(self.whole.X[rows], self.whole.y[rows], class_embeddings=frame)
             return
         held_out = replace(table, seen=self.train)
-        model._fit_sums(self.training_sums(model), held_out, self.whole.X)
+        model._fit_sums(self.training_sums(model), held_out)._note_features(
+            self.whole.X
+        )
 
     def training_sums(self, model):
         """Return the sums of the other folds."""
-        key = model._unit_rows()
+        key = model.unit_rows
         if key not in self._train:
             whole, own = self.whole.sums(model), self.own_sums(model)
-            self._train[key] = whole.without(own, in_its_place=True)
+            self._train[key] = whole - own
             del self._own[key]
         return self._train[key]
 
@@ -181,17 +183,23 @@ class Fold:
         """Fit models that differ in ``_weights`` alone."""
         held_out = replace(table, seen=self.train)
         sums = self.training_sums(models[0])
-        models[0]._fit_weights(models, sums, held_out, self.whole.X)
+        models[0]._fit_weights(models, sums, held_out)
+        for model in models:
+            model._note_features(self.whole.X)
 
     def answer(self, model, transductive: bool) -> np.ndarray:
         """Label the pile, the held-out classes competing."""
-        if not (transductive and hasattr(model, "adapt")):
-            if hasattr(model, "_fit_sums") and hasattr(model, "_label_pile"):
-                return model._label_pile(self.pile)
-            return model.predict(self.pile.X)
-        return model.adapt(
-            self.pile if hasattr(model, "_fit_sums") else self.pile.X
-        ).labels_
+        own = from_sums(model)
+        if transductive and hasattr(model, "adapt"):
+            return model.adapt(self.pile if own else self.pile.X).labels_
+        return (
+            model._label_inductively(self.pile) if own else model.predict(self.pile.X)
+        )
+
+
+def from_sums(model) -> bool:
+    """Tell whether a model learns from sums, which folds share."""
+    return hasattr(model, "_fit_sums") and not model._needs_rows()
 
 
 def as_frame(table: ClassTable) -> pd.DataFrame:

@@ -21,12 +21,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import HasMethods, Interval, fit_context
 from unseen._progress import show_progress, steps
 from unseen._threads import each, one_thread
-from unseen.class_table import ClassTable, encode
+from unseen.core.classes import ClassTable, encode
+from unseen.core.params import HasMethods, Interval, fit_context
 from unseen.metrics import per_class_accuracy
-from unseen.model_selection.folds import ClasswiseFolds, Fold
+from unseen.model_selection.folds import ClasswiseFolds, Fold, from_sums
 from unseen.storage import Storable
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
     --------
     >>> from unseen import ClasswiseSearchCV, JEDM, load_data
     >>> data = load_data("digits")
-    >>> search = ClasswiseSearchCV(JEDM(), {"embedding_ridge": [0.1, 1.0]}, n_folds=3)
+    >>> search = ClasswiseSearchCV(JEDM(), {"alpha": [0.1, 1.0]}, n_folds=3)
     >>> search = search.fit(data.X_seen, data.y_seen,
     ...                     class_embeddings=data.class_embeddings)
     >>> sorted(search.best_params_)
-    ['embedding_ridge']
+    ['alpha']
     """
 
     _parameter_constraints: dict = {
@@ -356,7 +356,7 @@ def may_be_shared(estimator) -> bool:
     """
     kinds = np.random.RandomState, np.random.Generator
     parameters = estimator.get_params().values()
-    return hasattr(estimator, "_fit_sums") and not any(
+    return from_sums(estimator) and not any(
         isinstance(value, kinds) for value in parameters
     )
 

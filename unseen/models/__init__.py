@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from unseen.models.eszsl import ESZSL
     from unseen.models.jedm import JEDM
     from unseen.models.jlse import JLSE
-    from unseen.models.jlse_lite import JLSELite
     from unseen.models.latem import LatEm
     from unseen.models.ranking import ALE, SJE, DeViSE
     from unseen.models.ridge import RidgeToSemantic, RidgeToVisual
@@ -30,7 +29,6 @@ __all__ = [
     "SJE",
     "ConSE",
     "DeViSE",
-    "JLSELite",
     "LatEm",
     "RidgeToSemantic",
     "RidgeToVisual",
@@ -46,7 +44,6 @@ __getattr__ = later(
         "eszsl": "ESZSL",
         "jedm": "JEDM",
         "jlse": "JLSE",
-        "jlse_lite": "JLSELite",
         "latem": "LatEm",
         "ranking": "ALE SJE DeViSE",
         "ridge": "RidgeToSemantic RidgeToVisual",

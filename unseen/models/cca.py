@@ -26,15 +26,14 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import row_space, unit_vectors
-from unseen._params import Interval
-from unseen.models.bilinear import Seen
-from unseen.models.learners import RowMapLearner
-from unseen.models.maps import ON_AXES, POSITIVE, SumsClassifier
-from unseen.rows.sums import Sums
+from unseen.core.base import Seen, ZeroShotClassifier
+from unseen.core.linalg import row_space, to_unit
+from unseen.core.params import ON_AXES, POSITIVE, Interval
+from unseen.core.sums import Sums
+from unseen.models.refits import row_map
 
 
-class CCA(SumsClassifier):
+class CCA(ZeroShotClassifier):
     """Canonical correlation analysis: rows and classes meet where they correlate.
 
     Choose it for embeddings with many related dimensions, such as word vectors.
@@ -88,6 +87,8 @@ class CCA(SumsClassifier):
         **ON_AXES,
     }
 
+    _refit = staticmethod(row_map)
+
     def __init__(
         self,
         regularisation=0.1,
@@ -114,18 +115,19 @@ class CCA(SumsClassifier):
         self.correlations_ = rho[:k]
 
     @property
-    def coef_(self) -> np.ndarray:  # type: ignore[override]
+    def coef_(self) -> np.ndarray:
         """The map of rows: their projections, weighted by ``power``."""
         return self.x_weights_ * self.correlations_**self.power
 
+    def _state(self):
+        return self.coef_
+
     def _embed(self, A):
         R = self.embedding_weights_ * self.correlations_**self.power
-        return unit_vectors(A @ R)
+        return to_unit(A @ R)
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return RowMapLearner(self, pile, self._compete(classes), lam, mu)
+    def _score(self, P, Z):
+        return Z @ P.T, np.zeros(len(Z))
 
 
 def solve_cca(

@@ -15,9 +15,9 @@ from numbers import Integral
 
 import numpy as np
 
-from unseen._linalg import unit_vectors
-from unseen._params import Interval
-from unseen.class_table import unit_blocks
+from unseen.core.classes import unit_blocks
+from unseen.core.linalg import to_unit
+from unseen.core.params import Interval
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 
 
@@ -85,7 +85,7 @@ class ConSE(PosteriorClassifier):
         seen = unit_blocks(self.class_embeddings_[self._table.seen], widths)
         mixed = keep_largest(Q, self.n_top) @ seen  # its length changes no cosine
         own = unit_blocks(competition.embeddings, widths)
-        return unit_vectors(mixed) @ own.T
+        return to_unit(mixed) @ own.T
 
 
 def keep_largest(Q: np.ndarray, k: int) -> np.ndarray:

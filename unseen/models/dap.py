@@ -42,19 +42,17 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.class_table import ClassTable
-from unseen.competition import Competition
-from unseen.models.bilinear import Seen
-from unseen.models.learners import OffsetLearner, RowMapLearner
-from unseen.models.maps import ON_AXES, POSITIVE, SumsClassifier, solve_on_axes
+from unseen.core.base import LinearScorer, Seen, ZeroShotClassifier, linear_scores
+from unseen.core.linalg import solve_on_axes
+from unseen.core.params import ON_AXES, POSITIVE, check_rows
+from unseen.core.sums import Sums
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
-from unseen.models.scoring import LinearScorer, linear_scores
-from unseen.rows.sums import Sums
+from unseen.models.refits import row_map
 
 CLIP = 1e-3  # IAP: how near to 0 and 1 a posterior may come
 
 
-class DAP(SumsClassifier):
+class DAP(ZeroShotClassifier):
     """Direct attribute prediction, calibrated on held-out classes.
 
     Choose it when the embeddings are attributes that mean something one by one, and
@@ -117,16 +115,13 @@ class DAP(SumsClassifier):
         self.whitening = whitening
         self.unit_rows = unit_rows
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> DAP:
-        self.thresholds_ = table.embeddings[table.seen].mean(axis=0)
-        self._seen_attributes = binary(table.embeddings[table.seen], self.thresholds_)
-        return super()._fit_sums(sums, table, X)
-
     def _learn(self, seen: Seen) -> None:
-        T = self._seen_attributes
+        embeddings = seen.table.embeddings[seen.table.seen]
+        self.thresholds_ = embeddings.mean(axis=0)
+        T = binary(embeddings, self.thresholds_)
         self.priors_ = attribute_priors(T)
         self.coef_, held_out = solve_attributes(
-            seen.sums, 2 * T - 1, self.lam, diagonal=self._diagonal()
+            seen.sums, 2 * T - 1, self.lam, diagonal=seen.diagonal
         )
         within = seen.sums.within_class_scatter() / seen.sums.n_rows
         spread = np.einsum("ij,ij->j", self.coef_, within @ self.coef_)
@@ -147,46 +142,26 @@ class DAP(SumsClassifier):
         coef = (self.coef_ * self.slopes_).T @ self.axes_.T
         heights = np.log(self.priors_ / (1 - self.priors_))
         heights = heights - self.slopes_ * self.midpoints_ - coef @ self.mean_
-        logits = linear_scores(
-            self._check_rows(X), LinearScorer(coef, heights), self.unit_rows
-        )
-        return expit(logits)
-
-    def _scorer_on_axes(self, competition: Competition) -> LinearScorer:
-        T = binary(competition.embeddings, self.thresholds_) * self.slopes_
-        return LinearScorer(T @ self.coef_.T, -T @ self.midpoints_)
+        rows = check_rows(self, X, reset=False)
+        return expit(linear_scores(rows, LinearScorer(coef, heights), self.unit_rows))
 
     def _seen_as(self, names, embeddings):
         return binary(embeddings, self.thresholds_) * self.slopes_
 
-    def _view(self, pile, competition):
-        T = binary(competition.embeddings, self.thresholds_)
-        return super()._view(pile, competition)._replace(A=2 * T - 1)
+    def _state(self):
+        return self.coef_
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> DAPLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return DAPLearner(self, pile, self._compete(classes), lam, mu)
+    def _codes(self, candidates, own_mean):
+        return 2 * binary(candidates.embeddings, self.thresholds_) - 1
 
+    def _scorers_of_dims(self, n_dims):
+        return self.coef_.T
 
-class DAPLearner(OffsetLearner, RowMapLearner):
-    """DAP in the middle of learning from a pile: predictors move, calibration stays.
+    def _score(self, W, U):
+        T = (U + 1) / 2 * self.slopes_
+        return T @ W.T, -T @ self.midpoints_
 
-    min_W  lam |B W - Y U|² + mu |W - W*|²
-    """
-
-    def __init__(self, model: DAP, pile, competition, lam, mu):
-        super().__init__(model, pile, competition, lam, mu)
-        self.weights = (self.A + 1) / 2 * model.slopes_
-        self._offset = -self.weights @ model.midpoints_
-
-    def coef(self) -> np.ndarray:
-        """Return one scorer per class on the axes."""
-        return self.weights @ self.P.T
-
-    def offset(self) -> np.ndarray:
-        """Return what is added to the scores of each class."""
-        return self._offset
+    _refit = staticmethod(row_map)  # predictors move, calibration stays
 
 
 class IAP(PosteriorClassifier):

@@ -5,8 +5,7 @@
 
     min_D  |X - C D|²   subject to   |D_i|² ≤ 1 for every atom i
 
-Two roads to the same minimum, so that one can check the other: ADMM, as the
-paper says, and Newton's method on the Lagrange dual, exact to rounding.
+By ADMM to convergence, as the paper says, or by the authors' 49 steps.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen._linalg import inverse_positive, plus_diagonal, solve_ridge
+from unseen.core.linalg import inverse_positive, plus_diagonal
 
 
 def solve_by_admm(
@@ -57,7 +56,7 @@ def solve_by_admm(
             rho, U = rho / 2, 2 * U
     warnings.warn(
         f"ADMM used all its {max_steps} steps; its copies of the dictionary still "
-        f"differ by {disagreement:.1e} (tol={tol:.1e}). Try dictionary='dual'.",
+        f"differ by {disagreement:.1e} (tol={tol:.1e}).",
         ConvergenceWarning,
         stacklevel=2,
     )
@@ -127,73 +126,6 @@ def shrinking_inverses(CtC: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
     return powers.reshape(len(CtC), n_terms, -1), weights.astype(dtype, copy=False)
 
 
-def solve_by_dual(
-    CtC: np.ndarray,
-    CtX: np.ndarray,
-    D: np.ndarray | None = None,
-    *,
-    tol: float = 1e-10,
-    max_steps: int = 200,
-    dtype=None,
-) -> np.ndarray:
-    """Solve exactly by projected Newton steps on the Lagrange dual.
-
-    With one multiplier λ_i ≥ 0 per atom, D(λ) = (CᵀC + diag λ)⁻¹ CᵀX; the dual's
-    slope in λ_i is ``|D_i|² - 1``, its curvature -2 (CᵀC + diag λ)⁻¹ ∘ (D Dᵀ). Convex
-    without strict curvature when CᵀC is singular, so multipliers keep a floor of
-    rounding size. ``D`` and ``dtype`` stand for a common signature.
-    """
-    d = len(CtC)
-    size = np.trace(CtC) / d
-    if size < 1e-250:  # no codes: any dictionary is a minimum, the least is nothing
-        return np.zeros_like(CtX)
-    floor = 1e-12 * size
-    lam = np.full(d, size)
-    value, D, inverse = _dual(CtC, CtX, lam)
-    for _ in range(max_steps):
-        slope = (D * D).sum(axis=1) - 1
-        # At the optimum a free multiplier's atom has length 1, any other at most 1.
-        if max(slope.max(), np.abs(slope[lam > floor]).max(initial=0)) <= tol:
-            return shorten(D)
-        free = (lam > floor) | (slope > 0)
-        curvature = 2 * (inverse * (D @ D.T))[np.ix_(free, free)]
-        curvature[np.diag_indices_from(curvature)] += 1e-14 * np.trace(curvature)
-        step = np.zeros(d)
-        step[free] = solve_ridge(curvature, 0.0, slope[free, None])[:, 0]
-        value, lam, D, inverse, moved = _ascend(
-            CtC, CtX, value, lam, step, slope, floor
-        )
-        if not moved:
-            return shorten(D)
-    warnings.warn(
-        f"The dual used all its {max_steps} Newton steps; the longest atom has "
-        f"length {np.sqrt(slope.max() + 1):.6f} and is cut to 1.",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
-    return shorten(D)
-
-
-def _dual(CtC, CtX, lam):
-    """Return the dual (less |X|²), its dictionary and (CᵀC + diag λ)⁻¹."""
-    inverse = inverse_positive(CtC + np.diag(lam))
-    D = inverse @ CtX
-    return -np.vdot(CtX, D) - lam.sum(), D, inverse
-
-
-def _ascend(CtC, CtX, value, lam, step, slope, floor):
-    """Halve the step until the dual rises; tell whether it could be made to."""
-    for _ in range(60):
-        trial = np.maximum(lam + step, floor)
-        new = _dual(CtC, CtX, trial)
-        if new[0] >= value + 1e-4 * slope @ (trial - lam):
-            moved = new[0] - value > 1e-15 * abs(value)  # else rounding is all
-            return new[0], trial, new[1], new[2], moved
-        step = step / 2
-    _, D, inverse = _dual(CtC, CtX, lam)
-    return value, lam, D, inverse, False
-
-
 def shorten(D: np.ndarray) -> np.ndarray:
     """Return D with every atom longer than 1 cut to length 1."""
     return D / np.maximum(lengths(D), 1)[:, None]
@@ -206,6 +138,5 @@ def lengths(D: np.ndarray) -> np.ndarray:
 
 DICTIONARY_SOLVERS = {
     "admm": solve_by_admm,
-    "dual": solve_by_dual,
     "reference": solve_by_reference_admm,
 }

@@ -23,13 +23,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen._linalg import row_space
-from unseen._params import Interval
 from unseen._progress import counted
+from unseen.core.base import Seen, ZeroShotClassifier
+from unseen.core.linalg import row_space
+from unseen.core.params import ON_AXES, POSITIVE, Interval
 from unseen.metrics import per_class_accuracy
-from unseen.models.bilinear import Seen
-from unseen.models.learners import LabelFitLearner
-from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
+from unseen.models.refits import label_fit
 
 EPOCHS: dict = {
     "learning_rate": POSITIVE,
@@ -44,7 +43,7 @@ EPOCHS: dict = {
 }
 
 
-class RankingClassifier(MapClassifier):
+class RankingClassifier(ZeroShotClassifier):
     """Base of the models that learn by epochs and stop on held-out classes."""
 
     def __init__(
@@ -90,12 +89,13 @@ class RankingClassifier(MapClassifier):
         """Return how much each violation counts, 0 where there is none."""
         raise TypeError(f"{type(self).__name__} provides no weights.")
 
-    def _start(self, p: int, basis: np.ndarray, random) -> np.ndarray:
+    def _first_maps(self, p: int, basis: np.ndarray, random) -> np.ndarray:
         """Return the maps to start from, in the span of the seen embeddings."""
         return np.zeros((1, p, basis.shape[1]))
 
-    def _learn_maps(self, seen: Seen, B, codes) -> np.ndarray:
+    def _learn_maps(self, seen: Seen) -> np.ndarray:
         """Return the maps learned; sets ``n_iter_`` and ``history_``."""
+        B, codes = seen.B, seen.codes
         x_scale, a_scale = root_mean_square(B), root_mean_square(seen.A)
         X, y, A = canonical(B / x_scale, codes, seen.A / a_scale)
         basis = row_space(A)
@@ -110,7 +110,7 @@ class RankingClassifier(MapClassifier):
     def _epochs(self, X, y, A, basis, n_iter: int):
         """Yield the maps an epoch ends with, and its mean loss."""
         random = check_random_state(self.random_state)
-        maps = self._start(X.shape[1], basis, random).astype(X.dtype)
+        maps = self._first_maps(X.shape[1], basis, random).astype(X.dtype)
         starts = range(0, len(X), self.batch_size)
         for _ in counted("epochs", range(n_iter)):
             total, passed = 0.0, np.zeros_like(maps)
@@ -153,13 +153,19 @@ class RankingClassifier(MapClassifier):
             )
         return best_epoch
 
-    def _learn_rows(self, seen: Seen, B, codes) -> None:
-        self.coef_ = self._learn_maps(seen, B, codes)[0]
+    def _needs_rows(self) -> bool:
+        return True
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> LabelFitLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return LabelFitLearner(self, pile, self._compete(classes), lam, mu)
+    def _learn(self, seen: Seen) -> None:
+        self.coef_ = self._learn_maps(seen)[0]
+
+    def _state(self):
+        return self.coef_
+
+    def _score(self, W, A):
+        return A @ W.T, np.zeros(len(A))
+
+    _refit = staticmethod(label_fit)
 
 
 def root_mean_square(X: np.ndarray) -> float:

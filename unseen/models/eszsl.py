@@ -28,15 +28,16 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import right_factor
-from unseen._params import StrOptions
-from unseen.models.bilinear import Seen
-from unseen.models.learners import LabelFitLearner
-from unseen.models.maps import ON_AXES, POSITIVE, SumsClassifier, solve_on_axes
-from unseen.models.products import one_hot_products, signed_products
+from unseen.core.base import Seen, ZeroShotClassifier
+from unseen.core.linalg import right_factor, solve_on_axes
+from unseen.core.params import ON_AXES, POSITIVE, StrOptions
+from unseen.core.sums import label_products
+from unseen.models.refits import label_fit
+
+MAX_SILENCING = 50
 
 
-class ESZSL(SumsClassifier):
+class ESZSL(ZeroShotClassifier):
     """Embarrassingly Simple Zero-Shot Learning: a bilinear map in closed form.
 
     Choose it as the first thing to try: one matrix, no iteration, two ridges.
@@ -94,6 +95,7 @@ class ESZSL(SumsClassifier):
         "label_coding": [StrOptions({"one_hot", "signed"})],
         **ON_AXES,
     }
+    _refit = staticmethod(label_fit)
 
     def __init__(
         self,
@@ -117,35 +119,28 @@ class ESZSL(SumsClassifier):
         self.per_domain_centering = per_domain_centering
 
     def _learn(self, seen: Seen) -> None:
-        coded = {"one_hot": one_hot_products, "signed": signed_products}
-        products = coded[self.label_coding](seen.sums)
+        XtX, XtY, _ = label_products(seen.sums, self.label_coding)
         solve = {"l2": solve_eszsl, "l21": solve_silencing}[self.penalty]
-        self.coef_ = solve(
-            products, seen.A, self.gamma, self.lam, diagonal=self._diagonal()
-        )
+        self.coef_ = solve(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> LabelFitLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return LabelFitLearner(self, pile, self._compete(classes), lam, mu)
+    def _state(self):
+        return self.coef_
 
-
-MAX_SILENCING = 50
+    def _score(self, W, A):
+        return A @ W.T, np.zeros(len(A))
 
 
-def solve_eszsl(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
+def solve_eszsl(XtX, XtY, A, gamma, lam, diagonal: bool) -> np.ndarray:
     """W = (XᵀX + gamma I)⁻¹ XᵀY A (AᵀA + lam I)⁻¹."""
-    right = products.XtY @ right_factor(A, lam)
-    return solve_on_axes(products.XtX, right, gamma, diagonal=diagonal)
+    return solve_on_axes(XtX, XtY @ right_factor(A, lam), gamma, diagonal=diagonal)
 
 
-def solve_silencing(products, A, gamma, lam, *, diagonal: bool) -> np.ndarray:
+def solve_silencing(XtX, XtY, A, gamma, lam, diagonal: bool) -> np.ndarray:
     """Minimise with lengths of columns in place of squares; see the head."""
-    W = solve_eszsl(products, A, gamma, lam, diagonal=diagonal)
-    free = solve_on_axes(products.XtX, products.XtY, gamma, diagonal=diagonal)
+    W = solve_eszsl(XtX, XtY, A, gamma, lam, diagonal)
+    free = solve_on_axes(XtX, XtY, gamma, diagonal=diagonal)
     for _ in range(MAX_SILENCING):
-        before, lengths = W, column_lengths(products.XtX, W, gamma)
-        AC = 2 * A * lengths
+        before, AC = W, 2 * A * column_lengths(XtX, W, gamma)
         K = AC @ A.T + lam * np.eye(len(A))
         W = free @ linalg.solve(K, AC, assume_a="pos")
         if np.abs(W - before).max() <= 1e-6 * np.abs(W).max():

@@ -17,124 +17,178 @@ Rows are samples; the paper writes columns.
     D = argmin |X - C D|²  subject to  |D_i| ≤ 1                              (7)
     score(x, a) = x Dᵀ V a                                                    (8)
 
+and on self-labelled rows B, with V as it is and D* the dictionary before,
+
+    min_{D,C}  |B - C D|² + lam |Y Z - C|² + mu |D - D*|²                     (10)
+
+    C = (B Dᵀ + lam Y Z) (D Dᵀ + lam I)⁻¹                                     (12)
+    D = (CᵀC + mu I)⁻¹ (CᵀB + mu D*)                                          (14)
+
 Codes are linear in [X, Y]: C = X P + Y Q. So CᵀC, CᵀX and CᵀY follow from XᵀX,
 XᵀY and YᵀY, which one pass over the samples makes; the sweeps never see them.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any
+import warnings
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen._linalg import nonzero
-from unseen._params import Interval, StrOptions
-from unseen._threads import one_thread
-from unseen.class_table import ClassTable
-from unseen.models.base import FromSums
-from unseen.models.bilinear import BilinearClassifier, Seen
+from unseen._progress import counted
+from unseen.core.base import Seen, View, ZeroShotClassifier
+from unseen.core.classes import ClassTable
+from unseen.core.linalg import (
+    inverse_positive,
+    nonzero,
+    one_thread,
+    plus_diagonal,
+    right_factor,
+    solve_positive,
+    to_unit,
+    transposed,
+)
+from unseen.core.params import (
+    AT_LEAST_0,
+    COUNT,
+    ON_AXES,
+    POSITIVE,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from unseen.core.sums import Sums, label_products
 from unseen.models.dictionary import DICTIONARY_SOLVERS
-from unseen.models.jedm_learner import JEDMLearner
-from unseen.models.jedm_solver import solve_jedm
-from unseen.models.products import one_hot_products, signed_products
-from unseen.rows.sums import Sums
 
-POSITIVE = [Interval(Real, 0, None, closed="neither"), None]
-AT_LEAST_0 = [Interval(Real, 0, None, closed="left"), None]
-COUNT = [Interval(Integral, 1, None, closed="left"), None]
 
-# What a parameter left at None means. The paper is silent on ridges, sizes and
-# sweeps; there both readings take what the authors' program does.
-READINGS: dict[str, dict[str, Any]] = {
-    "reference": {
-        "n_components": 100,
-        "n_axes": 100,
-        "alpha": 0.1,
-        "beta": 0.01,
-        "embedding_ridge": 1.0,
-        "code_ridge": 1.0,
-        "label_coding": "one_hot",
-        "dictionary": "reference",
-        "score_scaling": "class_length",
-        "max_iter": 20,
-        "tol": 0.0,
-    },
-    "paper": {
-        "n_components": 100,
-        "n_axes": 100,
-        "alpha": 0.1,
-        "beta": 0.01,
-        "embedding_ridge": 0.0,
-        "code_ridge": 0.0,
-        "label_coding": "signed",
-        "dictionary": "admm",
-        "score_scaling": "none",
-        "max_iter": 200,
-        "tol": 1e-5,
-    },
+class Reading(NamedTuple):
+    """What the paper leaves open, or the authors' program does otherwise.
+
+    The defaults are those of the authors' program; ``READINGS`` has both. The paper is
+    silent on ridges and sweeps; there its reading takes what the program does.
+
+    Parameters
+    ----------
+    embedding_ridge : float
+        Added to the diagonal of AᵀA in (6); 0 takes the pseudo-inverse.
+    code_ridge : float
+        Added to the diagonal in (4); 0 takes the code of least norm.
+    label_coding : {'one_hot', 'signed'}
+        Y in 0/1 or ±1.
+    dictionary : {'reference', 'admm'}
+        How (7) is solved: the authors' 49 steps, or ADMM to convergence.
+    unit_scores : bool
+        After ``adapt``, the columns of DᵀV have unit length and every class's scores
+        have unit length over the unlabelled rows.
+    codes_last : bool
+        Sweep V, D, C, where the paper sweeps C, V, D.
+    max_iter : int
+        Sweeps at most.
+    tol : float
+        Stop when a sweep lowers the objective by less than this share of its value
+        at the start; 0 never stops early, and never warns.
+    inner_steps : int
+        Code and dictionary updates in a round of ``TSTD``.
+    moving_anchor : bool
+        Whether each of these is anchored to the update before, or to the round before.
+    rounding : {'floor', 'nearest', 'at_least_one'}
+        How the share of rows that a round keeps becomes a number of rows.
+    unit_prototypes : bool
+        Give every class prototype V a unit length, so that long ones do not win
+        everywhere. Neither reading does; it helps where rows are whitened.
+
+    Examples
+    --------
+    >>> from unseen import JEDM
+    >>> from unseen.models.jedm import READINGS
+    >>> JEDM(READINGS["paper"]._replace(max_iter=500)).reading.max_iter
+    500
+    """
+
+    embedding_ridge: float = 1.0
+    code_ridge: float = 1.0
+    label_coding: str = "one_hot"
+    dictionary: str = "reference"
+    unit_scores: bool = True
+    codes_last: bool = True
+    max_iter: int = 20
+    tol: float = 0.0
+    inner_steps: int = 4
+    moving_anchor: bool = True
+    rounding: str = "floor"
+    unit_prototypes: bool = False
+
+
+READINGS = {
+    "reference": Reading(),
+    "paper": Reading(
+        embedding_ridge=0.0,
+        code_ridge=0.0,
+        label_coding="signed",
+        dictionary="admm",
+        unit_scores=False,
+        codes_last=False,
+        max_iter=200,
+        tol=1e-5,
+        inner_steps=1,
+        moving_anchor=False,
+        rounding="nearest",
+    ),
 }
 
 
-class JEDM(FromSums, BilinearClassifier):
+STEPS = [Interval(Integral, 1, 1_000_000, closed="both")]  # a file asks for no more
+CHOICES: dict = {
+    "embedding_ridge": AT_LEAST_0,
+    "code_ridge": AT_LEAST_0,
+    "label_coding": [StrOptions({"one_hot", "signed"})],
+    "dictionary": [StrOptions(set(DICTIONARY_SOLVERS))],
+    "unit_scores": ["boolean"],
+    "codes_last": ["boolean"],
+    "max_iter": STEPS,
+    "tol": AT_LEAST_0,
+    "inner_steps": STEPS,
+    "moving_anchor": ["boolean"],
+    "rounding": [StrOptions({"floor", "nearest", "at_least_one"})],
+    "unit_prototypes": ["boolean"],
+}
+
+
+class JEDM(ZeroShotClassifier):
     """Joint Embedding Dictionary Model: rows and classes meet in a latent space.
 
     A dictionary explains the features, a compatibility matrix carries class
     embeddings to the dictionary's codes, and both are learned together on the
     seen classes. An unseen class needs its embedding only.
 
-    Parameters left at ``None`` take the value of the chosen reading.
-
     Parameters
     ----------
-    variant : {'reference', 'paper'}, default='reference'
+    reading : {'reference', 'paper'} or Reading, default='reference'
         ``'reference'`` does what the authors' program does, ``'paper'`` takes the
         equations as printed. The printed ones are close to chance at the authors'
-        alpha and beta: see the user guide.
-    n_components : int, default=None
-        Size d of the latent space, the number of atoms. (100, 100)
-    n_axes : int, 'all' or None, default=None
+        alpha and beta: see the user guide. A ``Reading`` names every choice that the
+        two differ in.
+    n_components : int, default=100
+        Size d of the latent space, the number of atoms.
+    alpha : float, default=0.1
+        Weight of the label term.
+    beta : float, default=0.01
+        Weight of the prototypes' size.
+    n_axes : int or 'all', default=100
         Principal axes the features are reduced to first, at most as many as
-        there are features; ``'all'`` keeps the features. (100, 100)
-    alpha : float, default=None
-        Weight of the label term. (0.1, 0.1)
-    beta : float, default=None
-        Weight of the prototypes' size. (0.01, 0.01)
-    embedding_ridge : float, default=None
-        Added to the diagonal of AᵀA in (6); 0 takes the pseudo-inverse. (1, 0)
-    code_ridge : float, default=None
-        Added to the diagonal in (4); 0 takes the code of least norm. (1, 0)
-    label_coding : {'one_hot', 'signed'}, default=None
-        Y in 0/1 or ±1. ('one_hot', 'signed')
-    dictionary : {'admm', 'dual', 'reference'}, default=None
-        How (7) is solved: ADMM to convergence, exactly by its dual, or the
-        authors' 49 steps. ('reference', 'admm')
-    score_scaling : {'class_length', 'none'}, default=None
-        ``'class_length'``: after ``adapt``, the columns of DᵀV have unit length
-        (unless prototypes have) and every class's scores have unit length over the
-        pile. ('class_length', 'none')
-    unit_prototypes : bool, default=False
-        Give every class prototype V a unit length, so that long ones do not win
-        everywhere.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres rows and embeddings by the means of the pile and of the
-        competing classes. Otherwise the seen means serve throughout.
+        there are features; ``'all'`` keeps the features.
     whitening : float or None, default=None
         Make the scatter inside classes round first, with this much shrinkage, and
         scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
-    max_iter : int, default=None
-        Sweeps at most. (20, 200)
-    tol : float, default=None
-        Stop when a sweep lowers the objective by less than this share of its value
-        at the start; 0 never stops early, and never warns. (0, 1e-5)
-    components_init : ndarray of shape (n_components, n_axes), default=None
-        Dictionary to start from; by default random atoms of unit length.
-    compatibility_init : ndarray of shape (n_components, n_dims), default=None
-        Compatibility to start from; by default random columns of unit length.
+    per_domain_centering : bool, default=True
+        ``adapt`` centres rows and embeddings by the means of the unlabelled rows and of
+        the competing classes. Otherwise the seen means serve throughout.
     random_state : int, RandomState or None, default=0
         Draws the starts.
 
@@ -145,7 +199,7 @@ class JEDM(FromSums, BilinearClassifier):
     competing_classes_ : ndarray of shape (n_competing,)
         Who competes by default: the columns of ``decision_function``.
     components_ : ndarray of shape (n_components, n_axes)
-        The dictionary D, on the principal axes; after ``adapt``, the adapted one.
+        The dictionary D, on the principal axes, as ``fit`` learned it.
     compatibility_ : ndarray of shape (n_components, n_dims)
         The compatibility matrix V.
     axes_ : ndarray of shape (n_features, n_axes)
@@ -154,13 +208,14 @@ class JEDM(FromSums, BilinearClassifier):
         Mean of the seen rows.
     history_ : list of float
         Objective (2) at the start and after every sweep. It never rises for
-        ``variant='paper'``; the extra ridges of ``'reference'`` minimise something
+        ``reading='paper'``; the extra ridges of ``'reference'`` minimise something
         else, so there it may.
     n_iter_ : int
         Sweeps made.
     labels_, reliability_, rounds_
-        Left by ``adapt``: the label of every row of the pile; its rank among the
-        rows of the same label, 1 for the best; and no rounds (``TSTD`` has some).
+        Left by ``adapt``: the label of every unlabelled row; how probable it is that it
+        is right, by its rank among the rows of the same label; and no rounds (``TSTD``
+        has some).
 
     References
     ----------
@@ -179,183 +234,237 @@ class JEDM(FromSums, BilinearClassifier):
     True
     """
 
-    _readings = READINGS
     _weights = frozenset({"alpha", "beta"})  # what ``_fit_weights`` takes several of
-    _adapt_parameters = frozenset(
-        {"score_scaling", "unit_prototypes", "per_domain_centering"}
-    )
     _parameter_constraints: dict = {
-        "variant": [StrOptions(set(READINGS))],
+        "reading": [StrOptions(set(READINGS)), Reading],
         "n_components": COUNT,
-        "n_axes": [*COUNT, StrOptions({"all"})],
         "alpha": POSITIVE,
         "beta": AT_LEAST_0,
-        "embedding_ridge": AT_LEAST_0,
-        "code_ridge": AT_LEAST_0,
-        "label_coding": [StrOptions({"one_hot", "signed"}), None],
-        "dictionary": [StrOptions(set(DICTIONARY_SOLVERS)), None],
-        "score_scaling": [StrOptions({"class_length", "none"}), None],
-        "unit_prototypes": ["boolean"],
-        "per_domain_centering": ["boolean"],
-        "whitening": [Interval(Real, 0, None, closed="neither"), None],
-        "unit_rows": ["boolean"],
-        "max_iter": COUNT,
-        "tol": AT_LEAST_0,
-        "components_init": ["array-like", None],
-        "compatibility_init": ["array-like", None],
+        **ON_AXES,
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        variant="reference",
+        reading="reference",
         *,
-        n_components=None,
-        n_axes=None,
-        alpha=None,
-        beta=None,
-        embedding_ridge=None,
-        code_ridge=None,
-        label_coding=None,
-        dictionary=None,
-        score_scaling=None,
-        unit_prototypes=False,
-        per_domain_centering=True,
+        n_components=100,
+        alpha=0.1,
+        beta=0.01,
+        n_axes=100,
         whitening=None,
         unit_rows=True,
-        max_iter=None,
-        tol=None,
-        components_init=None,
-        compatibility_init=None,
+        per_domain_centering=True,
         random_state=0,
     ):
-        self.variant = variant
+        self.reading = reading
         self.n_components = n_components
-        self.n_axes = n_axes
         self.alpha = alpha
         self.beta = beta
-        self.embedding_ridge = embedding_ridge
-        self.code_ridge = code_ridge
-        self.label_coding = label_coding
-        self.dictionary = dictionary
-        self.score_scaling = score_scaling
-        self.unit_prototypes = unit_prototypes
-        self.per_domain_centering = per_domain_centering
+        self.n_axes = n_axes
         self.whitening = whitening
         self.unit_rows = unit_rows
-        self.max_iter = max_iter
-        self.tol = tol
-        self.components_init = components_init
-        self.compatibility_init = compatibility_init
+        self.per_domain_centering = per_domain_centering
         self.random_state = random_state
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> JEDM:
-        """Fit from the sums alone; X only names the features."""
-        alpha, beta = self._value("alpha"), self._value("beta")
-        seen = self._see(sums, table)
-        D, V, history = self._solve(seen, alpha, beta)
-        self._store_solution(D, V, history, seen, table, X)
-        return self
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        choices = self._reading()._asdict()
+        validate_parameter_constraints(CHOICES, choices, "Reading")
 
-    def _fit_weights(self, models: list[JEDM], sums: Sums, table: ClassTable, X):
-        """Fit models that differ from this one in alpha and beta alone.
+    def _reading(self) -> Reading:
+        """Return the choices of the reading."""
+        return READINGS[self.reading] if isinstance(self.reading, str) else self.reading
 
-        In one go where the solver can, to the same bits.
-        """
-        weights = [[m._value(key) for m in models] for key in ("alpha", "beta")]
-        alpha, beta = np.array(weights, dtype=np.float64)[..., None, None]
-        together = self._value("dictionary") == "reference" and not self._value("tol")
-        if not together or not beta.all():
-            for model in models:
-                model._fit_sums(sums, table, X)
-            return
-        seen = self._see(sums, table)
-        found = self._solve(seen, alpha, beta)
-        histories = np.transpose(found[2]).tolist()
-        for model, D, V, history in zip(models, *found[:2], histories, strict=True):
-            model._store_solution(D, V, history, seen, table, X)
+    def _learn(self, seen: Seen) -> None:
+        self._store(*self._solve(seen, self.alpha, self.beta))
 
-    def _solve(self, seen: Seen, alpha, beta):
-        products = {"one_hot": one_hot_products, "signed": signed_products}[
-            self._value("label_coding")
-        ](seen.sums)
-        D, V = self._starts(seen.reduced.axes.shape[1], seen.A.shape[1])
-        with one_thread():  # d × d: threads only hinder
-            return solve_jedm(
-                products,
-                seen.A,
-                D,
-                V,
-                alpha=alpha,
-                beta=beta,
-                reference_order=self.variant == "reference",
-                **{key: self._value(key) for key in SOLVER_PARAMETERS},
-            )
-
-    def _store_solution(self, D, V, history, seen: Seen, table: ClassTable, X) -> None:
-        self.components_, self.compatibility_ = D, V
-        self._seen_components = D
-        self.history_, self.n_iter_ = history, len(history) - 1
-        self._store_seen(X, table, seen)
-
-    def learner(self, X, classes=None, **refit) -> JEDMLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``.
-
-        Takes ``lam``, ``mu``, ``inner_steps`` and ``moving_anchor`` of the refit.
-        """
-        pile = self._check_pile(X)
-        return JEDMLearner(self, pile, self._compete(classes), **refit)
-
-    def take_over(self, learner: JEDMLearner) -> None:
-        """Predict from now on as the learner would; see ``SelfTraining``."""
-        self.components_ = learner.D
-        super().take_over(learner)
-
-    def _value(self, name: str) -> Any:
-        """Return a parameter, or what the reading says if it was left alone."""
-        value = getattr(self, name)
-        return self._readings[self.variant][name] if value is None else value
-
-    def _starts(self, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
-        d = self._value("n_components")
+    def _solve(self, seen: Seen, alpha: Any, beta: Any) -> tuple:
+        reading, p = self._reading(), len(seen.sums.gram)
+        s = Products(*label_products(seen.sums, reading.label_coding), seen.sums.dtype)
         random = check_random_state(self.random_state)
-        D, V = random.standard_normal((d, p)), random.standard_normal((d, q))
-        D /= linalg.norm(D, axis=1, keepdims=True)  # atoms of unit length
-        V /= linalg.norm(V, axis=0, keepdims=True)  # columns of unit length
-        if self.components_init is not None:
-            D = checked_start(self.components_init, D.shape, "components_init")
-        if self.compatibility_init is not None:
-            V = checked_start(self.compatibility_init, V.shape, "compatibility_init")
-        return D, V
+        start = random_start(random, self.n_components, p, seen.A.shape[1])
+        with one_thread():  # d × d: threads only hinder
+            return solve_jedm(s, seen.A, *start, alpha, beta, reading)
 
-    def _n_axes(self):
-        return self._value("n_axes")
+    def _store(self, D: np.ndarray, V: np.ndarray, history: list[float]) -> None:
+        self.components_, self.compatibility_ = D, V
+        self.history_, self.n_iter_ = history, len(history) - 1
 
-    def _prototypes(self, A: np.ndarray) -> np.ndarray:
+    def _fit_weights(self, models: list[JEDM], sums: Sums, table: ClassTable) -> None:
+        """Fit models that differ in alpha and beta alone; in one go if possible."""
+        alpha, beta = np.array([[m.alpha, m.beta] for m in models]).T[..., None, None]
+        reading = self._reading()
+        if reading.dictionary != "reference" or reading.tol or not beta.all():
+            for model in models:
+                model._fit_sums(sums, table)
+            return
+        seen, space = self._see(sums, table)
+        D, V, histories = self._solve(seen, alpha, beta)
+        for i, model in enumerate(models):
+            model._store(D[i], V[i], [float(value[i]) for value in histories])
+            model._settle(space, table)
+
+    def _state(self):
+        return self.components_
+
+    def _latent(self, A):
+        """Return the prototypes Z = A Vᵀ."""
         Z = A @ self.compatibility_.T
-        if self.unit_prototypes:
-            Z /= nonzero(linalg.norm(Z, axis=1, keepdims=True))
-        return Z
+        return to_unit(Z) if self._reading().unit_prototypes else Z
 
-    def _coef_on_axes(self, A: np.ndarray) -> np.ndarray:
-        return self._prototypes(A) @ self._seen_components
+    def _score(self, D, A):
+        return self._latent(A) @ D, np.zeros(len(A))
+
+    def _reported(self, D, view: View):
+        coef, offset = self._score(D, view.A)
+        if not self._reading().unit_scores:
+            return coef, offset
+        if not self._reading().unit_prototypes:
+            W = self.compatibility_.T @ D  # (q, p): one row per embedding dimension
+            coef = view.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
+        # Scores B coefᵀ of a class have the squared length coef BᵀB coefᵀ.
+        squares = np.einsum("ij,ij->i", coef @ view.B.gram(), coef)
+        return coef / np.sqrt(nonzero(squares))[:, None], offset
+
+    def _refit(self, D, A, sums: Sums, lam: float, mu: float):
+        """Alternate (12) and (14); return D and the objective (10)."""
+        Z, anchor, reading = self._latent(A), D, self._reading()
+        codes = update_refit_codes(sums, D, Z, lam)
+        for _ in range(reading.inner_steps):
+            anchor = D if reading.moving_anchor else anchor
+            left = plus_diagonal(codes.CtC.copy(), mu)
+            D = solve_positive(left, codes.CtX + mu * anchor)  # (14)
+            codes = update_refit_codes(sums, D, Z, lam)
+        return D, refit_objective(sums, codes, D, Z, anchor, lam, mu)
 
 
-SOLVER_PARAMETERS = (
-    "embedding_ridge",
-    "code_ridge",
-    "dictionary",
-    "max_iter",
-    "tol",
-)
+# ---- the sweeps over the seen classes ----------------------------------------------
+# Given alpha and beta of shape (n, 1, 1), they solve n problems in one go.
 
 
-def checked_start(start: Any, shape: tuple[int, int], name: str) -> np.ndarray:
-    """Return a given start matrix in float64, of the right shape."""
-    start = np.array(start, dtype=np.float64)
-    if start.shape != shape or not np.isfinite(start).all():
-        raise ValueError(
-            f"{name} has shape {start.shape}; give finite numbers of shape {shape} "
-            "(n_components by axes, or by embedding dimensions)."
-        )
-    return start
+class Products(NamedTuple):
+    """XᵀX, XᵀY and YᵀY: all that the sweeps know of the samples; their precision."""
+
+    XtX: np.ndarray
+    XtY: np.ndarray
+    YtY: np.ndarray
+    dtype: np.dtype
+
+
+class Codes(NamedTuple):
+    """CᵀC, CᵀX and CᵀY of the present codes."""
+
+    CtC: np.ndarray
+    CtX: np.ndarray
+    CtY: np.ndarray
+
+
+def random_start(random, d: int, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a dictionary of unit atoms and a compatibility matrix of unit columns."""
+    D, V = random.standard_normal((d, p)), random.standard_normal((d, q))
+    D /= linalg.norm(D, axis=1, keepdims=True)
+    V /= linalg.norm(V, axis=0, keepdims=True)
+    return D, V
+
+
+def update_codes(s: Products, D, Z, alpha, ridge: float) -> Codes:
+    """Equation (4), as products: C = X P + Y Q."""
+    K = D @ transposed(D) + alpha * (transposed(Z) @ Z)
+    K_inverse = inverse_positive(plus_diagonal(K, ridge)) if ridge else pinvh(K)
+    P, Q = transposed(D) @ K_inverse, alpha * Z @ K_inverse
+    CtX = transposed(P) @ s.XtX + transposed(Q) @ s.XtY.T
+    CtY = transposed(P) @ s.XtY + transposed(Q) @ s.YtY
+    CtC = CtX @ P + CtY @ Q
+    return Codes((CtC + transposed(CtC)) / 2, CtX, CtY)
+
+
+def update_compatibility(codes: Codes, right: np.ndarray, gamma) -> np.ndarray:
+    """Equation (6): V = (CᵀC + gamma I)⁻¹ CᵀY right.
+
+    With ``right`` = A (AᵀA + ridge I)⁻¹. With that times Aᵀ, which has a column per
+    class and no longer one per dimension, it is the prototypes V Aᵀ that come out.
+    """
+    target = codes.CtY @ right
+    if np.all(gamma):
+        ridge = gamma if np.ndim(gamma) == 0 else gamma[..., 0]
+        return solve_positive(plus_diagonal(codes.CtC.copy(), ridge), target)
+    return pinvh(codes.CtC) @ target
+
+
+def pinvh(K: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse of a symmetric matrix, or of every one of a stack."""
+    return linalg.pinvh(K) if K.ndim == 2 else np.stack([*map(linalg.pinvh, K)])
+
+
+def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> Any:
+    """Equation (2)."""
+
+    def inner(one, other):
+        return np.einsum("...ij,...ij->...", one, other)
+
+    CtC, CtX, CtY = codes
+    alpha, beta = (w if np.ndim(w) == 0 else w[..., 0, 0] for w in (alpha, beta))
+    fit = np.trace(s.XtX) - 2 * inner(CtX, D) + inner(CtC, D @ transposed(D))
+    labels = np.trace(s.YtY) - 2 * inner(CtY, transposed(Z))
+    labels = labels + inner(CtC, transposed(Z) @ Z)
+    return fit + alpha * labels + beta * inner(Z, Z)
+
+
+def solve_jedm(s: Products, A, D, V, alpha, beta, reading: Reading) -> tuple:
+    """Alternate the three updates; return D, V and the objective after each sweep.
+
+    The paper sweeps C, V, D. The authors' program makes C once and sweeps V, D, C,
+    which is the same chain of updates, looked at one step later.
+    """
+    solve_dictionary = DICTIONARY_SOLVERS[reading.dictionary]
+    right, Z = right_factor(A, reading.embedding_ridge), A @ V.T
+    to_classes = right @ A.T
+    codes = update_codes(s, D, Z, alpha, reading.code_ridge)
+    history = [objective(s, codes, D, Z, alpha, beta)]
+    for sweep in counted("sweeps", range(reading.max_iter)):
+        if sweep and not reading.codes_last:
+            codes = update_codes(s, D, Z, alpha, reading.code_ridge)
+        learned_from = codes
+        Z = transposed(update_compatibility(codes, to_classes, beta / alpha))
+        D = solve_dictionary(codes.CtC, codes.CtX, D, dtype=s.dtype)
+        if reading.codes_last:
+            codes = update_codes(s, D, Z, alpha, reading.code_ridge)
+        history.append(objective(s, codes, D, Z, alpha, beta))
+        drop = history[-2] - history[-1]
+        if reading.tol and drop <= reading.tol * abs(history[0]):
+            break
+    else:
+        if reading.tol:
+            warnings.warn(
+                f"All max_iter={reading.max_iter} sweeps used; the last still lowered "
+                f"the objective by {drop:.1e} to {history[-1]:.4g} "
+                f"(tol={reading.tol:.1e}). Raise max_iter or tol of the reading.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+    if np.ndim(history[0]) == 0:
+        history = [float(value) for value in history]
+    # The sweeps know V by its prototypes only: made whole once, at the end.
+    return D, update_compatibility(learned_from, right, beta / alpha), history
+
+
+# ---- learning from self-labelled rows ----------------------------------------------
+
+
+def update_refit_codes(sums: Sums, D, Z, lam: float) -> Codes:
+    """Equation (12), as products."""
+    both = solve_positive(plus_diagonal(D @ D.T, lam), np.hstack([D, lam * Z.T]))
+    Pt, Qt = both[:, : D.shape[1]], both[:, D.shape[1] :]
+    CtX = Pt @ sums.gram + Qt @ sums.class_sums
+    CtY = Pt @ sums.class_sums.T + Qt * sums.counts
+    return Codes(CtX @ Pt.T + CtY @ Qt.T, CtX, CtY)
+
+
+def refit_objective(sums: Sums, codes: Codes, D, Z, anchor, lam, mu) -> float:
+    """Equation (10)."""
+    CtC, CtX, CtY = codes
+    fit = np.trace(sums.gram) - 2 * np.vdot(CtX, D) + np.vdot(CtC, D @ D.T)
+    near = sums.counts @ np.einsum("ij,ij->i", Z, Z) - 2 * np.vdot(CtY, Z.T)
+    moved = linalg.norm(D - anchor) ** 2
+    return float(fit + lam * (near + np.trace(CtC)) + mu * moved)

@@ -29,9 +29,8 @@ from numbers import Integral
 import numpy as np
 from scipy import linalg
 
-from unseen._params import Interval
-from unseen.models.bilinear import Seen
-from unseen.models.maps import POSITIVE
+from unseen.core.base import Seen
+from unseen.core.params import POSITIVE, Interval
 from unseen.models.relative_codes import (
     BY_STEPS,
     RelativeCodesClassifier,
@@ -46,8 +45,7 @@ CODE_STEPS, ATOM_STEPS = 100, 20  # of a turn; the next begins where it ended
 class JLSE(RelativeCodesClassifier):
     """Joint latent similarity embedding, with both dictionaries learned.
 
-    Choose it to compare with the paper's rows; ``JLSELite`` is its cheap start, one
-    convex problem, and rarely worse. It needs the rows.
+    Choose it to compare with the paper's rows. It needs the rows.
 
     Parameters
     ----------
@@ -89,7 +87,8 @@ class JLSE(RelativeCodesClassifier):
     its derivative then has no jump; classes are dealt with first and once; the rows'
     dictionary starts at the principal axes; the match is learned once more on codes
     as new rows will have them; all weights are left to class-wise folds, for the
-    authors' are not known. In ``SelfTraining`` the refit is that of ``JLSELite``.
+    authors' are not known. In ``SelfTraining`` the refit is that of
+    ``ESZSL`` with the codes of classes in place of embeddings.
 
     References
     ----------
@@ -144,7 +143,8 @@ class JLSE(RelativeCodesClassifier):
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
 
-    def _learn_rows(self, seen: Seen, B, codes) -> None:
+    def _learn(self, seen: Seen) -> None:
+        B, codes = seen.B, seen.codes
         X = np.asarray(B, dtype=np.float64)
         self._dictionary = class_dictionary(seen.A, self.softness, self.n_turns)
         U = self._embed(seen.A)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import inverse_positive, unit_rows
+from unseen.core.linalg import inverse_positive, to_unit
 
 RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
 KERNELS = ("linear", "rbf")
@@ -37,7 +37,7 @@ class EmbeddingScale(NamedTuple):
     @classmethod
     def of(cls, embeddings: np.ndarray, widths: tuple[int, ...]) -> EmbeddingScale:
         """Measure the seen embeddings."""
-        units = [unit_rows(block) for block in cls._split(embeddings, widths)]
+        units = [to_unit(block) for block in cls._split(embeddings, widths)]
         means = [block.mean(axis=0) for block in units]
         sizes = [
             float(np.sqrt(np.mean(np.sum((b - m) ** 2, axis=1)))) or 1.0
@@ -49,7 +49,7 @@ class EmbeddingScale(NamedTuple):
         """Return the scaled tables."""
         blocks = self._split(embeddings, self.widths)
         return [
-            (unit_rows(b) - m) / s
+            (to_unit(b) - m) / s
             for b, m, s in zip(blocks, self.means, self.sizes, strict=True)
         ]
 

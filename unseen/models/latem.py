@@ -19,16 +19,10 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
-from unseen._params import Interval
-from unseen.class_table import unit_blocks
+from unseen.core.base import linear_scores
+from unseen.core.params import Interval
 from unseen.models.epochs import EPOCHS, RankingClassifier
-from unseen.models.scoring import LinearScorer, linear_scores
-
-
-def _one_map(model: LatEm) -> bool:
-    return model.n_maps == 1
 
 
 class LatEm(RankingClassifier):
@@ -120,11 +114,7 @@ class LatEm(RankingClassifier):
         )
         self.n_maps = n_maps
 
-    adapt = available_if(_one_map)(RankingClassifier.adapt)
-    learner = available_if(_one_map)(RankingClassifier.learner)
-    take_over = available_if(_one_map)(RankingClassifier.take_over)
-
-    def _start(self, p, basis, random):
+    def _first_maps(self, p, basis, random):
         # Drawn for every dimension: how the span is written down does not matter.
         return random.standard_normal((self.n_maps, p, len(basis))) @ basis / np.sqrt(p)
 
@@ -133,24 +123,28 @@ class LatEm(RankingClassifier):
         wrong += wrong >= y
         return latent_step(maps, X, A[y], A[wrong], self.margin)
 
-    def _learn_rows(self, seen, B, codes) -> None:
-        self.maps_ = self._learn_maps(seen, B, codes)
+    def _learn(self, seen) -> None:
+        self.maps_ = self._learn_maps(seen)
         self.coef_ = self.maps_[0]
+
+    def _can_adapt(self) -> bool:
+        return self.n_maps == 1
 
     def _is_linear(self) -> bool:
         return self.n_maps == 1  # else maps compete before classes
 
-    def _scores(self, X, competition):
+    def _scoring(self, candidates):
         if self.n_maps == 1:
-            return super()._scores(X, competition)
-        X = self._check_rows(X)
-        A = unit_blocks(competition.embeddings, self._table.widths)
-        by_map = []
+            return super()._scoring(candidates)
+        A, scorers = self._codes(candidates, False), []
         for W in self.maps_:
-            coef = (A - self.embedding_mean_) @ W.T @ self.axes_.T
-            scorer = LinearScorer(coef, -coef @ self.mean_)
-            by_map.append(linear_scores(X, scorer, self._unit_rows()))
-        return np.maximum.reduce(by_map)
+            scorers.append(self._in_features(self._score(W, A), self.mean_))
+        unit = self.unit_rows
+
+        def scores(rows):
+            return np.maximum.reduce([linear_scores(rows, s, unit) for s in scorers])
+
+        return scores
 
 
 def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:

@@ -19,12 +19,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable
-from unseen.competition import Competition
-from unseen.models.base import FromSums
-from unseen.models.scoring import LinearScorer, linear_scores
-from unseen.rows.sums import Sums
+from unseen.core.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.core.classes import Candidates, ClassTable
+from unseen.core.params import Interval, StrOptions, check_rows
+from unseen.core.sums import Sums
 
 GAUSSIAN: dict = {
     "temperature": [Interval(Real, 0, None, closed="neither")],
@@ -34,7 +32,7 @@ GAUSSIAN: dict = {
 }
 
 
-class PosteriorClassifier(FromSums):
+class PosteriorClassifier(ZeroShotClassifier):
     """Base of the models that score by the posterior of the seen classes.
 
     Its parameters include ``temperature``, ``shrinkage``, ``n_axes`` and
@@ -43,11 +41,10 @@ class PosteriorClassifier(FromSums):
 
     _adapt_parameters = frozenset({"temperature"})
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X):
+    def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         n_axes = None if self.n_axes == "all" else self.n_axes
         self.seen_scorer_ = gaussian_scorer(sums, table.seen, n_axes, self.shrinkage)
-        self._store_table(X, table)
-        return self
+        return self._ready(table)
 
     def seen_posterior(self, X) -> np.ndarray:
         """Return the posterior of the seen classes for every row.
@@ -62,26 +59,29 @@ class PosteriorClassifier(FromSums):
             Rows sum to 1; columns follow the seen among ``classes_``.
         """
         check_is_fitted(self)
-        return self._posterior(self._check_rows(X))
+        return self._posterior(check_rows(self, X, reset=False))
 
     def _posterior(self, rows: np.ndarray) -> np.ndarray:
         logits = linear_scores(rows, self.seen_scorer_, self.unit_rows)
         return softmax(logits.astype(np.float64) / self.temperature, axis=1)
 
     @abstractmethod
-    def _score_posterior(self, Q: np.ndarray, competition: Competition) -> np.ndarray:
+    def _score_posterior(self, Q: np.ndarray, competition: Candidates) -> np.ndarray:
         """Return the scores of the competing classes from posteriors Q."""
 
     def _is_linear(self) -> bool:
         return False
 
-    def _scores(self, X, competition):
-        rows = self._check_rows(X)
-        scores = self._score_posterior(self._posterior(rows), competition)
-        return scores.astype(rows.dtype, copy=False)
+    def _can_adapt(self) -> bool:
+        return False
 
-    def _unit_rows(self) -> bool:
-        return self.unit_rows
+    def _scoring(self, candidates):
+        def scores(rows):
+            with np.errstate(invalid="ignore"):  # what is not finite is told later
+                made = self._score_posterior(self._posterior(rows), candidates)
+            return made.astype(rows.dtype, copy=False)
+
+        return scores
 
 
 def gaussian_scorer(

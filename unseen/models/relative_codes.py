@@ -1,4 +1,4 @@
-"""What SynC and JLSELite share: classes placed among the seen ones, and one minimiser.
+"""What SynC and JLSE share: classes placed among the seen ones, and one minimiser.
 
 X  (n_samples, p)   rows of seen classes on p axes, centred
 Z  (M, k)           codes φ of the seen classes
@@ -18,14 +18,9 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen._params import Interval
-from unseen.class_table import unit_blocks
-from unseen.competition import Competition
-from unseen.models.adapting import Adapts
-from unseen.models.bilinear import BilinearClassifier, View
-from unseen.models.learners import LabelFitLearner
-from unseen.models.maps import ON_AXES, POSITIVE, MapClassifier
-from unseen.rows.pile import Pile
+from unseen.core.base import ZeroShotClassifier
+from unseen.core.params import ON_AXES, POSITIVE, Interval
+from unseen.models.refits import label_fit
 
 # From the scores of rows to the loss and its derivative by the scores.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -38,7 +33,7 @@ BY_STEPS: dict = {
 }
 
 
-class RelativeCodesClassifier(MapClassifier):
+class RelativeCodesClassifier(ZeroShotClassifier):
     """Base of those whose codes say where an embedding stands among the seen ones.
 
     Codes are made from embeddings centred by the seen mean, whatever the domain;
@@ -56,22 +51,24 @@ class RelativeCodesClassifier(MapClassifier):
         )
         self.n_iter_ = len(self.history_) - 1
 
-    def _view(self, pile: Pile, competition: Competition) -> View:
-        B, mean, _ = BilinearClassifier._view(self, pile, competition)
-        A = unit_blocks(competition.embeddings, self._table.widths)
-        codes = self._embed(A - self.embedding_mean_)
-        if self.per_domain_centering:
-            codes = codes - codes.mean(axis=0)
-        return View(B, mean, codes)
+    def _needs_rows(self) -> bool:
+        return True
 
-    def _describe(self, pile, rows, name):
+    def _state(self):
+        return self.coef_
+
+    def _codes(self, candidates, own_mean):
+        codes = super()._codes(candidates, False)
+        return codes - codes.mean(axis=0) if own_mean else codes
+
+    def _score(self, W, A):
+        return A @ W.T, np.zeros(len(A))
+
+    _refit = staticmethod(label_fit)
+
+    def _describe(self, unlabelled, rows, name):
         # Where an embedding stands among the seen ones cannot be told from rows.
-        return Adapts._describe(self, pile, rows, name)
-
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> LabelFitLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return LabelFitLearner(self, pile, self._compete(classes), lam, mu)
+        raise self._undescribed(name)
 
 
 def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:

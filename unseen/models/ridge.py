@@ -22,21 +22,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen._linalg import right_factor, unit_vectors
-from unseen._params import StrOptions
-from unseen.models.bilinear import Seen
-from unseen.models.learners import RowMapLearner
-from unseen.models.maps import (
-    ON_AXES,
-    POSITIVE,
-    PrototypeClassifier,
-    SumsClassifier,
-    solve_on_axes,
-)
-from unseen.rows.sums import Sums
+from unseen.core.base import Seen, ZeroShotClassifier
+from unseen.core.linalg import right_factor, solve_on_axes, to_unit
+from unseen.core.params import ON_AXES, POSITIVE, StrOptions
+from unseen.core.sums import Sums
+from unseen.models.refits import class_map, nearest_prototype, row_map
 
 
-class RidgeToVisual(PrototypeClassifier):
+class RidgeToVisual(ZeroShotClassifier):
     """Ridge regression from class embeddings to rows: the nearest prototype wins.
 
     Choose it when a few classes attract all rows under other models (hubness), or
@@ -79,6 +72,7 @@ class RidgeToVisual(PrototypeClassifier):
         "metric": [StrOptions({"euclidean", "cosine"})],
         **ON_AXES,
     }
+    _refit = staticmethod(class_map)
 
     def __init__(
         self,
@@ -100,8 +94,17 @@ class RidgeToVisual(PrototypeClassifier):
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
 
+    def _state(self):
+        return self.coef_
 
-class RidgeToSemantic(SumsClassifier):
+    def _score(self, W, A):
+        return nearest_prototype(A @ W.T, self.metric)
+
+    def _prototypes_on_axes(self, W, A):
+        return A @ W.T
+
+
+class RidgeToSemantic(ZeroShotClassifier):
     """Ridge regression from rows to class embeddings: the largest cosine wins.
 
     Choose it as the plainest baseline; ``RidgeToVisual`` is the same regression in
@@ -132,6 +135,7 @@ class RidgeToSemantic(SumsClassifier):
     """
 
     _parameter_constraints: dict = {"lam": POSITIVE, **ON_AXES}
+    _refit = staticmethod(row_map)
 
     def __init__(
         self,
@@ -151,16 +155,17 @@ class RidgeToSemantic(SumsClassifier):
     def _learn(self, seen: Seen) -> None:
         target = seen.sums.class_sums.T @ seen.A
         self.coef_ = solve_on_axes(
-            seen.sums.gram, target, self.lam, diagonal=self._diagonal()
+            seen.sums.gram, target, self.lam, diagonal=seen.diagonal
         )
 
-    def _embed(self, A):
-        return unit_vectors(A)
+    def _state(self):
+        return self.coef_
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0) -> RowMapLearner:
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        pile = self._check_pile(X)
-        return RowMapLearner(self, pile, self._compete(classes), lam, mu)
+    def _embed(self, A):
+        return to_unit(A)
+
+    def _score(self, W, A):
+        return A @ W.T, np.zeros(len(A))
 
 
 def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:

@@ -25,15 +25,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import unit_vectors
-from unseen._params import StrOptions
-from unseen.models.bilinear import Seen
-from unseen.models.learners import RowMapLearner
-from unseen.models.maps import ON_AXES, POSITIVE, PrototypeClassifier
-from unseen.rows.sums import Sums
+from unseen.core.base import Seen, ZeroShotClassifier
+from unseen.core.linalg import to_unit
+from unseen.core.params import ON_AXES, POSITIVE, StrOptions
+from unseen.core.sums import Sums
+from unseen.models.refits import class_map, nearest_prototype, row_map
 
 
-class SAE(PrototypeClassifier):
+class SAE(ZeroShotClassifier):
     """Semantic autoencoder: one map that encodes rows and decodes classes.
 
     Choose it when neither direction of a ridge regression convinces: it is both at
@@ -102,22 +101,25 @@ class SAE(PrototypeClassifier):
         self.per_domain_centering = per_domain_centering
 
     def _learn(self, seen: Seen) -> None:
-        self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=self._diagonal())
+        self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=seen.diagonal)
+
+    def _state(self):
+        return self.coef_
 
     def _embed(self, A):
-        return unit_vectors(A) if self.direction == "to_semantic" else A
+        return to_unit(A) if self.direction == "to_semantic" else A
 
-    def _finish(self, Z):
+    def _score(self, W, A):
         if self.direction == "to_semantic":  # the class has unit length already
-            return Z, np.zeros(len(Z))
-        return super()._finish(Z)
+            return A @ W.T, np.zeros(len(A))
+        return nearest_prototype(A @ W.T, self.metric)
 
-    def learner(self, X, classes=None, *, lam=1.0, mu=1.0):
-        """Return this model, ready to learn from a pile; see ``SelfTraining``."""
-        if self.direction == "to_visual":
-            return super().learner(X, classes, lam=lam, mu=mu)
-        pile = self._check_pile(X)
-        return RowMapLearner(self, pile, self._compete(classes), lam, mu)
+    def _prototypes_on_axes(self, W, A):
+        return A @ W.T
+
+    def _refit(self, W, A, sums, lam, mu):
+        refit = row_map if self.direction == "to_semantic" else class_map
+        return refit(W, A, sums, lam, mu)
 
 
 def solve_sae(sums: Sums, A: np.ndarray, lam: float, *, diagonal: bool) -> np.ndarray:

@@ -27,20 +27,17 @@ import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import logsumexp
-from sklearn.utils.metaestimators import available_if
 
-from unseen._params import StrOptions
-from unseen.class_table import ClassTable
-from unseen.models.bilinear import Seen
-from unseen.models.maps import POSITIVE, solve_on_axes
-from unseen.models.products import signed_products
+from unseen.core.base import Seen
+from unseen.core.linalg import solve_on_axes
+from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.sums import label_products
 from unseen.models.relative_codes import (
     BY_STEPS,
     Loss,
     RelativeCodesClassifier,
     squared_hinge,
 )
-from unseen.rows.sums import Sums
 
 
 class SynC(RelativeCodesClassifier):
@@ -131,30 +128,21 @@ class SynC(RelativeCodesClassifier):
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
 
-    def _learn_rows(self, seen: Seen, B, codes) -> None:
-        if self.loss == "structured":
-            margins = cdist(seen.A, seen.A)
-            loss = structured(codes, margins, self.smoothing)
-        else:
-            loss = squared_hinge(codes, len(seen.A))
-        self._phantoms = seen.A
-        self._minimise(loss, B, np.eye(len(seen.A)))
+    def _needs_rows(self) -> bool:
+        return self.loss != "squared"
 
-    def _fit_rows(self, rows, codes, sums, table, X):
+    def _learn(self, seen: Seen) -> None:
+        self._phantoms, M = seen.A, len(seen.A)
         if self.loss == "squared":
-            return self._fit_sums(sums, table, X)
-        return super()._fit_rows(rows, codes, sums, table, X)
-
-    @available_if(lambda self: self.loss == "squared")
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> SynC:
-        seen = self._see(sums, table)
-        ridge = self.lam * seen.sums.n_rows * len(seen.A) / 2
-        made = signed_products(seen.sums)
-        self._phantoms = seen.A
-        self.coef_ = solve_on_axes(made.XtX, made.XtY, ridge, diagonal=self._diagonal())
-        self.history_, self.n_iter_ = [], 1  # one solve
-        self._store_seen(X, table, seen)
-        return self
+            XtX, XtY, _ = label_products(seen.sums, "signed")
+            ridge = self.lam * seen.sums.n_rows * M / 2
+            self.coef_ = solve_on_axes(XtX, XtY, ridge, diagonal=seen.diagonal)
+            self.history_, self.n_iter_ = [], 1  # one solve
+            return
+        loss = squared_hinge(seen.codes, M)
+        if self.loss == "structured":
+            loss = structured(seen.codes, cdist(seen.A, seen.A), self.smoothing)
+        self._minimise(loss, seen.B, np.eye(M))
 
     def _embed(self, A):
         return combine_phantoms(A, self._phantoms, self.sharpness)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from unseen._linalg import unit_rows
+from unseen.core.linalg import to_unit
 
 __all__ = ["Doubt", "WeakNamesWarning", "agreement", "look_for_doubt"]
 
@@ -58,7 +58,7 @@ def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
     from sklearn.metrics import adjusted_mutual_info_score
 
     rows = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
-    Z = on_leading_axes(unit_rows(np.asarray(X[rows], dtype=np.float64)), AXES)
+    Z = on_leading_axes(to_unit(np.asarray(X[rows], dtype=np.float64)), AXES)
     found = own_groups(Z, n_classes)
     return float(adjusted_mutual_info_score(np.asarray(labels)[rows], found))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from unseen.models.given import NONE_OF_THESE
+from unseen.core.given import NONE_OF_THESE
 from unseen.named import LabelJob
 from unseen.naming.classes import ClassNames, read_classes
 from unseen.naming.encoders import encoders, find_encoder

@@ -19,9 +19,9 @@ import pandas as pd
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._linalg import unit_rows
 from unseen._threads import one_thread
-from unseen.models.scoring import LinearRule, LinearScorer
+from unseen.core.base import LinearRule, LinearScorer
+from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.encoders import find_encoder
 from unseen.naming.names import checked_descriptions, checked_names, joined
@@ -214,7 +214,7 @@ class NamedPhotos(NamedItems):
         Of the doubt in a name, 1 / (1 + k) is left if k photos are given for it.
         """
         if len(rows) > 1:
-            self.rows_mean_ = unit_rows(rows).mean(axis=0)
+            self.rows_mean_ = to_unit(rows).mean(axis=0)
         found: Doubt = look_for_doubt(
             rows,
             self.classes_[self._by_names(rows)],
@@ -267,11 +267,11 @@ class NamedPhotos(NamedItems):
 
     def _cosines(self, rows: np.ndarray) -> np.ndarray:
         """Return cosines with the prototypes, both less their means."""
-        units = unit_rows(unit_rows(rows) - self.rows_mean_)
+        units = to_unit(to_unit(rows) - self.rows_mean_)
         return units @ centred(self.prototypes_).T
 
     def _novelty(self, rows: np.ndarray) -> np.ndarray:
-        likeness = unit_rows(rows.astype(np.float32)) @ unit_rows(self.prototypes_).T
+        likeness = to_unit(rows.astype(np.float32)) @ to_unit(self.prototypes_).T
         return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
 
     def to_onnx(self, path, *, classes=None):
@@ -296,10 +296,10 @@ class NamedPhotos(NamedItems):
         rule, turning = self.model_.turned_rule(classes)
         if getattr(self, "adapted_", False):
             return rule, turning
-        own = pd.Index(self.classes_).get_indexer(rule.competition.names)
+        own = pd.Index(self.classes_).get_indexer(rule.candidates.names)
         scorer = LinearScorer(centred(self.prototypes_)[own], np.zeros(len(own)))
         turning = Turning(self.rows_mean_, None)
-        return LinearRule(rule.competition, scorer, True), turning
+        return LinearRule(rule.candidates, scorer, True), turning
 
 
 def refuse_unknown(readings: list[Reading]) -> None:

@@ -35,8 +35,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from unseen._linalg import inverse_positive, unit_rows
 from unseen.cache import Cache
+from unseen.core.linalg import inverse_positive, to_unit
 from unseen.models.kernel_ridge import INTERCEPT, explained_share
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.reading import Reading
@@ -126,7 +126,7 @@ class NameMap:
         return (K + INTERCEPT) @ self.learned.alpha
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
-        return unit_rows(np.asarray(self.text.encode(texts), dtype=np.float64))
+        return to_unit(np.asarray(self.text.encode(texts), dtype=np.float64))
 
 
 def drawn_to(Z: np.ndarray, C: np.ndarray, readings: Sequence[Reading]) -> np.ndarray:
@@ -139,7 +139,7 @@ def drawn_to(Z: np.ndarray, C: np.ndarray, readings: Sequence[Reading]) -> np.nd
         classes = nouns().mentioning(reading.noun) if reading.noun else []
         weight = MENTIONED * (1 - (reading.known if reading.place else 0))
         if classes and weight > 0:
-            kind = unit_rows(C[classes].mean(axis=0)[None])[0]
+            kind = to_unit(C[classes].mean(axis=0)[None])[0]
             Z[row] += weight * (np.linalg.norm(Z[row]) * kind - Z[row])
     return Z
 
@@ -226,8 +226,8 @@ def cosines(X: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
 
 def centred(rows: np.ndarray) -> np.ndarray:
     """Return unit rows less their mean, at unit length again; one row as it is."""
-    rows = unit_rows(np.asarray(rows, dtype=np.float64))
-    return unit_rows(rows - rows.mean(axis=0)) if len(rows) > 1 else rows
+    rows = to_unit(np.asarray(rows, dtype=np.float64))
+    return to_unit(rows - rows.mean(axis=0)) if len(rows) > 1 else rows
 
 
 def kept_or_learned(
@@ -282,7 +282,7 @@ def named_prototypes(head: np.ndarray) -> tuple[np.ndarray, list[str], list[str]
             f"{N_CLASSES} classes of ImageNet."
         )
     tree = nouns()
-    C = unit_rows(head - head.mean(axis=0))
+    C = to_unit(head - head.mean(axis=0))
     return C, tree.words[:N_CLASSES], tree.glosses[:N_CLASSES]
 
 

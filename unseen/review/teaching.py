@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.asking.suggest import suggest
-from unseen.models.given import NONE_OF_THESE
+from unseen.core.given import NONE_OF_THESE
 from unseen.review.answers import ModelLabels
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
-from unseen.class_table import ClassTable, encode, read_table
-from unseen.rows.source import check_finite, float_type
-from unseen.rows.sums import Sums, sum_rows
+from unseen.core.classes import ClassTable, encode, read_table
+from unseen.core.rows import check_finite, float_type
+from unseen.core.sums import Sums, sum_rows
 
 __all__ = ["score_dask", "sum_dask"]
 

@@ -9,12 +9,12 @@ what comes back from blocks is put in the order of the chunks here.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+
+from unseen.core.dask_rows import at_home, threads_of_workers
 
 BLOCK_BYTES = 2**28  # of the chunks that one task takes
 
@@ -135,41 +135,14 @@ def cut(sizes: list[int], n_threads: int) -> list[list[int]]:
     return blocks
 
 
-# ---- workers -------------------------------------------------------------------------
+def tree_sum(parts: Any, add: Callable[[list], Any]) -> Any:
+    """Return the delayed sum of delayed parts, a few at a time."""
+    from dask import delayed
 
-
-def find_homes(chunks: list[Any]) -> list[tuple[str, ...]]:
-    """Return the workers that hold each chunk; nobody where there is no cluster.
-
-    Waits until the chunks are there: before, nobody holds them.
-    """
-    from distributed import default_client, wait
-    from distributed.client import futures_of
-
-    futures = [futures_of(chunk) for chunk in chunks]
-    if not all(futures):  # threads of this process: all is here
-        return [()] * len(chunks)
-    firsts = [found[0] for found in futures]
-    wait(firsts)
-    holders = default_client().who_has(firsts)
-    return [tuple(holders[future.key])[:1] for future in firsts]
-
-
-def threads_of_workers() -> dict[str, int]:
-    """Return how many threads each worker has; under "" those of this process."""
-    from distributed import get_client
-
-    here = {"": os.cpu_count() or 1}
-    try:
-        return here | get_client().nthreads()
-    except ValueError:  # there is no cluster
-        return here
-
-
-def at_home(workers: tuple[str, ...]) -> AbstractContextManager:
-    """Ask tasks made inside of these workers, of others only if they are gone."""
-    from dask import annotate
-
-    if not workers:
-        return nullcontext()
-    return annotate(workers=list(workers), allow_other_workers=True)
+    parts = list(parts)
+    while len(parts) > 1:
+        groups = [parts[i : i + 8] for i in range(0, len(parts), 8)]
+        parts = [
+            delayed(add)(group) if len(group) > 1 else group[0] for group in groups
+        ]
+    return parts[0]

@@ -17,74 +17,42 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
-from unseen.rows.distributed import checked_part, take_apart, tree_sum
-from unseen.rows.distributed_blocks import Blocks, at_home, find_homes, gather
+from unseen.core.dask_rows import at_home, checked_chunk, find_homes
+from unseen.core.rows import float_type, whole_needed
+from unseen.rows.distributed_blocks import Blocks, gather, tree_sum
 from unseen.rows.holders import BLOCK_NUMBERS, Holder, add_up, meet_chunks
 from unseen.rows.labelling import Labelling, RowState
-from unseen.rows.pile import Pile, carry
-from unseen.rows.source import float_type, whole_needed
+from unseen.rows.pile import carry
 
 DIGITS = ((53, 11), (42, 11), (31, 11), (20, 11), (9, 11), (0, 9))  # shift, bits
 
 
-class DaskPile(Pile):
-    """Unlabelled rows in a Dask collection.
+def hold_dask(parts: Any, axes: np.ndarray, unit_rows: bool):
+    """Return the rows times ``axes``, not centred, kept on the workers; their mean."""
+    from dask import compute, delayed, persist
 
-    Parameters
-    ----------
-    model : fitted estimator
-        Its features must be those of X.
-    X : Dask array or dataframe
-    """
-
-    def __init__(self, model: Any, X: Any):
-        self.parts = take_apart(X)
-        validate_data(model, self.parts.head, skip_check_array=True, reset=False)
-        self._means = {}
-
-    def __len__(self) -> int:
-        """Refuse: whoever asks before a pass needs all rows at once."""
-        raise whole_needed("X is a Dask collection")
-
-    @property
-    def X(self) -> np.ndarray:  # type: ignore[override] # noqa: N802
-        """Refuse: whoever asks needs all rows at once."""
-        raise whole_needed("X is a Dask collection")
-
-    def mean(self, unit_rows: bool) -> np.ndarray:
-        """Return the mean row in float64."""
-        if unit_rows not in self._means:
-            self.hold(np.zeros((self.parts.head.shape[1], 0)), unit_rows)
-        return self._means[unit_rows]
-
-    def hold(self, axes: np.ndarray, unit_rows: bool) -> DaskRows:
-        """Return the rows times ``axes``, not centred, kept on the workers."""
-        from dask import compute, delayed, persist
-
-        shared = delayed(axes, traverse=False)
-        carried = persist(
-            *(
-                delayed(carry_part)(chunk, shared, unit_rows, number)
-                for number, chunk in enumerate(self.parts.chunks)
-            )
+    shared = delayed(axes, traverse=False)
+    carried = persist(
+        *(
+            delayed(carry_part)(chunk, shared, unit_rows, number)
+            for number, chunk in enumerate(parts.chunks)
         )
-        # Where a chunk is, its length and sum are asked for, lest it travel for them.
-        homes, found = find_homes(list(carried)), []
-        for home, one in zip(homes, carried, strict=True):
-            with at_home(home):
-                found.append(delayed(describe)(one))
-        lengths, sums = zip(*compute(*found), strict=True)
-        self._means[unit_rows] = sum(sums) / sum(lengths)
-        row_bytes = axes.shape[1] * float_type(self.parts.head, "X").itemsize
-        blocks = gather(list(carried), homes, list(lengths), row_bytes)
-        return DaskRows(blocks, axes.shape[1])
+    )
+    # Where a chunk is, its length and sum are asked for, lest it travel for them.
+    homes, found = find_homes(list(carried)), []
+    for home, one in zip(homes, carried, strict=True):
+        with at_home(home):
+            found.append(delayed(describe)(one))
+    lengths, sums = zip(*compute(*found), strict=True)
+    row_bytes = axes.shape[1] * float_type(parts.head, "X").itemsize
+    blocks = gather(list(carried), homes, list(lengths), row_bytes)
+    return DaskRows(blocks, axes.shape[1]), sum(sums) / sum(lengths)
 
 
 def carry_part(X: Any, axes: np.ndarray, unit_rows: bool, number: int) -> tuple:
     """Carry a chunk to the axes; return (rows, sum of X). Runs on a worker."""
-    return carry(checked_part(X, number), axes, unit_rows)
+    return carry(checked_chunk(X, number), axes, unit_rows)
 
 
 def describe(carried: tuple[np.ndarray, np.ndarray]) -> tuple[int, np.ndarray]:

@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from unseen._linalg import DOUBLE
 from unseen._threads import each, scratch, strips
+from unseen.core.linalg import DOUBLE
+from unseen.core.rows import whole_needed
+from unseen.core.sums import Sums, sum_rows
 from unseen.rows.labelling import Labelling, RowState, Selection
-from unseen.rows.scores import Scores
-from unseen.rows.source import whole_needed
-from unseen.rows.sums import Sums, sum_rows
 from unseen.rows.temporary import TemporaryBytes, no_space
 
 BLOCK_NUMBERS = 2**19  # of a block of B that a thread works on: it stays in its cache
@@ -87,10 +86,6 @@ class Holder(ABC):
         """Return the labels that a pass left as state."""
         return Labelling(state, sizes, small=False)
 
-    def scores(self, coef: np.ndarray, **others) -> Scores:
-        """Return the scores ``B @ coef.T``; see :class:`Scores`."""
-        return Scores(self, coef, **others)
-
     def gram(self) -> np.ndarray:
         """Return BᵀB."""
         return self.run(gram_of)[1][0]
@@ -109,12 +104,10 @@ class MemoryRows(Holder):
     --------
     >>> import numpy as np
     >>> from unseen.rows.holders import MemoryRows
-    >>> from unseen.rows.labelling import best_score
     >>> rows = MemoryRows(np.array([[1.0, 0], [0, 2], [3, 0]]))
-    >>> labelling = rows.scores(np.eye(2)).labelling(best_score)
-    >>> rows.sums(labelling.selection(1.0, np.floor)).class_sums
-    array([[4., 0.],
-           [0., 2.]])
+    >>> rows.gram()
+    array([[10.,  0.],
+           [ 0.,  4.]])
     """
 
     def __init__(self, B: np.ndarray):

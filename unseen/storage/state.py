@@ -13,14 +13,15 @@ from __future__ import annotations
 
 # Where the classes of STATE live; folders are searched.
 ROOMS = (
-    "unseen.class_table",
-    "unseen.competition",
+    "unseen.core.base",
+    "unseen.core.classes",
+    "unseen.core.given",
     "unseen.models",
     "unseen.transduction",
     "unseen.preprocessing",
     "unseen.model_selection",
     "unseen.calibration",
-    "unseen.rows.sums",
+    "unseen.core.sums",
     "unseen.photos.named",
     "unseen.texts.named",
 )
@@ -65,28 +66,16 @@ SHARED: dict[str, dict[str, str]] = {
         "classes_": "names[c]",
         "class_embeddings_": "float[c, d]",
         "unseen_classes_": "names[u]",
-        "_default": "Competition",
-        "competing_classes_": "names[m]",
+        "_default": "Candidates",
         "_adapted": "none | LinearRule",
-    },
-    "FromSums": {"_running": "tuple[any, bool, names[r], plain] | absent"},
-    "BilinearClassifier": {
-        "mean_": "float[p]",
-        "axes_": "float[p, k]",
-        "embedding_mean_": "float[d]",
+        "_running": "tuple[any, bool, names[r], plain] | absent",
+        "mean_": "float[p] | absent",
+        "axes_": "float[p, k] | absent",
+        "embedding_mean_": "float[d] | absent",
     },
     "RankingClassifier": MAP | HISTORY,
     "PosteriorClassifier": {"seen_scorer_": "LinearScorer"},
-    "PrototypeClassifier": MAP,
-    "Wrapper": INPUT
-    | PILE
-    | {
-        "estimator_": "estimator",
-        "classes_": "names[c] | absent",
-        "n_features_in_": "size[p] | absent",
-        "class_embeddings_": "float[c, d] | absent",
-    },
-    "Transducer": {"_adapted": "none | LinearRule"},
+    "Around": {"estimator_": "estimator"},
     "_FromSums": {
         "_seen_sums": "Sums",
         "mean_": "float[p]",
@@ -126,7 +115,7 @@ STATE: dict[str, dict[str, str]] = {
         "seen": "bool[c]",
         "widths": "plain",
     },
-    "Competition": {
+    "Candidates": {
         "names": "names[c]",
         "embeddings": "float[c, d]",
         "offered": "none | Offered",
@@ -134,7 +123,7 @@ STATE: dict[str, dict[str, str]] = {
     "Offered": {"names": "names[c]", "embeddings": "float[c, d]", "column": "int[c]"},
     "LinearScorer": {"coef": "float[c, p]", "intercept": "float[c]"},
     "LinearRule": {
-        "competition": "Competition",
+        "candidates": "Candidates",
         "scorer": "LinearScorer",
         "unit_rows": "bool",
     },
@@ -144,6 +133,20 @@ STATE: dict[str, dict[str, str]] = {
         "sizes": "list[float]",
     },
     "Given": {"rows": "int[g]", "labels": "names[g]", "alone": "bool"},
+    "Reading": {
+        "embedding_ridge": "float",
+        "code_ridge": "float",
+        "label_coding": "str",
+        "dictionary": "str",
+        "unit_scores": "bool",
+        "codes_last": "bool",
+        "max_iter": "int",
+        "tol": "float",
+        "inner_steps": "int",
+        "moving_anchor": "bool",
+        "rounding": "str",
+        "unit_prototypes": "bool",
+    },
     "Round": {
         "rate": "float",
         "selected": "int[c]",
@@ -171,7 +174,7 @@ STATE: dict[str, dict[str, str]] = {
         "_seen_names": "names[s]",
         "_seen_units": "float[s, d]",
         "_seed": "int",
-        "_placed": "tuple[Competition, float[m, e]]",
+        "_placed": "tuple[Candidates, float[m, e]]",
     },
     "CCA": {
         "x_weights_": "float[k, e]",
@@ -181,7 +184,6 @@ STATE: dict[str, dict[str, str]] = {
     "ConSE": {},
     "DAP": {
         "thresholds_": "float[d]",
-        "_seen_attributes": "float[s, d]",
         "priors_": "float[d]",
         "slopes_": "float[d]",
         "midpoints_": "float[d]",
@@ -212,16 +214,14 @@ STATE: dict[str, dict[str, str]] = {
     "JEDM": {
         "components_": "float[e, k]",
         "compatibility_": "float[e, d]",
-        "_seen_components": "float[e, k]",
     }
     | HISTORY,
     "JLSE": {"_dictionary": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
-    "JLSELite": {"_dictionary": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
     "KodirovUDA": {},
     "LatEm": {"maps_": "float[g, k, d]"},
     "RidgeToSemantic": MAP,
-    "RidgeToVisual": {},
-    "SAE": {},
+    "RidgeToVisual": MAP,
+    "SAE": MAP,
     "SJE": {},
     "SMS": MAP
     | {"_seen_sums": "Sums | absent", "_seen_embeddings": "float[s, d] | absent"},

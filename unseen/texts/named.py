@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._linalg import unit_rows
-from unseen.models.given import NONE_OF_THESE
+from unseen.core.given import NONE_OF_THESE
+from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.encoders import (
     encode_texts,
@@ -134,7 +134,7 @@ class NamedTexts(NamedItems):
     def _read(self, phrasings: list[list[str]]) -> np.ndarray:
         """Return the mean of unit rows for every class, of all it is said by."""
         flat = [text for own in phrasings for text in own]
-        rows = unit_rows(self._encode(flat).astype(np.float64))
+        rows = to_unit(self._encode(flat).astype(np.float64))
         ends = np.cumsum([len(own) for own in phrasings])[:-1]
         return np.array([own.mean(axis=0) for own in np.split(rows, ends)])
 
@@ -144,7 +144,7 @@ class NamedTexts(NamedItems):
 
     def _measure_by_names(self) -> None:
         """Measure novelty by the prototypes, as long as no text was learned from."""
-        self.means_ = unit_rows(self.prototypes_)
+        self.means_ = to_unit(self.prototypes_)
         self.mean_ = np.zeros(self.means_.shape[1])
 
     def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
@@ -154,16 +154,16 @@ class NamedTexts(NamedItems):
         self.mean_ = rows.mean(axis=0, dtype=np.float64)
         soft = self._chances(rows) ** SOFTER
         soft /= soft.sum(axis=1, keepdims=True)
-        self.means_ = unit_rows(soft.T @ (rows - self.mean_))
+        self.means_ = to_unit(soft.T @ (rows - self.mean_))
 
     def _chances(self, rows: np.ndarray) -> np.ndarray:
         return self.model_.predict_proba(rows)
 
     def _by_names(self, rows: np.ndarray) -> np.ndarray:
-        return (rows @ unit_rows(self.prototypes_).T).argmax(axis=1)
+        return (rows @ to_unit(self.prototypes_).T).argmax(axis=1)
 
     def _novelty(self, rows: np.ndarray) -> np.ndarray:
-        likeness = unit_rows(rows - self.mean_) @ self.means_.T
+        likeness = to_unit(rows - self.mean_) @ self.means_.T
         return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
 
     def _loaded(self) -> None:
@@ -201,7 +201,7 @@ class NamedTexts(NamedItems):
                 f"{self.prototypes_.shape[1]}. Use one encoder for both."
             )
         rows = array if array.dtype == np.float64 else array.astype(np.float32)
-        return unit_rows(rows)
+        return to_unit(rows)
 
 
 def _phrasings(value: Any) -> list[str]:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from unseen.transduction.otter import OTTER
     from unseen.transduction.prototype_averaging import PrototypeAveraging
     from unseen.transduction.pst import PST
-    from unseen.transduction.rounds import Round, self_train
-    from unseen.transduction.self_training import SelfTraining
+    from unseen.transduction.rounds import SelfTraining
     from unseen.transduction.sms import SMS
     from unseen.transduction.spread_labels import SpreadLabels
     from unseen.transduction.stata import StatA
@@ -49,7 +48,6 @@ __all__ = [
     "KodirovUDA",
     "NormalisedScores",
     "PrototypeAveraging",
-    "Round",
     "SelfTraining",
     "SpreadLabels",
     "StatA",
@@ -57,7 +55,6 @@ __all__ = [
     "WeakStartWarning",
     "ZLaP",
     "join_views",
-    "self_train",
 ]
 
 __getattr__ = later(
@@ -73,8 +70,7 @@ __getattr__ = later(
         "otter": "OTTER",
         "prototype_averaging": "PrototypeAveraging",
         "pst": "PST",
-        "rounds": "Round self_train",
-        "self_training": "SelfTraining",
+        "rounds": "SelfTraining",
         "sms": "SMS",
         "spread_labels": "SpreadLabels",
         "stata": "StatA",

@@ -34,12 +34,14 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 
-from unseen._linalg import inverse_lengths, with_fixed_signs
-from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable
-from unseen.competition import Competition, with_own_rows
-from unseen.models.adapting import PileAnswer
-from unseen.models.given import GivenRows, described_by_rows
+from unseen.core.around import Start
+from unseen.core.base import LinearScorer, Outcome
+from unseen.core.classes import Candidates, ClassTable, with_own_rows
+from unseen.core.given import GivenRows, described_by_rows
+from unseen.core.linalg import inverse_lengths, to_unit, with_fixed_signs
+from unseen.core.params import Interval, StrOptions, not_finite
+from unseen.core.rows import Unlabelled
+from unseen.core.sums import Reduced, Sums
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
     RidgeAverage,
@@ -47,12 +49,12 @@ from unseen.models.kernel_ridge import (
     average_ridges,
     explained_share,
 )
-from unseen.models.scoring import LinearScorer
-from unseen.rows.pile import Pile
-from unseen.rows.sums import Reduced, Sums
+from unseen.rows.pile import hold
 from unseen.transduction.anchored_explain import Explains
+from unseen.transduction.anchored_look import gaussian_scores
 from unseen.transduction.anchored_rounds import WeakStartWarning, honest_temperature
 
+CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 NO_ERROR = 1e-10  # share of the largest left-out error that is rounding
 NUMBER = [Interval(Real, 0, None, closed="left")]
 
@@ -246,7 +248,7 @@ class AnchoredSelfTraining(Explains):
 
     # ---- learning from the seen classes ------------------------------------------
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> AnchoredSelfTraining:
+    def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         self.__dict__.pop("prototypes_", None)  # of an earlier fit_prototypes
         space = self._space(sums)
         seen = space.sums.for_classes(table.seen)
@@ -269,8 +271,7 @@ class AnchoredSelfTraining(Explains):
         self._temperature = honest_temperature(
             self._seen_means, self._lengthen(left_out), self._metric()
         )
-        self._store_table(X, table)
-        return self
+        return self._ready(table)
 
     def _n_axes(self, sums: Sums) -> int:
         p = sums.n_features
@@ -327,7 +328,7 @@ class AnchoredSelfTraining(Explains):
         known = lengths > 1e-150  # what is shorter has no direction
         return Z * np.where(known, self._length / np.where(known, lengths, 1), 0)
 
-    def _prototypes(self, competition: Competition) -> tuple[np.ndarray, np.ndarray]:
+    def _prototypes(self, competition: Candidates) -> tuple[np.ndarray, np.ndarray]:
         """Return prototypes and, for classes that were seen, the rows they rest on."""
         T = self._scale(competition.embeddings)
         Z = self._lengthen(average_prototypes(self._weights, T, self._seen_embeddings))
@@ -347,7 +348,7 @@ class AnchoredSelfTraining(Explains):
             return seen_as
         return with_own_rows(seen_as, names, self._seen_names)
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
+    def _scorer(self, competition: Candidates) -> LinearScorer:
         if self.starts_from_prototypes:
             units = competition.embeddings
             units = units * inverse_lengths(units)[:, None]
@@ -359,12 +360,9 @@ class AnchoredSelfTraining(Explains):
         coef = (m * q) @ self.axes_.T
         return LinearScorer(coef, -coef @ self.mean_ - np.sum(q * m * m, axis=1) / 2)
 
-    def _unit_rows(self) -> bool:
-        return self.unit_rows
-
     # ---- adapting ----------------------------------------------------------------
 
-    def _streams_piles(self) -> bool:
+    def _streams(self) -> bool:
         return not self.starts_from_prototypes
 
     def _describe(self, pile, rows, name):
@@ -373,8 +371,8 @@ class AnchoredSelfTraining(Explains):
         return described_by_rows(pile, rows, self.class_embeddings_)
 
     def _adapt(
-        self, pile: Pile, competition: Competition, given: GivenRows | None = None
-    ) -> PileAnswer:
+        self, pile: Unlabelled, competition: Candidates, given: GivenRows | None
+    ) -> Outcome:
         if self.starts_from_prototypes:
             self._refuse_seen_only()
             return self._adapt_from_prototypes(pile, competition, given)
@@ -386,5 +384,56 @@ class AnchoredSelfTraining(Explains):
                 WeakStartWarning,
                 stacklevel=3,
             )
-        B = pile.hold(self.axes_, self.unit_rows).centred(self.mean_ @ self.axes_)
+        B, _ = hold(pile, self.axes_, self.unit_rows)
+        B = B.centred(self.mean_ @ self.axes_)
         return self._answer(self._taught(B, competition, given))
+
+    # ---- a start for other methods ---------------------------------------------------
+
+    def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
+        """Lend the space to other methods: rows, prototypes and scores there."""
+        if self.starts_from_prototypes:
+            return self._lend_cosines(unlabelled, candidates)
+        rows = unlabelled.on_axes(self.axes_, self.unit_rows)
+        rows = rows - self.mean_ @ self.axes_
+        Z, q = self._prototypes(candidates)[0], self._metric()
+
+        def rescore(Z: np.ndarray) -> LinearScorer:
+            return LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2)
+
+        scores = gaussian_scores(rows, Z, q)
+        return Start(
+            candidates,
+            rows,
+            Z,
+            scores,
+            scores / self._temperature,
+            rescore(Z),
+            self.axes_,
+            self.mean_,
+            self.unit_rows,
+            rescore,
+            1 / self._temperature,
+        )
+
+    def _lend_cosines(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
+        """Take unit rows and unit prototypes in one space, and their cosines."""
+        rows = unlabelled.X * unlabelled.scales(True)[:, None]
+        units = to_unit(candidates.embeddings).astype(rows.dtype)
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            scores = rows @ units.T
+        if not np.isfinite(scores).all():
+            raise not_finite(unlabelled.X)
+        return Start(
+            candidates,
+            rows,
+            units,
+            scores,
+            CLIP_SCALE * scores,
+            LinearScorer(units, np.zeros(len(units))),
+            axes=None,
+            mean=np.zeros(rows.shape[1]),
+            unit_rows=True,
+            rescore=lambda Z: LinearScorer(to_unit(Z), np.zeros(len(Z))),
+            logit_scale=CLIP_SCALE,
+        )

@@ -25,7 +25,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.competition import Competition
+from unseen.core.base import finite
+from unseen.core.classes import Candidates
 from unseen.models.kernel_ridge import INTERCEPT, average_prototypes, kernel
 from unseen.transduction.anchored_prototypes import FromPrototypes
 
@@ -117,13 +118,13 @@ class Explains(FromPrototypes):
         True
         """
         self._check_explainable()
-        competition = self._competition(classes)
+        competition = self._asked(classes)
         if len(competition) < 2:
             raise ValueError("One class competes, so nothing speaks for it or against.")
-        F = self._scores(X, competition)
+        pile = self._unlabelled(X)
+        F = finite(self._scoring(competition)(pile.X), pile.X)
         order = np.argsort(-F, axis=1, kind="stable")
         rows, (first, second) = np.arange(len(F)), order[:, :2].T
-        pile = self._check_pile(X)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         q = self._present_metric()
         T = self._scale(competition.embeddings)
@@ -181,11 +182,11 @@ class Explains(FromPrototypes):
         )
         return ClassExplanation(name, nearest, doubts[doubts["doubt"] > 0])
 
-    def _alone(self, name) -> Competition:
+    def _alone(self, name) -> Candidates:
         """Return one class, as it competes: new ones stand in no fitted table."""
-        competing = self._competition(None)
+        competing = self._asked(None)
         own = np.array([other == name for other in competing.names], dtype=bool)
-        return competing.only(own) if own.any() else self._competition([name])
+        return competing.only(own) if own.any() else self._asked([name])
 
     def _check_explainable(self) -> None:
         check_is_fitted(self)
@@ -243,14 +244,12 @@ class Explains(FromPrototypes):
             slopes.append(here / len(self._weights) / len(T))
         return slopes
 
-    def _doubts(self, competition: Competition, T) -> tuple[np.ndarray, np.ndarray]:
+    def _doubts(self, competition: Candidates, T) -> tuple[np.ndarray, np.ndarray]:
         """Return how much the pile has against each cell, and which way it goes."""
         none = np.zeros(self.class_embeddings_.shape[1])
         if self._adapted is None or not self.adapted_:
             return none, none
-        place = self._adapted.competition.find(
-            competition.names, competition.embeddings
-        )
+        place = self._adapted.candidates.find(competition.names, competition.embeddings)
         if place[0] < 0 or np.isin(competition.names[0], self._seen_names):
             return none, none
         coef = self._adapted.scorer.coef[place[0]]

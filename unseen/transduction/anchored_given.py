@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.models.given import GivenRows, in_chunks
+from unseen.core.given import GivenRows
 from unseen.rows.holders import Holder
+from unseen.rows.pile import in_chunks
 
 LEAST, MOST = 0.1, 10.0  # factors by which given rows may change v
 

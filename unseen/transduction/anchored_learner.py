@@ -37,7 +37,8 @@ from scipy.special import softmax
 
 from unseen._progress import counted
 from unseen._threads import one_thread
-from unseen.competition import Competition
+from unseen.core.base import Round
+from unseen.core.classes import Candidates
 from unseen.rows.holders import Holder
 from unseen.rows.labelling import Labelling
 from unseen.transduction.anchored_absent import clusters, rematched, unneeded
@@ -50,7 +51,6 @@ from unseen.transduction.anchored_look import (
     temper,
 )
 from unseen.transduction.anchored_sizes import evenness, transported
-from unseen.transduction.rounds import Round
 
 TEMPERATURES = (2.0, 1.6, 1.3, 1.0)  # of the first rounds; the last one stays
 SAMPLE = 8192  # rows that tell class sizes and confidence
@@ -77,7 +77,7 @@ class AnchoredLearner:
     ----------
     B : Holder
         Rows of the pile.
-    competition : Competition
+    competition : Candidates
     Z : ndarray of shape (n_classes, n_axes)
     variances : ndarray of shape (n_axes,)
     own_rows : ndarray of shape (n_classes,)
@@ -102,7 +102,7 @@ class AnchoredLearner:
     def __init__(
         self,
         B: Holder,
-        competition: Competition,
+        competition: Candidates,
         Z: np.ndarray,
         variances: np.ndarray,
         *,

@@ -14,20 +14,26 @@ from typing import Self
 import numpy as np
 from scipy.special import softmax
 
-from unseen._linalg import inverse_lengths
-from unseen._params import fit_context
-from unseen.class_table import ClassTable, read_table
-from unseen.models.adapting import PileAnswer
-from unseen.models.given import GivenRows
-from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
+from unseen.core.base import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    finite,
+    linear_scores,
+)
+from unseen.core.classes import ClassTable, read_table
+from unseen.core.given import GivenRows
+from unseen.core.linalg import inverse_lengths
+from unseen.core.params import fit_context
+from unseen.core.rows import Unlabelled
+from unseen.core.sums import Reduced, sum_rows
 from unseen.rows.holders import MemoryRows
 from unseen.rows.labelling import Labelling, margin
-from unseen.rows.pile import Pile
-from unseen.rows.sums import Reduced, sum_rows
 from unseen.transduction.anchored_look import gaussian_scores
 from unseen.transduction.anchored_rounds import AnchoredRounds
 from unseen.transduction.given_prototypes import corrected_prototypes
-from unseen.transduction.rounds import ROUNDING, Round
+from unseen.transduction.rounds import ROUNDING
 
 SEEN_ONLY = (
     "whitening",
@@ -87,8 +93,8 @@ class FromPrototypes(AnchoredRounds):
         names = np.arange(len(rows)) if names is None else names
         self.prototypes_ = rows
         unseen = np.zeros(len(names), dtype=bool)
-        self._store_table(rows, ClassTable(names, rows, unseen, widths))
-        return self
+        self._ready(ClassTable(names, rows, unseen, widths))
+        return self._note_features(rows)
 
     @property
     def starts_from_prototypes(self) -> bool:
@@ -106,7 +112,7 @@ class FromPrototypes(AnchoredRounds):
                     f"without any. Leave it at {usual[name]!r}, or call fit(X, y)."
                 )
 
-    def _adapt_from_prototypes(self, pile, competition, given=None) -> PileAnswer:
+    def _adapt_from_prototypes(self, pile, competition, given=None) -> Outcome:
         """Estimate whitening, scale and worth of the prototypes on the pile itself.
 
         The rows with the clearest cosine labels stand in for labelled rows; after the
@@ -116,7 +122,8 @@ class FromPrototypes(AnchoredRounds):
         if given is not None:
             P = self._corrected(pile, P, given)
         scorer = self._centred_cosine(pile, P)
-        L = linear_scores(pile.X, scorer, self.unit_rows).astype(np.float64)
+        L = finite(linear_scores(pile.X, scorer, self.unit_rows), pile.X)
+        L = L.astype(np.float64)
         start, learner = L, None
         for _ in range(2):
             space = self._self_labelled_space(pile, L, given)
@@ -146,21 +153,23 @@ class FromPrototypes(AnchoredRounds):
         texts = texts * inverse_lengths(texts)[:, None]
         return texts - texts.mean(axis=0) if len(texts) > 1 else texts
 
-    def _corrected(self, pile: Pile, P: np.ndarray, given: GivenRows) -> np.ndarray:
+    def _corrected(
+        self, pile: Unlabelled, P: np.ndarray, given: GivenRows
+    ) -> np.ndarray:
         """Return prototypes with the given rows among what they rest on."""
         mean = pile.mean(True)
         units = pile.X * pile.scales(True)[:, None] - mean
         P = P * inverse_lengths(P)[:, None]
         return corrected_prototypes(MemoryRows(units), mean, P, given)
 
-    def _centred_cosine(self, pile: Pile, P: np.ndarray) -> LinearScorer:
+    def _centred_cosine(self, pile: Unlabelled, P: np.ndarray) -> LinearScorer:
         """Return cosines (but for the row's length), both sides centred by own mean."""
         coef = self._centred(P)
         coef = coef * inverse_lengths(coef)[:, None]
         mean = pile.mean(self.unit_rows) if len(pile) > 1 else 0 * coef[0]
         return LinearScorer(coef, -coef @ mean)
 
-    def _self_labelled_space(self, pile: Pile, L, given=None) -> Reduced | None:
+    def _self_labelled_space(self, pile: Unlabelled, L, given=None) -> Reduced | None:
         """Whiten by the clearer labels; None if they say too little."""
         n, N = L.shape
         if N < 2 or n < 2 * N:
@@ -196,4 +205,4 @@ class FromPrototypes(AnchoredRounds):
         self._pile_temperature = 0.01
         reliability = softmax(100 * start, axis=1).max(axis=1)
         rule = LinearRule(competition, scorer, self.unit_rows)
-        return PileAnswer(competition, codes, reliability, [why], rule)
+        return Outcome(codes, reliability, [why], rule, calibrated=True)

@@ -11,10 +11,14 @@ import warnings
 import numpy as np
 from scipy.special import softmax
 
-from unseen.competition import Competition
-from unseen.models.adapting import Adapts, PileAnswer
-from unseen.models.base import FromSums
-from unseen.models.scoring import LinearRule, LinearScorer
+from unseen.core.base import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    ZeroShotClassifier,
+)
+from unseen.core.classes import Candidates
 from unseen.rows.holders import Holder
 from unseen.transduction.anchored_absent import (
     effective_number,
@@ -24,7 +28,6 @@ from unseen.transduction.anchored_absent import (
 from unseen.transduction.anchored_given import with_given
 from unseen.transduction.anchored_learner import AnchoredLearner
 from unseen.transduction.anchored_look import Background, gaussian_scores, posteriors
-from unseen.transduction.rounds import Round
 
 TEMPERATURES = np.geomspace(0.5, 64, 29)
 THERE = 0.3  # of the rows of an effective class: a class with fewer is hardly there
@@ -36,7 +39,7 @@ class WeakStartWarning(UserWarning):
     """The inductive answer was a poor teacher: look at some labels by hand."""
 
 
-class AnchoredRounds(FromSums, Adapts):
+class AnchoredRounds(ZeroShotClassifier):
     """The part of the estimator that runs the rounds and answers for the pile."""
 
     axes_: np.ndarray
@@ -74,7 +77,7 @@ class AnchoredRounds(FromSums, Adapts):
         )
 
     def _taught(
-        self, B: Holder, competition: Competition, given=None
+        self, B: Holder, competition: Candidates, given=None
     ) -> AnchoredLearner:
         """Run the rounds, anew from the prototypes while absent classes are dropped."""
         others = self.beside_seen or self.beside_unknown or self.drop_absent
@@ -106,10 +109,10 @@ class AnchoredRounds(FromSums, Adapts):
     def _there(
         self,
         learner: AnchoredLearner,
-        offered: Competition,
+        offered: Candidates,
         here: np.ndarray,
-        beside: Competition,
-    ) -> tuple[np.ndarray, Competition]:
+        beside: Candidates,
+    ) -> tuple[np.ndarray, Candidates]:
         """Return who of the list takes part next, and who beside them."""
         n, now, drop = int(here.sum()), here.copy(), self._absent(learner)
         if drop.any() and not drop[:n].all():
@@ -131,15 +134,15 @@ class AnchoredRounds(FromSums, Adapts):
             drop = learner.unneeded()
         return drop
 
-    def _beside(self, competition: Competition) -> Competition:
+    def _beside(self, competition: Candidates) -> Candidates:
         """Return the seen classes that take part in rounds without being on offer."""
         table = self._table
         asked = np.isin(table.names, competition.columns)
         chosen = table.seen & ~asked & self.beside_seen
-        return Competition(table.names[chosen], table.embeddings[chosen])
+        return Candidates(table.names[chosen], table.embeddings[chosen])
 
     def _start(
-        self, B: Holder, competition: Competition, beside: Competition, given
+        self, B: Holder, competition: Candidates, beside: Candidates, given
     ) -> AnchoredLearner:
         """Return the learner at the prototypes of all classes that take part."""
         Z, rows = self._prototypes(competition)
@@ -202,7 +205,7 @@ class AnchoredRounds(FromSums, Adapts):
         -------
         ndarray of shape (n_samples, 3)
         """
-        pile = self._check_pile(X)
+        pile = self._unlabelled(X)
         B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         broad = self._background()
         lengths = (B * B).mean(axis=1) / 2
@@ -211,16 +214,7 @@ class AnchoredRounds(FromSums, Adapts):
     def _background(self) -> Background:
         return Background.of(self._seen_means, self._metric())
 
-    def predict_proba(self, X, *, classes=None):
-        """Return the probability of every competing class for every row.
-
-        Posteriors tempered so that those of left-out seen classes would be honest;
-        ``classes`` is explained at ``decision_function``. Of classes with equal
-        descriptions the first in the table has the probability of all.
-        """
-        return self._in_blocks(X, classes, self._probabilities)
-
-    def _probabilities(self, competition: Competition, scores) -> np.ndarray:
+    def _probabilities(self, competition: Candidates, scores) -> np.ndarray:
         if self.starts_from_prototypes and self._adapted is None:
             T = 0.01  # cosines: the scale CLIP is made for
         else:
@@ -240,7 +234,7 @@ class AnchoredRounds(FromSums, Adapts):
         nearest = TEMPERATURES[np.abs(after - before).argmin()]
         self._pile_temperature = float(max(2 * max(T, 1.0), nearest))
 
-    def _answer(self, learner: AnchoredLearner) -> PileAnswer:
+    def _answer(self, learner: AnchoredLearner) -> Outcome:
         if self.adapted_:
             scorer = self._linear(learner.m)
         else:
@@ -254,7 +248,7 @@ class AnchoredRounds(FromSums, Adapts):
         self.present_classes_ = learner.competition.names[there]
         self.class_shares_ = counts[there] / counts[there].sum()
         codes, reliability = learner.final(self._pile_temperature)
-        return PileAnswer(learner.competition, codes, reliability, self.rounds_, rule)
+        return Outcome(codes, reliability, self.rounds_, rule, calibrated=True)
 
 
 def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float:
@@ -278,7 +272,7 @@ def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float
     return float(TEMPERATURES[loss.argmin()])
 
 
-def checked_prior(prior, competition: Competition) -> np.ndarray | None:
+def checked_prior(prior, competition: Candidates) -> np.ndarray | None:
     """Return known class sizes as shares of the distinct classes, or None."""
     if prior is None:
         return None

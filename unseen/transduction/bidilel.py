@@ -27,18 +27,11 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from unseen._linalg import unit_vectors, with_fixed_signs
-from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable, unit_blocks
-from unseen.competition import Competition, with_own_rows
-from unseen.models.adapting import Adapts, PileAnswer
-from unseen.models.base import FromSums
-from unseen.models.maps import POSITIVE
-from unseen.models.scoring import LinearRule, LinearScorer
-from unseen.models.stated import stated
-from unseen.rows.gram import indicator
-from unseen.rows.labelling import rank_share
-from unseen.rows.sums import Sums
+from unseen.core.base import LinearRule, LinearScorer, Outcome, ZeroShotClassifier
+from unseen.core.classes import Candidates, ClassTable, unit_blocks, with_own_rows
+from unseen.core.linalg import to_unit, with_fixed_signs
+from unseen.core.params import POSITIVE, Interval, StrOptions
+from unseen.core.sums import Sums, indicator
 from unseen.transduction.transducer import as_round
 
 SAMMON_STEPS = 2000
@@ -47,7 +40,7 @@ KMEANS_STEPS = 50
 CLOSEST = 1e-6  # distance that no two embeddings fall below
 
 
-class BiDiLEL(FromSums, Adapts):
+class BiDiLEL(ZeroShotClassifier):
     """Bidirectional latent embedding: landmarks of classes, moved by the pile.
 
     Parameters
@@ -132,24 +125,21 @@ class BiDiLEL(FromSums, Adapts):
         self.unit_rows = unit_rows
         self.random_state = random_state
 
-    def _unit_rows(self) -> bool:
-        return self.unit_rows
-
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> BiDiLEL:
+    def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         reduced = sums.reduced(self.n_axes)
         seen = reduced.sums.for_classes(table.seen)
         P = discriminant_axes(seen, self.alpha, self.n_components)
         self.components_ = P
-        self.landmarks_ = unit_vectors(seen.class_means @ P)
+        self.landmarks_ = to_unit(seen.class_means @ P)
         self.mean_, self.axes_ = reduced.mean, reduced.axes
         self._seen_names = table.names[table.seen]
         self._seen_units = unit_blocks(table.embeddings, table.widths)[table.seen]
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
-        self._store_table(X, table)
+        self._ready(table)
         self._placed = self._default, self._place(self._default)
         return self
 
-    def _scorer(self, competition: Competition) -> LinearScorer:
+    def _scorer(self, competition: Candidates) -> LinearScorer:
         return self._linear(self._landmarks(competition))
 
     def _seen_as(self, names, embeddings):
@@ -161,7 +151,7 @@ class BiDiLEL(FromSums, Adapts):
         coef = b @ self.components_.T @ self.axes_.T
         return LinearScorer(coef, -coef @ self.mean_)
 
-    def _landmarks(self, competition: Competition) -> np.ndarray:
+    def _landmarks(self, competition: Candidates) -> np.ndarray:
         """Return the unit landmarks of classes; those of the default are kept."""
         default, landmarks = self._placed
         same = np.array_equal(default.names, competition.names) and np.array_equal(
@@ -169,7 +159,7 @@ class BiDiLEL(FromSums, Adapts):
         )
         return landmarks if same else self._place(competition)
 
-    def _place(self, competition: Competition) -> np.ndarray:
+    def _place(self, competition: Candidates) -> np.ndarray:
         """Find the landmarks of classes: their own if seen, else top-down."""
         units = unit_blocks(competition.embeddings, self._table.widths)
         place = pd.Index(self._seen_names).get_indexer(pd.Index(competition.names))
@@ -183,30 +173,28 @@ class BiDiLEL(FromSums, Adapts):
                 np.maximum(scale * cdist(units[new], units[new]), CLOSEST),
                 check_random_state(self._seed),
             )
-        return unit_vectors(b)
+        return to_unit(b)
 
-    def _adapt(self, pile, competition, given=None) -> PileAnswer:
+    def _adapt(self, pile, competition, given=None) -> Outcome:
         rows = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
-        rows = unit_vectors(rows @ self.components_)
+        rows = to_unit(rows @ self.components_)
         start = self._landmarks(competition)
         if given is not None:  # a landmark counts as a row, given rows as themselves
             start = start.copy()
             np.add.at(start, given.codes[given.rows], rows[given.rows])
-            start = unit_vectors(start)
+            start = to_unit(start)
         b = start
         if self.transduction == "self_training":
             b = nearest_means(rows, start, self.n_neighbors)
         elif self.transduction == "structured":
             centres = cluster(rows, start)
             b = centres[linear_sum_assignment(cdist(start, centres))[1]]
-        b = unit_vectors(b)
+        b = to_unit(b)
         scores = rows @ b.T
         missed = float(np.mean(1 - scores.max(axis=1)))  # cosine to the own landmark
         step = as_round(rows @ start.T, scores, competition, objective=missed)
         rule = LinearRule(competition, self._linear(b), self.unit_rows)
-        codes = scores.argmax(axis=1)
-        reliability = stated(rank_share(scores), [step], competition.names[codes])
-        return PileAnswer(competition, codes, reliability, [step], rule)
+        return Outcome(scores.argmax(axis=1), scores.max(axis=1), [step], rule)
 
 
 def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:

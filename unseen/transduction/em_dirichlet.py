@@ -21,9 +21,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
 
-from unseen._params import Interval, StrOptions
 from unseen._progress import counted
-from unseen.transduction.start import Start
+from unseen.core.around import Start
+from unseen.core.params import Interval, StrOptions
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 LEAST = 1e-10  # of a Dirichlet parameter
@@ -129,7 +129,7 @@ class EMDirichlet(Transducer):
             if number == self.n_rounds - 1:
                 order = name_clusters(u, z)
                 u, scores = u[:, order], scores[:, order]
-            rounds.append(as_round(before, u, start.competition, objective=value))
+            rounds.append(as_round(before, u, start.candidates, objective=value))
         return Outcome(scores, rounds)
 
 

@@ -24,10 +24,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import entr, log_softmax
 
-from unseen._linalg import unit_rows
-from unseen._params import Interval, StrOptions
+from unseen.core.around import Start
+from unseen.core.linalg import to_unit
+from unseen.core.params import Interval, StrOptions
 from unseen.rows.labelling import rank_within
-from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 SMALLEST = 1e-12  # of a logit, and of the covariance's trace
@@ -101,7 +101,7 @@ class GaussianAlignment(Transducer):
         self.prior = prior
 
     def _transduce(self, start: Start) -> Outcome:
-        U, t = (unit_rows(M.astype(np.float64)) for M in (start.rows, start.prototypes))
+        U, t = (to_unit(M.astype(np.float64)) for M in (start.rows, start.prototypes))
         log_q = log_softmax(start.logits.astype(np.float64), axis=1)
         q = np.exp(log_q)
         bank, labels = clearest(q, self.bank_size)
@@ -115,7 +115,7 @@ class GaussianAlignment(Transducer):
             prior = np.log(np.maximum(start.logits.astype(np.float64), SMALLEST))
         scores = prior + g / self.scale
         note = f"{len(V):,} clear rows of {len(np.unique(labels)):,} classes."
-        done = as_round(start.scores, scores, start.competition, note=note)
+        done = as_round(start.scores, scores, start.candidates, note=note)
         return Outcome(scores, [done])
 
 

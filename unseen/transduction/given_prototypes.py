@@ -26,9 +26,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from unseen._linalg import unit_vectors
-from unseen.models.given import GivenRows, in_chunks
+from unseen.core.given import GivenRows
+from unseen.core.linalg import to_unit
 from unseen.rows.holders import Holder
+from unseen.rows.pile import in_chunks
 
 USUAL, USUAL_PAIRS = 0.12, 5.0  # t² before any pair was seen, and how firmly
 FIRST = 3.0  # given rows that it takes to outweigh a name
@@ -51,7 +52,7 @@ def corrected_prototypes(
     given : GivenRows
     """
     A, codes, length = given_rows(rows, given)
-    t2 = pair_cosine(unit_vectors(A), codes)
+    t2 = pair_cosine(to_unit(A), codes)
     around = corrected_directions(A / length, codes, P, given, t2)
     # All at one length: how far from the middle, few rows cannot tell.
     return mean + length * np.sqrt(t2) * around
@@ -89,8 +90,8 @@ def corrected_directions(
     """
     named = ~given.new
     Z = np.zeros_like(P)
-    Z[named] = unit_vectors(P[named] - P[named].mean(axis=0))
-    r = agreement(unit_vectors(A), codes, Z, named) / np.sqrt(t2)
+    Z[named] = to_unit(P[named] - P[named].mean(axis=0))
+    r = agreement(to_unit(A), codes, Z, named) / np.sqrt(t2)
     r = float(np.clip(r, 0, MOST))
     worth = (1 - t2) / (t2 * (1 - r * r)) * (1 - np.square(trust)) ** -POWER
     sums = np.zeros_like(P)
@@ -98,7 +99,7 @@ def corrected_directions(
     pull = np.maximum(worth * r * np.sqrt(t2), FIRST / len(A))
     moved = sums + np.where(named, pull, 0.0)[:, None] * Z
     # A class of which nothing is given keeps its prototype, whatever that is worth.
-    return unit_vectors(np.where((given.counts == 0)[:, None], Z, moved))
+    return to_unit(np.where((given.counts == 0)[:, None], Z, moved))
 
 
 def pair_cosine(

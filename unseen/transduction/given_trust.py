@@ -45,9 +45,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from unseen._linalg import unit_rows, unit_vectors
-from unseen.models.given import GivenRows, in_chunks
+from unseen.core.given import GivenRows
+from unseen.core.linalg import to_unit
 from unseen.rows.holders import Holder, MemoryRows
+from unseen.rows.pile import in_chunks
 from unseen.transduction.given_picked import not_picked
 from unseen.transduction.given_prototypes import (
     MOST,
@@ -127,8 +128,8 @@ def remembered(P: np.ndarray, M: np.ndarray, shares: np.ndarray) -> np.ndarray:
     array([[ 0.71,  0.71],
            [-1.  ,  0.  ]])
     """
-    Z = unit_vectors(P - P.mean(axis=0))
-    return unit_vectors(Z + shares[:, None] * (unit_vectors(M) - Z))
+    Z = to_unit(P - P.mean(axis=0))
+    return to_unit(Z + shares[:, None] * (to_unit(M) - Z))
 
 
 def some_of(rows: Holder) -> Holder:
@@ -155,7 +156,7 @@ def leads(rows: Holder, mixture: Mixture, given: GivenRows) -> Leads:
     B, codes = picked(rows, mixture.turn, given)
     named = ~given.new
     place = np.where(named, np.cumsum(named) - 1, -1)[codes]
-    S = B @ unit_rows(mixture.sums.totals).T
+    S = B @ to_unit(mixture.sums.totals).T
     S -= S.mean(axis=1, keepdims=True)
     best = np.maximum(S.max(axis=1), 1e-6)
     clear = np.minimum(best / max(mixture.tightness, 1e-3), 1.0)
@@ -216,7 +217,7 @@ def picked(rows: Holder, turn, given: GivenRows) -> tuple[np.ndarray, np.ndarray
     """Return given rows, turned, at unit length, and their classes."""
     states = [in_chunks(given.codes, rows)]
     _, (some, codes) = rows.run(pick_turned, turn, states=states)
-    return unit_vectors(np.vstack(some)), np.concatenate(codes)
+    return to_unit(np.vstack(some)), np.concatenate(codes)
 
 
 def pick_turned(block, kept, turn, given):

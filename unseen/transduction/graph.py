@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen._linalg import unit_rows
+from unseen.core.linalg import to_unit
 from unseen.rows.neighbours import nearest
 
 
@@ -166,6 +166,6 @@ def nearest_cosines(
     rows: np.ndarray, k: int, search: str = "exact"
 ) -> sparse.csr_array:
     """Return (W + Wᵀ)/2k with W the cosines of each row's k nearest."""
-    distances, numbers = neighbours(unit_rows(rows), k, search=search)
+    distances, numbers = neighbours(to_unit(rows), k, search=search)
     W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
     return sparse.csr_array((W + W.T) / (2 * k))

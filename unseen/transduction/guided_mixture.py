@@ -26,6 +26,7 @@ rows (guided_rounds.py); without neighbours it needs sums only, and streams.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -34,28 +35,38 @@ import pandas as pd
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unseen._linalg import unit_rows
-from unseen._params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
-from unseen.class_table import ClassTable, read_table, unit_blocks
-from unseen.competition import Competition, with_own_rows
-from unseen.models.adapting import Adapts, PileAnswer
-from unseen.models.base import FromSums
-from unseen.models.given import GivenRows, described_by_rows, in_chunks
+from unseen.core.base import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    ZeroShotClassifier,
+    linear_scores,
+)
+from unseen.core.classes import (
+    Candidates,
+    ClassTable,
+    read_table,
+    unit_blocks,
+    with_own_rows,
+)
+from unseen.core.given import GivenRows, described_by_rows
+from unseen.core.linalg import to_unit
+from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
+from unseen.core.rows import is_stream
+from unseen.core.sums import Sums
 from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
-from unseen.models.scoring import LinearRule, LinearScorer, linear_scores
-from unseen.rows.source import is_stream
-from unseen.rows.sums import Sums
+from unseen.rows.pile import hold, in_chunks
 from unseen.transduction.given_trust import Centred, some_of, trusted_prototypes
 from unseen.transduction.guided_measures import by_spread
 from unseen.transduction.guided_passes import doubted
 from unseen.transduction.guided_rounds import all_rounds
 from unseen.transduction.guided_scores import Turning, turned_scores, unlearned_scorer
 from unseen.transduction.guided_views import columns_of, mixture_of, views_of
-from unseen.transduction.rounds import Round
 from unseen.transduction.views import described_views, joined_as
 
 
-class GuidedMixture(FromSums, Adapts):
+class GuidedMixture(ZeroShotClassifier):
     """Guided mixture: the method for names alone.
 
     Class prototypes guide a mixture of directions on the unlabelled rows; how far they
@@ -192,9 +203,8 @@ class GuidedMixture(FromSums, Adapts):
         names = np.arange(len(table)) if names is None else names
         unseen = np.zeros(len(names), dtype=bool)
         self._ridge = None
-        one = np.zeros((1, table.shape[1]))
-        self._store_table(one, ClassTable(names, table, unseen, widths))
-        return self
+        self._ready(ClassTable(names, table, unseen, widths))
+        return self._note_features(np.zeros((1, table.shape[1])))
 
     def _meet(self, X) -> None:
         """Note the names of features: prototypes have none, a first frame may."""
@@ -203,12 +213,12 @@ class GuidedMixture(FromSums, Adapts):
         if alone and named and len(X.columns) == self.n_features_in_:
             validate_data(self, X, skip_check_array=True)
 
-    def _in_blocks(self, X, classes, finish):
+    def _of_rows(self, X, classes, finish):
         X = joined_as(X, getattr(self, "_views", None))
         self._meet(X)
-        return super()._in_blocks(X, classes, finish)
+        return super()._of_rows(X, classes, finish)
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> GuidedMixture:
+    def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         """Learn a kernel ridge from class embeddings to class means."""
         seen = sums.for_classes(table.seen)
         means = seen.class_means
@@ -219,10 +229,9 @@ class GuidedMixture(FromSums, Adapts):
         names = table.names[table.seen]
         self._views = None
         self._ridge = scale, S, found.weights, means, middle, names
-        self._store_table(X, table)
-        return self
+        return self._ready(table)
 
-    def _prototypes(self, competition: Competition) -> np.ndarray:
+    def _prototypes(self, competition: Candidates) -> np.ndarray:
         if self._ridge is None:
             own = competition.embeddings
             alone = getattr(self, "_views", None) is None
@@ -241,16 +250,13 @@ class GuidedMixture(FromSums, Adapts):
 
     # ---- scores ------------------------------------------------------------------
 
-    def _unit_rows(self) -> bool:
-        return True
-
-    def _scorer(self, competition: Competition) -> LinearScorer:
+    def _scorer(self, competition: Candidates) -> LinearScorer:
         P = self._prototypes(competition)
         if not self._is_linear():
-            around = unit_rows(P) - self._names_mean
+            around = to_unit(P) - self._names_mean
             return unlearned_scorer(around, self._turning(), self._pull)
         if self._ridge is None:
-            return LinearScorer(unit_rows(P), np.zeros(len(P)))
+            return LinearScorer(to_unit(P), np.zeros(len(P)))
         return LinearScorer(P, -np.sum(P * P, axis=1) / 2)
 
     def _turning(self) -> Turning:
@@ -260,11 +266,11 @@ class GuidedMixture(FromSums, Adapts):
         before, after = columns_of(self._table.widths), columns_of(widths)
         return Turning(self.mean_, self.turn_, list(zip(before, after, strict=True)))
 
-    def _scores(self, X, competition: Competition) -> np.ndarray:
+    def _scoring(self, candidates: Candidates):
         if self._is_linear():
-            return super()._scores(X, competition)
-        scorer = self._rule(competition).scorer
-        return turned_scores(self._check_rows(X), scorer, self._turning())
+            return super()._scoring(candidates)
+        scorer, turning = self._rule(candidates).scorer, self._turning()
+        return partial(turned_scores, scorer=scorer, turning=turning)
 
     def _is_linear(self) -> bool:
         return getattr(self, "_adapted", None) is None or not self.adapted_
@@ -276,7 +282,7 @@ class GuidedMixture(FromSums, Adapts):
         their length after the product with its matrix, and then meet the rule.
         """
         check_is_fitted(self)
-        rule = self._rule(self._competition(classes))
+        rule = self._rule(self._asked(classes))
         return rule, None if self._is_linear() else self._turning()
 
     def to_onnx(self, path, *, classes=None):
@@ -285,17 +291,7 @@ class GuidedMixture(FromSums, Adapts):
 
         return export_onnx(self, path, classes=classes)
 
-    def predict_proba(self, X, *, classes=None):
-        """Return the probability of every competing class for every row.
-
-        For new rows. Rows of the pile shaped the classes, and look more certain here
-        than in ``reliability_``, which leaves that out. ``classes`` is explained at
-        ``decision_function``. Of classes with equal descriptions the first in the
-        table has the probability of all.
-        """
-        return self._in_blocks(X, classes, self._probabilities)
-
-    def _probabilities(self, competition: Competition, scores) -> np.ndarray:
+    def _probabilities(self, competition: Candidates, scores) -> np.ndarray:
         if self._is_linear():
             return competition.count(by_spread(scores))
         sharp = softmax(scores / self.temperature_, axis=1)
@@ -304,7 +300,7 @@ class GuidedMixture(FromSums, Adapts):
 
     # ---- adapting ----------------------------------------------------------------
 
-    def _check_pile(self, X):
+    def _unlabelled(self, X):
         check_is_fitted(self)
         X = joined_as(X, getattr(self, "_views", None))
         self._meet(X)
@@ -313,24 +309,23 @@ class GuidedMixture(FromSums, Adapts):
                 f"X is met chunk by chunk, but n_neighbors={self.n_neighbors} needs "
                 "all rows at once. Give an array, or set n_neighbors=0."
             )
-        return super()._check_pile(X)
+        return super()._unlabelled(X)
 
     def _describe(self, pile, rows, name):
         if self._ridge is None:
             return described_by_rows(pile, rows, self.class_embeddings_)
         return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
 
-    def _streams_piles(self) -> bool:
+    def _streams(self) -> bool:
         return self.n_neighbors == 0
 
     def _adapt(
-        self, pile, competition: Competition, given: GivenRows | None = None
-    ) -> PileAnswer:
-        rows = pile.hold(np.eye(self.n_features_in_), True)
-        mean = pile.mean(True)
+        self, pile, competition: Candidates, given: GivenRows | None = None
+    ) -> Outcome:
+        rows, mean = hold(pile, np.eye(self.n_features_in_), True)
         if len(competition) < 2 or len(rows) < len(competition):
             return self._keep(rows, competition)
-        P = unit_rows(self._prototypes(competition))
+        P = to_unit(self._prototypes(competition))
         named = np.ones(len(P), dtype=bool) if given is None else ~given.new
         centre = P[named].mean(axis=0)
         P, around = P - centre, rows.centred(mean)
@@ -348,14 +343,14 @@ class GuidedMixture(FromSums, Adapts):
         self._turned_widths = mixture.turned_widths
         done, rule = mixture.labelling, LinearRule(competition, mixture.scorer(), True)
         sure = np.asarray(done.strength, dtype=np.float64)
-        return PileAnswer(competition, done.codes, sure, rounds, rule)
+        return Outcome(done.codes, sure, rounds, rule, calibrated=True)
 
     def _places(self) -> list[slice]:
         """Return the columns of every view; of rows without views, all."""
         several = getattr(self, "_views", None)
         return columns_of(self._table.widths) if several else [slice(None)]
 
-    def _trusted(self, rows, starts, competition: Competition, given: GivenRows):
+    def _trusted(self, rows, starts, competition: Candidates, given: GivenRows):
         """Return starts that given rows corrected, every view by itself."""
         named, parts, sure = ~given.new, [None] * len(starts), 0.0
         if named.sum() > 1:  # what the pile says without anything given
@@ -368,7 +363,7 @@ class GuidedMixture(FromSums, Adapts):
         ]
 
     def _mixed(
-        self, rows, starts, competition: Competition, given: GivenRows | None = None
+        self, rows, starts, competition: Candidates, given: GivenRows | None = None
     ) -> tuple[Any, list[Round]]:
         """Return the mixture after its rounds, and these."""
         codes = None if given is None else in_chunks(given.codes, rows)
@@ -382,7 +377,7 @@ class GuidedMixture(FromSums, Adapts):
         )
         return mixture, rounds
 
-    def _keep(self, rows, competition: Competition) -> PileAnswer:
+    def _keep(self, rows, competition: Candidates) -> Outcome:
         """Answer by the prototypes as they are: there is nothing to learn from."""
         self._adapted, self.adapted_ = None, False
         scorer = self._scorer(competition)
@@ -396,4 +391,4 @@ class GuidedMixture(FromSums, Adapts):
             0.0, none, 0, 0.0, competition.names[labels], self.stopped_because_, n
         )
         rule = LinearRule(competition, scorer, True)
-        return PileAnswer(competition, labels, posterior, [kept], rule)
+        return Outcome(labels, posterior, [kept], rule, calibrated=True)

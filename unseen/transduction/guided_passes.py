@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from unseen._linalg import unit_rows
+from unseen.core.linalg import to_unit
 from unseen.rows.labelling import RowState
 from unseen.transduction.guided_measures import SMALL
 
@@ -61,7 +61,7 @@ def turned(block: np.ndarray, kept: dict, turn: np.ndarray | None) -> np.ndarray
     if "rows" not in kept or kept["turn"] is not turn:
         kept["turn"], kept["rows"] = (
             turn,
-            unit_rows(block if turn is None else block @ turn),
+            to_unit(block if turn is None else block @ turn),
         )
     return kept["rows"]
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import unit_rows
 from unseen._progress import counted
-from unseen.competition import Competition
-from unseen.models.scoring import LinearScorer
+from unseen.core.base import LinearScorer, Round
+from unseen.core.classes import Candidates
+from unseen.core.linalg import to_unit
 from unseen.rows.holders import Holder
 from unseen.transduction.guided_measures import (
     SMALL,
@@ -46,7 +46,6 @@ from unseen.transduction.guided_passes import (
     widened,
 )
 from unseen.transduction.guided_scores import as_scorer
-from unseen.transduction.rounds import Round
 
 START_SPREAD = 3.0  # sd of the scores that names start with
 SETTLING = 5  # passes in which sizes settle before any mean is learned
@@ -139,7 +138,7 @@ class Mixture:
         """Make Z and offsets: names less their mean, by the shares of classes."""
         self.middle = self.shares @ self.P
         around = self.P - self.middle
-        self.Z = unit_rows(around if self.turn is None else around @ self.turn)
+        self.Z = to_unit(around if self.turn is None else around @ self.turn)
         self._around_offset = self.offset - self.shares @ self.offset
 
     def whiten(self) -> None:
@@ -214,7 +213,7 @@ class Mixture:
         self.sums, counts = sums, sums.counts
         self.shares = (counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
         if judge:
-            likeness = self._likeness(unit_rows(self.sums.totals))
+            likeness = self._likeness(to_unit(self.sums.totals))
             weak, strong = LEADING
             self.lead = float(np.clip((likeness - weak) / (strong - weak), 0, 1))
         self.u = self._even_out()
@@ -253,14 +252,14 @@ class Mixture:
         self.centre_names()
         self.tightness = t = self._tightness()
         self.names_share = self._share_of_names(t)
-        own = unit_rows(M)
+        own = to_unit(M)
         self.agreement = r = float(np.clip(self._likeness(own), 0, 0.95))
         # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
         # sqrt(1 - t²) off their mean. So a name is worth this many rows:
         self.worth = (1 - t * t) / max(t * t * (1 - r * r), 1e-3)
         means = M + self.worth * r * t * self.Z
         lengths = np.linalg.norm(means, axis=1)
-        means, share = unit_rows(means), self.names_share
+        means, share = to_unit(means), self.names_share
         self.clusters = Clusters(means, lengths, sharpness * (1 - share))
         self._names_say = share * self._spread(widened(own, 0))
         V = self._names_say * self.names()
@@ -332,7 +331,7 @@ def doubt(likeness: float) -> float:
 
 
 def all_rounds(
-    mixture: Any, competition: Competition, most: int, tol: float
+    mixture: Any, competition: Candidates, most: int, tol: float
 ) -> tuple[list[Round], bool]:
     """Make the rounds of both parts; tell them, and whether labels settled.
 
@@ -363,7 +362,7 @@ def part(mixture, competition, sharpness, most, tol, rounds: list[Round]) -> boo
 # ---- what is reported ----------------------------------------------------------------
 
 
-def round_of(mixture: Mixture, competition: Competition, n_changed: int) -> Round:
+def round_of(mixture: Mixture, competition: Candidates, n_changed: int) -> Round:
     """Tell a round."""
     codes = mixture.labelling.codes
     counts = np.bincount(codes, minlength=mixture.K)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen._linalg import inverse_lengths, unit_rows
-from unseen.models.scoring import LinearScorer
+from unseen.core.base import LinearScorer
+from unseen.core.linalg import inverse_lengths, to_unit
 from unseen.transduction.guided_passes import widened
 
 
@@ -38,7 +38,7 @@ class Turning(NamedTuple):
 def turned_scores(X: np.ndarray, scorer: LinearScorer, turning: Turning) -> np.ndarray:
     """Return scores of unit rows less the mean, turned, at unit length again."""
     mean, turn, places = turning
-    rows, coef = unit_rows(X) - mean.astype(X.dtype), scorer.coef.T.astype(X.dtype)
+    rows, coef = to_unit(X) - mean.astype(X.dtype), scorer.coef.T.astype(X.dtype)
     scores = scorer.intercept.astype(X.dtype)
     for before, after in places:
         own, around = rows[:, before], rows[:, before]
@@ -61,7 +61,7 @@ def unlearned_scorer(
     coefs, intercept = [], np.zeros(len(around))
     for (before, after), (direction, offset) in zip(places, pulls, strict=True):
         own, to = around[:, before], None if turn is None else turn[before, after]
-        V = widened(direction * unit_rows(own if to is None else own @ to), 0)
+        V = widened(direction * to_unit(own if to is None else own @ to), 0)
         coefs.append(as_scorer(V, np.zeros(len(V)), to).coef)
         intercept += offset * (own @ mean[before])
     return LinearScorer(np.hstack(coefs), intercept)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import softmax
 
-from unseen.models.scoring import LinearScorer
+from unseen.core.base import LinearScorer
 from unseen.rows.holders import Holder
 from unseen.transduction.guided_passes import (
     Pass,

@@ -25,9 +25,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import logsumexp
 
-from unseen._params import Interval
-from unseen.models.scoring import LinearScorer
-from unseen.transduction.start import Start
+from unseen.core.around import Start
+from unseen.core.base import LinearScorer
+from unseen.core.params import Interval
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 
@@ -59,7 +59,7 @@ def _outcome(
         for scores in (start.scores, corrected)
     )
     note = f"The largest class had {first:.0f} % of the rows, and has {last:.0f} %."
-    step = as_round(start.scores, corrected, start.competition, note=note)
+    step = as_round(start.scores, corrected, start.candidates, note=note)
     return Outcome(corrected, [step], scorer)
 
 

@@ -1,5 +1,12 @@
 """Refusing, before any work, what would not fit."""
 
+import numpy as np
+
+from unseen.core.params import StrOptions
+from unseen.rows.nearest_graph import graph_bytes
+from unseen.rows.neighbours import NEIGHBOUR_SEARCHES, chosen_search
+
+SEARCH: dict = {"neighbors": [StrOptions(set(NEIGHBOUR_SEARCHES))]}
 MEMORY_LIMIT = 4e9  # bytes: what a laptop can spare
 
 
@@ -38,3 +45,15 @@ def spreading_bytes(n_nodes: int, n_classes: int, n_edges: int) -> float:
     node: as found, symmetric, and normalised.
     """
     return n_nodes * (6 * 8 * n_classes + 3 * 16 * n_edges)
+
+
+def affordable_search(method: str, neighbors: str, rows: np.ndarray) -> str:
+    """Return how the neighbours of rows are found, ``'exact'`` or ``'approximate'``.
+
+    ``neighbors`` is the parameter of the method; more memory than the limit is refused.
+    """
+    n, p = rows.shape
+    search = chosen_search(neighbors, n, n, p)
+    if search == "approximate":
+        check_memory(method, graph_bytes(n, p), f"the neighbours of {n:,} rows")
+    return search

@@ -22,10 +22,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen._params import Interval, StrOptions
-from unseen.models.scoring import LinearScorer
+from unseen.core.around import Start
+from unseen.core.base import LinearScorer
+from unseen.core.params import Interval, StrOptions
 from unseen.transduction.anchored_rounds import checked_prior
-from unseen.transduction.start import Start
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 MAX_STEPS = 500
@@ -104,7 +104,7 @@ class OTTER(Transducer):
             isinstance(self.class_prior, str) and self.class_prior == "estimated"
         )
         given = None if estimated else self.class_prior
-        prior = checked_prior(given, start.competition)
+        prior = checked_prior(given, start.candidates)
         if prior is None:
             prior = np.maximum(np.exp(L).mean(axis=0), RAREST)
         self.class_prior_ = prior
@@ -115,9 +115,7 @@ class OTTER(Transducer):
             f"{'estimated' if estimated else 'given'}."
         )
         cost = -float(softmax(scores / self.regularisation, axis=1).ravel() @ L.ravel())
-        done = as_round(
-            L, scores, start.competition, objective=cost / len(L), note=note
-        )
+        done = as_round(L, scores, start.candidates, objective=cost / len(L), note=note)
         if scorer is not None:
             scorer = LinearScorer(scorer.coef, scorer.intercept + g)
         return Outcome(scores, [done], scorer)

@@ -12,10 +12,10 @@ from numbers import Integral
 
 import numpy as np
 
-from unseen._linalg import unit_rows
-from unseen._params import Interval
-from unseen.models.scoring import LinearScorer
-from unseen.transduction.start import Start
+from unseen.core.around import Start
+from unseen.core.base import LinearScorer
+from unseen.core.linalg import to_unit
+from unseen.core.params import Interval
 from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 
@@ -63,13 +63,13 @@ class PrototypeAveraging(Transducer):
         self.n_neighbors = n_neighbors
 
     def _transduce(self, start: Start) -> Outcome:
-        units = unit_rows(start.rows)
+        units = to_unit(start.rows)
         k = min(self.n_neighbors, start.even_size)
-        moved = averaged(units, unit_rows(start.prototypes), k)
+        moved = averaged(units, to_unit(start.prototypes), k)
         scorer = LinearScorer(moved, np.zeros(len(moved)))
         scores = start.rows @ moved.T
         note = f"Prototypes became means of {k} rows."
-        step = as_round(start.scores, scores, start.competition, note=note)
+        step = as_round(start.scores, scores, start.candidates, note=note)
         return Outcome(scores, [step], scorer)
 
 
@@ -83,4 +83,4 @@ def averaged(units: np.ndarray, prototypes: np.ndarray, k: int) -> np.ndarray:
     """
     similarity = units @ prototypes.T
     nearest = np.argpartition(-similarity, k - 1, axis=0)[:k]  # (k, N)
-    return unit_rows(np.stack([units[rows].mean(axis=0) for rows in nearest.T]))
+    return to_unit(np.stack([units[rows].mean(axis=0) for rows in nearest.T]))

@@ -16,7 +16,8 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from unseen._params import Interval, StrOptions
+from unseen.core.around import Start
+from unseen.core.params import Interval, StrOptions
 from unseen.transduction.graph import (
     gaussian,
     graph,
@@ -26,7 +27,6 @@ from unseen.transduction.graph import (
     symmetric_normalised,
 )
 from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.start import Start
 from unseen.transduction.transducer import SEARCH, START, Outcome, Transducer, as_round
 
 
@@ -117,5 +117,5 @@ class PST(Transducer):
         note = (
             f"Posteriors spread over a graph with {numbers.shape[1]} neighbours a row."
         )
-        step = as_round(L, F, start.competition, objective=float(cost), note=note)
+        step = as_round(L, F, start.candidates, objective=float(cost), note=note)
         return Outcome(F, [step])

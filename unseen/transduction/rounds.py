@@ -1,39 +1,29 @@
-"""Self-training, the loop: label, rank, keep a growing share, refit.
+"""Self-training: label, trust a growing share of each class, refit, again.
 
-Any model takes part through a *learner*, the model in the middle of learning
-from one pile:
+    label the rows → keep the best share of each predicted class → refit, anchored to
+    the model before → label again, with a larger share
 
-    competition           who competes: the names of the classes, by number
-    labelling(ranking)    label and rank all rows; a ``rows.Labelling``
-    refit(selection)      learn from the rows of a ``rows.Selection``, anchored to what
-                          it was; returns the value of what the refit lowers
-    note()                optional: what else is to be said of the round, in words
-
-Where the rows are, in memory, in a file or on a cluster, is no matter here.
+The strategy is the paper's (its Table V puts it around CCA, ESZSL and JEDM). What a
+refit is, the model knows (``_refit``); the rounds are here. Where the rows are, in
+memory, in a file or on a cluster, is no matter.
 """
 
 from __future__ import annotations
 
-import html
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from unseen._progress import counted
-from unseen._threads import one_thread
-from unseen.models.given import GivenRows
-from unseen.rows.labelling import (
-    Labelling,
-    Ranking,
-    Rounding,
-    Selection,
-    best_score,
-)
+from unseen.core.around import Around
+from unseen.core.base import Outcome, Round, View, rank_within
+from unseen.core.classes import Candidates
+from unseen.core.given import GivenRows
+from unseen.core.linalg import one_thread
+from unseen.core.params import POSITIVE, HasMethods, StrOptions
 
 # Turns rate * n_predicted, of all classes, into numbers of rows.
-ROUNDING: dict[str, Rounding] = {
+ROUNDING: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "floor": np.floor,
     "nearest": lambda rows: np.floor(rows + 0.5),
     "at_least_one": lambda rows: np.maximum(1, np.floor(rows)),
@@ -41,130 +31,99 @@ ROUNDING: dict[str, Rounding] = {
 PAPER_RATES = (0.4, 0.6, 0.8, 1.0)
 
 
-class Learner(Protocol):
-    """A model learning from a pile; see the head of this file."""
-
-    competition: Any  # its ``names`` are the classes, by number
-
-    def labelling(self, ranking: Ranking) -> Labelling:
-        """Label every row, and say by ``ranking`` of its scores how sure that is."""
-
-    def refit(self, selection: Selection) -> float:
-        """Learn from these rows under their labels; return the objective."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Round:
-    """What one round of self-training did.
-
-    Attributes
-    ----------
-    rate : float
-        Share of each predicted class that was kept.
-    selected : ndarray of shape (n_competing,)
-        Rows kept of each competing class.
-    n_changed : int
-        Rows whose reported label differs from the round before.
-    objective : float
-        Value of what the refit lowers, after it.
-    labels : ndarray of shape (n_samples,) or None
-        Labels after the round; not kept where the pile is larger than memory.
-    note : str
-        What the model has to say of the round, if anything.
-    n_rows : int or None
-        Rows of the pile.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.transduction.rounds import Round
-    >>> print(Round(0.5, np.array([2, 1]), 1, 0.0, None, n_rows=6))
-    Kept 3 of 6 rows (rate 0.5); 1 label changed.
-    """
-
-    rate: float
-    selected: np.ndarray
-    n_changed: int
-    objective: float
-    labels: np.ndarray | None
-    note: str = ""
-    n_rows: int | None = None
-
-    @property
-    def n_selected(self) -> int:
-        """Rows kept in all."""
-        return int(self.selected.sum())
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self}>"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{html.escape(str(self))}</p>"
-
-    def __str__(self) -> str:
-        n_rows = self.n_rows if self.labels is None else len(self.labels)
-        message = (
-            f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
-            f"{self.rate:g}); {self.n_changed:,} "
-            f"{'label' if self.n_changed == 1 else 'labels'} changed."
-        )
-        return f"{message} {self.note}".rstrip()
-
-
 def self_train(
-    learner: Learner,
-    rates: Sequence[float] | np.ndarray,
+    model,
+    view: View,
+    candidates: Candidates,
+    given: GivenRows | None,
+    refit: Callable,
     *,
-    how_many: Rounding,
-    ranking: Ranking = best_score,
+    rates: Sequence[float] | np.ndarray,
+    rounding: str,
     tol: float | None = None,
-    given: GivenRows | None = None,
-) -> list[Round]:
-    """Run one round per rate and return what each did.
+) -> Outcome:
+    """Run one round per rate around a fitted model.
 
     Parameters
     ----------
-    learner : Learner
+    model : fitted model on axes
+    view : View
+        The unlabelled rows as it meets them.
+    candidates : Candidates
+    given : GivenRows or None
+        Rows whose labels are certain: always kept, under these labels.
+    refit : callable
+        ``refit(state, sums)`` learns from the kept rows: (state, objective).
     rates : sequence of float
-    how_many : callable
-        Turns ``rate * n_predicted`` of the classes into numbers of rows.
-    ranking : callable, default=best_score
-        Turns scores into the reliability of each row's label.
+    rounding : str
+        A key of ``ROUNDING``.
     tol : float, default=None
         Once every row is kept, stop when at most this share of labels changes.
-    given : GivenRows, optional
-        Rows whose labels are certain: always kept, under these labels.
     """
-    competition = learner.competition
-    rounds: list[Round] = []
-
-    def look() -> Labelling:
-        labelling = learner.labelling(ranking)
-        return labelling if given is None else labelling.holding(given.codes)
-
-    labelling = look()
-    n_rows = len(labelling)
+    known = np.full(len(view.B), -1) if given is None else given.codes
+    state, rounds = model._state(), []
+    ranked, reported = label(model, state, view, known)
     # The refits are small: more threads would only wait for each other.
     with one_thread():
-        for rate in counted("self-training", list(rates)):
-            selection = labelling.selection(rate, how_many)
-            objective = learner.refit(selection)
-            before, labelling = labelling, look()
-            n_changed = labelling.n_other(before)
-            rounds.append(
-                Round(
-                    rate=float(rate),
-                    selected=competition.count(selection.counts),
-                    n_changed=n_changed,
-                    objective=objective,
-                    labels=labelling.named(competition.names),
-                    note=learner.note() if hasattr(learner, "note") else "",
-                    n_rows=n_rows,
-                )
-            )
-            if tol is not None and rate == 1 and n_changed <= tol * n_rows:
+        for rate in counted("self-training", list(checked_rates(rates))):
+            codes, confidence = ranked
+            kept = trusted(codes, confidence, rate, rounding, known)
+            sums = view.B.sums(kept, len(candidates))
+            state, objective = refit(state, sums)
+            before = reported
+            ranked, reported = label(model, state, view, known)
+            n_changed = int(np.count_nonzero(reported[0] != before[0]))
+            names = candidates.names[reported[0]] if view.B.keeps_labels else None
+            counts = candidates.count(sums.counts.astype(int))
+            done = (float(rate), counts, n_changed, objective, names, "", len(view.B))
+            rounds.append(Round(*done))
+            if tol is not None and rate == 1 and n_changed <= tol * len(view.B):
                 break
-    return rounds
+    scorer = model._reported(state, view)
+    [(codes, confidence)] = view.B.best(scorer) if given is not None else [reported]
+    rule = model._adapted_rule(candidates, scorer, view)
+    return Outcome(codes, confidence, rounds, rule)
+
+
+def label(model, state, view: View, known: np.ndarray) -> list[tuple]:
+    """Return (class numbers, confidence) by which rows are ranked, and reported.
+
+    What is given is kept, and surer than anything else.
+    """
+    scorers = model._score(state, view.A), model._reported(state, view)
+    found = view.B.best(*scorers)
+    held = known >= 0
+    return [
+        (np.where(held, known, codes), np.where(held, np.inf, score))
+        for codes, score in found
+    ]
+
+
+def trusted(
+    codes: np.ndarray,
+    confidence: np.ndarray,
+    rate: float,
+    rounding: str,
+    known: np.ndarray,
+) -> np.ndarray:
+    """Return the labels of the surest share of each class, -1 for all other rows.
+
+    Rows that are equally sure are taken in their order; given ones always.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.rounds import trusted
+    >>> codes, sure = np.array([0, 0, 1, 0]), np.array([0.5, 0.9, 0.1, 0.7])
+    >>> trusted(codes, sure, 0.5, "at_least_one", np.full(4, -1))
+    array([-1,  0,  1, -1])
+    """
+    order, place, sizes = rank_within(codes, confidence)
+    quota = np.minimum(ROUNDING[rounding](rate * sizes), sizes)
+    given = np.bincount(known[known >= 0], minlength=len(sizes))[: len(sizes)]
+    quota = np.maximum(quota, given)
+    kept = order[place < quota[codes[order]]]
+    chosen = np.full(len(codes), -1)
+    chosen[kept] = codes[kept]
+    return chosen
 
 
 def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -177,3 +136,85 @@ def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
             + (f"; {outside[0]} is not." if rates.ndim == 1 else ".")
         )
     return rates
+
+
+class SelfTraining(Around):
+    """Let a zero-shot model teach itself on unlabelled rows.
+
+    Parameters
+    ----------
+    estimator : zero-shot model
+        Cloned, never changed. Any model takes part that says how it learns from
+        self-labelled rows; see the Notes.
+    lam : float, default=1.0
+        Weight of the pull of self-labelled rows to the prototype of their label.
+    mu : float, default=1.0
+        Weight of the pull to the model before.
+    rates : sequence of float in (0, 1], default=(0.4, 0.6, 0.8, 1.0)
+        Share of each predicted class that is kept, one round each.
+    rounding : {'floor', 'nearest', 'at_least_one'}, default='nearest'
+        How a share becomes a number of rows.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    labels_, reliability_, rounds_
+        Left by ``adapt``: the label of every unlabelled row after the last round; how
+        probable it is that it is right, by its rank among the rows of the same label;
+        and what each round did.
+
+    Notes
+    -----
+    A model of your own inherits from ``unseen.core.base.ZeroShotClassifier`` and has
+    ``_refit(state, A, sums, lam, mu)``; the user guide shows one.
+
+    Examples
+    --------
+    >>> from unseen import ESZSL, SelfTraining, load_data
+    >>> data = load_data("digits")
+    >>> model = SelfTraining(ESZSL()).fit(data.X_seen, data.y_seen,
+    ...                                   class_embeddings=data.class_embeddings)
+    >>> print(model.adapt(data.X_unseen).rounds_[0])
+    Kept 213 of 533 rows (rate 0.4); ... labels changed.
+    """
+
+    _adapt_parameters = frozenset({"lam", "mu", "rates", "rounding"})
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "lam": POSITIVE,
+        "mu": POSITIVE,
+        "rates": ["array-like"],
+        "rounding": [StrOptions(set(ROUNDING))],
+    }
+
+    def __init__(
+        self, estimator, *, lam=1.0, mu=1.0, rates=PAPER_RATES, rounding="nearest"
+    ):
+        self.estimator = estimator
+        self.lam = lam
+        self.mu = mu
+        self.rates = rates
+        self.rounding = rounding
+
+    def _checked_estimator(self):
+        model = super()._checked_estimator()
+        if not hasattr(model, "_refit") or not model._can_adapt():
+            raise TypeError(
+                f"SelfTraining needs a refit to self-labelled rows, which {model} "
+                "lacks. Give a model that has one, as ESZSL, CCA or JEDM."
+            )
+        return model
+
+    def _streams(self) -> bool:
+        return self.estimator_._streams()
+
+    def _adapt(self, unlabelled, candidates, given):
+        model = self.estimator_
+        view = model._view(unlabelled, candidates)
+
+        def refit(state, sums):
+            return model._refit(state, view.A, sums, self.lam, self.mu)
+
+        how = {"rates": self.rates, "rounding": self.rounding}
+        return self_train(model, view, candidates, given, refit, **how)

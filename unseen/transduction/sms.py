@@ -21,16 +21,11 @@ from numbers import Integral
 import numpy as np
 from scipy import linalg
 
-from unseen._linalg import inverse_factor, right_factor
-from unseen._params import Interval, StrOptions
-from unseen.class_table import ClassTable
-from unseen.models.adapting import PileAnswer
-from unseen.models.bilinear import answer_of
+from unseen.core.base import View
+from unseen.core.linalg import inverse_factor, right_factor
+from unseen.core.params import POSITIVE, Interval, StrOptions
 from unseen.models.eszsl import ESZSL
-from unseen.models.learners import ViewLearner
-from unseen.models.maps import POSITIVE
-from unseen.rows.sums import Sums
-from unseen.transduction.rounds import ROUNDING, self_train
+from unseen.transduction.rounds import self_train
 
 CG_STEPS = 50  # of the map, in a round of 'joint'
 
@@ -120,82 +115,77 @@ class SMS(ESZSL):
         self.weight = weight
         self.n_rounds = n_rounds
 
-    def _fit_sums(self, sums: Sums, table: ClassTable, X) -> SMS:
-        super()._fit_sums(sums, table, X)
-        seen = self._see(sums, table)  # kept by the sums: no second decomposition
+    def _learn(self, seen) -> None:
+        super()._learn(seen)
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
-        return self
 
-    def _adapt(self, pile, competition, given=None) -> PileAnswer:
-        learner = LEARNERS[self.reading](self, pile, competition)
-        rates, how_many = np.ones(self.n_rounds), ROUNDING["nearest"]
-        rounds = self_train(learner, rates, how_many=how_many, tol=0.0, given=given)
-        self.take_over(learner)
-        return answer_of(learner, rounds, self._adapted)
-
-
-class StackedLearner(ViewLearner):
-    """ESZSL's closed form over seen rows and pile, with the labels so far."""
-
-    def __init__(self, model: SMS, pile, competition):
-        super().__init__(model, pile, competition)
-        self.W, self.seen = model.coef_, model._seen_sums
-        self.S = model._seen_embeddings
-        self.gamma, self.lam, self.weight = model.gamma, model.lam, model.weight
-        self.gram = self.B.gram()
-        self.prepare()
-
-    def prepare(self) -> None:
-        """Factor what no label changes."""
-        left = self.seen.gram + self.gram + self.gamma * np.eye(len(self.gram))
-        self.root = inverse_factor(left)
-        self.both = np.vstack([self.S, self.A])
-        self.right = right_factor(self.both, self.lam)
-
-    def coef(self) -> np.ndarray:
-        """Return one scorer per class on the axes."""
-        return self.A @ self.W.T
-
-    def refit(self, selection) -> float:
-        """Solve for the map under these labels; return ESZSL's objective."""
-        sums = self.B.sums(selection).class_sums
-        sums = np.vstack([self.seen.class_sums, sums])
-        self.W = W = self.root.T @ (self.root @ (sums.T @ self.right))
-        gram = self.seen.gram + self.gram
-        fit = W @ self.both.T
-        return float(
-            np.vdot(gram @ fit, fit)
-            - 2 * np.vdot(sums.T, fit)
-            + self.seen.n_rows
-            + len(self.B)
-            + self.gamma * linalg.norm(fit) ** 2
-            + self.lam * np.vdot(gram @ W, W)
-            + self.gamma * self.lam * linalg.norm(W) ** 2
+    def _adapt(self, unlabelled, candidates, given):
+        view = self._view(unlabelled, candidates)
+        refit = {"stacked": stacked, "joint": joint}[self.reading](self, view)
+        rates = np.ones(self.n_rounds)
+        return self_train(
+            self,
+            view,
+            candidates,
+            given,
+            refit,
+            rates=rates,
+            rounding="nearest",
+            tol=0.0,
         )
 
 
-class JointLearner(StackedLearner):
-    """Seen rows meet seen classes, the pile its own; one map, by conjugate gradients.
+def stacked(model: SMS, view: View):
+    """ESZSL's closed form over seen rows and new ones, with the labels so far."""
+    seen, S, gamma, lam = (
+        model._seen_sums,
+        model._seen_embeddings,
+        model.gamma,
+        model.lam,
+    )
+    gram = seen.gram + view.B.gram()
+    root = inverse_factor(gram + gamma * np.eye(len(gram)))
+    both = np.vstack([S, view.A])
+    right = right_factor(both, lam)
 
-    weight = 0 would be the seen rows alone.
+    def refit(W, sums):
+        """Solve for the map under these labels; return it and ESZSL's objective."""
+        class_sums = np.vstack([seen.class_sums, sums.class_sums])
+        W = root.T @ (root @ (class_sums.T @ right))
+        fit = W @ both.T
+        return W, float(
+            np.vdot(gram @ fit, fit)
+            - 2 * np.vdot(class_sums.T, fit)
+            + seen.n_rows
+            + len(view.B)
+            + gamma * linalg.norm(fit) ** 2
+            + lam * np.vdot(gram @ W, W)
+            + gamma * lam * linalg.norm(W) ** 2
+        )
+
+    return refit
+
+
+def joint(model: SMS, view: View):
+    """Seen rows meet seen classes, new ones their own; one map for both.
+
+    By conjugate gradients; weight = 0 would be the seen rows alone.
     """
+    seen, S, T, gram = model._seen_sums, model._seen_embeddings, view.A, view.B.gram()
+    StS, TtT, weight, gamma = S.T @ S, T.T @ T, model.weight, model.gamma
 
-    def prepare(self) -> None:
-        """Multiply out what no label changes."""
-        self.StS, self.TtT = self.S.T @ self.S, self.A.T @ self.A
-
-    def apply(self, W: np.ndarray) -> np.ndarray:
+    def apply(W):
         """XᵀX W SᵀS + weight BᵀB W TᵀT + gamma W."""
-        pile = self.gram @ W @ self.TtT
-        return self.seen.gram @ W @ self.StS + self.weight * pile + self.gamma * W
+        return seen.gram @ W @ StS + weight * (gram @ W @ TtT) + gamma * W
 
-    def refit(self, selection) -> float:
-        """Solve for the map under these labels; return the objective."""
-        sums = self.B.sums(selection).class_sums
-        target = self.seen.class_sums.T @ self.S + self.weight * sums.T @ self.A
-        self.W = W = conjugate_gradients(self.apply, target, self.W, CG_STEPS)
-        constant = self.seen.n_rows + self.weight * len(self.B)
-        return float(np.vdot(self.apply(W), W) - 2 * np.vdot(target, W) + constant)
+    def refit(W, sums):
+        """Solve for the map under these labels; return it and the objective."""
+        target = seen.class_sums.T @ S + weight * sums.class_sums.T @ T
+        W = conjugate_gradients(apply, target, W, CG_STEPS)
+        constant = seen.n_rows + weight * len(view.B)
+        return W, float(np.vdot(apply(W), W) - 2 * np.vdot(target, W) + constant)
+
+    return refit
 
 
 def conjugate_gradients(apply, target, W, n_steps: int, tol: float = 1e-8):
@@ -213,6 +203,3 @@ def conjugate_gradients(apply, target, W, n_steps: int, tol: float = 1e-8):
         before, square = square, np.vdot(residual, residual)
         direction = residual + (square / before) * direction
     return W
-
-
-LEARNERS = {"stacked": StackedLearner, "joint": JointLearner}

@@ -14,12 +14,13 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 
-from unseen._params import Interval
+from unseen.core.around import Start
+from unseen.core.base import Round
+from unseen.core.params import Interval
 from unseen.rows.labelling import Labelling, margin
 from unseen.transduction.graph import graph, neighbours
 from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.rounds import ROUNDING, Round
-from unseen.transduction.start import Start
+from unseen.transduction.rounds import ROUNDING
 from unseen.transduction.transducer import (
     SEARCH,
     START,
@@ -105,7 +106,7 @@ class SpreadLabels(Transducer):
         seeds = np.full(n, -1)
         seeds[chosen.rows] = chosen.labels
         F, n_unreached = keep_unreached(self._spread(start, seeds), start)
-        competition, after = start.competition, F.argmax(axis=1)
+        competition, after = start.candidates, F.argmax(axis=1)
         done = Round(
             rate=float(self.rate),
             selected=competition.count(chosen.counts),

@@ -21,11 +21,11 @@ from numbers import Real
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from unseen._linalg import unit_rows
-from unseen._params import Interval
 from unseen._progress import counted
+from unseen.core.around import Start
+from unseen.core.linalg import to_unit
+from unseen.core.params import Interval
 from unseen.transduction.graph import nearest_cosines
-from unseen.transduction.start import Start
 from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
 
 INNER_STEPS = 5  # of z, in a round
@@ -114,7 +114,7 @@ class StatA(Transducer):
         texts = log_softmax(start.logits.astype(np.float64), axis=1)
         A = nearest_cosines(start.rows, self.n_neighbors, self._search(start.rows))
         classes = AnchoredClasses(
-            unit_rows(start.rows), unit_rows(start.prototypes), np.exp(texts)
+            to_unit(start.rows), to_unit(start.prototypes), np.exp(texts)
         )
         z, rounds = np.exp(texts), []
         for number in counted("rounds", range(self.n_rounds + 1)):
@@ -123,7 +123,7 @@ class StatA(Transducer):
             for _ in range(INNER_STEPS):
                 scores = fixed + A @ z
                 z = softmax(scores, axis=1)
-            rounds.append(as_round(before, z, start.competition))
+            rounds.append(as_round(before, z, start.candidates))
             if number < self.n_rounds:
                 classes.update(z, self.anchor)
         return Outcome(scores, rounds)
@@ -159,7 +159,7 @@ class AnchoredClasses:
         sizes = np.bincount(z.argmax(axis=1), minlength=len(self.t))
         beta = (sizes / (sizes + anchor))[:, None]
         sums = (z.T.astype(self.U.dtype) @ self.U).astype(np.float64)
-        self.mu = unit_rows(beta * unit_rows(sums) + (1 - beta) * self.t)
+        self.mu = to_unit(beta * to_unit(sums) + (1 - beta) * self.t)
         weight = np.maximum(z.sum(axis=0), 1e-300)[:, None]
         own = self.around(z, self.mu) / weight
         far = self.first + (self.t - self.mu) ** 2

@@ -28,8 +28,9 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 
-from unseen._linalg import unit_rows
-from unseen._params import Interval
+from unseen.core.around import Start
+from unseen.core.linalg import to_unit
+from unseen.core.params import Interval
 from unseen.transduction.graph import (
     gaussian,
     graph,
@@ -38,7 +39,6 @@ from unseen.transduction.graph import (
     propagate,
 )
 from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.start import Start
 from unseen.transduction.transducer import (
     SEARCH,
     START,
@@ -155,7 +155,7 @@ class TMVHLP(Transducer):
         for _ in range(self.steps):
             L = (1 - self.alpha) * propagate(S, L, self.alpha)
             before, (scores, _) = scores, keep_unreached(L[n_classes:], start)
-            rounds.append(as_round(before, scores, start.competition, note=note))
+            rounds.append(as_round(before, scores, start.candidates, note=note))
         return Outcome(scores, rounds)
 
     def _views(self, start: Start) -> tuple[list[np.ndarray], np.ndarray]:
@@ -167,14 +167,12 @@ class TMVHLP(Transducer):
         )
         weights = (1 + rho) ** 4
         k = min(self.n_similar, start.even_size)
-        nearest = np.argpartition(-unit_rows(P), k - 1, axis=0)[:k]
+        nearest = np.argpartition(-to_unit(P), k - 1, axis=0)[:k]
         semantic = P_scaled @ (to_shared_P * weights)
         # A prototype has no looks: it stands in both views where its meaning is.
         prototypes = np.stack([semantic[rows].mean(axis=0) for rows in nearest.T])
         visual = X_scaled @ (to_shared_X * weights)
-        views = [
-            unit_rows(np.vstack([prototypes, view])) for view in (visual, semantic)
-        ]
+        views = [to_unit(np.vstack([prototypes, view])) for view in (visual, semantic)]
         return views, rho
 
 

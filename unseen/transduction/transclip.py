@@ -22,11 +22,11 @@ from numbers import Real
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 
-from unseen._linalg import unit_rows
-from unseen._params import Interval
 from unseen._progress import counted
+from unseen.core.around import Start
+from unseen.core.linalg import to_unit
+from unseen.core.params import Interval
 from unseen.transduction.graph import nearest_cosines
-from unseen.transduction.start import Start
 from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
 
 TOP_ROWS = 8  # that make the first mean of a class
@@ -118,13 +118,13 @@ class TransCLIP(Transducer):
 
     def _transduce(self, start: Start) -> Outcome:
         mixture = Mixture(
-            unit_rows(start.rows),
+            to_unit(start.rows),
             self.text_weight * log_softmax(start.logits.astype(np.float64), axis=1),
             nearest_cosines(start.rows, self.n_neighbors, self._search(start.rows)),
             self.likelihood_weight,
         )
         mixture.begin(start.probabilities.astype(np.float64))
-        rounds, competition = [], start.competition
+        rounds, competition = [], start.candidates
         for _ in counted("rounds", range(self.n_rounds)):
             before = mixture.z
             for _ in range(INNER_STEPS):
@@ -148,7 +148,7 @@ class Mixture:
         self.z = q
         top = np.argsort(-q, axis=0, kind="stable")[:TOP_ROWS]  # (rows, classes)
         sums = [q[rows, c] @ self.U[rows] for c, rows in enumerate(top.T)]
-        self.mu = unit_rows(np.array(sums, dtype=np.float64))
+        self.mu = to_unit(np.array(sums, dtype=np.float64))
         self.v = np.full(self.U.shape[1], 1 / self.U.shape[1])
 
     def likelihood(self) -> np.ndarray:
@@ -171,7 +171,7 @@ class Mixture:
 
     def update_means(self) -> None:
         """Put every mean where its rows are, at unit length."""
-        self.mu = unit_rows(self.sums())
+        self.mu = to_unit(self.sums())
 
     def update_variances(self) -> None:
         """Put v at Σ z (u - μ)² / n, from moments."""

@@ -21,17 +21,13 @@ import numpy as np
 from scipy import linalg
 from scipy.special import softmax
 
-from unseen._linalg import solve_ridge, unit_vectors
-from unseen._params import Interval
 from unseen._progress import counted
-from unseen.models.adapting import PileAnswer
-from unseen.models.learners import PrototypeLearner
-from unseen.models.maps import POSITIVE
+from unseen.core.around import sharpened
+from unseen.core.base import Outcome
+from unseen.core.linalg import solve_ridge, to_unit
+from unseen.core.params import POSITIVE, Interval
 from unseen.models.ridge import RidgeToVisual
-from unseen.models.stated import stated
-from unseen.rows.labelling import rank_share
 from unseen.transduction.memory import check_memory
-from unseen.transduction.start import sharpened
 from unseen.transduction.transducer import as_round
 
 FISTA_STEPS = 50  # of the codes, in a round
@@ -136,24 +132,25 @@ class KodirovUDA(RidgeToVisual):
         self.sparsity = sparsity
         self.n_rounds = n_rounds
 
-    def _streams_piles(self) -> bool:
+    def _streams(self) -> bool:
         return False
 
-    def _adapt(self, pile, competition, given=None) -> PileAnswer:
-        start = PrototypeLearner(self, pile, competition, 1.0, 1.0)
-        dims = start.A.shape[1]
+    def _adapt(self, pile, competition, given=None) -> Outcome:
+        view = self._view(pile, competition)
+        B, dims = np.asarray(view.B), view.A.shape[1]
         check_memory(
             "KodirovUDA",
             8 * len(pile) * (3 * dims + 3 * len(self.coef_)),
             f"codes of {len(pile):,} rows",
         )
-        scores = np.asarray(start.scores())
+        coef, offset = self._score(self.coef_, view.A)
+        scores = B @ coef.T + offset
         chances = softmax(sharpened(scores), axis=1)
         if given is not None:
             chances[given.rows] = np.eye(len(competition))[given.codes[given.rows]]
         problem = DictionaryProblem(
-            np.asarray(start.B),
-            chances @ start.A,
+            B,
+            chances @ view.A,
             self.coef_.T,
             near=self.near,
             pull=self.pull,
@@ -163,14 +160,12 @@ class KodirovUDA(RidgeToVisual):
         for _ in counted("rounds", range(self.n_rounds)):
             problem.update_codes()
             problem.update_dictionary()
-            before, scores = scores, problem.Z @ unit_vectors(start.A).T
+            before, scores = scores, problem.Z @ to_unit(view.A).T
             value = problem.objective()
             rounds.append(as_round(before, scores, competition, objective=value))
-        start.W = problem.D.T
-        self.take_over(start)
-        codes = scores.argmax(axis=1)
-        reliability = stated(rank_share(scores), rounds, competition.names[codes])
-        return PileAnswer(competition, codes, reliability, rounds, self._adapted)
+        scorer = self._score(problem.D.T, view.A)
+        rule = self._adapted_rule(competition, scorer, view)
+        return Outcome(scores.argmax(axis=1), scores.max(axis=1), rounds, rule)
 
 
 class DictionaryProblem:

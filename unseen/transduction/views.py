@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._linalg import unit_rows
+from unseen.core.linalg import to_unit
 
 __all__ = ["described_views", "join_views", "joined_as"]
 
@@ -61,7 +61,7 @@ def join_views(views: Mapping[str, Any]) -> np.ndarray:
                 f"View {name!r} has {len(block)} rows, but view {first!r} has {n}. "
                 "Views hold the same rows in the same order."
             )
-    units = [unit_rows(as_floats(block)) for block in blocks.values()]
+    units = [to_unit(as_floats(block)) for block in blocks.values()]
     return np.hstack(units) / len(units) ** 0.5
 
 

@@ -15,27 +15,26 @@ That is why classes are looked for on their own.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
 
-from unseen._linalg import unit_rows
-from unseen._params import Interval
+from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.linalg import to_unit
+from unseen.core.params import COUNT, POSITIVE, Interval
 from unseen.transduction.graph import graph, neighbours, propagate, symmetric_normalised
-from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.start import Start
-from unseen.transduction.transducer import (
+from unseen.transduction.memory import (
     SEARCH,
-    START,
-    Outcome,
-    Transducer,
-    as_round,
-    keep_unreached,
+    affordable_search,
+    check_memory,
+    spreading_bytes,
 )
 
 
-class ZLaP(Transducer):
+def zlap(
+    start: Start, *, n_neighbors=4, neighbors="auto", n_classes=5, gamma=5.0, alpha=0.3
+) -> Relabelled:
     """Zero-shot label propagation: labels flow from class nodes over a graph of rows.
 
     Parameters
@@ -67,7 +66,7 @@ class ZLaP(Transducer):
     -----
     After the authors' program, written anew, with its defaults, made for CLIP. Its one
     k of five counts the row itself among its neighbours: four others, and five
-    classes. New rows go to the nearest of the class means of the labelled pile.
+    classes. New rows go to the nearest of the class means of the labelled rows.
 
     References
     ----------
@@ -85,64 +84,18 @@ class ZLaP(Transducer):
     >>> print(model.rounds_[0])
     Kept 100 of 100 rows (rate 1); ... 0 rows were not reached ...
     """
-
-    _adapt_parameters = frozenset(
-        {"n_neighbors", "neighbors", "n_classes", "gamma", "alpha"}
-    )
-    _parameter_constraints: dict = {
-        **START,
-        **SEARCH,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_classes": [Interval(Integral, 1, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, 1, closed="left")],
-    }
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        n_neighbors=4,
-        neighbors="auto",
-        n_classes=5,
-        gamma=5.0,
-        alpha=0.3,
-    ):
-        self.estimator = estimator
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.n_classes = n_classes
-        self.gamma = gamma
-        self.alpha = alpha
-
-    def _transduce(self, start: Start) -> Outcome:
-        n, n_classes = start.scores.shape
-        spreading = spreading_bytes(
-            n + n_classes, n_classes, 2 * (self.n_neighbors + self.n_classes)
-        )
-        check_memory("ZLaP", spreading, f"labels and a graph of {n:,} rows")
-        rows, classes = unit_rows(start.rows), unit_rows(start.prototypes)
-        S = joint_graph(
-            rows,
-            classes,
-            self.n_neighbors,
-            self.n_classes,
-            self.gamma,
-            self._search(rows),
-        )
-        E = np.zeros((n + n_classes, n_classes))
-        np.fill_diagonal(E, 1.0)  # classes are the first nodes
-        F = propagate(S, E, self.alpha)
-        reached, n_unreached = keep_unreached(F[n_classes:], start)
-        note = f"{n_unreached:,} rows were not reached and keep their first label."
-        step = as_round(
-            start.scores,
-            reached,
-            start.competition,
-            objective=-0.5 * float(np.trace(F[:n_classes])),  # at the minimum
-            note=note,
-        )
-        return Outcome(reached, [step])
+    n, N = start.scores.shape
+    spreading = spreading_bytes(n + N, N, 2 * (n_neighbors + n_classes))
+    check_memory("ZLaP", spreading, f"labels and a graph of {n:,} rows")
+    rows, classes = to_unit(start.rows), to_unit(start.prototypes)
+    search = affordable_search("ZLaP", neighbors, rows)
+    S = joint_graph(rows, classes, n_neighbors, n_classes, gamma, search)
+    F = propagate(S, np.eye(n + N, N), alpha)  # classes are the first nodes
+    reached, n_unreached = start.keep_unreached(F[N:])
+    cost = -np.trace(F[:N]) / 2  # at the minimum
+    note = f"{n_unreached:,} rows were not reached and keep their first label."
+    step = start.round(start.scores, reached, cost, note)
+    return Relabelled(reached, [step], also={"neighbor_search_": search})
 
 
 def joint_graph(
@@ -166,3 +119,14 @@ def joint_graph(
         [[among_classes, to_classes.T], [to_classes, among_rows + among_rows.T]]
     )
     return symmetric_normalised(sparse.csr_array(W))
+
+
+ZLaP = estimator_of(
+    zlap,
+    "ZLaP",
+    **SEARCH,
+    n_neighbors=COUNT,
+    n_classes=COUNT,
+    gamma=POSITIVE,
+    alpha=[Interval(Real, 0, 1, closed="left")],
+)

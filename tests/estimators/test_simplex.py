@@ -1,13 +1,11 @@
-"""JLSELite: its codes by their optimality conditions, its map by a minimiser."""
+"""Codes on the simplex by their optimality conditions, the squared hinge's map too."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
-from tests.checks import close, make_data
+from tests.checks import close
 from tests.oracles import minimise
-from unseen import JLSELite, SelfTraining
 from unseen.models.relative_codes import minimise_loss, squared_hinge
 from unseen.models.simplex import onto_simplex, simplex_codes
 
@@ -81,11 +79,3 @@ def test_the_map_is_the_minimum_of_the_loss_as_written(tables):
     )
     close(history[-1], objective(W))
     close(W, minimise(objective, np.zeros((2, 6)), gtol=1e-6), digits=4)
-
-
-def test_self_training_ends_with_what_it_predicts():
-    data = make_data()
-    model = SelfTraining(JLSELite(1e-3))
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    labels = model.adapt(data.X_unseen).labels_
-    assert_array_equal(model.predict(data.X_unseen), labels)

@@ -10,14 +10,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_X_y, validate_data
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 __all__ = [
     "AT_LEAST_0",
     "COUNT",
     "DTYPES",
     "N_AXES",
+    "ON_AXES",
     "POSITIVE",
     "HasMethods",
     "Interval",
@@ -25,8 +31,10 @@ __all__ = [
     "check_rows",
     "check_rows_and_labels",
     "fit_context",
+    "not_finite",
     "refuse_masked",
     "refuse_mixed",
+    "validate_parameter_constraints",
 ]
 
 DTYPES = [np.float64, np.float32]
@@ -34,12 +42,19 @@ POSITIVE = [Interval(Real, 0, None, closed="neither")]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 COUNT = [Interval(Integral, 1, None, closed="left")]
 N_AXES = [*COUNT, StrOptions({"all"})]
+# What models share that meet rows on principal axes.
+ON_AXES: dict = {
+    "n_axes": N_AXES,
+    "whitening": [*POSITIVE, None],
+    "unit_rows": ["boolean"],
+    "per_domain_centering": ["boolean"],
+}
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:
     """Return rows as an array, as ``validate_data`` would; refuse masked ones."""
     refuse_masked(X, "X")
-    with np.errstate(all="ignore"):  # what is not finite is told, not warned of
+    with np.errstate(all="ignore"):  # what is not finite is an error, not a warning
         return validate_data(model, X, dtype=DTYPES, **options)
 
 
@@ -57,11 +72,24 @@ def check_rows_and_labels(X: Any, y: Any, model: Any = None, **options: Any) -> 
         return validate_data(model, X, y, dtype=DTYPES, **options)
 
 
+def not_finite(X: np.ndarray) -> ValueError:
+    """Return the error for rows whose products are not finite; say why they are not."""
+    try:
+        with np.errstate(all="ignore"):
+            check_array(X, dtype=DTYPES, input_name="X")
+    except ValueError as error:
+        return error
+    return ValueError(
+        "X holds numbers so large that their products leave the range of "
+        f"{X.dtype}. Scale X, or give float64."
+    )
+
+
 def refuse_masked(X: Any, what: str) -> None:
     """Raise if the array is masked: nothing here knows what a masked number means.
 
     >>> import numpy as np
-    >>> from unseen._params import refuse_masked
+    >>> from unseen.core.params import refuse_masked
     >>> refuse_masked(np.ma.masked_array([1.0], mask=[True]), "X")
     Traceback (most recent call last):
     ...
@@ -77,7 +105,7 @@ def refuse_masked(X: Any, what: str) -> None:
 def refuse_mixed(names: Any, what: str) -> None:
     """Raise if some names are texts and others are not: they have no order.
 
-    >>> from unseen._params import refuse_mixed
+    >>> from unseen.core.params import refuse_mixed
     >>> refuse_mixed(["zebra", 7], "y")
     Traceback (most recent call last):
     ...

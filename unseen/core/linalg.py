@@ -1,4 +1,4 @@
-"""Linear algebra of the whole house: small systems, unit rows, leading eigenvectors.
+"""Linear algebra: unit rows, small ridges, leading eigenvectors.
 
 For matrices of a hundred rows BLAS multiplies several times faster than it solves with
 a triangle, and the checks of general solvers take as long as the work: the Cholesky
@@ -9,34 +9,97 @@ from a block Lanczos iteration.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy import linalg
-
-from unseen._threads import product
+from threadpoolctl import ThreadpoolController
 
 DOUBLE = np.dtype(np.float64)
 ROUNDING = 1e-14  # share of the largest eigenvalue that smaller ones drown in
-GAPLESS = 1e-2  # residual at a look: 5e-2 for noise alike in all directions, else less
-LOOKS_ON = 1.5  # work of Lanczos in units of its first look: real spectra take 1 to 1.6
+GAPLESS = 1e-2  # residual at a check: 5e-2 for noise alike in all directions, else less
+FIRST_CHECKS = 1.5  # work of Lanczos in units of its first check: mostly 1 to 1.6
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")  # finding it takes a while
+
+
+def one_thread() -> AbstractContextManager:
+    """Hold BLAS to one thread: in small products its threads only wait."""
+    return _blas().limit(limits=1)
+
+
+# ---- rows of unit length -----------------------------------------------------------
+
+
+def row_lengths(X: np.ndarray) -> np.ndarray:
+    """Return ``|x|`` of every row in float64, 1 for a row of zeros.
+
+    Rows whose squares leave the range of their type are measured after scaling.
+    """
+    smallest = np.finfo(X.dtype).tiny
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        # One inner product per row: matmul hands them to BLAS, einsum would not.
+        squares = np.matmul(X[:, None, :], X[:, :, None])[:, 0, 0]
+    lengths = np.sqrt(squares, dtype=np.float64)
+    if not smallest < squares.min(initial=1) <= squares.max(initial=1) < np.inf:
+        odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
+        largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
+        scale = np.where(largest > 0, largest, 1)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite: noticed later
+            lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
+        lengths = np.where(lengths <= smallest, 1, lengths)
+    return lengths
+
+
+def inverse_lengths(X: np.ndarray) -> np.ndarray:
+    """Return ``1 / |x|`` for every row, 1 for a row of zeros."""
+    return (1 / row_lengths(X)).astype(X.dtype)
+
+
+def to_unit(X: np.ndarray) -> np.ndarray:
+    """Return the rows at unit length; a row of zeros stays.
+
+    >>> import numpy as np
+    >>> from unseen.core.linalg import to_unit
+    >>> to_unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    # Divided, so that rows of one number become exactly 1 or -1 and tie as they should,
+    # in float64, which has room for the length of any float32 row.
+    lengths, units = row_lengths(X)[:, None], np.empty_like(X)
+    return np.divide(X, lengths, out=units, dtype=np.float64, casting="same_kind")
+
+
+def nonzero(lengths: np.ndarray) -> np.ndarray:
+    """Return the lengths with 1 in place of 0."""
+    return np.where(lengths > 0, lengths, 1)
+
+
+# ---- small symmetric systems -------------------------------------------------------
 
 
 def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return K⁻¹ right for a symmetric positive K in float64, or for a stack of them.
+    """Return K⁻¹ right for a symmetric positive K, or for a stack of them.
 
     >>> import numpy as np
-    >>> from unseen._linalg import solve_positive
+    >>> from unseen.core.linalg import solve_positive
     >>> solve_positive(np.diag([2.0, 4.0]), np.array([[1.0], [1.0]]))
     array([[0.5 ],
            [0.25]])
     """
-    root = inverse_factors(K)
+    root = inverse_factor(K)
     return transposed(root) @ (root @ right)
 
 
 def inverse_positive(K: np.ndarray) -> np.ndarray:
     """Return K⁻¹, exactly symmetric, for one symmetric positive K or a stack."""
-    root = inverse_factors(K)
+    root = inverse_factor(K)
     return transposed(root) @ root
 
 
@@ -45,31 +108,25 @@ def transposed(stack: np.ndarray) -> np.ndarray:
     return stack.swapaxes(-1, -2)
 
 
-def inverse_factors(K: np.ndarray) -> np.ndarray:
-    """Return ``inverse_factor`` of a matrix, or of every one of a stack."""
-    if K.ndim == 2:
-        return inverse_factor(K)
-    roots = np.empty(K.shape).swapaxes(-1, -2)  # in the order LAPACK has them
-    for root, one in zip(roots, K, strict=True):
-        root[:] = inverse_factor(one)
-    return roots
-
-
 def inverse_factor(K: np.ndarray) -> np.ndarray:
-    """Return L⁻¹ of K = L Lᵀ, or of a little more than K if it is singular."""
+    """Return L⁻¹ of K = L Lᵀ, or of a little more than K if it is singular.
+
+    For a stack of matrices, of every one.
+    """
+    if K.ndim > 2:
+        return np.stack([inverse_factor(one) for one in K])
     L, failed = linalg.lapack.dpotrf(K.T, lower=1)
+    little = ROUNDING * (np.abs(K).max(initial=0) or 1.0) if failed else 0.0
+    for power in range(1, 7):
+        if not failed:
+            break
+        more = plus_diagonal(K.copy(), little * 10.0**power)
+        L, failed = linalg.lapack.dpotrf(more.T, lower=1)
     if failed:
-        little = ROUNDING * (np.abs(K).max(initial=0) or 1.0)
-        for power in range(1, 7):
-            more = plus_diagonal(K.copy(), little * 10.0**power)
-            L, failed = linalg.lapack.dpotrf(more.T, lower=1)
-            if not failed:
-                break
-        else:
-            raise ValueError(
-                "A step of the solver met numbers out of range. Scale X to ordinary "
-                "numbers, or keep unit_rows=True."
-            )
+        raise ValueError(
+            "A step of the solver met numbers out of range. Scale X to ordinary "
+            "numbers, or keep unit_rows=True."
+        )
     return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0]
 
 
@@ -80,7 +137,7 @@ def solve_ridge(K: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
     if it had as much of them as rounding lets it know.
 
     >>> import numpy as np
-    >>> from unseen._linalg import solve_ridge
+    >>> from unseen.core.linalg import solve_ridge
     >>> solve_ridge(np.diag([1.0, 3.0]), 1.0, np.array([[2.0], [2.0]]))
     array([[1. ],
            [0.5]])
@@ -94,68 +151,27 @@ def solve_ridge(K: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
     return vectors @ ((vectors.T @ right) * inverse[:, None])
 
 
-def plus_diagonal(K: np.ndarray, ridge: float) -> np.ndarray:
+def solve_on_axes(
+    gram: np.ndarray, target: np.ndarray, ridge: float, *, diagonal: bool
+) -> np.ndarray:
+    """Return (gram + ridge I)⁻¹ target; on principal axes the inverse is a division."""
+    if diagonal:
+        return target / (np.diag(gram) + ridge)[:, None]
+    return solve_ridge(gram, ridge, target)
+
+
+def plus_diagonal(K: np.ndarray, ridge: Any) -> np.ndarray:
     """Return K + ridge I; K itself is changed. K may be a stack, ridge (n, 1) then."""
     np.einsum("...ii->...i", K)[...] += ridge
     return K
 
 
-def right_factor(A, ridge) -> np.ndarray:
+def right_factor(A: np.ndarray, ridge: float) -> np.ndarray:
     """Return A (AᵀA + ridge I)⁻¹; for no ridge the pseudo-inverse, transposed."""
     if not ridge:
         return linalg.pinv(A).T
     # = (AAᵀ + ridge I)⁻¹ A, and classes are fewer than dimensions
     return solve_ridge(A @ A.T, ridge, A)
-
-
-def nonzero(lengths: np.ndarray) -> np.ndarray:
-    """Return the lengths with 1 in place of 0."""
-    return np.where(lengths > 0, lengths, 1)
-
-
-# ---- rows of unit length, and what rows span --------------------------------------
-
-
-def inverse_lengths(X: np.ndarray) -> np.ndarray:
-    """Return ``1 / |x|`` for every row, 1 for a row of zeros.
-
-    Rows whose squares leave the range of their type are measured after scaling.
-    """
-    smallest = np.finfo(X.dtype).tiny
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        # One inner product per row: matmul hands them to BLAS, einsum would not.
-        squares = np.matmul(X[:, None, :], X[:, :, None])[:, 0, 0]
-    lengths = np.sqrt(squares, dtype=np.float64)
-    if not smallest < squares.min(initial=1) <= squares.max(initial=1) < np.inf:
-        odd = np.flatnonzero(~(np.isfinite(squares) & (squares > smallest)))
-        largest = np.abs(X[odd]).max(axis=1, initial=0).astype(np.float64)
-        scale = np.where(largest > 0, largest, 1)
-        with np.errstate(invalid="ignore", over="ignore"):  # infinite rows: seen later
-            lengths[odd] = scale * np.linalg.norm(X[odd] / scale[:, None], axis=1)
-        lengths = np.where(lengths <= smallest, 1, lengths)
-    return (1 / lengths).astype(X.dtype)
-
-
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length; a row of zeros stays.
-
-    >>> import numpy as np
-    >>> from unseen._linalg import unit_rows
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    return rows * inverse_lengths(rows)[:, None]
-
-
-def unit_vectors(rows: np.ndarray) -> np.ndarray:
-    """As ``unit_rows``, by division: for the few vectors of classes, of any range."""
-    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-    reach = np.finfo(np.result_type(rows, np.float16)).max ** 0.5 / 1e4
-    odd = (largest > reach) | ((largest < 1 / reach) & (largest > 0))
-    rows = rows / np.where(odd, largest, 1)  # else squares would leave the range
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1)
 
 
 def row_space(A: np.ndarray) -> np.ndarray:
@@ -171,7 +187,7 @@ def row_space(A: np.ndarray) -> np.ndarray:
 
 
 def leading_eigenvectors(
-    matrix: Callable[[np.dtype], np.ndarray], p: int, k: int, dtype=DOUBLE
+    matrix: Callable[[np.dtype], np.ndarray], p: int, k: int, dtype: Any = DOUBLE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest of p eigenvalues, falling, and their eigenvectors.
 
@@ -182,8 +198,8 @@ def leading_eigenvectors(
     ``matrix`` makes the matrix in the precision that is asked for.
     """
     block = 8 if p <= 2048 else 16
-    first_look = krylov_work(p, krylov_size(k, block), krylov_size(k, block))
-    few = p >= 512 and LOOKS_ON * first_look <= lanczos_budget(p, dtype)
+    first_check = krylov_work(p, krylov_size(k, block), krylov_size(k, block))
+    few = p >= 512 and FIRST_CHECKS * first_check <= lanczos_budget(p, dtype)
     found = block_lanczos(matrix(dtype), k, block=block) if few else None
     if found is None:
         S = matrix(DOUBLE)
@@ -197,15 +213,13 @@ def with_fixed_signs(vectors: np.ndarray, *, only: bool = False) -> np.ndarray:
     ``only`` returns the signs that make them so.
 
     >>> import numpy as np
-    >>> from unseen._linalg import with_fixed_signs
+    >>> from unseen.core.linalg import with_fixed_signs
     >>> with_fixed_signs(np.array([[1, 1], [-2, 0]]))
     array([[-1,  1],
            [ 2,  0]])
     """
-    most, least = vectors.max(axis=0, initial=0), -vectors.min(axis=0, initial=0)
-    signs = np.where(least > most, -1, 1)
-    for i in np.flatnonzero((least == most) & (most > 0)):  # the first of them decides
-        signs[i] = np.sign(vectors[np.abs(vectors[:, i]).argmax(), i])
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
+    signs = np.where(largest[0] < 0, -1, 1)
     return signs if only else vectors * signs
 
 
@@ -217,12 +231,12 @@ def krylov_size(k: int, block: int) -> int:
 def krylov_work(p: int, size: int, step: int) -> float:
     """Return the multiplications of the last ``step`` of ``size`` dimensions.
 
-    Products with S and with the basis, and one look at the eigenvectors of T.
+    Products with S and with the basis, and one check of the eigenvectors of T.
     """
     return 2.0 * p * step * (p + 2 * size - step) + 4.0 * size**3
 
 
-def lanczos_budget(p: int, dtype) -> float:
+def lanczos_budget(p: int, dtype: Any) -> float:
     """Return the multiplications in which LAPACK would have the answer, about.
 
     Lanczos works in the precision of the matrix, LAPACK in float64 always. Measured at
@@ -249,36 +263,36 @@ def block_lanczos(
     p, dtype = len(S), S.dtype
     tol, noise = {8: (1e-10, 1e-14), 4: (1e-7, 2e-6)}[dtype.itemsize]
     most = min(p - block, 8 * k)
-    budget, looked_at = lanczos_budget(p, dtype), 0
+    budget, checked_at = lanczos_budget(p, dtype), 0
     Q = np.empty((p, most + block), dtype=dtype, order="F")
     T = np.zeros((most + block, most + block))
     start = np.random.default_rng(0).standard_normal((p, block)).astype(dtype)
     V = linalg.qr(start, mode="economic", check_finite=False)[0]
-    size, next_look, largest = 0, krylov_size(k, block), 0.0
+    size, next_check, largest = 0, krylov_size(k, block), 0.0
     while size + block <= most:
         recent = slice(max(size - block, 0), size + block)
         newest = slice(size, size + block)
         Q[:, newest] = V
         size += block
-        W = product(S, V)
-        H = product(Q[:, recent].T, W)  # three blocks of the recurrence, then all again
+        W = S @ V
+        H = Q[:, recent].T @ W  # three blocks of the recurrence, then all again
         T[recent, newest], T[newest, recent] = H, H.T
         largest = max(largest, np.abs(H).max())
         W -= Q[:, recent] @ H
-        W -= product(Q[:, :size], product(Q[:, :size].T, W))
+        W -= Q[:, :size] @ (Q[:, :size].T @ W)
         V, R = linalg.qr(W, mode="economic", overwrite_a=True, check_finite=False)
         if np.abs(np.diag(R)).min() <= noise * largest:
             return None  # the new directions are rounding noise
-        if size >= next_look:
+        if size >= next_check:
             # All eigenvectors by divide and conquer come sooner than some by bisection.
             values, U = linalg.eigh(T[:size, :size], driver="evd", check_finite=False)
             values, U = values[-k:], U[:, -k:]
             residual = linalg.norm(R @ U[-block:], axis=0).max() / values[-1]
             if residual <= tol:
-                vectors = product(Q[:, :size], U.astype(dtype, copy=False))
+                vectors = Q[:, :size] @ U.astype(dtype, copy=False)
                 return values, vectors.astype(np.float64, copy=False)
-            budget -= krylov_work(p, size, size - looked_at)
-            looked_at, next_look = size, size + 2 * block
-            if residual > GAPLESS or krylov_work(p, next_look, 2 * block) > budget:
+            budget -= krylov_work(p, size, size - checked_at)
+            checked_at, next_check = size, size + 2 * block
+            if residual > GAPLESS or krylov_work(p, next_check, 2 * block) > budget:
                 return None  # LAPACK is sooner done
     return None

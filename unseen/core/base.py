@@ -1,0 +1,947 @@
+"""The one base class: candidates, rows in, scores and labels out, learning from rows.
+
+A model that meets rows on axes gives its parameters and
+
+    _learn(seen)                     learn from the seen classes; sets fitted names
+    _state()                         what unlabelled rows may move, as ``fit`` left it
+    _score(state, A)                 (coef, offset) on the axes, from codes of classes
+    _refit(state, A, sums, lam, mu)  learn from self-labelled rows: (state, objective)
+
+and, where it differs from the others,
+
+    _embed(A)                        codes of classes, by default their embeddings:
+                                     of unit length, less the mean of the seen or, in
+                                     adapt, their own
+    _codes(candidates, own_mean)     the same from the candidates as they are
+    _reported(state, view)           (coef, offset) that labels are reported by
+    _needs_rows()                    ``seen`` brings the rows: sums are not enough
+
+A model with a space of its own gives ``_fit_sums(sums, table)``, which ends in
+``_ready(table)``, ``_scorer(candidates)`` or ``_scoring(candidates)`` for new rows, and
+``_adapt(unlabelled, candidates, given)``.
+"""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from unseen._documented import Documented
+from unseen.core.classes import (
+    Candidates,
+    ClassTable,
+    EqualDescriptionsWarning,
+    encode,
+)
+from unseen.core.given import (
+    NONE_OF_THESE,
+    Given,
+    GivenRows,
+    as_given,
+    include,
+    prototypes_of,
+    read_given,
+    with_none,
+)
+from unseen.core.linalg import inverse_lengths
+from unseen.core.params import (
+    check_rows,
+    check_rows_and_labels,
+    fit_context,
+    not_finite,
+)
+from unseen.core.rows import (
+    Rows,
+    RowStream,
+    StreamedUnlabelled,
+    Unlabelled,
+    float_type,
+    in_one_piece,
+    is_stream,
+    open_stream,
+    root_module,
+)
+from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
+from unseen.storage import Storable
+
+LEAST, MOST = 0.02, 0.98  # share of labels taken to be right: never all, never none
+
+
+class Seen(NamedTuple):
+    """What a solver gets of the seen classes, on the axes and centred.
+
+    ``sums``, of seen classes only; ``A`` (M, q), their embeddings; ``diagonal``,
+    whether the Gram matrix is. ``B`` (n, p) and ``codes`` (n,) are the rows and their
+    class numbers, for models that need them.
+    """
+
+    sums: Sums
+    A: np.ndarray
+    diagonal: bool
+    table: ClassTable
+    B: Any = None
+    codes: Any = None
+
+
+class View(NamedTuple):
+    """Unlabelled rows on the axes and codes of the candidates, centred as asked.
+
+    ``mean`` is the mean row that was taken away.
+    """
+
+    B: Rows
+    A: np.ndarray
+    mean: np.ndarray
+
+
+class LinearScorer(NamedTuple):
+    """One linear score per class: ``x @ coef.T + intercept``.
+
+    ``coef`` has shape (n_classes, n_features), ``intercept`` (n_classes,).
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+
+
+class LinearRule(NamedTuple):
+    """Who competes, and how rows are scored: all that answers for new rows.
+
+    A model that was adapted holds one; prediction, Dask, model files and ONNX take it.
+    """
+
+    candidates: Candidates
+    scorer: LinearScorer
+    unit_rows: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Round:
+    """What one round of self-training did.
+
+    Attributes
+    ----------
+    rate : float
+        Share of each predicted class that was kept.
+    selected : ndarray of shape (n_competing,)
+        Rows kept of each competing class.
+    n_changed : int
+        Rows whose reported label differs from the round before.
+    objective : float
+        Value of what the refit lowers, after it.
+    labels : ndarray of shape (n_samples,) or None
+        Labels after the round; not kept where the rows are not in memory.
+    note : str
+        What the model has to say of the round, if anything.
+    n_rows : int or None
+        How many unlabelled rows there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.core.base import Round
+    >>> print(Round(0.5, np.array([2, 1]), 1, 0.0, None, n_rows=6))
+    Kept 3 of 6 rows (rate 0.5); 1 label changed.
+    """
+
+    rate: float
+    selected: np.ndarray
+    n_changed: int
+    objective: float
+    labels: np.ndarray | None
+    note: str = ""
+    n_rows: int | None = None
+
+    @property
+    def n_selected(self) -> int:
+        """Rows kept in all."""
+        return int(self.selected.sum())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(str(self))}</p>"
+
+    def __str__(self) -> str:
+        n_rows = self.n_rows if self.labels is None else len(self.labels)
+        message = (
+            f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
+            f"{self.rate:g}); {self.n_changed:,} "
+            f"{'label' if self.n_changed == 1 else 'labels'} changed."
+        )
+        return f"{message} {self.note}".rstrip()
+
+
+class Outcome(NamedTuple):
+    """What a method says of unlabelled rows.
+
+    ``codes`` (n,) number the class of every row among the distinct ones of
+    ``rule.candidates``; ``confidence`` (n,) orders the rows, and with ``calibrated`` is
+    the probability that the label is right. ``rule`` labels rows to come. ``also`` are
+    further fitted names and their values.
+    """
+
+    codes: np.ndarray
+    confidence: np.ndarray
+    rounds: list[Round]
+    rule: LinearRule
+    calibrated: bool = False
+    also: dict[str, Any] = {}
+
+
+class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
+    """Base of all estimators: classes compete by their embeddings.
+
+    The head of this file says what a model has to provide.
+    """
+
+    unit_rows = True
+    whitening: float | None = None
+    per_domain_centering = True
+
+    _parameter_constraints: dict = {}
+    # Parameters that change nothing that ``fit`` learns: a search fits once for all.
+    _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
+
+    _table: ClassTable
+    _default: Candidates
+    _adapted: LinearRule | None
+    _running: tuple  # what partial_fit has summed so far
+    axes_: np.ndarray
+    mean_: np.ndarray
+    embedding_mean_: np.ndarray
+    given_: Given
+    labels_: np.ndarray
+    rounds_: list
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether ``fit`` came to its end."""
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self):
+        """Declare that rows are dense."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    # ---- learning from the seen classes ----------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, *, class_embeddings=None):
+        """Learn from rows of seen classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a stream
+            A memory map, the path of a ``.npy`` or parquet file, an HDF5 dataset, a
+            pyarrow dataset, any iterable of chunks, a Dask array or dataframe; models
+            that need all rows at once say so.
+        y : array-like of shape (n_samples,)
+            Class names, or row numbers of the table if that is an array. For parquet
+            also the name of a column; None if chunks are pairs (rows, labels).
+        class_embeddings : DataFrame, array, mapping of tables or None, default=None
+            One row per class, seen and unseen; several tables are fused. Without it
+            every class is its own indicator, and the model an ordinary classifier.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("_running", None)
+        if is_stream(X) and not (self._needs_rows() and isinstance(X, np.memmap)):
+            return self._fit_stream(X, y, class_embeddings)
+        # Whether numbers are finite shows in sums of squares: no pass of its own.
+        rows, y = check_rows_and_labels(
+            X, y, estimator=self, ensure_all_finite=self._needs_rows()
+        )
+        table, codes = encode(y, class_embeddings)
+        sums = self._sums(rows, codes, len(table))
+        if self._needs_rows():
+            return self._fit_sums(sums, table, (rows, codes))._note_features(X)
+        return self._fit_sums(sums, table)._note_features(X)
+
+    def _fit_stream(self, X, y, class_embeddings):
+        if self._needs_rows():
+            raise TypeError(
+                f"{type(self).__name__} needs all rows at once, but X is a "
+                f"{type(X).__name__}. Give an array, or a model that learns from sums."
+            )
+        if root_module(X) == "dask":
+            from unseen.core.dask_rows import sum_dask
+
+            running, head = sum_dask(X, y, class_embeddings, unit_rows=self.unit_rows)
+        else:
+            stream = open_stream(X, y)
+            running, head = (
+                RunningSums(class_embeddings, unit_rows=self.unit_rows),
+                None,
+            )
+            add_stream(running, stream, None if isinstance(y, str) else y)
+            head = stream.head
+        return self._fit_sums(*running.finish())._note_features(head)
+
+    @available_if(lambda self: not self._needs_rows())
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, *, class_embeddings=None):
+        """Add the sums of a chunk, and learn from all chunks so far.
+
+        Every call solves anew. To solve once, give all chunks to ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            Class names of all chunks, where there is no table; in the first call.
+        class_embeddings : optional
+            As for ``fit``; in the first call.
+
+        Returns
+        -------
+        self
+            Unfitted until rows of two classes came.
+        """
+        if class_embeddings is None and classes is not None:
+            names = np.unique(classes)
+            class_embeddings = pd.DataFrame(np.eye(len(names)), index=names)
+        rows, y = check_rows_and_labels(X, y, estimator=self)
+        running = RunningSums(class_embeddings, unit_rows=self.unit_rows)
+        if hasattr(self, "_running"):
+            running = RunningSums.of(self._running)
+        n_features = rows.shape[1] if running.sums is None else len(running.sums.gram)
+        if n_features != rows.shape[1]:
+            raise ValueError(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is "
+                f"expecting {n_features} features as input, as in the chunks before."
+            )
+        running.add(rows, y)
+        if running.sums is not None and np.count_nonzero(running.sums.counts) > 1:
+            self._fit_sums(*running.finish())._note_features(X)
+        self._running = running.state()
+        return self
+
+    def _sums(self, X, codes, n_classes: int, *, span: bool = True) -> Sums:
+        """Return the sums of rows, scaled as this model scales them."""
+        unit = self.unit_rows
+        return check_range(sum_rows(X, codes, n_classes, unit_rows=unit, span=span), X)
+
+    def _note_features(self, X):
+        """Note the number of features, and their names if X is a frame."""
+        validate_data(self, X, skip_check_array=True)
+        return self
+
+    def _needs_rows(self) -> bool:
+        """Tell whether a fit needs the rows themselves, not only their sums."""
+        return False
+
+    def _fit_sums(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
+        """Fit from the sums alone, so that searches, streams and Dask share them.
+
+        ``rows`` are (X, class numbers), for a model that needs them.
+        """
+        seen, space = self._see(sums, table, rows)
+        self._learn(seen)
+        return self._settle(space, table)
+
+    def _see(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
+        """Return what the solver gets, and (mean, axes, mean of embeddings)."""
+        n_axes = None if self.n_axes == "all" else self.n_axes
+        if self.whitening is None:
+            reduced = sums.reduced(n_axes)
+            on_axes, axes = reduced.sums, reduced.axes
+        else:  # at unit mean square, so that ridges suit that suit rows of unit length
+            reduced = sums.whitened(n_axes, self.whitening)
+            square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
+            scale = 1 / np.sqrt(square) if square > 0 else 1.0
+            on_axes, axes = reduced.sums.scaled(scale), reduced.axes * scale
+        units = table.units()
+        embedding_mean = sums.counts @ units / sums.n_rows
+        A = (units - embedding_mean)[table.seen]
+        diagonal = n_axes is not None and self.whitening is None
+        seen = Seen(on_axes.for_classes(table.seen), A, diagonal, table)
+        if rows is not None:
+            X, codes = rows
+            B = Unlabelled(X).on_axes(axes, self.unit_rows) - reduced.mean @ axes
+            seen = seen._replace(B=B, codes=(np.cumsum(table.seen) - 1)[codes])
+        return seen, (reduced.mean, axes, embedding_mean)
+
+    def _settle(self, space: tuple, table: ClassTable):
+        """Store where rows are met; the last step of a fit on axes."""
+        self.mean_, self.axes_, self.embedding_mean_ = space
+        return self._ready(table)
+
+    def _ready(self, table: ClassTable, *, warn: bool = True):
+        """Store what all fitted models hold; the last step of a ``fit``."""
+        self._table = table
+        self.classes_, self.class_embeddings_ = table.names, table.embeddings
+        self.unseen_classes_ = table.names[~table.seen]
+        self._default = self._candidates(None)
+        self._adapted = None
+        if warn:
+            self._warn_of_twins(self._default)
+        for stale in ("labels_", "reliability_", "rounds_", "given_"):
+            self.__dict__.pop(stale, None)
+        return self
+
+    # ---- who competes ----------------------------------------------------------------
+
+    @property
+    def competing_classes_(self) -> np.ndarray:
+        """Who competes by default: the columns of ``decision_function``."""
+        return self._default.columns
+
+    def _candidates(self, classes: Any) -> Candidates:
+        """Return who competes; warn, once for all rows, of those that compete as one.
+
+        Of the default ones ``fit`` has warned already.
+        """
+        if isinstance(classes, Candidates):
+            return classes
+        candidates = self._table.candidates(classes, self._seen_as)
+        if classes is not None:
+            self._warn_of_twins(candidates)
+        return candidates
+
+    def _asked(self, classes: Any) -> Candidates:
+        """Return who competes in a prediction: by default as in the last adapt."""
+        return self._default if classes is None else self._candidates(classes)
+
+    def _warn_of_twins(self, candidates: Candidates) -> None:
+        if candidates.offered is not None:
+            warnings.warn(
+                f"{type(self).__name__}: {candidates.message()}",
+                EqualDescriptionsWarning,
+                stacklevel=2,
+            )
+
+    def _seen_as(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
+        """Return what this model sees of classes; equal rows are one class to it."""
+        return self._table.units(embeddings)
+
+    # ---- scores and labels of new rows -----------------------------------------------
+
+    def decision_function(self, X, *, classes=None):
+        """Score every row against every competing class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a stream
+            Files, chunks and Dask collections are scored block by block; Dask gives
+            Dask arrays back.
+        classes : None, str, list of names, or table, default=None
+            Who competes. By default the unseen classes, or all if none is unseen;
+            after ``adapt`` those it was given. ``"all"``, ``"seen"`` and
+            ``"unseen"`` name groups, a 1-D list names classes, and a 2-D array,
+            frame or mapping of tables describes new ones. A frame may name known
+            classes beside new ones; their rows are left blank (NaN), or repeat what
+            they were fitted with.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_competing) or (n_samples,)
+            One column per competing class, in order; if two compete, one number
+            per row, positive for the second. Classes with equal descriptions have
+            equal scores.
+        """
+        return self._of_rows(X, classes, decisions)
+
+    def predict(self, X, *, classes=None):
+        """Return the best-scoring of the competing classes for every row.
+
+        ``classes`` is explained at ``decision_function``. Of classes with equal
+        descriptions the first in the table takes all rows.
+        """
+        return self._of_rows(X, classes, best_names)
+
+    @available_if(lambda self: hasattr(self, "_probabilities"))
+    def predict_proba(self, X, *, classes=None):
+        """Return the probability of every competing class for every row.
+
+        ``classes`` is explained at ``decision_function``. Classes with equal
+        descriptions share one probability, which each of them shows: only then do
+        rows sum to more than 1.
+        """
+        return self._of_rows(X, classes, self._probabilities)
+
+    @available_if(lambda self: self._is_linear())
+    def linear_rule(self, classes=None) -> LinearRule:
+        """Return who competes and the linear scores that new rows are labelled by.
+
+        Parameters
+        ----------
+        classes : optional
+            Who competes; explained at ``decision_function``.
+
+        Returns
+        -------
+        LinearRule
+            ``candidates``, ``scorer`` with its ``coef`` and ``intercept``, and
+            ``unit_rows``: whether rows get unit length first.
+        """
+        check_is_fitted(self)
+        return self._rule(self._asked(classes))
+
+    @available_if(lambda self: self._is_linear())
+    def to_onnx(self, path, *, classes=None):
+        """Write the (adapted) classifier as an ONNX file.
+
+        Parameters
+        ----------
+        path : path
+        classes : optional
+            Who competes; by default as ``predict`` has it.
+
+        Returns
+        -------
+        Path
+            The file written; :func:`unseen.onnx_export.export_onnx` describes it.
+        """
+        from unseen.onnx_export import export_onnx
+
+        return export_onnx(self, path, classes=classes)
+
+    def _of_rows(self, X, classes: Any, finish: Callable) -> Any:
+        """Return ``finish(candidates, scores)`` of all rows, block by block."""
+        check_is_fitted(self)
+        candidates = self._asked(classes)
+        answer = partial(answer_block, candidates, self._scoring(candidates), finish)
+        if not is_stream(X):
+            X = check_rows(self, X, reset=False, ensure_all_finite=False)
+            blocks = row_blocks(len(X), X.shape[1], least=8 * len(candidates))
+            if len(blocks) == 1:
+                return answer(X)
+            return np.concatenate([answer(X[here]) for here in blocks])
+        if root_module(X) == "dask":
+            from unseen.core.dask_rows import map_chunks, take_apart
+
+            head = take_apart(X).head
+            validate_data(self, head, skip_check_array=True, reset=False)
+            scores = np.zeros((1, len(candidates)), dtype=float_type(head, "X"))
+            return map_chunks(X, answer, finish(candidates, scores))
+        chunks = self._stream(X).blocks("scoring")
+        return np.concatenate([answer(chunk.X) for chunk in chunks])
+
+    def _stream(self, X) -> RowStream:
+        """Return X as a stream with the features of the fit."""
+        stream = open_stream(X)
+        validate_data(self, stream.head, skip_check_array=True, reset=False)
+        return stream
+
+    def _is_linear(self) -> bool:
+        """Tell whether scores are a linear function of (unit) rows."""
+        return True
+
+    def _scoring(self, candidates: Candidates) -> Callable[[np.ndarray], np.ndarray]:
+        """Return what makes scores of checked rows, one column per distinct class."""
+        _, scorer, unit_rows = self._rule(candidates)
+        return partial(linear_scores, scorer=scorer, unit_rows=unit_rows)
+
+    def _rule(self, candidates: Candidates) -> LinearRule:
+        """Score as adapted where a class was adapted to, else inductively."""
+        scorer = self._scorer(candidates)
+        if self._adapted is not None:
+            theirs, adapted, _ = self._adapted
+            place = theirs.find(candidates.names, candidates.embeddings)
+            own = place >= 0
+            scorer = LinearScorer(
+                np.where(own[:, None], adapted.coef[place], scorer.coef),
+                np.where(own, adapted.intercept[place], scorer.intercept),
+            )
+        return LinearRule(candidates, scorer, self.unit_rows)
+
+    # ---- on axes ---------------------------------------------------------------------
+
+    def _codes(self, candidates: Candidates, own_mean: bool) -> np.ndarray:
+        """Return the codes of classes, less their own mean or that of the seen."""
+        A = self._table.units(candidates.embeddings)
+        return self._embed(A - (A.mean(axis=0) if own_mean else self.embedding_mean_))
+
+    def _embed(self, A: np.ndarray) -> np.ndarray:
+        """Return the codes of classes with these centred embeddings."""
+        return A
+
+    def _scorer(self, candidates: Candidates) -> LinearScorer:
+        """Return the inductive scorer of the competing classes."""
+        scorer = self._score(self._state(), self._codes(candidates, False))
+        return self._in_features(scorer, self.mean_)
+
+    def _in_features(self, scorer: tuple, mean: np.ndarray) -> LinearScorer:
+        """Return a scorer on the axes, around a mean row, as one of rows."""
+        coef = scorer[0] @ self.axes_.T
+        return LinearScorer(coef, scorer[1] - coef @ mean)
+
+    def _view(self, unlabelled: Unlabelled, candidates: Candidates) -> View:
+        """Return rows on the axes and codes of the candidates, centred."""
+        own = self.per_domain_centering
+        mean = None if own else self.mean_
+        B, mean = unlabelled.on(self.axes_, self.unit_rows, mean)
+        return View(B, self._codes(candidates, own), mean)
+
+    def _reported(self, state: Any, view: View) -> tuple[np.ndarray, np.ndarray]:
+        """Return (coef, offset) that labels are reported by: mostly those that rank."""
+        return self._score(state, view.A)
+
+    def _label_inductively(self, unlabelled: Unlabelled) -> np.ndarray:
+        """Label rows as ``predict`` would; a search has them on the axes already."""
+        if not hasattr(self, "_score"):
+            return self.predict(unlabelled.X)
+        B, _ = unlabelled.on(self.axes_, self.unit_rows, self.mean_)
+        scorer = self._score(self._state(), self._codes(self._default, False))
+        return self._default.names[B.best(scorer)[0][0]]
+
+    # ---- learning from unlabelled rows -----------------------------------------------
+
+    @available_if(lambda self: self._can_adapt())
+    @fit_context(prefer_skip_nested_validation=False)
+    def adapt(self, X, *, classes=None, given=None):
+        """Learn from unlabelled rows.
+
+        Starts from what ``fit`` learned, whatever was adapted to before.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a stream
+            Files, chunks and Dask collections where the method can go through the rows
+            block by block; others say so. With ``given``, a stream is met twice.
+        classes : None, str, list of names, or table, default=None
+            Who competes; explained at ``decision_function``.
+        given : mapping or Series of row number to class, or array-like, default=None
+            Labels of some rows, from 0, which are certain; in an array, None, NaN and
+            "" stand for rows without. Any class of the table may be named, also one
+            that does not compete; where the method can, a name that no class has adds
+            a class whose prototype is its rows. ``unseen.NONE_OF_THESE`` says that no
+            class fits: the row has that label, -1 if classes are numbers, and nothing
+            is learned from it. A method that takes prototypes needs no other start:
+            ``GuidedMixture().adapt(X, given=...)``.
+
+        Returns
+        -------
+        self
+            With ``labels_``, ``reliability_`` and ``rounds_``; and ``given_``, if
+            labels were given.
+        """
+        alone = given is not None and self._begins_with_given()
+        if alone:
+            if classes is not None:
+                raise ValueError(
+                    f"classes={classes!r}, but given labels are all there is: they say "
+                    "which classes compete. Leave classes out, or start from "
+                    "prototypes."
+                )
+            self.fit_prototypes(prototypes_of(X, given))
+        check_is_fitted(self)
+        unlabelled, candidates = self._unlabelled(X), self._candidates(classes)
+        self.__dict__.pop("given_", None)
+        if given is None:
+            return self._record(self._adapt(unlabelled, candidates, None))
+        return self._adapt_given(unlabelled, candidates, given, alone)
+
+    def _adapt_given(self, unlabelled, candidates: Candidates, given: Any, alone: bool):
+        """Leave rows out that no class fits, adapt, and put them back."""
+        n = len(unlabelled)
+        rows, labels = read_given(given, n)
+        none = np.array([label == NONE_OF_THESE for label in labels], dtype=bool)
+        kept = np.ones(n, dtype=bool)
+        kept[rows[none]] = False
+        if none.any():
+            unlabelled = unlabelled.only(np.flatnonzero(kept))
+        own, labels = (kept.cumsum() - 1)[rows[~none]], labels[~none]
+        known = None
+        if len(own):
+            candidates, codes, new = include(
+                candidates,
+                labels,
+                self._table,
+                lambda at: self._describe(unlabelled, own[at], labels[at][0]),
+            )
+            known = GivenRows(np.full(int(kept.sum()), -1), new)
+            known.codes[own] = codes
+        self._record(self._adapt(unlabelled, candidates, known), known, kept)
+        if self._default.offered is not None:  # another class answers for some
+            named = rows[~none], labels
+            self.labels_ = as_given(self.labels_, *named)
+            self.rounds_ = [
+                done
+                if done.labels is None
+                else replace(done, labels=as_given(done.labels, *named))
+                for done in self.rounds_
+            ]
+        self.given_ = Given(rows, self.labels_[rows], alone)
+        return self
+
+    def _record(self, outcome: Outcome, given: GivenRows | None = None, kept=None):
+        """Store what ``adapt`` found; no class fits the rows that were not kept."""
+        codes, confidence, rounds, rule, calibrated, also = outcome
+        names, codes = rule.candidates.names, np.array(codes, dtype=np.intp)
+        reliability = np.array(confidence, dtype=np.float64)
+        if not calibrated:
+            reliability = reliability_by_rank(codes, reliability, rounds)
+        if given is not None:
+            codes[given.known], reliability[given.known] = given.codes[given.known], 1.0
+            rounds = [held(done, given, names) for done in rounds]
+        labels = names[codes]
+        if kept is not None and not kept.all():
+            whole = np.ones(len(kept))
+            whole[kept], reliability = reliability, whole
+            labels, rounds = (
+                with_none(labels, kept),
+                [
+                    replace(done, labels=with_none(done.labels, kept), n_rows=len(kept))
+                    if done.labels is not None
+                    else done
+                    for done in rounds
+                ],
+            )
+        self._adapted, self._default = rule, rule.candidates
+        self.labels_, self.reliability_, self.rounds_ = labels, reliability, rounds
+        for name, value in also.items():
+            setattr(self, name, value)
+        return self
+
+    def suggest(self, X, n: int) -> np.ndarray:
+        """Return the unlabelled rows to ask a person about; see ``unseen.suggest``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The rows that were adapted to.
+        n : int
+
+        Returns
+        -------
+        ndarray of int
+            Row numbers; none that has a given label.
+        """
+        from unseen.asking.suggest import suggest
+
+        check_is_fitted(self, "labels_")
+        given = self.given_.rows.tolist() if hasattr(self, "given_") else []
+        asked = dict.fromkeys(given, NONE_OF_THESE)  # whatever it was
+        return suggest(X, n, reliability=self.reliability_, given=asked)
+
+    def _can_adapt(self) -> bool:
+        """Tell whether the model learns from unlabelled rows."""
+        return True
+
+    def _streams(self) -> bool:
+        """Tell whether ``adapt`` takes rows chunk by chunk."""
+        return hasattr(self, "_score")
+
+    def _begins_with_given(self) -> bool:
+        """Tell whether given labels are all there is to start from."""
+        if not hasattr(self, "fit_prototypes"):
+            return False
+        fitted = self.__sklearn_is_fitted__()
+        return not fitted or (hasattr(self, "given_") and self.given_.alone)
+
+    def _unlabelled(self, X) -> Unlabelled:
+        """Return the rows to adapt to, or say why they cannot be."""
+        check_is_fitted(self)
+        if isinstance(X, Unlabelled):
+            return X
+        X = X if self._streams() else in_one_piece(X)
+        if root_module(X) == "dask":
+            from unseen.core.dask_rows import DaskUnlabelled, take_apart
+
+            parts = take_apart(X)
+            validate_data(self, parts.head, skip_check_array=True, reset=False)
+            return DaskUnlabelled(parts)
+        if is_stream(X):
+            return StreamedUnlabelled(self._stream(X))
+        # On axes it shows whether the numbers are finite: no pass of its own.
+        return Unlabelled(check_rows(self, X, reset=False, ensure_all_finite=False))
+
+    def _adapt(
+        self, unlabelled: Unlabelled, candidates: Candidates, given: GivenRows | None
+    ) -> Outcome:
+        """Take the means of the rows, and no labels: what plain models do."""
+        if given is not None:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} learns nothing from {len(given.rows)} given labels: its adapt "
+                f"only centres the rows. Put rounds around it, SelfTraining({name}()), "
+                "or use AnchoredSelfTraining."
+            )
+        view = self._view(unlabelled, candidates)
+        scorer = self._reported(self._state(), view)
+        [(codes, confidence)] = view.B.best(scorer)
+        return Outcome(
+            codes, confidence, [], self._adapted_rule(candidates, scorer, view)
+        )
+
+    def _adapted_rule(
+        self, candidates: Candidates, scorer: tuple, view: View
+    ) -> LinearRule:
+        """Return the rule of new rows from a scorer on the axes of a view."""
+        scorer = self._in_features(scorer, view.mean)
+        return LinearRule(candidates, scorer, self.unit_rows)
+
+    def _describe(self, unlabelled: Unlabelled, rows: np.ndarray, name: Any):
+        """Return the embedding of a class of which only rows are known, or raise.
+
+        The one that would score its rows best, of the length of other embeddings, all
+        of them centred.
+        """
+        if not hasattr(self, "_score"):
+            raise self._undescribed(name)
+        some = unlabelled.only(rows)
+        b = some.on_axes(self.axes_, self.unit_rows).mean(axis=0, dtype=np.float64)
+        A = self._table.units() - self.embedding_mean_
+        a = self._scorers_of_dims(A.shape[1]) @ (b - self.mean_ @ self.axes_)
+        length, size = np.sqrt(np.mean(np.sum(A * A, axis=1))), np.linalg.norm(a)
+        return self.embedding_mean_ + a * (length / size if size > 0 else 0.0)
+
+    def _scorers_of_dims(self, n_dims: int) -> np.ndarray:
+        """Return the scorers on the axes of single embedding dimensions."""
+        state, codes = self._state(), self._embed(np.eye(n_dims))
+        if hasattr(self, "_prototypes_on_axes"):
+            return self._prototypes_on_axes(state, codes)
+        return self._score(state, codes)[0]
+
+    def _undescribed(self, name: Any) -> ValueError:
+        """Return the error for a given class that needs a description."""
+        return ValueError(
+            f"given names the class {name!r}, which is not in the table, and "
+            f"{type(self).__name__} needs a description of every class. Add it to the "
+            "table, or use AnchoredSelfTraining or GuidedMixture."
+        )
+
+
+def add_stream(running: RunningSums, stream: RowStream, y: Any) -> None:
+    """Add all rows of a stream, with the labels that come with them or with ``y``."""
+    if (y is None) != stream.labelled:
+        raise ValueError(
+            f"{stream.what} comes with labels already. Leave y at None."
+            if stream.labelled
+            else f"{stream.what} comes without labels. Give y, or chunks that are "
+            "pairs (rows, labels)."
+        )
+    y = None if y is None else np.asarray(y)
+    if y is not None and stream.n_rows not in (None, len(y)):
+        raise ValueError(
+            f"{stream.what} has {stream.n_rows} rows, but y has {len(y)} labels."
+        )
+    start = 0
+    for X, labels in stream.blocks("summing"):
+        own = np.array(labels if y is None else y[start : start + len(X)])
+        start += len(X)
+        if len(own) == len(X):
+            running.add(X, own, keep=True)
+    if y is not None and start != len(y):
+        raise ValueError(f"{stream.what} gave {start} rows, but y has {len(y)} labels.")
+
+
+# ---- scores ------------------------------------------------------------------------
+
+
+def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
+    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
+    with np.errstate(all="ignore"):  # what is not finite is told by answer_block
+        scores = X @ scorer.coef.T.astype(X.dtype)
+        if unit_rows:
+            scores *= inverse_lengths(X)[:, None]
+        scores += scorer.intercept.astype(X.dtype)
+    return scores
+
+
+def answer_block(
+    candidates: Candidates, score: Callable, finish: Callable, X: np.ndarray
+) -> np.ndarray:
+    """Return ``finish(candidates, scores)`` of some rows."""
+    return finish(candidates, finite(score(X), X))
+
+
+def finite(scores: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return the scores of rows X, or say why they are not finite."""
+    if not np.isfinite(scores).all():
+        raise not_finite(X)
+    return scores
+
+
+def decisions(candidates: Candidates, scores: np.ndarray) -> np.ndarray:
+    """Return the scores, or one number per row where two classes compete."""
+    scores = candidates.spread(scores)
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def best_names(candidates: Candidates, scores: np.ndarray) -> np.ndarray:
+    """Return the name of the best-scoring class of every row."""
+    return candidates.names[scores.argmax(axis=1)]
+
+
+# ---- how sure ----------------------------------------------------------------------
+
+
+def held(done: Round, given: GivenRows, names: np.ndarray) -> Round:
+    """Return a round whose labels of given rows are those given."""
+    if done.labels is None:
+        return done
+    labels = np.array(done.labels)
+    labels[given.known] = names[given.codes[given.known]]
+    return replace(done, labels=labels)
+
+
+def rank_within(
+    codes: np.ndarray, confidence: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Order rows by class, most confident first; ties keep the order of the rows.
+
+    Returns (order, place of each ordered row in its class, size of each class).
+    """
+    order = np.argsort(-confidence, kind="stable")
+    small = codes.astype(np.min_scalar_type(codes.max(initial=0)))  # a radix sort
+    order = order[np.argsort(small[order], kind="stable")]
+    sizes = np.bincount(codes)
+    first = np.cumsum(sizes) - sizes
+    place = np.arange(len(codes)) - first[codes[order]]
+    return order, place, sizes
+
+
+def rank_share(codes: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    """Return 1 for the most confident row of a class, falling to 1/n_c.
+
+    A round at rate r trusts, up to rounding, the rows above 1 - r.
+    """
+    order, place, sizes = rank_within(codes, confidence)
+    share = np.empty(len(codes))
+    share[order] = 1 - place / sizes[codes[order]]
+    return share
+
+
+def reliability_by_rank(
+    codes: np.ndarray, confidence: np.ndarray, rounds: list[Round]
+) -> np.ndarray:
+    """Return a probability for methods whose scores have no scale.
+
+        r_i   share of its class's rows that row i is not behind: 1 for the clearest
+        s     one less the changes of labels per row, over all rounds
+
+        p_i = r_i^(1/s - 1),   whose mean over the rows is s
+
+    Labels that two answers share are more often right, and a share of that size is
+    about what is right: with nothing held out, there is no better witness. The order of
+    rows is the method's own. :class:`unseen.Calibrated` measures what is right on seen
+    classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.core.base import reliability_by_rank
+    >>> reliability_by_rank(np.array([0, 0]), np.array([1.0, 3.0]), [])
+    array([0.5, 1. ])
+    """
+    changed = sum(done.n_changed for done in rounds) / max(1, len(codes))
+    share = 1 - changed if rounds else 0.5  # without rounds, one label in two
+    share = float(np.clip(share, LEAST, MOST))
+    return rank_share(codes, confidence) ** (1 / share - 1)

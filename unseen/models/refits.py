@@ -1,0 +1,84 @@
+"""How a map learns from self-labelled rows, and stays near what it was.
+
+    B  (n, p)   self-labelled rows on the axes, centred    Y  (n, N)  their labels, 0/1
+    A  (N, k)   codes of the candidate classes             W* the map before
+
+    label_fit   min_W  |B W Aᵀ - Y|² + lam |B W - Y A|² + mu |W - W*|²
+    row_map     min_W  lam |B W - Y A|² + mu |W - W*|²
+    class_map   min_W  lam |B - Y A Wᵀ|² + mu |W - W*|²
+
+The pulls to the prototype of the label and to the map before are the paper's two
+baselines. Each takes the map before, the codes and the sums of the chosen rows, and
+returns the map and the objective.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from unseen.core.linalg import solve_ridge
+from unseen.core.sums import Sums
+
+
+def label_fit(
+    before: np.ndarray, A: np.ndarray, sums: Sums, lam: float, mu: float
+) -> tuple[np.ndarray, float]:
+    """BᵀB W (AᵀA + lam I) + mu W = (1 + lam) BᵀY A + mu W*.
+
+    Two eigendecompositions turn it into a division.
+    """
+    G, S = sums.gram, sums.class_sums.T
+    # AᵀA + lam I has at most N values other than lam: a thin SVD tells all.
+    _, sizes, Q = linalg.svd(A, full_matrices=False)
+    values, U = linalg.eigh(G)
+    values = np.maximum(values, 0)[:, None]
+    right = U.T @ ((1 + lam) * S @ A + mu * before)
+    inside = right @ Q.T  # in the span of the codes, and outside of it
+    solved = inside / (values * (sizes**2 + lam) + mu)
+    outside = (right - inside @ Q) / (values * lam + mu)
+    W = U @ (solved @ Q + outside)
+    fit = W @ A.T
+    labels = np.vdot(G @ fit, fit) - 2 * np.vdot(S, fit) + sums.n_rows
+    near = (
+        np.vdot(G @ W, W)
+        - 2 * np.vdot(S @ A, W)
+        + sums.counts @ np.einsum("ij,ij->i", A, A)
+    )
+    return W, float(labels + lam * near + mu * linalg.norm(W - before) ** 2)
+
+
+def row_map(
+    before: np.ndarray, A: np.ndarray, sums: Sums, lam: float, mu: float
+) -> tuple[np.ndarray, float]:
+    """(lam BᵀB + mu I) W = lam BᵀY A + mu W*."""
+    target = sums.class_sums.T @ A
+    W = solve_ridge(lam * sums.gram, mu, lam * target + mu * before)
+    near = (
+        np.vdot(sums.gram @ W, W)
+        - 2 * np.vdot(target, W)
+        + sums.counts @ np.einsum("ij,ij->i", A, A)
+    )
+    return W, float(lam * near + mu * linalg.norm(W - before) ** 2)
+
+
+def class_map(
+    before: np.ndarray, A: np.ndarray, sums: Sums, lam: float, mu: float
+) -> tuple[np.ndarray, float]:
+    """(lam Aᵀ N A + mu I) Wᵀ = lam Aᵀ YᵀB + mu W*ᵀ, N the class counts."""
+    C, AtA = sums.class_sums, A.T @ (A * sums.counts[:, None])
+    W = solve_ridge(lam * AtA, mu, lam * A.T @ C + mu * before.T).T
+    near = np.trace(sums.gram) - 2 * np.vdot(C.T @ A, W) + np.vdot(W @ AtA, W)
+    return W, float(lam * near + mu * linalg.norm(W - before) ** 2)
+
+
+def nearest_prototype(Z: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return (coef, offset) of classes with prototypes Z.
+
+    The nearest prototype has the largest x · z - |z|² / 2; the one of largest cosine
+    the largest x · z / |z|.
+    """
+    lengths = linalg.norm(Z, axis=1)
+    if metric == "euclidean":
+        return Z, -(lengths**2) / 2
+    return Z / np.where(lengths > 0, lengths, 1)[:, None], np.zeros(len(Z))

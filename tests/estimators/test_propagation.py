@@ -156,7 +156,7 @@ def test_pst_is_the_minimum_of_its_objective(space):
     scores = start.logits - start.logits.mean(axis=1, keepdims=True)
     S = dense_graph(scores if space == "scores" else start.rows, 6)
     model = PST(n_neighbors=6, alpha=0.8, space=space)
-    outcome = model._transduce(start)
+    outcome = model._relabel(start)
     E = np.exp(start.logits)
     L = E / E.sum(axis=1, keepdims=True)
     closed = 0.2 * np.linalg.solve(np.eye(len(L)) - 0.8 * S, L)
@@ -175,7 +175,7 @@ def test_pst_is_the_minimum_of_its_objective(space):
 
 def test_pst_without_a_graph_is_the_base():
     start = start_of(make_data())
-    scores = PST(alpha=0.0)._transduce(start).scores
+    scores = PST(alpha=0.0)._relabel(start).scores
     close(scores, start.probabilities, digits=6)
 
 
@@ -237,7 +237,7 @@ def test_zlap_equals_a_dense_inverse(k, n_classes, gamma, alpha):
     texts, images, _ = clip_like(per_class=8, gap=2.0)
     model = ZLaP(n_neighbors=k, n_classes=n_classes, gamma=gamma, alpha=alpha)
     start = start_from(model.fit_prototypes(texts).estimator_, images)
-    scores = model._transduce(start).scores
+    scores = model._relabel(start).scores
     if alpha == 0:  # no label leaves its class: all rows keep the start's
         assert_array_equal(scores.argmax(axis=1), start.scores.argmax(axis=1))
         return
@@ -293,7 +293,7 @@ def test_label_spreading_is_its_closed_form():
     """F = (1 - α)(I - αS)⁻¹ Y with scikit-learn's own graph, solved densely."""
     start = start_of(make_data())
     rate, k, alpha = 0.4, 5, 0.6
-    outcome = SpreadLabels(rate=rate, n_neighbors=k, alpha=alpha)._transduce(start)
+    outcome = SpreadLabels(rate=rate, n_neighbors=k, alpha=alpha)._relabel(start)
     labels = start.scores.argmax(axis=1)
     ordered = np.sort(start.scores, axis=1)
     margins = ordered[:, -1] - ordered[:, -2]
@@ -401,7 +401,7 @@ def test_prototypes_have_nine_times_the_neighbours():
 
 def test_tmvhlp_steps_are_one_power_of_one_solve():
     start = start_of(make_data())
-    once, thrice = (TMVHLP(steps=s, n_neighbors=5)._transduce(start) for s in (1, 3))
+    once, thrice = (TMVHLP(steps=s, n_neighbors=5)._relabel(start) for s in (1, 3))
     assert len(thrice.rounds) == 3
     assert_array_equal(once.rounds[0].labels, thrice.rounds[0].labels)
     views, _ = TMVHLP(n_neighbors=5)._views(start)
@@ -483,7 +483,7 @@ def cub(shared_data):
 def test_on_cub_from_the_same_start(cub, method, least):
     """The start has 58.9; bands wide enough for other libraries, not for a bug."""
     start, y = cub
-    labels = start.candidates.names[method()._transduce(start).scores.argmax(axis=1)]
+    labels = start.candidates.names[method()._relabel(start).scores.argmax(axis=1)]
     accuracy = 100 * per_class_accuracy(y, labels)
     print(method.__name__, accuracy)
     assert accuracy > least

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from unseen.asking import estimate_accuracy
+from unseen.core.given import NONE_OF_THESE
 from unseen.labels import label_table
-from unseen.models.given import NONE_OF_THESE
 from unseen.review.journal import Entry
 
 __all__ = ["ModelLabels", "ReviewState", "View", "given_by_id", "replay", "view_of"]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.models.given import NONE_OF_THESE
+from unseen.core.given import NONE_OF_THESE
 from unseen.named import LabelJob
 from unseen.naming.classes import read_classes
 from unseen.texts.encoders import digest, remembering

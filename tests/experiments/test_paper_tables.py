@@ -58,7 +58,7 @@ def test_mean_spread_oracle_paper_and_difference(results):
 def test_a_row_before_adapting_takes_round_0(results):
     table = make_table(read_plan("table3"), results)
     assert cells(table, "JEDM, a row at a time")["AwA", "ours"] == "31.0"
-    pile = cells(table, "JEDM, scored as the authors do, over the pile")
+    pile = cells(table, "JEDM, on the unlabelled rows together")
     assert pile["AwA", "ours"] == "34.0" and pile["AwA", "diff."] == "−42.5"
 
 

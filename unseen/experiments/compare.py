@@ -112,7 +112,7 @@ def compare_plan(
     part = "+".join(names)
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
-    name = Path(data).stem  # what else is called so is told apart by its content
+    name = Path(data).stem  # what else is called so differs in content
     given = {"unseen": unseen, "column": column, "id": id}
     options: dict[str, Any] = {name: one for name, one in given.items() if one}
     source = Source(path, name, "", tables, **options)
@@ -258,8 +258,8 @@ def compare_table(plan: Plan, results: pd.DataFrame) -> Table:
     heads = ["held-out seen classes", "best ahead by", "90 % interval", "p"]
     heads += ["unseen classes", "CPU s a fold"]
     failed = int((mine.measure == "failed").sum())
-    said = [f"{failed} runs failed; results.csv says why."] if failed else []
-    return Table(plan.title, plan.caption, [("", heads)], rows, notes=said)
+    messages = [f"{failed} runs failed; results.csv says why."] if failed else []
+    return Table(plan.title, plan.caption, [("", heads)], rows, notes=messages)
 
 
 def fold_scores(results: pd.DataFrame, method: str) -> pd.Series:

@@ -229,8 +229,8 @@ def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
             cells.append(NOTHING if math.isnan(theirs) else f"{theirs:,.0f}")
         rows.append((label, cells))
     heads = [(column.head, ["ours", "paper"]) for column in plan.columns]
-    said = notes(plan, results)
-    return Table(plan.title, plan.caption, heads, rows, "count", notes=said)
+    messages = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "count", notes=messages)
 
 
 MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
@@ -286,20 +286,20 @@ def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
             differ += about[0]
         else:
             missing.append(column.head)
-    said = []
+    messages = []
     if differ:
         message = "; ".join(dict.fromkeys(differ))
-        said.append(f"The data is not the paper's. {message}.")
+        messages.append(f"The data is not the paper's. {message}.")
     if missing:
-        said.append(f"Without results: {', '.join(missing)}.")
+        messages.append(f"Without results: {', '.join(missing)}.")
     waiting = [row.label for row in plan.rows if not METHODS[row.method].built]
     if waiting:
-        said.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
+        messages.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
     n_failed = int((mine.measure == "failed").sum())
     if n_failed:
         runs = "run" if n_failed == 1 else "runs"
-        said.append(f"{n_failed} {runs} failed; results.csv says why.")
-    return said
+        messages.append(f"{n_failed} {runs} failed; results.csv says why.")
+    return messages
 
 
 # ---- how numbers are written ---------------------------------------------------------

@@ -146,7 +146,7 @@ def accuracy_by_rate(found: pd.DataFrame) -> tuple[pd.DataFrame, float]:
 
 def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Draw time against size on logarithmic scales, with the fitted exponent."""
-    from matplotlib.ticker import NullFormatter, ScalarFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     figure = new_figure(5.2, 3.8)
     (axes,) = figure.axes
@@ -161,12 +161,13 @@ def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
         return None
     axes.set(xscale="log", yscale="log")
     axes.set_xticks([1, 2, 4, 8])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(ScalarFormatter())
         axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("size, as a multiple of the smallest")
     axes.set_ylabel("seconds of a fit")
-    finish(figure, 3)
+    finish(figure, 2)
     return figure
 
 

@@ -107,7 +107,7 @@ def write_gallery(
             path,
             title=printable(title),
             about=printable(about),
-            readings=[[printable(one) for one in told] for told in readings],
+            readings=[[printable(one) for one in reading] for reading in readings],
             n_photos=len(frame),
             n_doubtful=int((frame["reliability"] < doubtful).sum()),
             n_wrong=None if known is None else sum(row["wrong"] for row in rows),

@@ -146,7 +146,8 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    svg = svg.replace("<svg", '<svg aria-hidden="true"', 1)
+    width = f"max-width: {6.2 * figure.get_figwidth():.0f}rem"  # texts of one size
+    svg = svg.replace("<svg", f'<svg aria-hidden="true" style="{width}"', 1)
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r'="#([^"]+)"', rf'="#{name}-\1"', svg)
     svg = svg.replace("url(#", f"url(#{name}-")

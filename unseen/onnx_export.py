@@ -8,7 +8,6 @@ A model that turns rows first has, after x / |x|: x - mean → x / |x turn|.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,7 @@ OPSET, IR_VERSION = 17, 8  # old enough for every runtime in use
 
 
 def export_onnx(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    classes: Any = None,
-    probabilities: bool = False,
-    about: Mapping[str, str] | None = None,
+    model: Any, path: str | os.PathLike[str], *, classes: Any = None
 ) -> Path:
     """Write a fitted or adapted linear model as an ONNX file.
 
@@ -39,17 +33,13 @@ def export_onnx(
         Where to; the file appears whole or not at all.
     classes : optional
         Who competes; by default as ``predict`` has it.
-    probabilities : bool, default=False
-        Whether the softmax of scores are probabilities, and an output too.
-    about : mapping of str to str, optional
-        Notes to keep in the file.
 
     Returns
     -------
     Path
         The file written. Its input ``features`` is float32 of shape (n, n_features);
         its outputs are ``scores`` of shape (n, n_competing) and ``labels``, strings or
-        whole numbers, of shape (n,), then ``probabilities`` if asked for.
+        whole numbers, of shape (n,).
 
     Examples
     --------
@@ -84,7 +74,7 @@ def export_onnx(
             f"{type(model).__name__} has no linear scores. Export a model whose scores "
             "are linear, or the last step of a pipeline."
         )
-    graph = _graph(onnx, rule, turning, type(model).__name__, probabilities)
+    graph = _graph(onnx, rule, turning, type(model).__name__)
     made = onnx.helper.make_model(
         graph,
         producer_name="unseen",
@@ -92,8 +82,6 @@ def export_onnx(
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )
-    if about:
-        onnx.helper.set_model_props(made, dict(about))
     onnx.checker.check_model(made, full_check=True)
     path = Path(path)
     with replace_file(path) as file:
@@ -101,7 +89,7 @@ def export_onnx(
     return path
 
 
-def _graph(onnx: Any, rule: Any, turning: Any, title: str, probabilities: bool) -> Any:
+def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
     competition, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}
@@ -127,8 +115,6 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str, probabilities: bool) 
         node("Gather", ["names", "best"], ["labels"]),
         node("Gather", ["distinct", "columns"], ["scores"], axis=1),
     ]
-    if probabilities:
-        nodes.append(node("Softmax", ["scores"], ["probabilities"], axis=1))
     weights = [
         onnx.numpy_helper.from_array(np.ascontiguousarray(v, dtype=np.float32), k)
         for k, v in constants.items()
@@ -139,7 +125,6 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str, probabilities: bool) 
     weights.append(onnx.numpy_helper.from_array(labels, "names"))
     weights.append(onnx.numpy_helper.from_array(columns.astype(np.int64), "columns"))
     info = onnx.helper.make_tensor_value_info
-    more = ["probabilities"] * probabilities
     return onnx.helper.make_graph(
         nodes,
         title,
@@ -147,7 +132,6 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str, probabilities: bool) 
         [
             info("scores", kinds.FLOAT, ["n", len(columns)]),
             info("labels", kinds.INT64 if whole else kinds.STRING, ["n"]),
-            *(info(name, kinds.FLOAT, ["n", len(columns)]) for name in more),
         ],
         weights,
     )

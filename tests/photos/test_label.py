@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 import unseen
 from tests.checks import close
+from unseen._words import printable
 from unseen.cli import app
 from unseen.cli.bars import tell_now_and_then
-from unseen.cli.errors import printable
 from unseen.labels import COLUMNS, label_table, write_labels
 from unseen.photos import (
     encode_folder,

@@ -23,8 +23,7 @@ from unseen.cli import (
     review,
     run,
 )
-from unseen.cli.errors import complain
-from unseen.cli.words import Command
+from unseen.cli.options import Command, complain
 
 __all__ = ["app", "main"]
 

@@ -19,8 +19,8 @@ from unseen.cli.options import (
     Unseen,
     complete_method,
     file_errors,
+    outputs,
 )
-from unseen.cli.outputs import outputs
 
 EXAMPLES = """
 Examples:

@@ -21,8 +21,8 @@ from unseen.cli.options import (
     Tables,
     Unseen,
     file_errors,
+    outputs,
 )
-from unseen.cli.outputs import outputs
 
 EXAMPLES = """
 Examples:

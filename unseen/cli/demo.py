@@ -10,8 +10,7 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.demo_texts import before_and_after, demo_texts
-from unseen.cli.errors import one_line_errors
-from unseen.cli.outputs import Force, outputs
+from unseen.cli.options import Force, file_errors, outputs
 
 if TYPE_CHECKING:
     from unseen.experiments.demo import DemoResult
@@ -40,7 +39,7 @@ def demo(
         return
     pages = out / "report.html", out / "gallery.html", out / "labels.csv"
     asked = (out, "unseen demo")
-    with one_line_errors(), outputs(*pages, results=asked, force=force):
+    with file_errors(), outputs(*pages, results=asked, force=force):
         typer.echo(
             "Turning names into prototypes, adapting to the photos ...", err=True
         )

@@ -9,8 +9,7 @@ from pathlib import Path
 import typer
 
 from unseen._command import command_line
-from unseen.cli.data import file_errors
-from unseen.cli.outputs import outputs
+from unseen.cli.options import file_errors, outputs
 
 
 def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:

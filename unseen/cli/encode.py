@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from unseen._words import printable
 from unseen.cli.bars import show_items
-from unseen.cli.data import AsJson, file_errors
-from unseen.cli.errors import printable
-from unseen.cli.outputs import Force, outputs
+from unseen.cli.options import AsJson, Force, file_errors, outputs
 
 EXAMPLES = """
 Examples:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.data import file_errors
-from unseen.cli.errors import printable
+from unseen._words import printable
+from unseen.cli.options import file_errors
 
 if TYPE_CHECKING:
     from unseen.exporting.export import Export

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen._words import printable
 from unseen.cli.bars import show_items
 from unseen.cli.encode import list_skipped
-from unseen.cli.errors import printable
-from unseen.cli.options import AsJson, Force, file_errors
-from unseen.cli.outputs import outputs
+from unseen.cli.options import AsJson, Force, file_errors, outputs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,17 +1,20 @@
-"""What several commands share: options, the data they name, and how faults are told."""
+"""What commands share: options, the data they name, faults in a line, and outputs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from unseen._command import command_line
-from unseen.cli.errors import complain, one_line_errors
+from unseen._words import printable
 
 if TYPE_CHECKING:
     from unseen.data import ZeroShotData
@@ -121,13 +124,70 @@ class DataOptions:
 
 @contextmanager
 def file_errors() -> Iterator[None]:
-    """Turn errors about files and their content into one line and exit code 2."""
+    """Let a fault that the user can mend be one line and exit code 2, no traceback.
+
+    A warning is one line on stderr too.
+    """
     try:
-        with one_line_errors():
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning  # type: ignore[assignment]
             yield
-    except (ValueError, TypeError, ImportError) as error:
-        complain(str(error))
+    except (OSError, ValueError, TypeError, ImportError) as error:
+        text = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            text = f"{error.filename}: {error.strerror}"
+        complain(text)
         raise typer.Exit(2) from error
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library in the words of the command line.
+
+    >>> in_options("birds.csv: give one with classes=, a file.")
+    'birds.csv: give one with --classes, a file.'
+    >>> in_options("unseen='moa' names no class; class_embeddings has five.")
+    "--unseen 'moa' names no class; the class table has five."
+    """
+    text = re.sub(r"\b(classes|unseen|column|id)=(?=['\"])", r"--\1 ", text)
+    text = re.sub(r"\b(classes|unseen|column|id)=", r"--\1", text)
+    text = text.replace("force=True", "--force")
+    return re.sub(r"\bclass_embeddings\b", "the class table", text)
+
+
+def show_warning(message: Any, *where: Any) -> None:
+    """Write a warning for people: what it says, not where the code is."""
+    complain(f"warning: {message}")
+
+
+def complain(text: str) -> None:
+    """Write an error or a warning on stderr: one line, which no terminal obeys."""
+    line = in_options(" ".join(str(text).split()))
+    typer.echo(f"unseen: {printable(line)}", err=True)
+
+
+@contextmanager
+def outputs(
+    *files: Path | None,
+    folder: Path | None = None,
+    results: tuple[Path, str] | None = None,
+    reading: Collection[str | Path | None] = (),
+    force: bool = False,
+) -> Iterator[None]:
+    """Refuse before the work what may not be written.
+
+    ``folder`` is written whole; ``results`` is a folder of results with the question
+    that they answer, which may be asked again.
+    """
+    from unseen.files import check_folder, check_outputs, check_results
+
+    if folder is not None:
+        check_folder(folder, reading=reading, force=force)
+    if results is not None:
+        made = [file for file in files if file is not None]
+        check_results(*results, *made, reading=reading, force=force)
+    else:
+        check_outputs(*files, reading=reading, force=force)
+    yield
 
 
 def complete_method(typed: str) -> list[str]:
@@ -135,3 +195,27 @@ def complete_method(typed: str) -> list[str]:
     from unseen.methods import METHODS
 
     return [m.name for m in METHODS.values() if m.offered and m.name.startswith(typed)]
+
+
+class Command(TyperCommand):
+    """A command whose arguments have the names that its help speaks of.
+
+    Left alone, typer shows ``{data}`` and ``--classes <list[str]>``, and other releases
+    of it other signs.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for param in self.params:
+            if param.metavar is not None or getattr(param, "is_flag", False):
+                continue
+            is_option = param.param_type_name == "option"
+            param.metavar = kind_of(param) if is_option else f"{param.name}".upper()
+
+
+def kind_of(param: Any) -> str:
+    """Return what an option takes; typer has kept its type in two places so far."""
+    kinds = {"path": "PATH", "int": "NUMBER", "float": "NUMBER"}
+    described = getattr(param, "type_descriptor", None)
+    kind = str(getattr(described, "annotation", None) or param.type).lower()
+    return next((word for key, word in kinds.items() if key in kind), "TEXT")

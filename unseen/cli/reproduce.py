@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen.cli.data import file_errors
-from unseen.cli.outputs import Force, outputs
+from unseen.cli.options import Force, file_errors, outputs
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun

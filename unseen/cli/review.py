@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import FeaturesFile, LabelledBy, PhotosFolder, file_errors
+from unseen.cli.data import FeaturesFile, LabelledBy, PhotosFolder
+from unseen.cli.options import file_errors
 
 EXAMPLES = """
 Examples:

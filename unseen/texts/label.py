@@ -25,7 +25,7 @@ from unseen.named import LabelJob
 from unseen.naming.classes import read_classes
 from unseen.texts.encoders import digest, remembering
 from unseen.texts.named import FOREIGN, NamedTexts
-from unseen.texts.source import TextSource, quietly, read_texts
+from unseen.texts.source import TextSource, read_texts
 
 __all__ = ["TextJob", "label_texts"]
 
@@ -174,11 +174,10 @@ class TextJob(LabelJob):
         """Learn from a sample, then yield tables of labels, batch by batch."""
         answers = self._learn()
         done = 0
-        with quietly():
-            for batch in self.source:
-                yield self._label(batch.ids, batch.texts, answers)
-                done += len(batch.ids)
-                self.progress(done, self.n_items)
+        for batch in self.source:
+            yield self._label(batch.ids, batch.texts, answers)
+            done += len(batch.ids)
+            self.progress(done, self.n_items)
 
     def _learn(self) -> pd.DataFrame:
         """Read once, adapt to a sample; return its answers by the texts' digests."""

@@ -15,26 +15,18 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
+from unseen._encodings import open_text
 from unseen._words import shown
 from unseen.limits import allow_long_cells, limits
 from unseen.loading.parquet import open_parquet
 from unseen.naming.names import twice
-from unseen.texts.lines import Lines
 
-__all__ = [
-    "TEXT_SUFFIXES",
-    "Fields",
-    "find_text_files",
-    "read_csv",
-    "read_folder",
-    "read_jsonl",
-    "read_lines",
-    "read_parquet",
-]
+__all__ = ["READERS", "TEXT_SUFFIXES", "Fields", "find_text_files", "read_folder"]
 
 TEXT_SUFFIXES = (".txt", ".md")
 SEPARATORS = ",;\t"
@@ -51,44 +43,33 @@ class Fields(NamedTuple):
 Pairs = Iterator[tuple[str, str]]
 
 
-def read_csv(file: BinaryIO, where: str, fields: Fields) -> tuple[Lines, Pairs]:
+def read_csv(path: Path, where: str, fields: Fields) -> Pairs:
     """Read a column of a table of commas, semicolons or tabs."""
-    lines = Lines(file, where)
-    return lines, _csv_pairs(lines, where, fields)
-
-
-def _csv_pairs(lines: Lines, where: str, fields: Fields) -> Pairs:
     allow_long_cells()
-    source = iter(lines)
-    first = next(source, "")
-    separator = max(SEPARATORS, key=first.count)
-    reader = csv.reader(_chain(first, source), delimiter=separator, strict=True)
-    try:
-        heads = [head.strip() for head in next(reader, [])]
-        text, key = choose_columns(heads, fields, where)
-        row = 0
-        for cells in reader:
-            if not cells:  # an empty line is no row of a table
-                continue
-            if len(cells) != len(heads):
-                raise ValueError(
-                    f"{where}: line {reader.line_num} has {len(cells)} cells, but "
-                    f"there are {len(heads)} columns. Quote cells that hold "
-                    f"{separator!r}."
-                )
-            yield cells[key] if key is not None else str(row), cells[text]
-            row += 1
-    except csv.Error as error:
-        raise ValueError(
-            f"{where}: line {reader.line_num} is no CSV ({error}). Put texts of "
-            "several lines between quotes."
-        ) from error
-
-
-def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from rest
+    with open_text(path) as lines:
+        first = next(lines, "")
+        separator = max(SEPARATORS, key=first.count)
+        rows = csv.reader(chain([first], lines), delimiter=separator, strict=True)
+        try:
+            heads = [head.strip() for head in next(rows, [])]
+            text, key = choose_columns(heads, fields, where)
+            row = 0
+            for cells in rows:
+                if not cells:  # an empty line is no row of a table
+                    continue
+                if len(cells) != len(heads):
+                    raise ValueError(
+                        f"{where}: line {rows.line_num} has {len(cells)} cells, but "
+                        f"there are {len(heads)} columns. Quote cells that hold "
+                        f"{separator!r}."
+                    )
+                yield cells[key] if key is not None else str(row), cells[text]
+                row += 1
+        except csv.Error as error:
+            raise ValueError(
+                f"{where}: line {rows.line_num} is no CSV ({error}). Put texts of "
+                "several lines between quotes."
+            ) from error
 
 
 def choose_columns(
@@ -139,45 +120,43 @@ def _listed(heads: Sequence[str], most: int = 12) -> str:
     return (", ".join(shown(head) for head in heads[:most]) or "none") + more
 
 
-def read_lines(file: BinaryIO, where: str, fields: Fields) -> tuple[Lines, Pairs]:
+def read_lines(path: Path, where: str, fields: Fields) -> Pairs:
     """Read a text per line."""
     if fields.text is not None or fields.id is not None:
         raise ValueError(
             f"{where}: has a text per line and no columns. Leave out --column and --id."
         )
-    lines = Lines(file, where)
-    return lines, ((str(row), line.rstrip("\r\n")) for row, line in enumerate(lines))
+    with open_text(path) as lines:
+        for row, line in enumerate(lines):
+            yield str(row), line.rstrip("\r\n")
 
 
-def read_jsonl(file: BinaryIO, where: str, fields: Fields) -> tuple[Lines, Pairs]:
+def read_jsonl(path: Path, where: str, fields: Fields) -> Pairs:
     """Read a JSON object, or a string, per line."""
-    lines = Lines(file, where)
-    return lines, _json_pairs(lines, where, fields)
-
-
-def _json_pairs(lines: Lines, where: str, fields: Fields) -> Pairs:
     row = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line, object_pairs_hook=_without_repeats)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{where}: line {number} is no JSON ({error}). Give an object per line."
-            ) from error
-        if isinstance(entry, str):
-            entry = {"text": entry}
-        if not isinstance(entry, dict):
-            raise ValueError(
-                f"{where}: line {number} is {shown(entry)}. Give an object per line, "
-                'such as {"text": "..."}.'
-            )
-        place = f"{where}: line {number}"
-        text, key = choose_columns(list(entry), fields, place)
-        values = list(entry.values())
-        yield str(row) if key is None else _as_text(values[key]), _as_text(values[text])
-        row += 1
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            place = f"{where}: line {number}"
+            try:
+                entry = json.loads(line, object_pairs_hook=_without_repeats)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(
+                    f"{place} is no JSON ({error}). Give an object per line."
+                ) from error
+            if isinstance(entry, str):
+                entry = {"text": entry}
+            if not isinstance(entry, dict):
+                raise ValueError(
+                    f"{place} is {shown(entry)}. Give an object per line, "
+                    'such as {"text": "..."}.'
+                )
+            text, key = choose_columns(list(entry), fields, place)
+            values = list(entry.values())
+            own = str(row) if key is None else _as_text(values[key])
+            yield own, _as_text(values[text])
+            row += 1
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -193,7 +172,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_parquet(path: Path, fields: Fields) -> Pairs:
+def read_parquet(path: Path, where: str, fields: Fields) -> Pairs:
     """Read a column of a parquet file in parts."""
     row = 0
     with open_parquet(path) as (schema, batches):
@@ -208,6 +187,18 @@ def read_parquet(path: Path, fields: Fields) -> Pairs:
 
 def _cell(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+READERS = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".jsonl": read_jsonl,
+    ".ndjson": read_jsonl,
+    ".txt": read_lines,
+    ".md": read_lines,
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+}
 
 
 def find_text_files(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -239,11 +230,8 @@ def _below(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()
 
 
-def read_folder(folder: Path, files: Sequence[Path], odd: list[int]) -> Pairs:
-    """Read files one by one; add to ``odd[0]`` those with bytes that are no UTF-8."""
+def read_folder(folder: Path, files: Sequence[Path]) -> Pairs:
+    """Read files one by one."""
     for path in files:
-        with open(path, "rb") as file:
-            lines = Lines(file, str(path))
-            text = "".join(lines)
-        odd[0] += bool(lines.n_odd)
-        yield _below(path, folder), text
+        with open_text(path) as file:
+            yield _below(path, folder), file.read()

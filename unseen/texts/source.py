@@ -10,16 +10,14 @@ import os
 import shutil
 import sys
 import tempfile
-import warnings
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from unseen._encodings import OddBytesWarning
+from unseen._encodings import tell_odd
 from unseen._words import shown
 from unseen.limits import check_plain_file
 from unseen.texts import readers
@@ -28,16 +26,6 @@ from unseen.texts.readers import TEXT_SUFFIXES, Fields
 __all__ = ["Batch", "TextSource", "holds_texts", "read_texts"]
 
 BATCH = 4096
-IN_MEMORY = 64 * 2**20  # bytes of standard input before a file takes them
-FILES = {
-    ".csv": readers.read_csv,
-    ".tsv": readers.read_csv,
-    ".jsonl": readers.read_jsonl,
-    ".ndjson": readers.read_jsonl,
-    ".txt": readers.read_lines,
-    ".md": readers.read_lines,
-}
-PARQUET = (".parquet", ".pq")
 PHOTOS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp")
 
 
@@ -159,16 +147,15 @@ def read_texts(
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder.")
     check_plain_file(path)
-    suffix = path.suffix.lower()
-    if suffix in PARQUET:
-        pairs: Any = partial(readers.read_parquet, path, fields)
-    elif suffix in FILES:
-        pairs = partial(_read_file, path, FILES[suffix], fields)
-    else:
+    read = readers.READERS.get(path.suffix.lower())
+    if read is None:
         raise ValueError(
-            f"{path}: is no file of texts. Give {', '.join(FILES)}, .parquet, or a "
+            f"{path}: is no file of texts. Give {', '.join(readers.READERS)}, or a "
             "folder of .txt files."
         )
+    if read is not readers.read_parquet:
+        tell_odd(path)
+    pairs = partial(read, path, str(path), fields)
     return TextSource(path.name, pairs, path, numbered=id is None)
 
 
@@ -214,7 +201,7 @@ def holds_texts(source: str | os.PathLike[str], look: int = 2000) -> bool:
     """
     path = Path(source)
     if not path.is_dir():
-        return str(source) == "-" or path.suffix.lower() in (*FILES, *PARQUET)
+        return str(source) == "-" or path.suffix.lower() in readers.READERS
     names = (name for _, _, files in os.walk(path) for name in files)
     kinds = {Path(name).suffix.lower() for name in islice(names, look)}
     return bool(kinds & set(TEXT_SUFFIXES)) and not kinds & set(PHOTOS)
@@ -232,25 +219,15 @@ def _numbered(texts: list[str]) -> Iterator[tuple[str, str]]:
     return ((str(row), text) for row, text in enumerate(texts))
 
 
-def _read_file(path: Path, read: Any, fields: Fields) -> Iterator[tuple[str, str]]:
-    with open(path, "rb") as file:
-        lines, pairs = read(file, str(path), fields)
-        yield from pairs
-    _tell_odd(str(path), lines.n_odd, "lines")
-
-
 def _folder(path: Path, fields: Fields) -> TextSource:
     if fields != Fields():
         raise ValueError(f"{path}: a folder has no columns. Leave out --column, --id.")
     files, skipped = readers.find_text_files(path)
     if not files:
         raise ValueError(f"{path}: there is no .txt or .md file below this folder.")
-
-    def pairs() -> Iterator[tuple[str, str]]:
-        odd = [0]
-        yield from readers.read_folder(path, files, odd)
-        _tell_odd(str(path), odd[0], "files")
-
+    for file in files:
+        tell_odd(file)
+    pairs = partial(readers.read_folder, path, files)
     source = TextSource(path.resolve().name, pairs, path)
     source.skipped = skipped
     return source
@@ -258,42 +235,21 @@ def _folder(path: Path, fields: Fields) -> TextSource:
 
 def _standard_input(fields: Fields) -> TextSource:
     """Copy standard input, and tell its kind by how it starts."""
-    kept = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))
-    shutil.copyfileobj(sys.stdin.buffer, kept)
-    kept.seek(0)
-    start = kept.read(4096).lstrip(b"\xef\xbb\xbf \r\n\t")
+    handle, name = tempfile.mkstemp(prefix="unseen-")
+    kept = Path(name)
+    with os.fdopen(handle, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    with open(kept, "rb") as file:
+        start = file.read(4096).lstrip(b"\xef\xbb\xbf \r\n\t")
     if start[:1] == b"{":
         read: Any = readers.read_jsonl
     else:
         read = readers.read_lines if fields == Fields() else readers.read_csv
-
-    def pairs() -> Iterator[tuple[str, str]]:
-        kept.seek(0)
-        lines, found = read(kept, "standard input", fields)
-        yield from found
-        _tell_odd("standard input", lines.n_odd, "lines")
-
+    pairs = partial(read, kept, "standard input", fields)
     source = TextSource("standard input", pairs, numbered=fields.id is None)
-    weakref.finalize(source, kept.close)
+    weakref.finalize(source, kept.unlink, missing_ok=True)
+    tell_odd(kept)
     return source
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Read a second time without saying again what the first time said."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OddBytesWarning)
-        yield
-
-
-def _tell_odd(where: str, n_odd: int, what: str) -> None:
-    if n_odd:
-        warnings.warn(
-            f"{where}: {n_odd:,} {what} are not UTF-8; their odd bytes were read as "
-            "Windows-1252. Save the file as UTF-8 if that is wrong.",
-            OddBytesWarning,
-            stacklevel=3,
-        )
 
 
 def _state(path: Path | None) -> tuple[int, int] | None:

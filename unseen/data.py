@@ -15,10 +15,12 @@ from unseen._data_checks import (
     check_table,
     check_unique,
     few,
+    fuse_tables,
     match_features,
+    one_table,
+    pick_tables,
     side_line,
 )
-from unseen._fused_tables import fuse_tables, one_table, pick_tables
 
 __all__ = ["ZeroShotData", "fuse_tables", "match_features"]
 

@@ -19,14 +19,14 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unseen._label_checks import check_columns, check_ids, check_text, numbers_in
+from unseen._words import listed, shown
 from unseen.files import replace_file
 from unseen.limits import allow_long_cells, check_plain_file, limits
 
@@ -131,11 +131,11 @@ def write_labels(
     >>> import tempfile
     >>> from pathlib import Path
     >>> from unseen.labels import label_table, write_labels
-    >>> labels = label_table(["okapi"], ids=["a.jpg"], reliability=[0.91234])
+    >>> labels = label_table(["okapi"], ids=["a.jpg"], reliability=[0.75])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(write_labels(labels, Path(folder) / "labels.csv").read_text())
     id,label,reliability,second,first_trusted
-    a.jpg,okapi,0.912340,,0
+    a.jpg,okapi,0.750000,,0
     """
     path = Path(path)
     with replace_file(path) as file:
@@ -375,3 +375,75 @@ def _by_row(labels: pd.DataFrame, y: np.ndarray, where: str) -> np.ndarray:
             "the set that was labelled?"
         )
     return y[rows]
+
+
+# ---- checks --------------------------------------------------------------------------
+
+
+def check_columns(heads: list[str], where: str) -> None:
+    """Raise if id or label is missing, or two columns have one name."""
+    for name in ("id", "label"):
+        if name not in heads:
+            known = listed(heads) or "none"
+            raise ValueError(
+                f"{where}: there is no column {name!r}; its columns are {known}."
+            )
+    again = pd.Index(heads)[pd.Index(heads).duplicated()]
+    if len(again):
+        raise ValueError(f"{where}: has two columns {shown(again[0])}. Keep one.")
+
+
+def check_ids(
+    ids: list[str],
+    where: str,
+    place: Callable[[int], str],
+    first: dict[str, int] | None = None,
+) -> None:
+    """Raise if an id is missing or there twice, also among those met before."""
+    first = {} if first is None else first
+    for row, name in enumerate(map(str, ids), start=len(first)):
+        if not name:
+            raise ValueError(f"{where}: {place(row)} has no id. Give a path or a row.")
+        if name in first:
+            raise ValueError(
+                f"{where}: id {shown(name)} is there twice, in {place(first[name])} "
+                f"and {place(row)}. Keep one."
+            )
+        first[name] = row
+
+
+def check_text(names: list[str], path: Path, place: Callable[[int], str]) -> None:
+    """Raise if a name holds bytes that are no UTF-8."""
+    for row, name in enumerate(names):
+        if not name.isascii() and any("\udc80" <= char <= "\udcff" for char in name):
+            raise ValueError(
+                f"{path}: {place(row)} is no UTF-8 text. Save the file as 'CSV UTF-8'."
+            )
+
+
+def numbers_in(
+    path: Path,
+    table: dict[str, list[str]],
+    name: str,
+    decimal: str,
+    place: Callable[[int], str],
+    most: float = math.inf,
+) -> np.ndarray:
+    """Return a column as numbers, NaN where it is empty."""
+    texts = table.get(name, [""] * len(table["id"]))
+    numbers = np.full(len(texts), np.nan)
+    for row, text in enumerate(texts):
+        if not text.strip():
+            continue
+        try:
+            numbers[row] = float(text.replace(decimal, "."))
+        except ValueError:
+            pass
+        whole = most < math.inf or numbers[row] == np.floor(numbers[row])
+        if not (whole and 0 <= numbers[row] <= min(most, 2**53)):
+            span = "whole, 0 or more" if most == math.inf else f"0 to {most:.0f}"
+            raise ValueError(
+                f"{path}: {name} in {place(row)} is {shown(text)}. Give a number, "
+                f"{span}, or leave it empty."
+            )
+    return numbers

@@ -44,7 +44,7 @@ import numpy as np
 import pandas as pd
 
 from unseen._command import needs_extra
-from unseen._fused_tables import one_table
+from unseen._data_checks import one_table
 from unseen._words import listed
 from unseen.data import ZeroShotData
 from unseen.files import replace_file

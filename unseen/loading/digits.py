@@ -7,7 +7,7 @@ levels (UCI Optical Recognition of Handwritten Digits, the test part).
 import numpy as np
 import pandas as pd
 
-from unseen._fused_tables import pick_tables
+from unseen._data_checks import pick_tables
 from unseen.data import ZeroShotData
 from unseen.loading.registry import Classes, bundled
 

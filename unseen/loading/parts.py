@@ -17,7 +17,7 @@ from typing import IO, Any, AnyStr
 import numpy as np
 import pandas as pd
 
-from unseen._fused_tables import one_table
+from unseen._data_checks import one_table
 from unseen.data import ZeroShotData
 from unseen.limits import check_plain_file, limits, unpacked_allowance
 from unseen.naming.classes import existing_file

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from unseen._data_checks import pick_tables
 from unseen._frames import as_pandas
-from unseen._fused_tables import pick_tables
 from unseen._words import listed
 from unseen.data import fuse_tables
 from unseen.loading.frames import frame_to_table

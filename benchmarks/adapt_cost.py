@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import unseen
-from unseen.transduction.transducer import Transducer
+from unseen.core.around import Relabelling
 
 MINUTES, GIGABYTES = 5, 4
 OWN_START = ["SMS", "KodirovUDA", "BiDiLEL", "TSTD"]  # they need seen rows as well
@@ -35,7 +35,7 @@ def transducers() -> list[str]:
     return [
         name
         for name, thing in public.items()
-        if isinstance(thing, type) and issubclass(thing, Transducer)
+        if isinstance(thing, type) and issubclass(thing, Relabelling)
     ]
 
 

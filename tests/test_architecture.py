@@ -66,9 +66,7 @@ SHARED = {
         "guided_rounds",
         "guided_scores",
         "guided_views",
-        "memory",
         "rounds",
-        "transducer",
         "views",
     },
 }
@@ -77,8 +75,8 @@ SHARED = {
 # A method that is another one, and more. Each is in the folder above its own start.
 KNOWN_METHODS = {
     ("tstd", "jedm"): "TSTD is JEDM that trains itself",
-    ("sms", "eszsl"): "SMS is ESZSL whose labels of the pile are learned with it",
-    ("uda", "ridge"): "Kodirov's UDA starts from the ridge to rows",
+    ("sms", "eszsl"): "SMS is fitted as ESZSL",
+    ("uda", "ridge"): "Kodirov's UDA is fitted as the ridge to rows",
 }
 
 

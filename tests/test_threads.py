@@ -24,7 +24,6 @@ from unseen._threads import each, n_threads, one_thread, product
 from unseen.core.sums import sum_rows
 from unseen.model_selection import PAPER_STAGES
 from unseen.models import scoring
-from unseen.rows.neighbours import nearest
 
 
 @pytest.fixture
@@ -185,16 +184,6 @@ def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
         on(n)
         made.append(GuidedMixture.from_prototypes(names).adapt(pile).reliability_)
     assert_array_equal(*made)
-
-
-def test_neighbours_are_alike_on_any_number_of_threads(on):
-    pile = rows_of(3_000, 30)[3]
-    made = []
-    for n in (1, 2):
-        on(n)
-        made.append(nearest(pile, 5))
-    for one, two in zip(*made, strict=True):
-        assert_array_equal(one, two)
 
 
 def test_inside_of_a_strip_there_is_one_thread_and_blas_has_one_too(on):

@@ -8,6 +8,7 @@ from unseen.asking.suggest import suggest as suggest
 from unseen.calibration import Calibrated as Calibrated
 from unseen.core.classes import EqualDescriptionsWarning as EqualDescriptionsWarning
 from unseen.core.given import NONE_OF_THESE as NONE_OF_THESE
+from unseen.core.neighbours import MissedNeighboursWarning as MissedNeighboursWarning
 from unseen.data import ZeroShotData as ZeroShotData
 from unseen.loading import load_data as load_data
 from unseen.loading import save_data as save_data
@@ -42,7 +43,6 @@ from unseen.models.sync import SynC as SynC
 from unseen.preprocessing import PerDomainCenterer as PerDomainCenterer
 from unseen.preprocessing import SumsPCA as SumsPCA
 from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
-from unseen.rows.nearest_graph import MissedNeighboursWarning as MissedNeighboursWarning
 from unseen.storage import load_model as load_model
 from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
 from unseen.transduction.anchored_rounds import WeakStartWarning as WeakStartWarning
@@ -57,15 +57,13 @@ from unseen.transduction.hubness import GlobalCorrection as GlobalCorrection
 from unseen.transduction.hubness import InvertedSoftmax as InvertedSoftmax
 from unseen.transduction.hubness import NormalisedScores as NormalisedScores
 from unseen.transduction.otter import OTTER as OTTER
-from unseen.transduction.prototype_averaging import (
-    PrototypeAveraging as PrototypeAveraging,
-)
 from unseen.transduction.pst import PST as PST
 from unseen.transduction.rounds import SelfTraining as SelfTraining
 from unseen.transduction.sms import SMS as SMS
 from unseen.transduction.spread_labels import SpreadLabels as SpreadLabels
 from unseen.transduction.stata import StatA as StatA
 from unseen.transduction.tmvhlp import TMVHLP as TMVHLP
+from unseen.transduction.tmvhlp import PrototypeAveraging as PrototypeAveraging
 from unseen.transduction.transclip import TransCLIP as TransCLIP
 from unseen.transduction.tstd import TSTD as TSTD
 from unseen.transduction.uda import KodirovUDA as KodirovUDA

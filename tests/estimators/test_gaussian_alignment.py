@@ -1,4 +1,4 @@
-"""ADAPT for whole piles: against loops, numpy's covariance and scipy's densities."""
+"""ADAPT for all rows at once: against loops, covariances and densities of libraries."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from unseen.core.around import start_from
 from unseen.transduction.gaussian_alignment import (
     class_means,
     clearest,
+    gaussian_alignment,
     gaussian_logits,
     precision,
 )
@@ -66,10 +67,9 @@ def texts_and_rows(seed=0, n_classes=5, present=5, per_class=14, p=12):
 def test_scores_are_those_of_the_loops(size, alpha, scale, present):
     texts, X, _ = texts_and_rows(present=present)
     expected = adapt_by_hand(X, texts, size=size, alpha=alpha, scale=scale)
-    model = GaussianAlignment.from_prototypes(
-        texts, bank_size=size, alpha=alpha, scale=scale
-    )
-    scores = model._transduce(start_from(model.estimator_, X)).scores
+    settings = {"bank_size": size, "alpha": alpha, "scale": scale}
+    model = GaussianAlignment.from_prototypes(texts, **settings)
+    scores = gaussian_alignment(start_from(model.estimator_, X), **settings).scores
     gap = scores - np.log(expected)  # the same for all classes of a row
     close(gap, np.repeat(gap[:, :1], len(texts), axis=1), digits=8)
     assert_array_equal(model.adapt(X).labels_, expected.argmax(axis=1))

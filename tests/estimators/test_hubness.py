@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data
+from tests.checks import make_data
 from unseen import (
     CSLS,
     ESZSL,
@@ -15,7 +13,6 @@ from unseen import (
     NormalisedScores,
     PrototypeAveraging,
 )
-from unseen.transduction.hubness import top_mean
 
 
 def with_a_hub(seed=0, n_classes=6, per_class=40, p=30):
@@ -125,21 +122,6 @@ def test_the_scale_of_scores_does_not_matter():
             for g, lam in ((1e6, 1.0), (1e7, 1.0))  # scores a tenth, all else equal
         )
         assert (first.labels_ == second.labels_).mean() > 0.95
-
-
-@given(
-    st.integers(1, 9).flatmap(
-        lambda n: st.lists(
-            st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=2),
-            min_size=n,
-            max_size=n,
-        )
-    ),
-    st.integers(1, 12),
-)
-def test_top_mean_is_the_mean_of_the_sorted_end(scores, k):
-    expected = [np.mean(sorted(column)[-k:]) for column in zip(*scores, strict=True)]
-    close(top_mean(np.array(scores), k), expected, digits=9)
 
 
 # ---- prototype averaging --------------------------------------------------------

@@ -23,14 +23,14 @@ from unseen import (
     TransCLIP,
     load_model,
 )
-from unseen.transduction.transducer import Transducer
+from unseen.core.around import Relabelling
 
 MODELS = [
     *[model for model in ESTIMATORS if hasattr(model, "predict")],
     ClasswiseSearchCV(ESZSL(), {"gamma": [0.1, 1.0]}, n_folds=3),
     CSLS(ConSE()),
 ]
-TRANSDUCERS = [model for model in MODELS if isinstance(model, Transducer)]
+TRANSDUCERS = [model for model in MODELS if isinstance(model, Relabelling)]
 
 
 @pytest.fixture(scope="module")

@@ -34,8 +34,7 @@ from unseen import (
     SynC,
     ZLaP,
 )
-from unseen.core.around import start_from
-from unseen.transduction.transducer import Transducer, keep_unreached
+from unseen.core.around import Relabelling, start_from
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")
@@ -44,7 +43,7 @@ METHODS = [
     getattr(unseen, name)
     for name in unseen.__all__
     if isinstance(getattr(unseen, name), type)
-    and issubclass(getattr(unseen, name), Transducer)
+    and issubclass(getattr(unseen, name), Relabelling)
 ]
 LINEAR = [CSLS, InvertedSoftmax, NormalisedScores, PrototypeAveraging]
 
@@ -416,9 +415,9 @@ def test_rows_no_label_reached_keep_the_bases_answer_and_come_last():
     F = np.full(start.scores.shape, 0.1)
     F[:, 1] = 0.2
     F[:4] = 0.0
-    mended, n = keep_unreached(F, start)
+    mended, n = start.keep_unreached(F)
     assert n == 4
     assert_array_equal(mended[:4].argmax(axis=1), start.scores[:4].argmax(axis=1))
     assert mended[:4].max() < mended[4:].max(axis=1).min()
     assert (F[:4] == 0).all()
-    assert keep_unreached(F[4:], start)[1] == 0
+    assert start.keep_unreached(F[4:])[1] == 0

@@ -4,65 +4,56 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
 
 from tests.checks import close, make_data, never_rises
 from unseen import KodirovUDA, RidgeToVisual
+from unseen.core.around import sharpened
 from unseen.transduction import uda
-from unseen.transduction.uda import DictionaryProblem, lasso
+from unseen.transduction.uda import lasso, solve_codes
 
 
-def make_problem(*, sparsity=0.4, near=2.0, pull=0.5, seed=0):
+def made_up(seed=0):
+    """Rows, where their codes are pulled to, and a dictionary."""
     rng = np.random.default_rng(seed)
-    B, targets, D = (rng.normal(size=s) for s in [(9, 5), (9, 4), (4, 5)])
-    return DictionaryProblem(B, targets, D, near=near, pull=pull, sparsity=sparsity)
+    return [rng.normal(size=s) for s in [(9, 5), (9, 4), (4, 5)]]
 
 
-def test_codes_meet_the_conditions_of_the_lasso(monkeypatch):
+@pytest.fixture
+def many_steps(monkeypatch):
     monkeypatch.setattr(uda, "FISTA_STEPS", 3000)
-    problem = make_problem(sparsity=2.0)
-    problem.update_codes()
-    D, Z = problem.D, problem.Z
-    gradient = 2 * (Z @ D - problem.B) @ D.T + 2 * problem.pull * (Z - problem.targets)
+
+
+def test_codes_meet_the_conditions_of_the_lasso(many_steps):
+    B, targets, D = made_up()
+    Z = solve_codes(B, D, targets, targets, 0.5, 2.0)
+    gradient = 2 * (Z @ D - B) @ D.T + 2 * 0.5 * (Z - targets)
     zero = Z == 0
     assert zero.any() and not zero.all()
     assert (np.abs(gradient[zero]) <= 2.0 + 1e-6).all()
     close(gradient[~zero], -2.0 * np.sign(Z[~zero]), digits=6)
 
 
-def test_the_codes_are_a_generic_minimum(monkeypatch):
+def test_the_codes_are_a_generic_minimum(many_steps):
     """|z| is a + b with z = a - b and both at least 0: smooth, with bounds."""
-    monkeypatch.setattr(uda, "FISTA_STEPS", 3000)
-    problem = make_problem()
-    problem.update_codes()
+    B, targets, D = made_up()
 
     def value(ab):
         a, b = ab.reshape(2, 4)
         z = a - b
-        return (
-            np.sum((problem.B[0] - z @ problem.D) ** 2)
-            + problem.pull * np.sum((z - problem.targets[0]) ** 2)
-            + problem.sparsity * ab.sum()
-        )
+        fit = np.sum((B[0] - z @ D) ** 2) + 0.5 * np.sum((z - targets[0]) ** 2)
+        return fit + 0.4 * ab.sum()
 
     best = minimize(value, np.ones(8), bounds=[(0, None)] * 8, tol=1e-14)
     a, b = best.x.reshape(2, 4)
-    close(problem.Z[0], a - b, digits=4)
+    close(solve_codes(B, D, targets, targets, 0.5, 0.4)[0], a - b, digits=4)
 
 
-def test_no_sparsity_is_the_limit_of_little(monkeypatch):
-    monkeypatch.setattr(uda, "FISTA_STEPS", 3000)
-    none, little = make_problem(sparsity=0.0), make_problem(sparsity=1e-9)
-    none.update_codes(), little.update_codes()
-    close(none.Z, little.Z, digits=6)
-
-
-def test_the_dictionary_is_least_squares():
-    problem = make_problem()
-    problem.Z = np.random.default_rng(1).normal(size=(9, 4))
-    problem.update_dictionary()
-    stacked = np.vstack([problem.Z, problem.near**0.5 * np.eye(4)])
-    target = np.vstack([problem.B, problem.near**0.5 * problem.before])
-    close(problem.D, np.linalg.lstsq(stacked, target, rcond=None)[0])
+def test_no_sparsity_is_the_limit_of_little(many_steps):
+    B, targets, D = made_up()
+    none, little = (solve_codes(B, D, targets, targets, 0.5, s) for s in (0.0, 1e-9))
+    close(none, little, digits=6)
 
 
 def test_soft_labels_enter_as_the_head_says():
@@ -91,6 +82,33 @@ def test_every_step_of_the_lasso_ends_lower():
     values = [value(lasso(gram, target, 0.3, np.zeros((8, 6)), k)) for k in range(200)]
     assert values[-1] < values[1] < values[0]
     close(values[-1], min(values), digits=9)
+
+
+def test_rounds_alternate_between_two_least_squares():
+    data, near, pull = make_data(), 3.0, 0.5
+    table = data.class_embeddings
+    model = KodirovUDA(whitening=None, near=near, pull=pull, n_rounds=3)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=table).adapt(data.X_unseen)
+    X, A = (
+        M / np.linalg.norm(M, axis=1, keepdims=True)
+        for M in (data.X_unseen, table.loc[data.unseen].to_numpy())
+    )
+    B, A = (X - X.mean(axis=0)) @ model.axes_, A - A.mean(axis=0)
+    seen = D = model.coef_.T
+    targets = softmax(sharpened(-cdist(B, A @ D, "sqeuclidean") / 2), axis=1) @ A
+
+    def least_squares(left, right, weight, to):
+        """Minimise |right - S left|² + weight |S - to|² over S."""
+        left = np.hstack([left, weight**0.5 * np.eye(len(left))])
+        return np.linalg.lstsq(left.T, np.hstack([right, weight**0.5 * to]).T)[0].T
+
+    for done in model.rounds_:
+        Z = least_squares(D, B, pull, targets)
+        D = least_squares(Z.T, B.T, near, seen.T).T
+        value = np.sum((B - Z @ D) ** 2) + near * np.sum((D - seen) ** 2)
+        close(done.objective, value + pull * np.sum((Z - targets) ** 2))
+        cosines = Z @ (A / np.linalg.norm(A, axis=1, keepdims=True)).T
+        assert_array_equal(done.labels, data.unseen[cosines.argmax(axis=1)])
 
 
 @pytest.mark.parametrize("sparsity", [0.0, 0.001, 0.1])
@@ -135,7 +153,7 @@ def test_labels_are_the_classes_whose_embeddings_point_like_the_codes():
 
 
 def test_a_pile_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("unseen.transduction.memory.MEMORY_LIMIT", 1000.0)
+    monkeypatch.setattr("unseen.core.neighbours.MEMORY_LIMIT", 1000.0)
     data = make_data()
     model = KodirovUDA()
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)

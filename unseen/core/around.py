@@ -16,6 +16,7 @@ the mean of the rows that score best for it.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -41,6 +42,17 @@ from unseen.core.sums import Sums, indicator
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
 MOST_WORTH = 100.0  # rows that a prototype may count as, beside given ones
 BEST_ROWS = 8  # that stand for a class whose model has no prototype
+SECTIONS = ("Parameters", "Attributes", "Notes", "References", "Examples")
+# What the docstrings of methods around a model begin with, in two sections.
+SHARED = {
+    "Parameters": """\
+estimator : zero-shot model or None, default=None
+    Where to start; None for ``AnchoredSelfTraining``, as fitted.""",
+    "Attributes": """\
+labels_, reliability_, rounds_
+    Left by ``adapt``: the label of every row, how probable it is that it is right, and
+    what each round did.""",
+}
 
 
 # ---- estimators around another -----------------------------------------------------
@@ -241,7 +253,7 @@ def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relab
     ----------
     method : callable
         ``method(start, *, parameter=default, ...)`` returns a :class:`Relabelled`. Its
-        docstring is that of the class.
+        docstring is that of the class, with what all of them share (``SHARED``).
     name : str
         Of the class.
     **constraints
@@ -263,13 +275,27 @@ def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relab
     estimator = [HasMethods(["fit", "predict"]), None]
     body = {
         "__init__": __init__,
-        "__doc__": method.__doc__,
+        "__doc__": with_shared_sections(inspect.getdoc(method) or ""),
         "__module__": method.__module__,
         "_method": staticmethod(method),
         "_adapt_parameters": frozenset(parameter.name for parameter in own),
         "_parameter_constraints": {"estimator": estimator, **constraints},
     }
     return type(name, (Relabelling,), body)
+
+
+def with_shared_sections(doc: str) -> str:
+    """Return the docstring of a method as that of its estimator."""
+    summary, *parts = re.split(r"\n\n(?=[A-Z][a-z]+\n---)", doc)
+    own = {part.split("\n")[0]: part.split("\n", 2)[2] for part in parts}
+    for title, shared in SHARED.items():
+        own[title] = f"{shared}\n{own[title]}" if title in own else shared
+    made = [
+        f"{title}\n{'-' * len(title)}\n{own[title]}"
+        for title in SECTIONS
+        if title in own
+    ]
+    return "\n\n".join([summary, *made])
 
 
 # ---- where a method starts ---------------------------------------------------------
@@ -367,16 +393,8 @@ class Start:
         note: str = "",
     ) -> Round:
         """Tell one step of a method that keeps every row; it began with ``before``."""
-        codes = scores.argmax(axis=1)
-        counts = np.bincount(codes, minlength=len(self.candidates))
-        return Round(
-            rate=1.0,
-            selected=self.candidates.count(counts),
-            n_changed=int((before.argmax(axis=1) != codes).sum()),
-            objective=float(objective),
-            labels=self.candidates.names[codes],
-            note=note,
-        )
+        labels = before.argmax(axis=1), scores.argmax(axis=1)
+        return Round.of_all(self.candidates, *labels, objective, note)
 
     def keep_unreached(self, F: np.ndarray) -> tuple[np.ndarray, int]:
         """Give rows that no label reached the model's answer, as the least reliable.

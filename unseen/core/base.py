@@ -162,6 +162,21 @@ class Round:
     note: str = ""
     n_rows: int | None = None
 
+    @classmethod
+    def of_all(
+        cls,
+        candidates: Candidates,
+        before: np.ndarray,
+        codes: np.ndarray,
+        objective: float = float("nan"),
+        note: str = "",
+    ) -> Round:
+        """Return the round of a method that keeps every row; labels are by number."""
+        counts = np.bincount(codes, minlength=len(candidates))
+        changed, labels = int((before != codes).sum()), candidates.names[codes]
+        objective = float(objective)
+        return cls(1.0, candidates.count(counts), changed, objective, labels, note)
+
     @property
     def n_selected(self) -> int:
         """Rows kept in all."""

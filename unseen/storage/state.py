@@ -217,7 +217,7 @@ STATE: dict[str, dict[str, str]] = {
     }
     | HISTORY,
     "JLSE": {"_dictionary": "float[s, d]", "coef_": "float[k, s]"} | HISTORY,
-    "KodirovUDA": {},
+    "KodirovUDA": MAP,
     "LatEm": {"maps_": "float[g, k, d]"},
     "RidgeToSemantic": MAP,
     "RidgeToVisual": MAP,

@@ -18,13 +18,12 @@ if TYPE_CHECKING:
         NormalisedScores,
     )
     from unseen.transduction.otter import OTTER
-    from unseen.transduction.prototype_averaging import PrototypeAveraging
     from unseen.transduction.pst import PST
     from unseen.transduction.rounds import SelfTraining
     from unseen.transduction.sms import SMS
     from unseen.transduction.spread_labels import SpreadLabels
     from unseen.transduction.stata import StatA
-    from unseen.transduction.tmvhlp import TMVHLP
+    from unseen.transduction.tmvhlp import TMVHLP, PrototypeAveraging
     from unseen.transduction.transclip import TransCLIP
     from unseen.transduction.tstd import TSTD
     from unseen.transduction.uda import KodirovUDA
@@ -68,13 +67,12 @@ __getattr__ = later(
         "guided_mixture": "GuidedMixture",
         "hubness": "CSLS GlobalCorrection InvertedSoftmax NormalisedScores",
         "otter": "OTTER",
-        "prototype_averaging": "PrototypeAveraging",
         "pst": "PST",
         "rounds": "SelfTraining",
         "sms": "SMS",
         "spread_labels": "SpreadLabels",
         "stata": "StatA",
-        "tmvhlp": "TMVHLP",
+        "tmvhlp": "TMVHLP PrototypeAveraging",
         "transclip": "TransCLIP",
         "tstd": "TSTD",
         "uda": "KodirovUDA",

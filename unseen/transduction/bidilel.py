@@ -12,13 +12,11 @@ with every two rows of a class joined by 1/n_c, which is a regularised discrimin
 analysis. d are distances between landmarks, of unseen j to seen i and to unseen k; δ
 those between embeddings, in the scale that fits the seen landmarks best.
 
-    self_training   b_j ← mean of the k rows of the pile nearest to it
-    structured      k-means of the pile from b on; clusters to classes one to one
+    self_training   b_j ← mean of the k unlabelled rows nearest to it
+    structured      k-means of these rows from b on; clusters to classes one to one
 """
 
 from __future__ import annotations
-
-from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -27,12 +25,17 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from unseen.core.base import LinearRule, LinearScorer, Outcome, ZeroShotClassifier
+from unseen.core.base import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    ZeroShotClassifier,
+)
 from unseen.core.classes import Candidates, ClassTable, unit_blocks, with_own_rows
 from unseen.core.linalg import to_unit, with_fixed_signs
-from unseen.core.params import POSITIVE, Interval, StrOptions
+from unseen.core.params import COUNT, POSITIVE, StrOptions
 from unseen.core.sums import Sums, indicator
-from unseen.transduction.transducer import as_round
 
 SAMMON_STEPS = 2000
 SAMMON_TOL = 1e-14  # stopped sooner, rounding would show in where landmarks lie
@@ -41,7 +44,7 @@ CLOSEST = 1e-6  # distance that no two embeddings fall below
 
 
 class BiDiLEL(ZeroShotClassifier):
-    """Bidirectional latent embedding: landmarks of classes, moved by the pile.
+    """Bidirectional latent embedding: landmarks of classes, moved by new rows.
 
     Parameters
     ----------
@@ -66,11 +69,9 @@ class BiDiLEL(ZeroShotClassifier):
         P.
     landmarks_ : ndarray of shape (n_seen, n_components)
         Of the seen classes.
-    labels_ : ndarray of shape (n_samples,)
-    reliability_ : ndarray of shape (n_samples,)
-        Rank of a row among the rows of its label: 1 for the best.
-    rounds_ : list of Round
-        One; its objective is the mean cosine distance of rows to their landmark.
+    labels_, reliability_, rounds_
+        Left by ``adapt``; the objective of the one round is the mean cosine distance of
+        rows to their landmark.
 
     Notes
     -----
@@ -97,11 +98,11 @@ class BiDiLEL(ZeroShotClassifier):
 
     _adapt_parameters = frozenset({"transduction", "n_neighbors"})
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": COUNT,
         "alpha": POSITIVE,
         "transduction": [StrOptions({"self_training", "structured"}), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_axes": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": COUNT,
+        "n_axes": COUNT,
         "unit_rows": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -139,8 +140,8 @@ class BiDiLEL(ZeroShotClassifier):
         self._placed = self._default, self._place(self._default)
         return self
 
-    def _scorer(self, competition: Candidates) -> LinearScorer:
-        return self._linear(self._landmarks(competition))
+    def _scorer(self, candidates: Candidates) -> LinearScorer:
+        return self._linear(self._landmarks(candidates))
 
     def _seen_as(self, names, embeddings):
         seen_as = super()._seen_as(names, embeddings)
@@ -151,18 +152,18 @@ class BiDiLEL(ZeroShotClassifier):
         coef = b @ self.components_.T @ self.axes_.T
         return LinearScorer(coef, -coef @ self.mean_)
 
-    def _landmarks(self, competition: Candidates) -> np.ndarray:
+    def _landmarks(self, candidates: Candidates) -> np.ndarray:
         """Return the unit landmarks of classes; those of the default are kept."""
         default, landmarks = self._placed
-        same = np.array_equal(default.names, competition.names) and np.array_equal(
-            default.embeddings, competition.embeddings
+        same = np.array_equal(default.names, candidates.names) and np.array_equal(
+            default.embeddings, candidates.embeddings
         )
-        return landmarks if same else self._place(competition)
+        return landmarks if same else self._place(candidates)
 
-    def _place(self, competition: Candidates) -> np.ndarray:
+    def _place(self, candidates: Candidates) -> np.ndarray:
         """Find the landmarks of classes: their own if seen, else top-down."""
-        units = unit_blocks(competition.embeddings, self._table.widths)
-        place = pd.Index(self._seen_names).get_indexer(pd.Index(competition.names))
+        units = unit_blocks(candidates.embeddings, self._table.widths)
+        place = pd.Index(self._seen_names).get_indexer(pd.Index(candidates.names))
         b = self.landmarks_[place]
         new = place < 0
         if new.any():
@@ -175,10 +176,10 @@ class BiDiLEL(ZeroShotClassifier):
             )
         return to_unit(b)
 
-    def _adapt(self, pile, competition, given=None) -> Outcome:
-        rows = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+    def _adapt(self, unlabelled, candidates, given) -> Outcome:
+        rows = unlabelled.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
         rows = to_unit(rows @ self.components_)
-        start = self._landmarks(competition)
+        start = self._landmarks(candidates)
         if given is not None:  # a landmark counts as a row, given rows as themselves
             start = start.copy()
             np.add.at(start, given.codes[given.rows], rows[given.rows])
@@ -191,10 +192,11 @@ class BiDiLEL(ZeroShotClassifier):
             b = centres[linear_sum_assignment(cdist(start, centres))[1]]
         b = to_unit(b)
         scores = rows @ b.T
-        missed = float(np.mean(1 - scores.max(axis=1)))  # cosine to the own landmark
-        step = as_round(rows @ start.T, scores, competition, objective=missed)
-        rule = LinearRule(competition, self._linear(b), self.unit_rows)
-        return Outcome(scores.argmax(axis=1), scores.max(axis=1), [step], rule)
+        codes, cosines = scores.argmax(axis=1), scores.max(axis=1)
+        first = (rows @ start.T).argmax(axis=1)
+        step = Round.of_all(candidates, first, codes, np.mean(1 - cosines))
+        rule = LinearRule(candidates, self._linear(b), self.unit_rows)
+        return Outcome(codes, cosines, [step], rule)
 
 
 def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:

@@ -15,37 +15,40 @@ get the names of classes by the best one-to-one assignment.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
 
 from unseen._progress import counted
-from unseen.core.around import Start
-from unseen.core.params import Interval, StrOptions
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
+from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, StrOptions
 
 LEAST = 1e-10  # of a Dirichlet parameter
 SETTLED = 1e-5  # largest relative change of a parameter in a step
 
 
-class EMDirichlet(Transducer):
+def em_dirichlet(
+    start: Start,
+    *,
+    labels="soft",
+    few_classes=0.0,
+    scale=0.3,
+    n_rounds=20,
+    n_steps=1000,
+) -> Relabelled:
     """EM-Dirichlet: clusters the soft labels themselves, and names the clusters.
 
-    It looks at the rows only through the scores of the start.
+    It looks at the rows only through the scores of the start. Labels of rounds are
+    those of clusters as they began; the last round's are named by the assignment.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
-        which only the inductive answer is used.
     labels : {'soft', 'hard'}, default='soft'
         Whether a row belongs to clusters by shares or to one.
     few_classes : float or None, default=0.0
         w, how much fewer clusters are preferred. ``None`` is the authors' value,
-        a fifth of the number of classes, rounded down. It was set for small piles
-        that hold five of the classes; where all classes are there, it empties most.
+        a fifth of the number of classes, rounded down. It was set for a few rows of
+        five of the classes; where rows of all classes are there, it empties most.
     scale : float, default=0.3
         Times the logits of the start before the softmax; of CLIP's 100 that makes the
         authors' 30.
@@ -53,19 +56,10 @@ class EMDirichlet(Transducer):
     n_steps : int, default=1000
         Of α, in a round, at most: a cluster whose α has settled takes no more.
 
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_samples,)
-    reliability_ : ndarray of shape (n_samples,)
-        Rank of a row among the rows of its label: 1 for the best.
-    rounds_ : list of Round
-        With the objective after every round. Their labels are those of clusters as
-        they began; the last round's are named by the assignment.
-
     Notes
     -----
     After the authors' public program, written anew, with its numbers of rounds and
-    steps. New rows go to the nearest class mean of the labelled pile.
+    steps. New rows go to the nearest of the class means of the labelled rows.
 
     References
     ----------
@@ -83,54 +77,21 @@ class EMDirichlet(Transducer):
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     """
-
-    _adapt_parameters = frozenset(
-        {"labels", "few_classes", "scale", "n_rounds", "n_steps"}
-    )
-    _parameter_constraints: dict = {
-        **START,
-        "labels": [StrOptions({"soft", "hard"})],
-        "few_classes": [Interval(Real, 0, None, closed="left"), None],
-        "scale": [Interval(Real, 0, None, closed="neither")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        labels="soft",
-        few_classes=0.0,
-        scale=0.3,
-        n_rounds=20,
-        n_steps=1000,
-    ):
-        self.estimator = estimator
-        self.labels = labels
-        self.few_classes = few_classes
-        self.scale = scale
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-
-    def _transduce(self, start: Start) -> Outcome:
-        log_z = log_softmax(self.scale * start.logits.astype(np.float64), axis=1)
-        z = np.exp(log_z)
-        N = z.shape[1]
-        w = float(N // 5 if self.few_classes is None else self.few_classes)
-        hard = self.labels == "hard"
-        u, alpha = z, np.ones((N, N))
-        rounds = []
-        for number in counted("rounds", range(self.n_rounds)):
-            alpha = update_alpha(alpha, u, log_z, self.n_steps)
-            before, scores = u, cluster_scores(log_z, alpha, u, w)
-            u = one_hot(scores) if hard else softmax(scores, axis=1)
-            value = objective(u, log_z, alpha, w, hard=hard)
-            if number == self.n_rounds - 1:
-                order = name_clusters(u, z)
-                u, scores = u[:, order], scores[:, order]
-            rounds.append(as_round(before, u, start.candidates, objective=value))
-        return Outcome(scores, rounds)
+    log_z = log_softmax(scale * start.logits.astype(np.float64), axis=1)
+    z, N = np.exp(log_z), log_z.shape[1]
+    w = float(N // 5 if few_classes is None else few_classes)
+    hard = labels == "hard"
+    u, alpha, rounds = z, np.ones((N, N)), []
+    for number in counted("rounds", range(n_rounds)):
+        alpha = update_alpha(alpha, u, log_z, n_steps)
+        before, scores = u, cluster_scores(log_z, alpha, u, w)
+        u = one_hot(scores) if hard else softmax(scores, axis=1)
+        value = objective(u, log_z, alpha, w, hard=hard)
+        if number == n_rounds - 1:
+            order = name_clusters(u, z)
+            u, scores = u[:, order], scores[:, order]
+        rounds.append(start.round(before, u, value))
+    return Relabelled(scores, rounds)
 
 
 def cluster_scores(log_z, alpha, u, w) -> np.ndarray:
@@ -193,3 +154,14 @@ def name_clusters(u: np.ndarray, z: np.ndarray) -> np.ndarray:
     sizes = np.maximum(u.sum(axis=0), 1e-300)
     fit = z.T @ u / sizes  # classes by clusters
     return linear_sum_assignment(fit, maximize=True)[1]
+
+
+EMDirichlet = estimator_of(
+    em_dirichlet,
+    "EMDirichlet",
+    labels=[StrOptions({"soft", "hard"})],
+    few_classes=[*AT_LEAST_0, None],
+    scale=POSITIVE,
+    n_rounds=COUNT,
+    n_steps=COUNT,
+)

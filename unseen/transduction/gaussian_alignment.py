@@ -19,28 +19,26 @@ it stands for a soft label; or q.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy.special import entr, log_softmax
 
-from unseen.core.around import Start
+from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.base import rank_within
 from unseen.core.linalg import to_unit
-from unseen.core.params import Interval, StrOptions
-from unseen.rows.labelling import rank_within
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
+from unseen.core.params import COUNT, POSITIVE, Interval, StrOptions
 
 SMALLEST = 1e-12  # of a logit, and of the covariance's trace
 
 
-class GaussianAlignment(Transducer):
+def gaussian_alignment(
+    start: Start, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
+) -> Relabelled:
     """ADAPT: Gaussian discriminant analysis from the clearest rows of each class.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
-        which only the inductive answer is used.
     bank_size : int, default=6
         L, clear rows per class that make the covariance and count twice in the means.
     alpha : float in [0, 1], default=0.9
@@ -51,19 +49,12 @@ class GaussianAlignment(Transducer):
         What the likelihood is multiplied with: the start's logits where they are
         positive, as cosines of CLIP are, or its soft labels.
 
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_samples,)
-    reliability_ : ndarray of shape (n_samples,)
-    rounds_ : list of Round
-        One: there is nothing to repeat.
-
     Notes
     -----
-    After the authors' public program for whole piles, written anew. It has another
+    After the authors' public program for all rows at once, written anew. It has another
     ``scale`` for every data set, from 10 to 100; ours is the median of theirs. A prior
     of soft labels, and the floor of the logits, are ours. New rows go to the nearest
-    class mean of the labelled pile.
+    of the class means of the labelled rows.
 
     References
     ----------
@@ -81,42 +72,20 @@ class GaussianAlignment(Transducer):
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     """
-
-    _adapt_parameters = frozenset({"bank_size", "alpha", "scale", "prior"})
-    _parameter_constraints: dict = {
-        **START,
-        "bank_size": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="both")],
-        "scale": [Interval(Real, 0, None, closed="neither")],
-        "prior": [StrOptions({"logits", "probabilities"})],
-    }
-
-    def __init__(
-        self, estimator=None, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
-    ):
-        self.estimator = estimator
-        self.bank_size = bank_size
-        self.alpha = alpha
-        self.scale = scale
-        self.prior = prior
-
-    def _transduce(self, start: Start) -> Outcome:
-        U, t = (to_unit(M.astype(np.float64)) for M in (start.rows, start.prototypes))
-        log_q = log_softmax(start.logits.astype(np.float64), axis=1)
-        q = np.exp(log_q)
-        bank, labels = clearest(q, self.bank_size)
-        V, Y = U[bank], np.zeros((len(bank), len(t)))
-        Y[np.arange(len(bank)), labels] = q[bank, labels]
-        mu = class_means(U, q, V, Y, t, self.alpha)
-        g = log_softmax(gaussian_logits(U, mu, precision(V - mu[labels])), axis=1)
-        g += self.scale / (2 * len(V)) * (U @ V.T) @ Y
-        prior = log_q
-        if self.prior == "logits":
-            prior = np.log(np.maximum(start.logits.astype(np.float64), SMALLEST))
-        scores = prior + g / self.scale
-        note = f"{len(V):,} clear rows of {len(np.unique(labels)):,} classes."
-        done = as_round(start.scores, scores, start.candidates, note=note)
-        return Outcome(scores, [done])
+    U, t = (to_unit(M.astype(np.float64)) for M in (start.rows, start.prototypes))
+    logits = start.logits.astype(np.float64)
+    log_q = log_softmax(logits, axis=1)
+    q = np.exp(log_q)
+    bank, labels = clearest(q, bank_size)
+    V, Y = U[bank], np.zeros((len(bank), len(t)))
+    Y[np.arange(len(bank)), labels] = q[bank, labels]
+    mu = class_means(U, q, V, Y, t, alpha)
+    g = log_softmax(gaussian_logits(U, mu, precision(V - mu[labels])), axis=1)
+    g += scale / (2 * len(V)) * (U @ V.T) @ Y
+    by_logits = prior == "logits"
+    scores = (np.log(np.maximum(logits, SMALLEST)) if by_logits else log_q) + g / scale
+    note = f"{len(V):,} clear rows of {len(np.unique(labels)):,} classes."
+    return Relabelled(scores, [start.round(start.scores, scores, note=note)])
 
 
 def clearest(q: np.ndarray, bank_size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -152,3 +121,13 @@ def gaussian_logits(U: np.ndarray, mu: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Return log-likelihoods of rows but for what is the same for every class."""
     W = mu @ Q
     return U @ W.T - np.sum(W * mu, axis=1) / 2
+
+
+GaussianAlignment = estimator_of(
+    gaussian_alignment,
+    "GaussianAlignment",
+    bank_size=COUNT,
+    alpha=[Interval(Real, 0, 1, closed="both")],
+    scale=POSITIVE,
+    prior=[StrOptions({"logits", "probabilities"})],
+)

@@ -1,4 +1,4 @@
-"""Nearest-neighbour graphs of a pile, as sparse matrices; never n by n.
+"""Nearest-neighbour graphs of rows, as sparse matrices; never n by n.
 
 Labels spread over such a graph by solving, for all classes at once,
 
@@ -19,29 +19,13 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.linalg import to_unit
-from unseen.rows.neighbours import nearest
-
-
-def neighbours(
-    rows: np.ndarray, k: int, others: np.ndarray | None = None, search: str = "exact"
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and numbers of each row's k nearest others, nearest first.
-
-    Fewer than k if there are not that many others. By default the others are the rows
-    themselves, each without itself. ``search`` is as for :func:`nearest`.
-
-    >>> import numpy as np
-    >>> from unseen.transduction.graph import neighbours
-    >>> neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
-    array([[1], [0], [1]])
-    """
-    return nearest(rows, k, others, search)
+from unseen.core.neighbours import check_memory, neighbours
 
 
 def near_neighbours(
     rows: np.ndarray, k: int, *, cell_size: int = 200, n_near: int = 8
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what :func:`neighbours` would, nearly: for piles too large for all pairs.
+    """Return what :func:`neighbours` would, nearly: for rows too many for all pairs.
 
     Some rows are centres of cells; a row looks for its neighbours in the cells nearest
     to the centre of its own. With as many near cells as there are cells it is exact.
@@ -104,6 +88,18 @@ def symmetric_normalised(W: sparse.csr_array) -> sparse.csr_array:
 def inverse_roots(degrees: np.ndarray) -> np.ndarray:
     """Return d^-1/2, and 0 for a node without weight."""
     return np.where(degrees > 0, 1 / np.sqrt(np.maximum(degrees, 1e-300)), 0.0)
+
+
+def check_spreading(
+    method: str, n_nodes: int, n_classes: int, n_edges: int, what: str = "a graph"
+) -> None:
+    """Raise ``MemoryError`` if spreading labels over a graph would not fit.
+
+    It takes six arrays of labels, for conjugate gradients, and three graphs of
+    ``n_edges`` per node: as found, symmetric, and normalised.
+    """
+    needed = n_nodes * (6 * 8 * n_classes + 3 * 16 * n_edges)
+    check_memory(method, needed, f"labels and {what} of {n_nodes:,} nodes")
 
 
 def propagate(

@@ -1,8 +1,8 @@
 """Corrections of hubs: classes that lie near to too many rows.
 
 Where rows meet prototypes in many dimensions, some prototypes become the nearest of
-far too many rows. Each rule below looks at the whole pile and takes from a class what
-it has for being near to everything. S (n, N) are the scores of the estimator.
+far too many rows. Each rule below looks at all rows and takes from a class what it has
+for being near to everything. S (n, N) are the scores of the estimator.
 
     CSLS               2 S_xc - r_x - r_c     r_c: mean of the k best rows of class c
                                               r_x: mean of the k best classes of row x
@@ -19,79 +19,24 @@ inverted softmax, which needs a scale, takes its logits less the mean of each ro
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from numbers import Integral, Real
-
 import numpy as np
 from scipy.special import logsumexp
 
-from unseen.core.around import Start
+from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.base import LinearScorer
-from unseen.core.params import Interval
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
+from unseen.core.params import COUNT, POSITIVE
 
 
-class HubCorrection(Transducer):
-    """Base of the linear rules: a factor and a shift for every class."""
-
-    def _transduce(self, start: Start) -> Outcome:
-        S, scorer = self._similarities(start)
-        factor, shift = self._correct(S)
-        if scorer is not None:
-            coef, intercept = scorer
-            scorer = LinearScorer(coef * factor[:, None], intercept * factor + shift)
-        return _outcome(start, S * factor + shift, scorer)
-
-    def _similarities(self, start: Start) -> tuple[np.ndarray, LinearScorer | None]:
-        """Return S, and what makes it of rows."""
-        return start.scores, start.scorer
-
-    @abstractmethod
-    def _correct(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the factor and the shift of every class."""
-
-
-def _outcome(
-    start: Start, corrected: np.ndarray, scorer: LinearScorer | None
-) -> Outcome:
-    first, last = (
-        100 * np.bincount(scores.argmax(axis=1)).max() / len(scores)
-        for scores in (start.scores, corrected)
-    )
-    note = f"The largest class had {first:.0f} % of the rows, and has {last:.0f} %."
-    step = as_round(start.scores, corrected, start.candidates, note=note)
-    return Outcome(corrected, [step], scorer)
-
-
-def top_mean(scores: np.ndarray, k: int) -> np.ndarray:
-    """Return the mean of the k largest scores of each column, or of all.
-
-    >>> import numpy as np
-    >>> from unseen.transduction.hubness import top_mean
-    >>> top_mean(np.array([[1.0, 5.0], [3.0, 4.0], [2.0, 0.0]]), 2)
-    array([2.5, 4.5])
-    """
-    k = min(k, len(scores))
-    return np.partition(scores, len(scores) - k, axis=0)[len(scores) - k :].mean(axis=0)
-
-
-class CSLS(HubCorrection):
+def csls(start: Start, *, n_neighbors=80) -> Relabelled:
     """Cross-domain similarity local scaling: scores less those of the neighbourhood.
 
     A class that has high scores on its k best rows must beat others by as much.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     n_neighbors : int, default=80
-        k, rows per class. The authors take 10; on folds of seen classes, whose piles
-        are of thousands of rows, more were better.
-
-    Attributes
-    ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``.
+        k, rows per class. The authors take 10; on folds of seen classes, with
+        thousands of rows, more were better.
 
     Notes
     -----
@@ -111,41 +56,24 @@ class CSLS(HubCorrection):
     >>> print(model.adapt(data.X_unseen).rounds_[0])
     Kept 533 of 533 rows (rate 1); ... The largest class had ...
     """
-
-    _adapt_parameters = frozenset({"n_neighbors"})
-    _parameter_constraints: dict = {
-        **START,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(self, estimator=None, *, n_neighbors=80):
-        self.estimator = estimator
-        self.n_neighbors = n_neighbors
-
-    def _correct(self, S):
-        return np.full(S.shape[1], 2.0), -top_mean(S, self.n_neighbors)
+    S = start.scores
+    k = min(n_neighbors, len(S))
+    best = np.partition(S, len(S) - k, axis=0)[len(S) - k :]
+    twice = np.full(S.shape[1], 2.0)
+    return rescaled(start, S, start.scorer, twice, -best.mean(axis=0))
 
 
-class InvertedSoftmax(HubCorrection):
+def inverted_softmax(start: Start, *, beta=0.3) -> Relabelled:
     """Inverted softmax: which row, given the class.
+
+    Every class gets the same mass over all rows before rows choose: classes of
+    different size suffer.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     beta : float, default=0.3
         Sharpness, in units of the start's logits. CLIP's logits are 100 cosines, so
         0.3 is 30 for cosines. Larger values come near to one row per class.
-
-    Attributes
-    ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``.
-
-    Notes
-    -----
-    Every class gets the same mass over the pile before rows choose: classes of
-    different size suffer.
 
     References
     ----------
@@ -161,42 +89,19 @@ class InvertedSoftmax(HubCorrection):
     >>> model.adapt(data.X_unseen).labels_.shape
     (533,)
     """
-
-    _adapt_parameters = frozenset({"beta"})
-    _parameter_constraints: dict = {
-        **START,
-        "beta": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(self, estimator=None, *, beta=0.3):
-        self.estimator = estimator
-        self.beta = beta
-
-    def _similarities(self, start):
-        return start.contrast()
-
-    def _correct(self, S):
-        return np.full(S.shape[1], self.beta), -logsumexp(self.beta * S, axis=0)
+    S, scorer = start.contrast()
+    factor = np.full(S.shape[1], beta)
+    return rescaled(start, S, scorer, factor, -logsumexp(beta * S, axis=0))
 
 
-class GlobalCorrection(Transducer):
+def global_correction(start: Start) -> Relabelled:
     """Globally corrected retrieval: a row goes to the class that ranks it highest.
-
-    Parameters
-    ----------
-    estimator : zero-shot model or None, default=None
-        Where to start; None for the inductive part of ``AnchoredSelfTraining``.
-
-    Attributes
-    ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``.
 
     Notes
     -----
     Our reading: ranks decide, and scores only where two classes rank a row alike (the
     paper subtracts the cosine from the rank). New rows have no rank; they go to the
-    nearest of the class means of the labelled pile.
+    nearest of the class means of the labelled rows.
 
     References
     ----------
@@ -212,42 +117,21 @@ class GlobalCorrection(Transducer):
     >>> model.adapt(data.X_unseen).labels_.shape
     (533,)
     """
-
-    _parameter_constraints: dict = {**START}
-
-    def __init__(self, estimator=None):
-        self.estimator = estimator
-
-    def _transduce(self, start: Start) -> Outcome:
-        S = start.scores
-        ranks = (-S).argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-        spread = np.ptp(S)
-        tie_breaker = (S - S.min()) / (2 * spread) if spread > 0 else np.zeros(S.shape)
-        return _outcome(start, tie_breaker - ranks, None)
+    S = start.scores
+    ranks = (-S).argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
+    spread = np.ptp(S)
+    tie_breaker = (S - S.min()) / (2 * spread) if spread > 0 else np.zeros(S.shape)
+    return relabelled(start, tie_breaker - ranks, None)
 
 
-class NormalisedScores(HubCorrection):
-    """NRM: the scores of every class get unit length over the pile.
+def normalised_scores(start: Start) -> Relabelled:
+    """NRM: the scores of every class get unit length over all rows.
 
-    Parameters
-    ----------
-    estimator : zero-shot model or None, default=None
-        Where to start; None for the inductive part of ``AnchoredSelfTraining``.
-
-    Attributes
-    ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``.
-
-    Notes
-    -----
-    JEDM and TSTD of the authors' program do the same on their own
-    (``score_scaling``).
+    JEDM and TSTD of the authors' program do the same on their own.
 
     References
     ----------
-    Dinu, Lazaridou and Baroni, Improving zero-shot learning by mitigating the hubness
-    problem, ICLR workshop 2015.
+    As for ``GlobalCorrection``.
 
     Examples
     --------
@@ -258,13 +142,40 @@ class NormalisedScores(HubCorrection):
     >>> model.adapt(data.X_unseen).labels_.shape
     (533,)
     """
+    S = start.scores
+    lengths = np.sqrt(np.einsum("ij,ij->j", S, S))
+    factor = 1 / np.where(lengths > 0, lengths, 1.0)
+    return rescaled(start, S, start.scorer, factor, np.zeros(len(factor)))
 
-    _parameter_constraints: dict = {**START}
 
-    def __init__(self, estimator=None):
-        self.estimator = estimator
+def rescaled(
+    start: Start,
+    S: np.ndarray,
+    scorer: LinearScorer | None,
+    factor: np.ndarray,
+    shift: np.ndarray,
+) -> Relabelled:
+    """Return S with a factor and a shift for every class, and what makes it of rows."""
+    if scorer is not None:
+        coef, intercept = scorer
+        scorer = LinearScorer(coef * factor[:, None], intercept * factor + shift)
+    return relabelled(start, S * factor + shift, scorer)
 
-    def _correct(self, S):
-        lengths = np.sqrt(np.einsum("ij,ij->j", S, S))
-        factor = 1 / np.where(lengths > 0, lengths, 1.0)
-        return factor, np.zeros(len(factor))
+
+def relabelled(
+    start: Start, corrected: np.ndarray, scorer: LinearScorer | None
+) -> Relabelled:
+    """Return corrected scores, and in a note what became of the largest class."""
+    first, last = (
+        100 * np.bincount(scores.argmax(axis=1)).max() / len(scores)
+        for scores in (start.scores, corrected)
+    )
+    note = f"The largest class had {first:.0f} % of the rows, and has {last:.0f} %."
+    step = start.round(start.scores, corrected, note=note)
+    return Relabelled(corrected, [step], scorer)
+
+
+CSLS = estimator_of(csls, "CSLS", n_neighbors=COUNT)
+InvertedSoftmax = estimator_of(inverted_softmax, "InvertedSoftmax", beta=POSITIVE)
+GlobalCorrection = estimator_of(global_correction, "GlobalCorrection")
+NormalisedScores = estimator_of(normalised_scores, "NormalisedScores")

@@ -15,40 +15,34 @@ prior less the class shares of the plan (Sinkhorn's iteration climbs it too):
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.core.around import Start
+from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.base import LinearScorer
-from unseen.core.params import Interval, StrOptions
+from unseen.core.params import POSITIVE, StrOptions
 from unseen.transduction.anchored_rounds import checked_prior
-from unseen.transduction.transducer import START, Outcome, Transducer, as_round
 
 MAX_STEPS = 500
 RAREST = 1e-12  # share of a class that is estimated
 SHARE_ERROR = 1e-4  # of the plan, in any class: a row in ten thousand
 
 
-class OTTER(Transducer):
+def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabelled:
     """OTTER: as many rows for every class as its prior says, at the least cost.
 
     The answer leans on the prior. If it is right, much of the bias of a start goes; if
     it is wrong, rows are dealt to classes they do not belong to. The default says that
-    all classes have the same size: it ruins a pile in which some are absent.
+    all classes have the same size: it ruins the labels where some are absent.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
-        which only the inductive answer is used.
-    class_prior : 'uniform', 'estimated' or array of shape (n_competing,), \
-            default='uniform'
-        Class sizes. ``'estimated'`` takes the shares of the start's soft labels, and
-        changes little.
+    class_prior : 'uniform', 'estimated' or array-like, default='uniform'
+        Sizes of the candidate classes. ``'estimated'`` takes the shares of the start's
+        soft labels, and changes little.
     regularisation : float, default=0.1
         ε, in units of log probability; near 0 the plan is the exact optimal transport.
 
@@ -56,11 +50,6 @@ class OTTER(Transducer):
     ----------
     class_prior_ : ndarray of shape (n_distinct,)
         The prior that was used; classes with equal descriptions count as one.
-    labels_ : ndarray of shape (n_samples,)
-    reliability_ : ndarray of shape (n_samples,)
-        Rank of a row among the rows of its label: 1 for the best.
-    rounds_ : list of Round
-        One: there is nothing to repeat.
 
     Notes
     -----
@@ -84,41 +73,20 @@ class OTTER(Transducer):
     >>> np.bincount(model.labels_)
     array([40, 40, 40])
     """
-
-    _adapt_parameters = frozenset({"class_prior", "regularisation"})
-    _parameter_constraints: dict = {
-        **START,
-        "class_prior": [StrOptions({"uniform", "estimated"}), "array-like"],
-        "regularisation": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(self, estimator=None, *, class_prior="uniform", regularisation=0.1):
-        self.estimator = estimator
-        self.class_prior = class_prior
-        self.regularisation = regularisation
-
-    def _transduce(self, start: Start) -> Outcome:
-        S, scorer = start.contrast()
-        L = log_softmax(S.astype(np.float64), axis=1)
-        estimated = (
-            isinstance(self.class_prior, str) and self.class_prior == "estimated"
-        )
-        given = None if estimated else self.class_prior
-        prior = checked_prior(given, start.candidates)
-        if prior is None:
-            prior = np.maximum(np.exp(L).mean(axis=0), RAREST)
-        self.class_prior_ = prior
-        g = transport_prices(L, prior, self.regularisation)
-        scores = L + g
-        note = (
-            f"Shares from {prior.min():.1%} to {prior.max():.1%}; "
-            f"{'estimated' if estimated else 'given'}."
-        )
-        cost = -float(softmax(scores / self.regularisation, axis=1).ravel() @ L.ravel())
-        done = as_round(L, scores, start.candidates, objective=cost / len(L), note=note)
-        if scorer is not None:
-            scorer = LinearScorer(scorer.coef, scorer.intercept + g)
-        return Outcome(scores, [done], scorer)
+    S, scorer = start.contrast()
+    L = log_softmax(S.astype(np.float64), axis=1)
+    if isinstance(class_prior, str) and class_prior == "estimated":
+        origin, prior = "estimated", np.maximum(np.exp(L).mean(axis=0), RAREST)
+    else:
+        origin, prior = "given", checked_prior(class_prior, start.candidates)
+    g = transport_prices(L, prior, regularisation)
+    scores = L + g
+    cost = -np.vdot(softmax(scores / regularisation, axis=1), L) / len(L)
+    note = f"Shares from {prior.min():.1%} to {prior.max():.1%}; {origin}."
+    done = start.round(L, scores, cost, note)
+    if scorer is not None:
+        scorer = LinearScorer(scorer.coef, scorer.intercept + g)
+    return Relabelled(scores, [done], scorer, {"class_prior_": prior})
 
 
 def transport_prices(L: np.ndarray, prior: np.ndarray, epsilon: float) -> np.ndarray:
@@ -158,3 +126,11 @@ def negative_dual(g, L, prior, epsilon) -> tuple[float, np.ndarray]:
     sums = S.sum(axis=1)
     value = epsilon * (np.log(sums).mean() + largest.mean()) - prior @ g
     return float(value), (1 / sums) @ S / len(S) - prior
+
+
+OTTER = estimator_of(
+    otter,
+    "OTTER",
+    class_prior=[StrOptions({"uniform", "estimated"}), "array-like"],
+    regularisation=POSITIVE,
+)

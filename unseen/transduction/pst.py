@@ -12,38 +12,36 @@ conjugate gradients (graph.py).
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 
-from unseen.core.around import Start
-from unseen.core.params import Interval, StrOptions
+from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.params import COUNT, Interval, StrOptions
 from unseen.transduction.graph import (
+    check_spreading,
     gaussian,
     graph,
-    neighbours,
     propagate,
     smoothness,
     symmetric_normalised,
 )
-from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.transducer import SEARCH, START, Outcome, Transducer, as_round
 
 
-class PST(Transducer):
+def pst(
+    start: Start, *, n_neighbors=15, neighbors="auto", alpha=0.5, space="scores"
+) -> Relabelled:
     """Propagated semantic transfer: smooth the estimator's posteriors over a graph.
+
+    The authors start from ``DAP()``.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start; None for the inductive part of ``AnchoredSelfTraining``. The
-        authors start from ``DAP()``.
     n_neighbors : int, default=15
         Neighbours of a row in the graph.
     neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found: among all rows, or nearly, by faiss
-        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
-        up to about 200,000 rows; ``neighbor_search_`` says which it was.
+        How neighbours are found, as for ``ZLaP``.
     alpha : float in [0, 1), default=0.5
         Weight of the graph; 0 is the estimator.
     space : {'scores', 'rows'}, default='scores'
@@ -52,8 +50,6 @@ class PST(Transducer):
 
     Attributes
     ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``.
     neighbor_search_ : str
         How neighbours were found, 'exact' or 'approximate'.
 
@@ -77,45 +73,26 @@ class PST(Transducer):
     >>> print(model.adapt(data.X_unseen).rounds_[0])
     Kept 533 of 533 rows (rate 1); ... 15 neighbours ...
     """
+    n, N = start.scores.shape
+    check_spreading("PST", n, N, 2 * n_neighbors)
+    places = start.contrast()[0] if space == "scores" else start.rows
+    search = affordable_search("PST", neighbors, places)
+    distances, numbers = neighbours(places, n_neighbors, search=search)
+    W = graph(gaussian(distances), numbers)
+    S = symmetric_normalised(W + W.T)
+    L = start.probabilities
+    F = (1 - alpha) * propagate(S, L, alpha)
+    cost = alpha * smoothness(S, F) + (1 - alpha) * np.sum((F - L) ** 2)
+    note = f"Posteriors spread over a graph with {numbers.shape[1]} neighbours a row."
+    step = start.round(L, F, cost, note)
+    return Relabelled(F, [step], also={"neighbor_search_": search})
 
-    _adapt_parameters = frozenset({"n_neighbors", "neighbors", "alpha", "space"})
-    _parameter_constraints: dict = {
-        **START,
-        **SEARCH,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="left")],
-        "space": [StrOptions({"scores", "rows"})],
-    }
 
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        n_neighbors=15,
-        neighbors="auto",
-        alpha=0.5,
-        space="scores",
-    ):
-        self.estimator = estimator
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.alpha = alpha
-        self.space = space
-
-    def _transduce(self, start: Start) -> Outcome:
-        n, n_classes = start.scores.shape
-        spreading = spreading_bytes(n, n_classes, 2 * self.n_neighbors)
-        check_memory("PST", spreading, f"labels and a graph of {n:,} rows")
-        places = start.contrast()[0] if self.space == "scores" else start.rows
-        search = self._search(places)
-        distances, numbers = neighbours(places, self.n_neighbors, search=search)
-        W = graph(gaussian(distances), numbers)
-        S = symmetric_normalised(W + W.T)
-        L = start.probabilities
-        F = (1 - self.alpha) * propagate(S, L, self.alpha)
-        cost = self.alpha * smoothness(S, F) + (1 - self.alpha) * np.sum((F - L) ** 2)
-        note = (
-            f"Posteriors spread over a graph with {numbers.shape[1]} neighbours a row."
-        )
-        step = as_round(L, F, start.candidates, objective=float(cost), note=note)
-        return Outcome(F, [step])
+PST = estimator_of(
+    pst,
+    "PST",
+    **SEARCH,
+    n_neighbors=COUNT,
+    alpha=[Interval(Real, 0, 1, closed="left")],
+    space=[StrOptions({"scores", "rows"})],
+)

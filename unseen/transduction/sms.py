@@ -1,7 +1,7 @@
 """SMS: one model shared by seen and unseen classes (Guo et al., AAAI 2016).
 
     X  (m, p), Y  (m, M), S  (M, q)   seen rows, labels in 0/1, embeddings
-    B  (n, p), U  (n, N), T  (N, q)   the pile, its labels so far, embeddings
+    B  (n, p), U  (n, N), T  (N, q)   new rows, their labels so far, embeddings
     W  (p, q)                         what we learn: a class is scored by x W a
 
     'stacked'   [X; B], [S; T] and the labels of both as blocks, in ESZSL's form:
@@ -21,20 +21,21 @@ from numbers import Integral
 import numpy as np
 from scipy import linalg
 
-from unseen.core.base import View
+from unseen.core.base import Seen, View, ZeroShotClassifier
 from unseen.core.linalg import inverse_factor, right_factor
-from unseen.core.params import POSITIVE, Interval, StrOptions
-from unseen.models.eszsl import ESZSL
+from unseen.core.params import ON_AXES, POSITIVE, Interval, StrOptions
+from unseen.core.sums import label_products
+from unseen.models.eszsl import solve_eszsl
 from unseen.transduction.rounds import self_train
 
 CG_STEPS = 50  # of the map, in a round of 'joint'
 
 
-class SMS(ESZSL):
+class SMS(ZeroShotClassifier):
     """Shared model space: ESZSL of seen and self-labelled rows together.
 
-    ``fit`` is ESZSL's; ``adapt`` alternates between the map and the labels of the
-    pile.
+    ``fit`` is that of ``ESZSL``; ``adapt`` alternates between the map and the labels of
+    the new rows.
 
     Parameters
     ----------
@@ -44,10 +45,10 @@ class SMS(ESZSL):
     reading : {'stacked', 'joint'}, default='stacked'
         How the shared model is written; see the Notes.
     weight : float, default=1.0
-        Of the pile, in ``'joint'``.
+        Of the new rows, in ``'joint'``.
     n_rounds : int, default=10
         At most; it ends sooner if no label changes.
-    n_axes, whitening, unit_rows, per_domain_centering
+    label_coding, n_axes, whitening, unit_rows, per_domain_centering
         As for ``ESZSL``.
 
     Attributes
@@ -55,7 +56,7 @@ class SMS(ESZSL):
     labels_, reliability_, rounds_
         Left by ``adapt``, as for ``TSTD``.
     coef_ : ndarray of shape (n_axes, n_dims)
-        The map from the seen rows; that of the pile is in the scores.
+        The map from the seen rows; that of the new rows is in the scores.
 
     Notes
     -----
@@ -80,15 +81,20 @@ class SMS(ESZSL):
     Kept 533 of 533 rows (rate 1); ... labels changed.
     """
 
-    _adapt_parameters = ESZSL._adapt_parameters | {"reading", "weight", "n_rounds"}
+    _adapt_parameters = ZeroShotClassifier._adapt_parameters | {
+        "reading",
+        "weight",
+        "n_rounds",
+    }
     _parameter_constraints: dict = {
-        **ESZSL._parameter_constraints,
+        "gamma": POSITIVE,
+        "lam": POSITIVE,
         "reading": [StrOptions({"stacked", "joint"})],
         "weight": POSITIVE,
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "label_coding": [StrOptions({"one_hot", "signed"})],
+        **ON_AXES,
     }
-
-    penalty = "l2"  # of the ESZSL inside: squares keep the updates in closed form
 
     def __init__(
         self,
@@ -106,46 +112,39 @@ class SMS(ESZSL):
     ):
         self.gamma = gamma
         self.lam = lam
+        self.reading = reading
+        self.weight = weight
+        self.n_rounds = n_rounds
         self.label_coding = label_coding
         self.n_axes = n_axes
         self.whitening = whitening
         self.unit_rows = unit_rows
         self.per_domain_centering = per_domain_centering
-        self.reading = reading
-        self.weight = weight
-        self.n_rounds = n_rounds
 
-    def _learn(self, seen) -> None:
-        super()._learn(seen)
+    def _learn(self, seen: Seen) -> None:
+        XtX, XtY, _ = label_products(seen.sums, self.label_coding)
+        self.coef_ = solve_eszsl(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
+
+    def _state(self):
+        return self.coef_
+
+    def _score(self, W, A):
+        return A @ W.T, np.zeros(len(A))
 
     def _adapt(self, unlabelled, candidates, given):
         view = self._view(unlabelled, candidates)
         refit = {"stacked": stacked, "joint": joint}[self.reading](self, view)
-        rates = np.ones(self.n_rounds)
-        return self_train(
-            self,
-            view,
-            candidates,
-            given,
-            refit,
-            rates=rates,
-            rounding="nearest",
-            tol=0.0,
-        )
+        how: dict = {"rates": np.ones(self.n_rounds), "rounding": "nearest", "tol": 0.0}
+        return self_train(self, view, candidates, given, refit, **how)
 
 
 def stacked(model: SMS, view: View):
     """ESZSL's closed form over seen rows and new ones, with the labels so far."""
-    seen, S, gamma, lam = (
-        model._seen_sums,
-        model._seen_embeddings,
-        model.gamma,
-        model.lam,
-    )
+    seen, gamma, lam = model._seen_sums, model.gamma, model.lam
     gram = seen.gram + view.B.gram()
     root = inverse_factor(gram + gamma * np.eye(len(gram)))
-    both = np.vstack([S, view.A])
+    both = np.vstack([model._seen_embeddings, view.A])
     right = right_factor(both, lam)
 
     def refit(W, sums):

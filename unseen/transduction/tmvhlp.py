@@ -18,34 +18,32 @@
 5. L is 1 at the prototypes; `steps` times  L ← (1 - α)(I - αS)⁻¹ L.
 
 hᵀ diag(δ) h is never formed: conjugate gradients only multiply by it.
+
+``PrototypeAveraging`` is the second step alone, in the space of the start and by
+cosines:
+
+    z_c ← mean of the k rows most similar to z_c;  a row goes to the most similar z_c
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 
-from unseen.core.around import Start
+from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.base import LinearScorer
 from unseen.core.linalg import to_unit
-from unseen.core.params import Interval
+from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.params import COUNT, POSITIVE, Interval
 from unseen.transduction.graph import (
+    check_spreading,
     gaussian,
     graph,
     inverse_roots,
-    neighbours,
     propagate,
-)
-from unseen.transduction.memory import check_memory, spreading_bytes
-from unseen.transduction.transducer import (
-    SEARCH,
-    START,
-    Outcome,
-    Transducer,
-    as_round,
-    keep_unreached,
 )
 
 PROTOTYPE_FACTOR = 9  # a prototype has that many times the neighbours of a row
@@ -53,40 +51,43 @@ VIEW_WEIGHTS = (1.0, 1.5)  # visual, semantic
 GRAPH_SHARE = 0.25  # of the graphs; the rest is the hypergraph's
 
 
-class TMVHLP(Transducer):
+def tmvhlp(
+    start: Start,
+    *,
+    n_similar=30,
+    n_neighbors=30,
+    neighbors="auto",
+    alpha=0.35,
+    steps=1,
+    regularisation=1e-4,
+) -> Relabelled:
     """Transductive multi-view hypergraph label propagation, with two views.
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start; None for the inductive part of ``AnchoredSelfTraining``.
     n_similar : int, default=30
         Rows whose mean a prototype becomes, but no more than a class of average size
         has. The authors took 500 on AwA.
     n_neighbors : int, default=30
         k, of graphs and hyperedges.
     neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found: among all rows, or nearly, by faiss
-        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
-        up to about 200,000 rows; ``neighbor_search_`` says which it was.
+        How neighbours are found, as for ``ZLaP``.
     alpha : float in [0, 1), default=0.35
         How far labels flow in one step.
     steps : int, default=1
-        How often labels flow.
+        How often labels flow, a round each.
     regularisation : float, default=1e-4
         Added to the variances in CCA, whose columns have unit variance.
 
     Attributes
     ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``; one entry of ``rounds_`` per step.
     neighbor_search_ : str
         How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
     Our reading of the authors' program, with three differences. Its semantic views are
-    predicted attributes and word vectors; here it is the posterior over the competing
+    predicted attributes and word vectors; here it is the posterior over the candidate
     classes, which any estimator has. CCA is blind to a linear map of a view, so the
     attributes expected under the posterior would be the same view. Graphs and
     hyperedges keep nearest neighbours only and leave out the scaling of all n²
@@ -107,73 +108,41 @@ class TMVHLP(Transducer):
     >>> print(model.adapt(data.X_unseen).rounds_[0])
     Kept 533 of 533 rows (rate 1); ... canonical correlation ...
     """
+    n, N = start.scores.shape
+    # Two graphs both ways, hyperedges twice.
+    check_spreading("TMVHLP", n + N, N, 8 * n_neighbors, "hypergraphs")
+    views, rho = two_views(start, n_similar, regularisation)
+    search = affordable_search("TMVHLP", neighbors, views[0])
+    S = hypergraph(views, N, n_neighbors, search)
+    L, scores, rounds = np.eye(n + N, N), start.scores, []  # prototypes come first
+    note = f"The mean canonical correlation of the views is {rho.mean():.2f}."
+    for _ in range(steps):
+        L = (1 - alpha) * propagate(S, L, alpha)
+        before, (scores, _) = scores, start.keep_unreached(L[N:])
+        rounds.append(start.round(before, scores, note=note))
+    return Relabelled(scores, rounds, also={"neighbor_search_": search})
 
-    _adapt_parameters = frozenset(
-        {"n_similar", "n_neighbors", "neighbors", "alpha", "steps", "regularisation"}
-    )
-    _parameter_constraints: dict = {
-        **START,
-        **SEARCH,
-        "n_similar": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="neither")],
-        "steps": [Interval(Integral, 1, None, closed="left")],
-        "regularisation": [Interval(Real, 0, None, closed="neither")],
-    }
 
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        n_similar=30,
-        n_neighbors=30,
-        neighbors="auto",
-        alpha=0.35,
-        steps=1,
-        regularisation=1e-4,
-    ):
-        self.estimator = estimator
-        self.n_similar = n_similar
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.alpha = alpha
-        self.steps = steps
-        self.regularisation = regularisation
+def two_views(
+    start: Start, n_similar: int, regularisation: float
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the nodes in both views, prototypes first, and the correlations."""
+    P = start.probabilities
+    X_scaled, P_scaled = standardised(start.rows), standardised(P)
+    to_shared_X, to_shared_P, rho = canonical(X_scaled, P_scaled, regularisation)
+    weights = (1 + rho) ** 4
+    semantic = P_scaled @ (to_shared_P * weights)
+    visual = X_scaled @ (to_shared_X * weights)
+    # A prototype has no looks: it stands in both views where its meaning is.
+    nearest = most_similar(to_unit(P), min(n_similar, start.even_size))
+    prototypes = np.stack([semantic[rows].mean(axis=0) for rows in nearest])
+    views = [to_unit(np.vstack([prototypes, view])) for view in (visual, semantic)]
+    return views, rho
 
-    def _transduce(self, start: Start) -> Outcome:
-        n, n_classes = start.scores.shape
-        edges = 8 * self.n_neighbors  # two graphs both ways, hyperedges twice
-        spreading = spreading_bytes(n + n_classes, n_classes, edges)
-        check_memory("TMVHLP", spreading, f"labels and hypergraphs of {n:,} rows")
-        views, rho = self._views(start)
-        search = self._search(views[0])
-        S = hypergraph(views, n_classes, self.n_neighbors, search)
-        L = np.zeros((n + n_classes, n_classes))
-        np.fill_diagonal(L, 1.0)  # prototypes are the first nodes
-        scores, rounds = start.scores, []
-        note = f"The mean canonical correlation of the views is {rho.mean():.2f}."
-        for _ in range(self.steps):
-            L = (1 - self.alpha) * propagate(S, L, self.alpha)
-            before, (scores, _) = scores, keep_unreached(L[n_classes:], start)
-            rounds.append(as_round(before, scores, start.candidates, note=note))
-        return Outcome(scores, rounds)
 
-    def _views(self, start: Start) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the nodes in both views, prototypes first, and the correlations."""
-        P = start.probabilities
-        X_scaled, P_scaled = standardised(start.rows), standardised(P)
-        to_shared_X, to_shared_P, rho = canonical(
-            X_scaled, P_scaled, self.regularisation
-        )
-        weights = (1 + rho) ** 4
-        k = min(self.n_similar, start.even_size)
-        nearest = np.argpartition(-to_unit(P), k - 1, axis=0)[:k]
-        semantic = P_scaled @ (to_shared_P * weights)
-        # A prototype has no looks: it stands in both views where its meaning is.
-        prototypes = np.stack([semantic[rows].mean(axis=0) for rows in nearest.T])
-        visual = X_scaled @ (to_shared_X * weights)
-        views = [to_unit(np.vstack([prototypes, view])) for view in (visual, semantic)]
-        return views, rho
+def most_similar(similarity: np.ndarray, k: int) -> np.ndarray:
+    """Return, for every class, its k most similar rows, (N, k)."""
+    return np.argpartition(-similarity, k - 1, axis=0)[:k].T
 
 
 def standardised(view: np.ndarray) -> np.ndarray:
@@ -257,3 +226,52 @@ def hyperedges(
     lengths = np.asarray((H * H).T @ delta)
     h = H @ sparse.diags_array(inverse_roots(lengths))
     return sparse.csr_array(h), np.asarray(delta)
+
+
+def prototype_averaging(start: Start, *, n_neighbors=50) -> Relabelled:
+    """Replace every prototype by the mean of its k nearest rows, once.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=50
+        k, but no more than a class of average size has: beyond it prototypes would
+        run into each other. The authors took 500 on AwA, whose classes are large.
+
+    References
+    ----------
+    Fu, Hospedales, Xiang and Gong, Transductive multi-view zero-shot learning,
+    PAMI 2015.
+
+    Examples
+    --------
+    >>> from unseen import PrototypeAveraging, load_data
+    >>> data = load_data("digits")
+    >>> model = PrototypeAveraging().fit(data.X_seen, data.y_seen,
+    ...                                  class_embeddings=data.class_embeddings)
+    >>> model.adapt(data.X_unseen).labels_.shape
+    (533,)
+    >>> bool((model.predict(data.X_unseen) == model.labels_).all())
+    True
+    """
+    units, k = to_unit(start.rows), min(n_neighbors, start.even_size)
+    nearest = most_similar(units @ to_unit(start.prototypes).T, k)
+    moved = to_unit(np.stack([units[rows].mean(axis=0) for rows in nearest]))
+    scores = start.rows @ moved.T
+    note = f"Prototypes became means of {k} rows."
+    step = start.round(start.scores, scores, note=note)
+    return Relabelled(scores, [step], LinearScorer(moved, np.zeros(len(moved))))
+
+
+TMVHLP = estimator_of(
+    tmvhlp,
+    "TMVHLP",
+    **SEARCH,
+    n_similar=COUNT,
+    n_neighbors=COUNT,
+    alpha=[Interval(Real, 0, 1, closed="neither")],
+    steps=COUNT,
+    regularisation=POSITIVE,
+)
+PrototypeAveraging = estimator_of(
+    prototype_averaging, "PrototypeAveraging", n_neighbors=COUNT
+)

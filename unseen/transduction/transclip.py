@@ -17,24 +17,30 @@ has some, so descent is what is seen, not what is proved.
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 
 from unseen._progress import counted
-from unseen.core.around import Start
+from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.params import Interval
+from unseen.core.neighbours import SEARCH, affordable_search
+from unseen.core.params import AT_LEAST_0, COUNT
 from unseen.transduction.graph import nearest_cosines
-from unseen.transduction.transducer import MIXTURE, START, Outcome, Transducer, as_round
 
 TOP_ROWS = 8  # that make the first mean of a class
 INNER_STEPS = 5  # of z, in a round
 SMALLEST = 1e-10  # variance of a feature
 
 
-class TransCLIP(Transducer):
+def transclip(
+    start: Start,
+    *,
+    text_weight=1.0,
+    likelihood_weight=0.02,
+    n_neighbors=3,
+    neighbors="auto",
+    n_rounds=10,
+) -> Relabelled:
     """TransCLIP: class means by a mixture that texts and neighbours hold in place.
 
     Made for the cosines of a model like CLIP; from another model it starts at that
@@ -42,9 +48,6 @@ class TransCLIP(Transducer):
 
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start: cloned and fitted; by default ``AnchoredSelfTraining``, of
-        which only the inductive answer is used.
     text_weight : float, default=1.0
         t, the pull of soft labels to those of the start.
     likelihood_weight : float, default=0.02
@@ -52,19 +55,12 @@ class TransCLIP(Transducer):
     n_neighbors : int, default=3
         k; neighbours count 1/2k each way.
     neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found: among all rows, or nearly, by faiss
-        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
-        up to about 200,000 rows; ``neighbor_search_`` says which it was.
+        How neighbours are found, as for ``ZLaP``.
     n_rounds : int, default=10
         A fixed number, as in the authors' program.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-    reliability_ : ndarray of shape (n_samples,)
-        Rank of a row among the rows of its label: 1 for the best.
-    rounds_ : list of Round
-        With the objective after every round.
     neighbor_search_ : str
         How neighbours were found, 'exact' or 'approximate'.
 
@@ -89,105 +85,50 @@ class TransCLIP(Transducer):
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     """
-
-    _adapt_parameters = frozenset(
-        {"text_weight", "likelihood_weight", "n_neighbors", "neighbors", "n_rounds"}
-    )
-    _parameter_constraints: dict = {
-        **START,
-        "text_weight": [Interval(Real, 0, None, closed="left")],
-        **MIXTURE,
-    }
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        text_weight=1.0,
-        likelihood_weight=0.02,
-        n_neighbors=3,
-        neighbors="auto",
-        n_rounds=10,
-    ):
-        self.estimator = estimator
-        self.text_weight = text_weight
-        self.likelihood_weight = likelihood_weight
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.n_rounds = n_rounds
-
-    def _transduce(self, start: Start) -> Outcome:
-        mixture = Mixture(
-            to_unit(start.rows),
-            self.text_weight * log_softmax(start.logits.astype(np.float64), axis=1),
-            nearest_cosines(start.rows, self.n_neighbors, self._search(start.rows)),
-            self.likelihood_weight,
-        )
-        mixture.begin(start.probabilities.astype(np.float64))
-        rounds, competition = [], start.candidates
-        for _ in counted("rounds", range(self.n_rounds)):
-            before = mixture.z
-            for _ in range(INNER_STEPS):
-                mixture.update_labels()
-            mixture.update_means()
-            mixture.update_variances()
-            objective = mixture.objective()
-            rounds.append(as_round(before, mixture.z, competition, objective=objective))
-        return Outcome(mixture.log_labels(), rounds)
+    search = affordable_search("TransCLIP", neighbors, start.rows)
+    A = nearest_cosines(start.rows, n_neighbors, search)
+    U, (n, r) = to_unit(start.rows), start.rows.shape
+    squares = np.einsum("ij,ij->j", U, U, dtype=np.float64)
+    texts = text_weight * log_softmax(start.logits.astype(np.float64), axis=1)
+    z, rounds = start.probabilities.astype(np.float64), []
+    fit = likelihood(U, first_means(U, z), np.full(r, 1 / r))
+    for _ in counted("rounds", range(n_rounds)):
+        before = z
+        for _ in range(INNER_STEPS):
+            z = softmax(likelihood_weight * fit + A @ z + texts, axis=1)
+        sums = (z.T.astype(U.dtype) @ U).astype(np.float64)
+        mu = to_unit(sums)
+        # Σ z (u - μ)², from moments
+        around = squares - 2 * np.sum(mu * sums, axis=0) + z.sum(axis=0) @ mu**2
+        v = np.maximum(around / n, SMALLEST)
+        fit = likelihood(U, mu, v)
+        constant = squares @ (1 / v) / 2 + n * np.log(v).sum() / 2
+        value = likelihood_weight * (constant - np.vdot(z, fit)) + xlogy(z, z).sum()
+        value -= np.vdot(z, A @ z) / 2 + np.vdot(z, texts)
+        rounds.append(start.round(before, z, value))
+    scores = likelihood_weight * fit + A @ z + texts
+    return Relabelled(scores, rounds, also={"neighbor_search_": search})
 
 
-class Mixture:
-    """The mixture in the middle of its rounds; symbols at the head of the file."""
+def first_means(U: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return unit means of the clearest rows of each class."""
+    top = np.argsort(-q, axis=0, kind="stable")[:TOP_ROWS]  # (rows, classes)
+    sums = [q[rows, c] @ U[rows] for c, rows in enumerate(top.T)]
+    return to_unit(np.array(sums, dtype=np.float64))
 
-    def __init__(self, U, texts, A, weight):
-        self.U, self.texts, self.A, self.weight = U, texts, A, weight
-        self.squares = np.einsum("ij,ij->j", U, U, dtype=np.float64)
 
-    def begin(self, q: np.ndarray) -> None:
-        """Start at the soft labels q and the means of their clearest rows."""
-        self.z = q
-        top = np.argsort(-q, axis=0, kind="stable")[:TOP_ROWS]  # (rows, classes)
-        sums = [q[rows, c] @ self.U[rows] for c, rows in enumerate(top.T)]
-        self.mu = to_unit(np.array(sums, dtype=np.float64))
-        self.v = np.full(self.U.shape[1], 1 / self.U.shape[1])
+def likelihood(U: np.ndarray, mu: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return ℓ but for what is the same for every class; no (n, N, r) array."""
+    scaled = mu / v
+    return U @ scaled.T.astype(U.dtype) - np.sum(mu * scaled, axis=1) / 2
 
-    def likelihood(self) -> np.ndarray:
-        """Return ℓ but for what is the same for every class; no (n, N, r) array."""
-        scaled = self.mu / self.v
-        mixed = self.U @ scaled.T.astype(self.U.dtype)
-        return mixed - np.sum(self.mu * scaled, axis=1) / 2
 
-    def log_labels(self) -> np.ndarray:
-        """Return what the softmax makes z of."""
-        return self.weight * self.likelihood() + self.A @ self.z + self.texts
-
-    def update_labels(self) -> None:
-        """One step of all soft labels at once."""
-        self.z = softmax(self.log_labels(), axis=1)
-
-    def sums(self) -> np.ndarray:
-        """Σ_i z_ic u_i, one row per class."""
-        return (self.z.T.astype(self.U.dtype) @ self.U).astype(np.float64)
-
-    def update_means(self) -> None:
-        """Put every mean where its rows are, at unit length."""
-        self.mu = to_unit(self.sums())
-
-    def update_variances(self) -> None:
-        """Put v at Σ z (u - μ)² / n, from moments."""
-        around = self.squares - 2 * np.sum(self.mu * self.sums(), axis=0)
-        around = around + self.z.sum(axis=0) @ self.mu**2
-        self.v = np.maximum(around / len(self.U), SMALLEST)
-
-    def objective(self) -> float:
-        """Return what the steps lower."""
-        z = self.z
-        constant = self.squares @ (1 / self.v) / 2
-        constant += len(z) * np.log(self.v).sum() / 2
-        fit = np.vdot(z, self.likelihood()) - constant
-        return float(
-            -self.weight * fit
-            - np.vdot(z, self.A @ z) / 2
-            + xlogy(z, z).sum()
-            - np.vdot(z, self.texts)
-        )
+TransCLIP = estimator_of(
+    transclip,
+    "TransCLIP",
+    **SEARCH,
+    text_weight=AT_LEAST_0,
+    likelihood_weight=AT_LEAST_0,
+    n_neighbors=COUNT,
+    n_rounds=COUNT,
+)

@@ -1,8 +1,8 @@
 """Unsupervised domain adaptation by a dictionary (Kodirov et al., ICCV 2015).
 
-    B  (n, p)   the pile, on the axes        T  (N, q)   embeddings that compete
+    B  (n, p)   unlabelled rows, on the axes  T  (N, q)  candidate embeddings
     D  (q, p)   dictionary: an embedding becomes a row     D* from the seen classes
-    Z  (n, q)   codes: an embedding for every row          w  (n, N)   soft labels
+    Z  (n, q)   codes: an embedding for every row        w  (n, N)  soft labels
 
     min  |B - Z D|² + near |D - D*|² + pull Σ_ij w_ij |z_i - t_j|² + sparsity |Z|₁
 
@@ -15,7 +15,7 @@ the largest cosine with its code.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from scipy import linalg
@@ -23,23 +23,23 @@ from scipy.special import softmax
 
 from unseen._progress import counted
 from unseen.core.around import sharpened
-from unseen.core.base import Outcome
+from unseen.core.base import Outcome, Round, Seen, ZeroShotClassifier
 from unseen.core.linalg import solve_ridge, to_unit
-from unseen.core.params import POSITIVE, Interval
-from unseen.models.ridge import RidgeToVisual
-from unseen.transduction.memory import check_memory
-from unseen.transduction.transducer import as_round
+from unseen.core.neighbours import check_memory
+from unseen.core.params import AT_LEAST_0, ON_AXES, POSITIVE, Interval, StrOptions
+from unseen.models.refits import nearest_prototype
+from unseen.models.ridge import solve_to_visual
 
 FISTA_STEPS = 50  # of the codes, in a round
 BLOCK_ROWS = 4096
 SETTLED = 1e-9  # share of the largest code that steps end below
 
 
-class KodirovUDA(RidgeToVisual):
-    """A dictionary from embeddings to rows that moves to the pile.
+class KodirovUDA(ZeroShotClassifier):
+    """A dictionary from embeddings to rows that moves to the unlabelled rows.
 
-    ``fit`` is that of ``RidgeToVisual``; ``adapt`` learns codes and the dictionary of
-    the pile, held to the seen one and to where the start would have the codes.
+    ``fit`` is that of ``RidgeToVisual``; ``adapt`` learns codes and a dictionary of the
+    unlabelled rows, held to the seen one and to where ``fit`` would have the codes.
 
     Parameters
     ----------
@@ -48,22 +48,21 @@ class KodirovUDA(RidgeToVisual):
     near : float, default=100.0
         Weight of the pull to the seen dictionary.
     pull : float, default=0.01
-        Weight of the pull of codes to embeddings, by the start's soft labels.
+        Weight of the pull of codes to embeddings, by the soft labels of ``fit``.
     sparsity : float, default=0.0
         Weight of the sum of absolute codes; 0 for none.
     n_rounds : int, default=5
     whitening : float or None, default=0.1
-        As for ``ESZSL``; without it the pile teaches little.
+        As for ``ESZSL``; without it unlabelled rows teach little.
     metric, n_axes, unit_rows, per_domain_centering
         As for ``RidgeToVisual``.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-    reliability_ : ndarray of shape (n_samples,)
-        Rank of a row among the rows of its label: 1 for the best.
-    rounds_ : list of Round
-        With the objective after every round.
+    coef_, axes_, mean_, embedding_mean_
+        As for ``RidgeToVisual``.
+    labels_, reliability_, rounds_
+        Left by ``adapt``; every round has the objective after it.
 
     Notes
     -----
@@ -72,8 +71,8 @@ class KodirovUDA(RidgeToVisual):
     posterior (IAP), are here a softmax of the scores of ``fit``; the atoms have no
     bound, and the label propagation that the paper offers besides is left out. Codes
     are dense by default: class-wise folds cannot tell that from a little sparsity, and
-    one solve takes the place of hundreds of steps. New rows
-    are labelled by the nearest adapted prototype ``t D``, for which no code is needed.
+    one solve takes the place of hundreds of steps. New rows are labelled by the nearest
+    adapted prototype ``t D``, for which no code is needed.
 
     References
     ----------
@@ -90,7 +89,7 @@ class KodirovUDA(RidgeToVisual):
     (533,)
     """
 
-    _adapt_parameters = RidgeToVisual._adapt_parameters | {
+    _adapt_parameters = ZeroShotClassifier._adapt_parameters | {
         "metric",
         "near",
         "pull",
@@ -98,11 +97,13 @@ class KodirovUDA(RidgeToVisual):
         "n_rounds",
     }
     _parameter_constraints: dict = {
-        **RidgeToVisual._parameter_constraints,
+        "lam": POSITIVE,
         "near": POSITIVE,
         "pull": POSITIVE,
-        "sparsity": [Interval(Real, 0, None, closed="left")],
+        "sparsity": AT_LEAST_0,
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "metric": [StrOptions({"euclidean", "cosine"})],
+        **ON_AXES,
     }
 
     def __init__(
@@ -119,93 +120,74 @@ class KodirovUDA(RidgeToVisual):
         unit_rows=True,
         per_domain_centering=True,
     ):
-        super().__init__(
-            lam,
-            metric=metric,
-            n_axes=n_axes,
-            whitening=whitening,
-            unit_rows=unit_rows,
-            per_domain_centering=per_domain_centering,
-        )
+        self.lam = lam
         self.near = near
         self.pull = pull
         self.sparsity = sparsity
         self.n_rounds = n_rounds
+        self.metric = metric
+        self.n_axes = n_axes
+        self.whitening = whitening
+        self.unit_rows = unit_rows
+        self.per_domain_centering = per_domain_centering
+
+    def _learn(self, seen: Seen) -> None:
+        self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
+
+    def _state(self):
+        return self.coef_
+
+    def _score(self, W, A):
+        return nearest_prototype(A @ W.T, self.metric)
+
+    def _prototypes_on_axes(self, W, A):
+        return A @ W.T
 
     def _streams(self) -> bool:
         return False
 
-    def _adapt(self, pile, competition, given=None) -> Outcome:
-        view = self._view(pile, competition)
-        B, dims = np.asarray(view.B), view.A.shape[1]
-        check_memory(
-            "KodirovUDA",
-            8 * len(pile) * (3 * dims + 3 * len(self.coef_)),
-            f"codes of {len(pile):,} rows",
-        )
+    def _adapt(self, unlabelled, candidates, given) -> Outcome:
+        view, n = self._view(unlabelled, candidates), len(unlabelled)
+        needed = 8 * n * (3 * view.A.shape[1] + 3 * len(self.coef_))
+        check_memory("KodirovUDA", needed, f"codes of {n:,} rows")
+        B, units = np.asarray(view.B), to_unit(view.A)
         coef, offset = self._score(self.coef_, view.A)
         scores = B @ coef.T + offset
-        chances = softmax(sharpened(scores), axis=1)
+        w = softmax(sharpened(scores), axis=1)
         if given is not None:
-            chances[given.rows] = np.eye(len(competition))[given.codes[given.rows]]
-        problem = DictionaryProblem(
-            B,
-            chances @ view.A,
-            self.coef_.T,
-            near=self.near,
-            pull=self.pull,
-            sparsity=self.sparsity,
-        )
-        rounds = []
-        for _ in counted("rounds", range(self.n_rounds)):
-            problem.update_codes()
-            problem.update_dictionary()
-            before, scores = scores, problem.Z @ to_unit(view.A).T
-            value = problem.objective()
-            rounds.append(as_round(before, scores, competition, objective=value))
-        scorer = self._score(problem.D.T, view.A)
-        rule = self._adapted_rule(competition, scorer, view)
-        return Outcome(scores.argmax(axis=1), scores.max(axis=1), rounds, rule)
-
-
-class DictionaryProblem:
-    """Codes and dictionary of a pile; symbols at the head of the file."""
-
-    def __init__(self, B, targets, D, *, near, pull, sparsity):
-        self.B, self.targets, self.D, self.before = B, targets, D, D
-        self.near, self.pull, self.sparsity = near, pull, sparsity
-        self.Z = targets
-
-    def update_codes(self) -> None:
-        """Lower the lasso of all rows at once, from the codes before."""
+            w[given.rows] = np.eye(len(candidates))[given.codes[given.rows]]
         # w sums to 1: Σ_j w_j |z - t_j|² is |z - Σ_j w_j t_j|² and a constant.
-        products = self.D @ self.D.T
-        gram = products + self.pull * np.eye(len(self.D))
-        codes = np.empty_like(self.Z)
-        for start in range(0, len(self.B), BLOCK_ROWS):  # rows do not see each other
-            rows = slice(start, start + BLOCK_ROWS)
-            target = self.B[rows] @ self.D.T + self.pull * self.targets[rows]
-            if self.sparsity:
-                before = self.Z[rows]
-                codes[rows] = lasso(gram, target, self.sparsity, before, FISTA_STEPS)
-            else:
-                codes[rows] = solve_ridge(products, self.pull, target.T).T
-        self.Z = codes
+        targets = w @ view.A
+        seen, Z, codes, rounds = self.coef_.T, targets, scores.argmax(axis=1), []
+        D = seen
+        for _ in counted("rounds", range(self.n_rounds)):
+            Z = solve_codes(B, D, targets, Z, self.pull, self.sparsity)
+            D = solve_ridge(Z.T @ Z, self.near, Z.T @ B + self.near * seen)
+            scores = Z @ units.T
+            before, codes = codes, scores.argmax(axis=1)
+            value = (
+                linalg.norm(B - Z @ D) ** 2
+                + self.near * linalg.norm(D - seen) ** 2
+                + self.pull * linalg.norm(Z - targets) ** 2
+                + self.sparsity * np.abs(Z).sum()
+            )
+            rounds.append(Round.of_all(candidates, before, codes, value))
+        rule = self._adapted_rule(candidates, self._score(D.T, view.A), view)
+        return Outcome(codes, scores.max(axis=1), rounds, rule)
 
-    def update_dictionary(self) -> None:
-        """D = (ZᵀZ + near I)⁻¹ (ZᵀB + near D*)."""
-        right = self.Z.T @ self.B + self.near * self.before
-        self.D = solve_ridge(self.Z.T @ self.Z, self.near, right)
 
-    def objective(self) -> float:
-        """Return what both updates lower, but for the constant of the soft labels."""
-        Z = self.Z
-        return float(
-            linalg.norm(self.B - Z @ self.D) ** 2
-            + self.near * linalg.norm(self.D - self.before) ** 2
-            + self.pull * linalg.norm(Z - self.targets) ** 2
-            + self.sparsity * np.abs(Z).sum()
-        )
+def solve_codes(B, D, targets, Z, pull: float, sparsity: float) -> np.ndarray:
+    """Minimise |B - Z D|² + pull |Z - targets|² + sparsity |Z|₁, from Z on."""
+    products, codes = D @ D.T, np.empty_like(Z)
+    for start in range(0, len(B), BLOCK_ROWS):  # rows do not see each other
+        rows = slice(start, start + BLOCK_ROWS)
+        target = B[rows] @ D.T + pull * targets[rows]
+        if sparsity:
+            gram = products + pull * np.eye(len(D))
+            codes[rows] = lasso(gram, target, sparsity, Z[rows], FISTA_STEPS)
+        else:
+            codes[rows] = solve_ridge(products, pull, target.T).T
+    return codes
 
 
 def lasso(gram, target, sparsity, Z, n_steps: int) -> np.ndarray:

@@ -22,13 +22,13 @@ from scipy import sparse
 
 from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.linalg import to_unit
+from unseen.core.neighbours import SEARCH, affordable_search, neighbours
 from unseen.core.params import COUNT, POSITIVE, Interval
-from unseen.transduction.graph import graph, neighbours, propagate, symmetric_normalised
-from unseen.transduction.memory import (
-    SEARCH,
-    affordable_search,
-    check_memory,
-    spreading_bytes,
+from unseen.transduction.graph import (
+    check_spreading,
+    graph,
+    propagate,
+    symmetric_normalised,
 )
 
 
@@ -37,10 +37,11 @@ def zlap(
 ) -> Relabelled:
     """Zero-shot label propagation: labels flow from class nodes over a graph of rows.
 
+    Rows that no label reaches keep that of the estimator, with the lowest reliability;
+    the note of the round counts them.
+
     Parameters
     ----------
-    estimator : zero-shot model or None, default=None
-        Where to start: its prototypes become nodes. None for ``AnchoredSelfTraining``.
     n_neighbors : int, default=4
         Other rows that each row is joined to.
     neighbors : {'auto', 'exact', 'approximate'}, default='auto'
@@ -56,9 +57,6 @@ def zlap(
 
     Attributes
     ----------
-    labels_, reliability_, rounds_
-        Left by ``adapt``. Rows that no label reaches keep that of the estimator, with
-        the lowest reliability; the note of the round counts them.
     neighbor_search_ : str
         How neighbours were found, 'exact' or 'approximate'.
 
@@ -85,8 +83,7 @@ def zlap(
     Kept 100 of 100 rows (rate 1); ... 0 rows were not reached ...
     """
     n, N = start.scores.shape
-    spreading = spreading_bytes(n + N, N, 2 * (n_neighbors + n_classes))
-    check_memory("ZLaP", spreading, f"labels and a graph of {n:,} rows")
+    check_spreading("ZLaP", n + N, N, 2 * (n_neighbors + n_classes))
     rows, classes = to_unit(start.rows), to_unit(start.prototypes)
     search = affordable_search("ZLaP", neighbors, rows)
     S = joint_graph(rows, classes, n_neighbors, n_classes, gamma, search)

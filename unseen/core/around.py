@@ -232,14 +232,11 @@ class Relabelling(Around):
             raise self._undescribed(name)
         return super()._describe(unlabelled, rows, name)
 
-    def _relabel(self, start: Start) -> Relabelled:
-        named = {name: getattr(self, name) for name in self._adapt_parameters}
-        return self._method(start, **named)
-
     def _adapt(self, unlabelled, candidates, given):
         start = start_from(self.estimator_, unlabelled, candidates)
         start = start if given is None else start.with_given(given)
-        scores, rounds, scorer, also = self._relabel(start)
+        named = {name: getattr(self, name) for name in self._adapt_parameters}
+        scores, rounds, scorer, also = self._method(start, **named)
         codes = scores.argmax(axis=1)
         scorer = start.for_features(scorer or nearest_mean(start, codes))
         rule = LinearRule(candidates, scorer, start.unit_rows)

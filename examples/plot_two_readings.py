@@ -2,7 +2,7 @@
 Two readings of one paper
 =========================
 
-``variant="paper"`` takes the printed equations at their word; ``"reference"`` does
+``reading="paper"`` takes the printed equations at their word; ``"reference"`` does
 what the authors' program does. At the authors' weights the first is worse than
 guessing. This example shows where it recovers, and why.
 """
@@ -25,17 +25,17 @@ splits = [sorted(deck[i : i + 3]) for deck in decks for i in (0, 3, 6)]
 betas = [0.001, 0.01, 0.1, 1, 10, 100, 1000]
 
 
-def accuracy(variant, beta, unseen):
+def accuracy(reading, beta, unseen):
     """Per-class accuracy of JEDM, adapted, for one choice of unseen digits."""
     data = digits.with_unseen(unseen)
-    jedm = JEDM(variant, alpha=0.1, beta=beta)
+    jedm = JEDM(reading, alpha=0.1, beta=beta)
     jedm.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     return per_class_accuracy(data.y_unseen, jedm.adapt(data.X_unseen).labels_)
 
 
 curves = {
-    variant: [np.mean([accuracy(variant, beta, s) for s in splits]) for beta in betas]
-    for variant in ("reference", "paper")
+    reading: [np.mean([accuracy(reading, beta, s) for s in splits]) for beta in betas]
+    for reading in ("reference", "paper")
 }
 
 # %%
@@ -43,8 +43,8 @@ curves = {
 # ------------
 # The printed equations catch up only at a thousand times the authors' beta.
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
-for (variant, curve), color in zip(curves.items(), ("#0072b2", "#d55e00"), strict=True):
-    ax.semilogx(betas, curve, color=color, lw=2.5, marker="o", label=variant)
+for (reading, curve), color in zip(curves.items(), ("#0072b2", "#d55e00"), strict=True):
+    ax.semilogx(betas, curve, color=color, lw=2.5, marker="o", label=reading)
 ax.axvline(0.01, color="gray", lw=1)
 ax.text(0.011, 0.02, "the authors' beta", color="gray")
 ax.axhline(1 / 3, color="gray", ls=":")
@@ -54,8 +54,8 @@ ax.set(ylim=(0, 0.65), xlabel="beta", ylabel="per-class accuracy")
 ax.legend(frameon=False, loc="upper left", ncols=2)
 plt.show()
 
-for variant, curve in curves.items():
-    print(f"{variant:10}", "  ".join(f"{value:.2f}" for value in curve))
+for reading, curve in curves.items():
+    print(f"{reading:10}", "  ".join(f"{value:.2f}" for value in curve))
 
 # %%
 # Why
@@ -68,10 +68,10 @@ for variant, curve in curves.items():
 data = digits.with_unseen(["2", "4", "6"])
 real = data.class_embeddings
 random = real * 0 + np.random.default_rng(0).normal(size=real.shape)
-for variant in curves:
+for reading in curves:
     for name, table in {"attributes": real, "random numbers": random}.items():
-        jedm = JEDM(variant).fit(data.X_seen, data.y_seen, class_embeddings=table)
-        print(f"{variant:10} {name:15} objective {jedm.history_[-1]:.1f}")
+        jedm = JEDM(reading).fit(data.X_seen, data.y_seen, class_embeddings=table)
+        print(f"{reading:10} {name:15} objective {jedm.history_[-1]:.1f}")
 
 # %%
 # The authors' program adds the identity to ``AᵀA``. Then similar embeddings must

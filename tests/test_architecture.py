@@ -10,7 +10,7 @@ import numpy as np
 
 import unseen
 from tests.checks import make_data
-from unseen import AnchoredSelfTraining
+from unseen import TSTD
 
 PACKAGE = Path(unseen.__file__).parent
 TESTS = Path(__file__).parent
@@ -202,13 +202,14 @@ def walks_in(text: str) -> list[str]:
 def test_the_walk_of_a_row_is_the_one_it_takes(tmp_path):
     text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     walk = set(re.findall(r"`(unseen/[\w/]+\.py)`", walks_in(text)[0]))
-    data = make_data()
-    np.save(tmp_path / "pile.npy", data.X_unseen)
-    model = AnchoredSelfTraining().fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
-    called = files_called(lambda: model.adapt(tmp_path / "pile.npy"))
-    assert walk <= called
+    data, table = make_data(), make_data().class_embeddings
+    np.save(tmp_path / "rows.npy", data.X_unseen)
+
+    def learn():
+        model = TSTD().fit(data.X_seen, data.y_seen, class_embeddings=table)
+        return model.adapt(tmp_path / "rows.npy")
+
+    assert walk <= files_called(learn)
 
 
 def files_called(work: Callable[[], object]) -> set[str]:

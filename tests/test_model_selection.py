@@ -17,6 +17,7 @@ from unseen import (
 )
 from unseen.model_selection import PAPER_STAGES
 from unseen.model_selection.folds import deal_classes
+from unseen.models.jedm import READINGS
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def by_hand(estimator, fold, X, y, table, transductive):
 @pytest.mark.parametrize("model", [JEDM(n_components=6), TSTD(n_components=6)])
 def test_scores_from_shared_sums_equal_those_by_hand(problem, model, transductive):
     X, y, table, _ = problem
-    grid = {"alpha": [0.1, 10.0], "score_scaling": ["none", "class_length"]}
+    grid = {"alpha": [0.1, 10.0], "reading": ["reference", "paper"]}
     search = ClasswiseSearchCV(model, grid, n_folds=3, transductive=transductive)
     search.fit(X, y, class_embeddings=table)
     for i, params in enumerate(search.cv_results_["params"]):
@@ -203,7 +204,7 @@ def test_searches_that_share_folds_find_what_they_find_alone(problem):
 
 def test_dealing_again_adds_folds_and_averages_over_all(problem):
     X, y, table, _ = problem
-    grid = {"embedding_ridge": [0.1, 1.0, 10.0]}
+    grid = {"alpha": [0.1, 1.0, 10.0]}
     model = JEDM(n_components=6)
     search = ClasswiseSearchCV(model, grid, n_folds=4, n_repeats=3)
     search.fit(X, y, class_embeddings=table)
@@ -223,14 +224,15 @@ def test_dealing_again_adds_folds_and_averages_over_all(problem):
 
 
 @pytest.mark.parametrize("n_grids", [1, 2])
-@pytest.mark.parametrize("variant", ["reference", "paper"])
+@pytest.mark.parametrize("name", ["reference", "paper"])
 def test_weights_that_are_fitted_together_score_as_one_by_one(
-    problem, variant, n_grids, monkeypatch
+    problem, name, n_grids, monkeypatch
 ):
     X, y, table, _ = problem
     grid = {"alpha": [0.01, 0.1, 1.0, 10.0], "beta": [0.01, 1.0, 100.0]}
     grid = [grid, {"alpha": [0.1, 1.0], "beta": [0.0], "unit_rows": [False]}][:n_grids]
-    model = JEDM(variant, n_components=8, max_iter=5, tol=0)
+    reading = READINGS[name]._replace(max_iter=5, tol=0.0)
+    model = JEDM(reading, n_components=8)
 
     def search():
         found = ClasswiseSearchCV(model, grid, n_folds=2, transductive=False)

@@ -23,7 +23,6 @@ from unseen import (
 from unseen._threads import each, n_threads, one_thread, product
 from unseen.core.sums import sum_rows
 from unseen.model_selection import PAPER_STAGES
-from unseen.models import scoring
 
 
 @pytest.fixture
@@ -67,19 +66,6 @@ def test_sums_are_those_of_numpy_and_the_same_on_any_number_of_threads(
     assert_array_equal(made[0].gram, made[0].gram.T)
 
 
-@pytest.mark.parametrize("kind", [AnchoredSelfTraining, JEDM, TSTD])
-def test_fit_and_adapt_answer_alike_to_the_last_bit_on_any_number_of_threads(on, kind):
-    X, y, A, pile = rows_of(1_500, 520)
-    made = []
-    for n in (1, 2, 3):
-        on(n)
-        model = kind().fit(X, y, class_embeddings=A).adapt(np.vstack([pile] * 2))
-        made.append((model.reliability_, model.decision_function(pile)))
-    for reliability, scores in made[1:]:
-        assert_array_equal(reliability, made[0][0])
-        assert_array_equal(scores, made[0][1])
-
-
 @pytest.mark.parametrize(
     ("model", "grid", "adapts"),
     [
@@ -116,64 +102,6 @@ def one_at_a_time(at_once, y, found):
     score = float(np.mean(y == found)) + 1e-6 * float(np.mean(found == found[0]))
     at_once.clear()
     return score
-
-
-@pytest.mark.parametrize("kind", [AnchoredSelfTraining, TSTD])
-def test_rows_on_disk_answer_alike_on_any_number_of_threads(
-    on, kind, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("unseen.rows.holders.BLOCK_NUMBERS", 2**12)
-    monkeypatch.setattr("unseen.rows.holders.AT_ONCE", 5)
-    X, y, A, pile = rows_of(1_500, 60)
-    np.save(tmp_path / "seen.npy", X)
-    np.save(tmp_path / "pile.npy", pile)
-    made = []
-    for n in (1, 2, 3):
-        on(n)
-        model = kind().fit(tmp_path / "seen.npy", y, class_embeddings=A)
-        model.adapt(tmp_path / "pile.npy")
-        made.append((model.reliability_, model.decision_function(pile)))
-    for reliability, scores in made[1:]:
-        assert_array_equal(reliability, made[0][0])
-        assert_array_equal(scores, made[0][1])
-    in_memory = kind().fit(X, y, class_embeddings=A).adapt(pile)
-    close(made[0][0], in_memory.reliability_, digits=6)
-
-
-def test_predictions_are_alike_on_any_number_of_threads_and_errors_come_out(on):
-    X, y, A, pile = rows_of(4_000, 300)
-    model = JEDM().fit(X, y, class_embeddings=A)
-    made = []
-    for n in (1, 2, 3):
-        on(n)
-        made.append((model.predict(pile), model.decision_function(pile)))
-    for labels, scores in made[1:]:
-        assert_array_equal(labels, made[0][0])
-        assert_array_equal(scores, made[0][1])
-    pile[3_900, 7] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        model.predict(pile)
-
-
-@pytest.mark.parametrize("unit_rows", [False, True])
-@pytest.mark.parametrize("n_classes", [1, 3, 40])
-def test_scores_made_block_by_block_are_the_products(
-    on, monkeypatch, n_classes, unit_rows
-):
-    for name, value in {"SCORED_ELEMENTS": 8, "SCORED_PRODUCTS": 90}.items():
-        monkeypatch.setattr(scoring, name, value)
-    monkeypatch.setattr(scoring, "STRIP_NUMBERS", 100)
-    on(3)
-    rng = np.random.default_rng(0)
-    X, coef = rng.normal(size=(1_003, 5)), rng.normal(size=(n_classes, 5))
-    scorer = scoring.LinearScorer(coef, rng.normal(size=n_classes))
-    rows = X / np.sqrt((X**2).sum(axis=1))[:, None] if unit_rows else X
-    expected = np.array([[r @ c for c in coef] + scorer.intercept for r in rows])
-    found = scoring.linear_scores(X, scorer, unit_rows)
-    close(found, expected, digits=10)
-    codes = scoring.best_codes(X, scorer, unit_rows)
-    assert_array_equal(codes, expected.argmax(axis=1))
-    assert len(X) > 2 * scoring.rows_scored(5, n_classes), "there are several blocks"
 
 
 def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
@@ -279,42 +207,6 @@ def test_who_deals_out_strips_works_on_them_and_may_deal_out_again(on):
     assert threading.current_thread() in workers
     assert len(workers) == 2
     assert n_threads() == 2
-
-
-@pytest.mark.parametrize("n", [64, 3_000])
-def test_predictions_wake_no_thread_of_blas(n, monkeypatch):
-    """It would turn in a loop after the product, and take a core from others."""
-    X, y, _, pile = rows_of(3_000, 600)
-    A = np.random.default_rng(0).uniform(size=(20, 9))
-    model = JEDM().fit(X, y, class_embeddings=A)
-    seen = []
-
-    def lengths(rows):
-        blas = [a for a in threadpool_info() if a["user_api"] == "blas"]
-        seen.extend(a["num_threads"] for a in blas if "faiss" not in a["filepath"])
-        return np.ones(len(rows), dtype=rows.dtype)
-
-    monkeypatch.setattr("unseen.core.base.inverse_lengths", lengths)
-    with threadpool_limits(limits=2, user_api="blas"):
-        model.predict(pile[:n])
-        model.decision_function(pile[:n], classes="all")
-    assert set(seen) == {1}
-
-
-def test_the_rule_for_few_rows_is_made_without_threads_of_blas(monkeypatch):
-    X, y, A, pile = rows_of(300, 60)
-    model, seen = JEDM().fit(X, y, class_embeddings=A), []
-    make = JEDM._rule
-
-    def rule(self, competition):
-        blas = [a for a in threadpool_info() if a["user_api"] == "blas"]
-        seen.extend(a["num_threads"] for a in blas if "faiss" not in a["filepath"])
-        return make(self, competition)
-
-    monkeypatch.setattr(JEDM, "_rule", rule)
-    with threadpool_limits(limits=2, user_api="blas"):
-        model.predict(pile[:1])
-    assert set(seen) == {1}
 
 
 def test_what_is_ignored_outside_is_ignored_in_strips(on):

@@ -4,21 +4,13 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from layouts import small_set
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
-from sklearn.preprocessing import Normalizer
 
-import unseen
-from tests.checks import close
-from unseen.core.sums import sum_rows
-from unseen.loading import iter_blocks, load_data, open_npy, write_data
+from unseen.loading import iter_blocks, open_npy
 from unseen.loading.blocks import fill
-from unseen.rows import fit_seen, sum_seen
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 100, None])
@@ -68,46 +60,6 @@ def test_odd_arguments_are_refused(tmp_path):
         fill(file, np.empty(126), "X.npy")
 
 
-@pytest.mark.parametrize("unit_rows", [True, False])
-def test_the_sums_of_a_mapped_set_are_those_in_memory(unit_rows, tmp_path):
-    data = load_data(write_data(small_set(), tmp_path / "small"))
-    assert isinstance(data.X, np.memmap)
-    ours = sum_seen(data, unit_rows=unit_rows, rows=3)
-    codes = data._class_rows[data._in_training]
-    theirs = sum_rows(data.X_seen, codes, data.n_classes, unit_rows=unit_rows)
-    close(ours.gram, theirs.gram)
-    close(ours.class_sums, theirs.class_sums)
-    assert_array_equal(ours.counts, theirs.counts)
-
-
-MODELS = [unseen.JEDM(), unseen.ESZSL(), unseen.SelfTraining(unseen.CCA())]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_fitting_from_blocks_is_fitting(model, tmp_path):
-    digits = load_data("digits")
-    aside = np.zeros(len(digits.y), dtype=bool)
-    aside[np.flatnonzero(digits.y == "1")[:50]] = True
-    data = load_data(write_data(replace(digits, seen_test=aside), tmp_path / "digits"))
-    ours = fit_seen(clone(model), data, rows=100)
-    table = data.class_embeddings
-    theirs = clone(model).fit(data.X_seen, data.y_seen, class_embeddings=table)
-    scores = (m.decision_function(data.X_unseen) for m in (ours, theirs))
-    close(*scores, digits=6)
-
-
-def test_fitting_from_blocks_says_what_it_cannot_do(tmp_path):
-    data = small_set()
-    with pytest.raises(TypeError, match="Normalizer needs the rows themselves"):
-        fit_seen(Normalizer(), data)
-    with pytest.raises(ValueError, match="'alpha' parameter"):
-        fit_seen(unseen.JEDM(alpha=-1), data)
-    X = data.X.copy()
-    X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="holds NaN or infinity"):
-        fit_seen(unseen.JEDM(), replace(data, X=X))
-
-
 TRAIN = """
 import json, sys
 def peak():  # of this process alone: getrusage would count the one that started it
@@ -115,13 +67,14 @@ def peak():  # of this process alone: getrusage would count the one that started
         (line,) = (line for line in status if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 import unseen
-from unseen.rows import fit_seen
 imported = peak()
 X = unseen.loading.open_npy(sys.argv[1] + "/features.npy")
 mapped = peak()
 data = unseen.load_data(sys.argv[1])
 opened = peak()
-model = fit_seen(unseen.JEDM(max_iter=2), data)
+rows = [slice(i, i + 4096) for i in range(0, len(data.X), 4096)]
+chunks = ((data.X[i], data.y[i]) for i in rows)
+model = unseen.JEDM().fit(chunks, class_embeddings=data.class_embeddings)
 trained = peak()
 labels = model.predict(data.X[-3:])
 print(json.dumps([imported, mapped, opened, trained, data.X.nbytes, labels.tolist()]))

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
+from unseen.core import sums
 from unseen.core.linalg import block_lanczos, inverse_lengths, leading_eigenvectors
-from unseen.core.sums import add_sums, sum_blocks, sum_rows
-from unseen.rows.holders import MemoryRows
-from unseen.rows.labelling import Selection
+from unseen.core.sums import sum_rows
 
 
 @pytest.fixture
@@ -49,26 +48,17 @@ def test_the_sums_are_those_of_the_definition(rows, unit_rows):
 @pytest.mark.parametrize("unit_rows", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("block_rows", [1, 7, 59, 60, 1000])
-def test_blocks_of_any_size_change_nothing(rows, block_rows, dtype, unit_rows):
+def test_blocks_of_any_size_change_nothing(
+    rows, block_rows, dtype, unit_rows, monkeypatch
+):
     X, codes = rows
     X = X.astype(dtype)
     whole = sum_rows(X, codes, 4, unit_rows=unit_rows)
-    cut = sum_rows(X, codes, 4, unit_rows=unit_rows, block_rows=block_rows)
+    slices = [slice(i, i + block_rows) for i in range(0, len(X), block_rows)]
+    monkeypatch.setattr(sums, "row_blocks", lambda *shape, least: slices)
+    cut = sum_rows(X, codes, 4, unit_rows=unit_rows)
     assert_same(cut, whole, digits=10 if dtype is np.float64 else 5)
     assert cut.gram.dtype == np.float64
-
-
-def test_an_iterator_of_blocks_is_read_once_and_no_faster_than_needed(rows):
-    X, codes = rows
-    handed_out = []
-
-    def blocks():
-        for i in range(0, 60, 20):
-            handed_out.append(i)
-            yield X[i : i + 20], codes[i : i + 20]
-
-    assert_same(sum_blocks(blocks(), 7, 4), sum_rows(X, codes, 4))
-    assert handed_out == [0, 20, 40]
 
 
 def test_rows_that_are_not_contiguous_are_summed_the_same(rows):
@@ -90,31 +80,19 @@ def test_sums_add_and_held_out_classes_are_taken_away(rows):
         own - whole
 
 
-def test_shifting_and_projecting_need_no_samples(rows):
+def test_projecting_needs_no_samples(rows):
     X, codes = rows
     rng = np.random.default_rng(1)
-    origin, axes = rng.normal(size=7), rng.normal(size=(7, 3))
-    sums = sum_rows(X, codes, 4)
-    assert_same(sums.shifted(origin), sum_rows(X - origin, codes, 4))
-    assert_same(sums.projected(axes), sum_rows(X @ axes, codes, 4))
-    close(sums.shifted(sums.mean).mean, 0, digits=10)
-
-
-def test_sums_made_in_the_place_of_others_are_the_same(rows):
-    X, codes = rows
-    whole, part = sum_rows(X, codes, 4), sum_rows(X[:9], codes[:9], 4)
-    rest = whole.without(part, in_its_place=True)
-    assert_same(rest, sum_rows(X[9:], codes[9:], 4))
-    assert rest.gram is part.gram
+    axes = rng.normal(size=(7, 3))
+    assert_same(sum_rows(X, codes, 4).projected(axes), sum_rows(X @ axes, codes, 4))
 
 
 def test_parts_add_up_to_the_whole(rows):
     X, codes = rows
     parts = [sum_rows(X[i::3], codes[i::3], 4) for i in range(3)]
     before = parts[0].gram.copy()
-    assert_same(add_sums(parts), sum_rows(X, codes, 4))
+    assert_same(parts[0] + parts[1] + parts[2], sum_rows(X, codes, 4))
     assert_array_equal(parts[0].gram, before)
-    assert_same(add_sums(parts[:1]), parts[0])  # one chunk is all there is
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 50, None])
@@ -247,34 +225,3 @@ def test_lapack_alone_answers_where_it_is_faster(monkeypatch):
     close(found, np.linalg.eigvalsh(S)[::-1][:100], digits=9)
     with pytest.raises(TypeError):  # half the precision, half the cost of Lanczos
         leading_eigenvectors(S.astype, len(S), 100, np.float32)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.lists(st.floats(0, 1), min_size=1, max_size=6))
-def test_sums_followed_from_round_to_round_are_those_of_the_rows(seed, rates):
-    rng = np.random.default_rng(seed)
-    B = rng.normal(size=(30, 4)) * 10.0 ** rng.integers(-3, 4)
-    held = MemoryRows(B)
-    for rate in rates:
-        rows = np.flatnonzero(rng.random(30) < rate)
-        labels = rng.integers(3, size=len(rows))
-        scale = np.abs(B).max()
-        expected = sum_rows(B[rows], labels, 3)
-        found = held.sums(Selection.of(rows, labels, 30, 3))
-        close(found.gram, expected.gram, within=1e-12 * scale**2)
-        close(found.class_sums, expected.class_sums, within=1e-12 * scale)
-        close(found.counts, expected.counts)
-
-
-def test_blocks_of_any_size_and_type_are_scaled_in_memory_that_is_used_again():
-    rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(1_400, 6)), rng.integers(3, size=1_400)
-    cuts = [slice(0, 3), slice(3, 900), slice(900, 950), slice(950, 1_400)]
-    blocks = [(X[cut], codes[cut]) for cut in cuts]
-    blocks[2] = blocks[2][0].astype(np.float32), blocks[2][1]
-    made = sum_blocks(iter(blocks), 6, 3, unit_rows=True)
-    unit = X / np.sqrt((X * X).sum(axis=1))[:, None]
-    close(made.gram, unit.T @ unit, digits=5)
-    for c in range(3):
-        expected = unit[codes == c].sum(axis=0)
-        close(made.class_sums[c], expected, digits=5)

@@ -295,8 +295,7 @@ class GuidedMixture(ZeroShotClassifier):
         if self._is_linear():
             return competition.count(by_spread(scores))
         sharp = softmax(scores / self.temperature_, axis=1)
-        certain = getattr(self, "_certain", 1.0)  # files of 0.1 do not have it
-        return competition.count(doubted(sharp, certain, sharp.shape[1]))
+        return competition.count(doubted(sharp, self._certain, sharp.shape[1]))
 
     # ---- adapting ----------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import resource
 import shutil
 import subprocess
 import threading
@@ -34,7 +35,7 @@ def chromium():
 
 
 @contextmanager
-def tab(chromium, server, width=1440, height=900, **options):
+def tab(chromium, server, width=1440, height=900, shows=".caption", **options):
     """Open the page; at the end nothing may have been said or asked elsewhere."""
     said, asked = [], []
     context = chromium.new_context(
@@ -48,7 +49,7 @@ def tab(chromium, server, width=1440, height=900, **options):
     page.on("dialog", lambda dialog: said.append("a dialog: " + dialog.message))
     page.said = said
     page.goto(server.url)
-    page.wait_for_selector(".tile .caption:not(:empty)")
+    page.wait_for_selector(f".tile {shows}:not(:empty)")
     yield page
     context.close()
     assert not said
@@ -562,26 +563,40 @@ def test_an_answer_waits_for_a_server_that_comes_back(chromium, tmp_path):
         page.said.clear()  # the browser told of the broken line
 
 
+def test_a_full_disk_and_answers_to_carry_over_are_told(chromium, tmp_path):
+    _, server = start(tmp_path)
+    with server:
+        server.say([3], "dog")
+    table = read_labels(tmp_path / "labels.csv")
+    write_labels(table[1:], tmp_path / "labels.csv")
+    with Served(tmp_path, *WITH) as server, tab(chromium, server) as page:
+        expect(page.locator("#notices")).to_contain_text("review of another table")
+        page.click("#carry")
+        expect(page.locator("#progress")).to_contain_text("1 answer")
+        expect(page.locator("#notices")).to_have_count(0)
+        assert labels(server, 29)[2] == "dog"
+        pid, most = server.process.pid, resource.RLIMIT_FSIZE
+        resource.prlimit(pid, most, (700, resource.RLIM_INFINITY))
+        page.locator("#grid").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("3")
+        expect(page.locator("#disk")).to_contain_text("cannot be written")
+        resource.prlimit(pid, most, (resource.RLIM_INFINITY,) * 2)
+        expect(page.locator("#disk")).to_be_hidden()
+        saved(page, server)
+        page.said.clear()  # the browser told of answers that had to wait
+
+
 def test_texts_and_rows_are_cards(chromium, tmp_path):
     texts = [f"<b>text</b> number {i} " + "long " * 100 for i in range(9)]
     table = label_table(np.array(["a", "b", "c"])[np.arange(9) % 3], text=texts)
     write_labels(table, tmp_path / "labels.csv")
-    with Served(tmp_path) as server, tab_of_rows(chromium, server) as page:
+    with Served(tmp_path) as server, tab(chromium, server, shows="p") as page:
         expect(page.locator(".tile p").first).to_contain_text("<b>text</b> number 0")
         page.locator(".tile").first.click()
         expect(page.locator("#view-text")).to_contain_text("number 0")
         expect(page.locator("#teach")).to_be_disabled()
         expect(page.locator("#accuracy")).to_contain_text("--features")
-
-
-@contextmanager
-def tab_of_rows(chromium, server):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(server.url)
-    page.wait_for_selector(".tile p:not(:empty)")
-    yield page
-    context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

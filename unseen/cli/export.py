@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen._words import printable
+from unseen.cli.data import PhotosFolder
 from unseen.cli.options import file_errors
 
 if TYPE_CHECKING:
@@ -56,12 +57,7 @@ def export(
         str,
         typer.Option(help="Photos: copy, hardlink, symlink or move them."),
     ] = "copy",
-    photos: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the photos.", show_default="where they were labelled"
-        ),
-    ] = None,
+    photos: PhotosFolder = None,
     yes: Annotated[
         bool,
         typer.Option("--yes", help="Do it. Otherwise nothing is written."),

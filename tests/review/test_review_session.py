@@ -105,6 +105,12 @@ def test_a_class_renamed_to_one_that_is_there_joins_it(opened):
     classes = session.summary()["classes"]
     assert [one["name"] for one in classes] == ["cat", "dog"]
     assert classes[1]["size"] == sizes["cow"] + sizes["dog"]
+    before, now = session.original, session.state.model
+    joined = np.isin(before.labels, ["cow", "dog"])
+    assert "cow" in set(before.second[joined])
+    second = np.where(before.second == "cow", "dog", before.second)
+    same = joined & (second == "dog")
+    np.testing.assert_array_equal(now.second, np.where(same, "", second))
     session.undo("", "1")
     assert {one["name"]: one["size"] for one in session.summary()["classes"]} == sizes
 
@@ -118,6 +124,9 @@ def test_rows_are_filtered_and_ordered_as_asked(opened):
     for part in session.index():
         free = [row for row in part["rows"] if row != 7]
         assert (np.diff(trust[free]) >= 0).all()
+    for part in session.index(order="sure"):
+        free = [row for row in part["rows"] if row != 7]
+        assert (np.diff(trust[free]) <= 0).all()
     assert session.index(label="dog")[0]["rows"][-1] == 7  # certain: last
     below = [r for p in session.index(most=0.8, not_mine=True) for r in p["rows"]]
     assert sorted(below) == np.flatnonzero(trust <= 0.8).tolist()
@@ -141,6 +150,7 @@ def test_corrections_and_the_corrected_table_are_written(opened):
     assert whole["label"].tolist() == session.state.labels().tolist()
     assert whole["given"].tolist().count("yes") == 2
     assert whole.loc[2, "reliability"] == 1
+    assert whole.loc[2, "second"] == "" != session.original.second[2]
 
 
 def test_teaching_mends_labels_that_nobody_corrected(opened):

@@ -80,7 +80,7 @@ class ReviewState:
         """Take a person's label for rows."""
         self.add_class(name)
         for row in rows:
-            if row in self.sample and row not in self.given:
+            if row in self.sample:
                 self.checked[row] = str(self.model.labels[row])
             self.given[row] = name
 

@@ -90,9 +90,11 @@ def test_nothing_is_left_is_said(home):
 @pytest.mark.parametrize("how", ["copy", "hardlink", "symlink"])
 def test_photos_stay_where_they_are_unless_moved(home, how):
     before = contents(home)
+    os.utime(home / "photos/a.jpg", (10**9, 10**9))
     plan(home, "folders", how=how).run()
     assert contents(home) == before
     made = home / "out/cat/a.jpg"
+    assert made.stat().st_mtime == 10**9
     assert made.read_bytes() == before["a.jpg"]
     assert made.is_symlink() == (how == "symlink")
     assert made.samefile(home / "photos/a.jpg") == (how != "copy")
@@ -325,6 +327,16 @@ def test_coco_is_read_by_pycocotools(home, capsys):
     for one in images:
         with Image.open(home / "out/images" / one["file_name"]) as picture:
             assert picture.size == (one["width"], one["height"])
+
+
+def test_coco_has_the_sizes_of_photos_held_upright(home):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turn it by a quarter
+    Image.new("RGB", (30, 20)).save(home / "photos/a.jpg", exif=exif)
+    plan(home, "coco").run()
+    images = json.loads((home / "out/annotations.json").read_text())["images"]
+    sizes = {one["file_name"]: (one["width"], one["height"]) for one in images}
+    assert sizes["a.jpg"] == (20, 30) and sizes["b.png"] == (12, 20)
 
 
 def test_label_studio_knows_the_tasks(home):

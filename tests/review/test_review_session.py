@@ -312,6 +312,10 @@ def test_teaching_is_adapt_with_given_labels_and_follows_renames():
     model = GuidedMixture.from_prototypes(P, plain=0.0).adapt(X, given=told)
     same = np.where(model.labels_ == NONE_OF_THESE, "", model.labels_)
     np.testing.assert_array_equal(taught.labels, same)
+    names, chances = model.competing_classes_, model.predict_proba(X)
+    chances[names == model.labels_[:, None]] = -1
+    free = [row for row in range(120) if row not in given]
+    assert taught.second[free].tolist() == names[chances.argmax(axis=1)][free].tolist()
     close(taught.reliability, model.reliability_)
 
     renames = [(CLASSES[0], "tom"), (CLASSES[1], CLASSES[2])]

@@ -16,10 +16,10 @@ PACKAGE = Path(unseen.__file__).parent
 TESTS = Path(__file__).parent
 
 # From the ground up: a room imports rooms on lower floors, and itself. Names that start
-# with an underscore (``_progress``, ``_words``, …) are tools of the whole house, on the
+# with an underscore (``_lazy``, ``_words``, …) are tools of the whole house, on the
 # ground floor.
 FLOORS = [
-    {"cache", "files", "limits"},
+    {"cache", "files", "limits", "progress"},
     {"metrics", "data", "naming"},
     {"loading", "labels", "onnx_export", "storage"},
     {"core", "asking"},

@@ -15,8 +15,8 @@ from unseen import (
     SelfTraining,
     show_progress,
 )
-from unseen._progress import counted, steps
 from unseen.models import ALE
+from unseen.progress import counted, steps
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ has the same names for type checkers and editors.
 
 from importlib import metadata
 
-from unseen._later import later
+from unseen._lazy import lazy
 
 # room of this package: the names it gives
 HOMES = {
-    "_progress": "show_progress",
+    "progress": "show_progress",
     "asking.accuracy": "AccuracyEstimate draw_check estimate_accuracy",
     "asking.suggest": "suggest",
     "calibration": "Calibrated",
@@ -67,7 +67,7 @@ except metadata.PackageNotFoundError:  # sources that were never installed
 
 __all__ = [name for names in HOMES.values() for name in names.split()]
 
-__getattr__ = later(__name__, HOMES)
+__getattr__ = lazy(__name__, HOMES)
 
 
 def __dir__() -> list[str]:

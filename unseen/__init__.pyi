@@ -1,6 +1,5 @@
 """The public names, for type checkers and editors; see ``__init__.py``."""
 
-from unseen._progress import show_progress as show_progress
 from unseen.asking.accuracy import AccuracyEstimate as AccuracyEstimate
 from unseen.asking.accuracy import draw_check as draw_check
 from unseen.asking.accuracy import estimate_accuracy as estimate_accuracy
@@ -43,6 +42,7 @@ from unseen.models.sync import SynC as SynC
 from unseen.preprocessing import PerDomainCenterer as PerDomainCenterer
 from unseen.preprocessing import SumsPCA as SumsPCA
 from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
+from unseen.progress import show_progress as show_progress
 from unseen.storage import load_model as load_model
 from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
 from unseen.transduction.anchored_rounds import WeakStartWarning as WeakStartWarning

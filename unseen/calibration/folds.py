@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from unseen._progress import counted
 from unseen._words import short_list
 from unseen.calibration.trust import (
     Answer,
@@ -29,6 +28,7 @@ from unseen.calibration.trust import (
 )
 from unseen.core.classes import ClassTable
 from unseen.model_selection.folds import as_frame, deal_classes
+from unseen.progress import counted
 from unseen.transduction.anchored_rounds import WeakStartWarning
 
 

@@ -16,7 +16,7 @@ import typer
 @contextmanager
 def show_work() -> Iterator[None]:
     """Draw how far ``fit``, ``adapt`` and searches are, if this is a terminal."""
-    from unseen._progress import show_progress
+    from unseen.progress import show_progress
 
     with show_progress(sys.stderr.isatty()):
         yield
@@ -27,7 +27,7 @@ def show_bytes(name: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that draws how many bytes have come, on stderr."""
     from rich.progress import DownloadColumn
 
-    from unseen._progress import progress_bars
+    from unseen.progress import progress_bars
 
     with progress_bars(DownloadColumn()) as bar:
         task = bar.add_task(name, total=None)
@@ -40,7 +40,7 @@ def show_items(things: str = "files") -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():  # a bar would be in the way, and is slow to import
         yield tell_now_and_then(things=things)
         return
-    from unseen._progress import progress_bars
+    from unseen.progress import progress_bars
 
     with progress_bars(speed_estimate_period=60) as bar:
         task = bar.add_task(things.capitalize(), total=None)

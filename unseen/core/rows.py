@@ -26,10 +26,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from unseen._progress import steps
 from unseen.core.linalg import DOUBLE, inverse_lengths
 from unseen.core.params import not_finite
 from unseen.core.sums import Sums, indicator, row_blocks
+from unseen.progress import steps
 
 CHUNK_NUMBERS = 2**22  # that are read from an array on disk at a time
 

@@ -21,12 +21,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._progress import show_progress, steps
 from unseen._threads import each, one_thread
 from unseen.core.classes import ClassTable, encode
 from unseen.core.params import HasMethods, Interval, fit_context
 from unseen.metrics import per_class_accuracy
 from unseen.model_selection.folds import ClasswiseFolds, Fold, from_sums
+from unseen.progress import show_progress, steps
 from unseen.storage import Storable
 
 if TYPE_CHECKING:

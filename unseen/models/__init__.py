@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from unseen._later import later
+from unseen._lazy import lazy
 
 if TYPE_CHECKING:
     from unseen.models.cca import CCA
@@ -35,7 +35,7 @@ __all__ = [
     "SynC",
 ]
 
-__getattr__ = later(
+__getattr__ = lazy(
     __name__,
     {
         "cca": "CCA",

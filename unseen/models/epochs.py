@@ -23,12 +23,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen._progress import counted
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space
 from unseen.core.params import ON_AXES, POSITIVE, Interval
 from unseen.metrics import per_class_accuracy
 from unseen.models.refits import label_fit
+from unseen.progress import counted
 
 EPOCHS: dict = {
     "learning_rate": POSITIVE,

@@ -39,7 +39,6 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen._progress import counted
 from unseen.core.base import Seen, View, ZeroShotClassifier
 from unseen.core.classes import ClassTable
 from unseen.core.linalg import (
@@ -63,6 +62,7 @@ from unseen.core.params import (
 )
 from unseen.core.sums import Sums, label_products
 from unseen.models.dictionary import DICTIONARY_SOLVERS
+from unseen.progress import counted
 
 
 class Reading(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from unseen._later import later
+from unseen._lazy import lazy
 
 if TYPE_CHECKING:
     from unseen.report.demo import write_demo_report
@@ -15,7 +15,7 @@ __all__ = [
     "write_labels_report",
 ]
 
-__getattr__ = later(
+__getattr__ = lazy(
     __name__,
     {
         "demo": "write_demo_report",

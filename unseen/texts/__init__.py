@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from unseen._later import later
+from unseen._lazy import lazy
 
 if TYPE_CHECKING:
     from unseen.texts.bundled import DemoTexts, load_demo_texts
@@ -20,7 +20,7 @@ __all__ = [
     "read_texts",
 ]
 
-__getattr__ = later(
+__getattr__ = lazy(
     __name__,
     {
         "bundled": "DemoTexts load_demo_texts",

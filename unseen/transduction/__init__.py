@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from unseen._later import later
+from unseen._lazy import lazy
 
 if TYPE_CHECKING:
     from unseen.transduction.anchored import AnchoredSelfTraining
@@ -56,7 +56,7 @@ __all__ = [
     "join_views",
 ]
 
-__getattr__ = later(
+__getattr__ = lazy(
     __name__,
     {
         "anchored": "AnchoredSelfTraining",

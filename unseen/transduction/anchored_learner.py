@@ -35,10 +35,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from unseen._progress import counted
 from unseen._threads import one_thread
 from unseen.core.base import Round
 from unseen.core.classes import Candidates
+from unseen.progress import counted
 from unseen.rows.holders import Holder
 from unseen.rows.labelling import Labelling
 from unseen.transduction.anchored_absent import clusters, rematched, unneeded

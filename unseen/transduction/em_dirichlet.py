@@ -19,9 +19,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
 
-from unseen._progress import counted
 from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, StrOptions
+from unseen.progress import counted
 
 LEAST = 1e-10  # of a Dirichlet parameter
 SETTLED = 1e-5  # largest relative change of a parameter in a step

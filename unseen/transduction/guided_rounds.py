@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from unseen._progress import counted
 from unseen.core.base import LinearScorer, Round
 from unseen.core.classes import Candidates
 from unseen.core.linalg import to_unit
+from unseen.progress import counted
 from unseen.rows.holders import Holder
 from unseen.transduction.guided_measures import (
     SMALL,

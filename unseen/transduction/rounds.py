@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from unseen._progress import counted
 from unseen.core.around import Around
 from unseen.core.base import Outcome, Round, View, rank_within
 from unseen.core.classes import Candidates
 from unseen.core.given import GivenRows
 from unseen.core.linalg import one_thread
 from unseen.core.params import POSITIVE, HasMethods, StrOptions
+from unseen.progress import counted
 
 # Turns rate * n_predicted, of all classes, into numbers of rows.
 ROUNDING: dict[str, Callable[[np.ndarray], np.ndarray]] = {

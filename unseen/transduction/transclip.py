@@ -20,11 +20,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 
-from unseen._progress import counted
 from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import SEARCH, affordable_search
 from unseen.core.params import AT_LEAST_0, COUNT
+from unseen.progress import counted
 from unseen.transduction.graph import nearest_cosines
 
 TOP_ROWS = 8  # that make the first mean of a class

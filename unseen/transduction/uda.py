@@ -21,7 +21,6 @@ import numpy as np
 from scipy import linalg
 from scipy.special import softmax
 
-from unseen._progress import counted
 from unseen.core.around import sharpened
 from unseen.core.base import Outcome, Round, Seen, ZeroShotClassifier
 from unseen.core.linalg import solve_ridge, to_unit
@@ -29,6 +28,7 @@ from unseen.core.neighbours import check_memory
 from unseen.core.params import AT_LEAST_0, ON_AXES, POSITIVE, Interval, StrOptions
 from unseen.models.refits import nearest_prototype
 from unseen.models.ridge import solve_to_visual
+from unseen.progress import counted
 
 FISTA_STEPS = 50  # of the codes, in a round
 BLOCK_ROWS = 4096

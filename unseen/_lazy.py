@@ -11,10 +11,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["later"]
+__all__ = ["lazy"]
 
 
-def later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package.
 
     Parameters
@@ -26,8 +26,8 @@ def later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     Examples
     --------
-    >>> from unseen._later import later
-    >>> look_up = later("json", {"decoder": "JSONDecoder JSONDecodeError"})
+    >>> from unseen._lazy import lazy
+    >>> look_up = lazy("json", {"decoder": "JSONDecoder JSONDecodeError"})
     >>> look_up("JSONDecoder").__name__
     'JSONDecoder'
     >>> look_up("JSON")

@@ -57,7 +57,7 @@ def counted(task: str, items: Sequence[Item]) -> Iterator[Item]:
 
     Examples
     --------
-    >>> from unseen._progress import counted
+    >>> from unseen.progress import counted
     >>> list(counted("squaring", range(3)))
     [0, 1, 2]
     """

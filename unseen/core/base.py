@@ -36,7 +36,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unseen._documented import Documented
 from unseen.core.classes import (
     Candidates,
     ClassTable,
@@ -74,6 +73,7 @@ from unseen.core.rows import (
 from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
 from unseen.storage import Storable
 
+DOCUMENTATION = "https://unseen.readthedocs.io/en/latest/"
 LEAST, MOST = 0.02, 0.98  # share of labels taken to be right: never all, never none
 
 
@@ -215,7 +215,7 @@ class Outcome(NamedTuple):
     also: dict[str, Any] = {}
 
 
-class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     """Base of all estimators: classes compete by their embeddings.
 
     The head of this file says what a model has to provide.
@@ -228,6 +228,10 @@ class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {}
     # Parameters that change nothing that ``fit`` learns: a search fits once for all.
     _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
+
+    # Notebooks show an estimator with a link to its page.
+    _doc_link_module = "unseen"
+    _doc_link_template = f"{DOCUMENTATION}api/generated/unseen.{{name}}.html"
 
     _table: ClassTable
     _default: Candidates
@@ -249,6 +253,15 @@ class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"name": type(self).__name__}
+
+    def _get_doc_link(self) -> str:
+        import unseen
+
+        public = type(self).__name__ in unseen.__all__  # others have no page
+        return super()._get_doc_link() if public else ""
 
     # ---- learning from the seen classes ----------------------------------------------
 
@@ -298,10 +311,7 @@ class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
             running, head = sum_dask(X, y, class_embeddings, unit_rows=self.unit_rows)
         else:
             stream = open_stream(X, y)
-            running, head = (
-                RunningSums(class_embeddings, unit_rows=self.unit_rows),
-                None,
-            )
+            running = RunningSums(class_embeddings, unit_rows=self.unit_rows)
             add_stream(running, stream, None if isinstance(y, str) else y)
             head = stream.head
         return self._fit_sums(*running.finish())._note_features(head)
@@ -666,12 +676,12 @@ class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
         """Leave rows out that no class fits, adapt, and put them back."""
         n = len(unlabelled)
         rows, labels = read_given(given, n)
-        none = np.array([label == NONE_OF_THESE for label in labels], dtype=bool)
+        fits = np.array([label != NONE_OF_THESE for label in labels], dtype=bool)
         kept = np.ones(n, dtype=bool)
-        kept[rows[none]] = False
-        if none.any():
+        kept[rows[~fits]] = False
+        if not kept.all():
             unlabelled = unlabelled.only(np.flatnonzero(kept))
-        own, labels = (kept.cumsum() - 1)[rows[~none]], labels[~none]
+        own, labels = (kept.cumsum() - 1)[rows[fits]], labels[fits]
         known = None
         if len(own):
             candidates, codes, new = include(
@@ -682,42 +692,36 @@ class ZeroShotClassifier(Storable, Documented, ClassifierMixin, BaseEstimator):
             )
             known = GivenRows(np.full(int(kept.sum()), -1), new)
             known.codes[own] = codes
-        self._record(self._adapt(unlabelled, candidates, known), known, kept)
-        if self._default.offered is not None:  # another class answers for some
-            named = rows[~none], labels
-            self.labels_ = as_given(self.labels_, *named)
-            self.rounds_ = [
-                done
-                if done.labels is None
-                else replace(done, labels=as_given(done.labels, *named))
-                for done in self.rounds_
-            ]
+
+        def whole(found: np.ndarray) -> np.ndarray:
+            return as_given(with_none(found, kept), rows[fits], labels)
+
+        self._record(self._adapt(unlabelled, candidates, known), whole)
+        reliability = np.ones(n)
+        reliability[kept] = self.reliability_
+        reliability[rows] = 1.0
+        self.reliability_ = reliability
         self.given_ = Given(rows, self.labels_[rows], alone)
         return self
 
-    def _record(self, outcome: Outcome, given: GivenRows | None = None, kept=None):
-        """Store what ``adapt`` found; no class fits the rows that were not kept."""
+    def _record(self, outcome: Outcome, whole: Callable | None = None):
+        """Store what ``adapt`` found.
+
+        ``whole`` makes of the labels of the rows that a method saw those of all rows.
+        """
         codes, confidence, rounds, rule, calibrated, also = outcome
-        names, codes = rule.candidates.names, np.array(codes, dtype=np.intp)
+        codes, labels = np.asarray(codes), rule.candidates.names[codes]
         reliability = np.array(confidence, dtype=np.float64)
         if not calibrated:
             reliability = reliability_by_rank(codes, reliability, rounds)
-        if given is not None:
-            codes[given.known], reliability[given.known] = given.codes[given.known], 1.0
-            rounds = [held(done, given, names) for done in rounds]
-        labels = names[codes]
-        if kept is not None and not kept.all():
-            whole = np.ones(len(kept))
-            whole[kept], reliability = reliability, whole
-            labels, rounds = (
-                with_none(labels, kept),
-                [
-                    replace(done, labels=with_none(done.labels, kept), n_rows=len(kept))
-                    if done.labels is not None
-                    else done
-                    for done in rounds
-                ],
-            )
+        if whole is not None:
+            labels = whole(labels)
+            rounds = [
+                replace(done, labels=whole(done.labels), n_rows=len(labels))
+                if done.labels is not None
+                else done
+                for done in rounds
+            ]
         self._adapted, self._default = rule, rule.candidates
         self.labels_, self.reliability_, self.rounds_ = labels, reliability, rounds
         for name, value in also.items():
@@ -896,15 +900,6 @@ def best_names(candidates: Candidates, scores: np.ndarray) -> np.ndarray:
 
 
 # ---- how sure ----------------------------------------------------------------------
-
-
-def held(done: Round, given: GivenRows, names: np.ndarray) -> Round:
-    """Return a round whose labels of given rows are those given."""
-    if done.labels is None:
-        return done
-    labels = np.array(done.labels)
-    labels[given.known] = names[given.codes[given.known]]
-    return replace(done, labels=labels)
 
 
 def rank_within(

@@ -222,7 +222,9 @@ def described_by_rows(
 
 def as_given(labels: np.ndarray, rows: np.ndarray, given: np.ndarray) -> np.ndarray:
     """Return labels with those that were given, by the name that was given."""
-    own = np.array([_alike(label, labels) for label in given], dtype=labels.dtype.kind)
+    if not len(rows):
+        return labels
+    own = np.array([_alike(label, labels[:1]) for label in given])
     whole = labels.astype(np.result_type(labels, own))
     whole[rows] = own
     return whole

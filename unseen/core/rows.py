@@ -390,12 +390,6 @@ class RowStream:
             )
         self.n_rows = start
 
-    def as_given(self, X: np.ndarray) -> Any:
-        """Return rows with the column names of the source, if it has some."""
-        if isinstance(self.head, pd.DataFrame):
-            return pd.DataFrame(X, columns=self.head.columns, copy=False)
-        return X
-
     def _pass(self) -> Iterator[Any]:
         self._passes += 1
         if self._passes > 1 and self.once:

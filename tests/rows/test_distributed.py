@@ -16,8 +16,8 @@ from sklearn.base import clone
 from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
 from unseen.core import dask_rows
+from unseen.core.dask_rows import sum_dask, take_apart, tree_sum
 from unseen.core.sums import sum_rows
-from unseen.rows.distributed import sum_dask, take_apart, tree_sum
 from unseen.rows.distributed_rows import DaskRows
 
 dask = pytest.importorskip("dask")
@@ -201,14 +201,15 @@ def test_trees_add_up(n, threads):
     from dask import delayed
 
     parts = [delayed(np.array)([i, 1]) for i in range(n)]
-    assert tree_sum(parts, sum).compute().tolist() == [n * (n - 1) // 2, n]
+    assert tree_sum(parts).compute().tolist() == [n * (n - 1) // 2, n]
 
 
 @pytest.mark.parametrize("rows", [1, 7, 100])
 def test_sums_of_chunks_are_the_sums(rows, threads):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.array(list("zyx"))[rng.integers(3, size=60)]
-    sums, table, _ = sum_dask(da.from_array(X, chunks=(rows, 2)), y)
+    running, _ = sum_dask(da.from_array(X, chunks=(rows, 2)), y)
+    sums, table = running.finish()
     codes = np.searchsorted(["x", "y", "z"], y)
     theirs = sum_rows(X, codes, 3)
     assert table.names.tolist() == ["x", "y", "z"]

@@ -242,6 +242,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     embedding_mean_: np.ndarray
     given_: Given
     labels_: np.ndarray
+    reliability_: np.ndarray
     rounds_: list
 
     def __sklearn_is_fitted__(self) -> bool:

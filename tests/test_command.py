@@ -79,7 +79,7 @@ def test_examples_of_help_are_typed_alike(checkout):
     shown = start(".venv/bin/unseen label --help", checkout).stdout
     assert "Usage: .venv/bin/unseen label" in shown
     examples = shown.split("Examples:")[1].split("In classes.txt")[0]
-    assert examples.count(".venv/bin/unseen label") == 7
+    assert examples.count(".venv/bin/unseen label") >= 7
     assert not re.search(r"(?<!bin/)\bunseen label", examples)
 
 

@@ -158,7 +158,7 @@ def fake_runs(runs, n_jobs):
 
 
 def run(words):
-    return runner.invoke(app, [word.replace("+", " ") for word in words.split()])
+    return runner.invoke(app, words.split())
 
 
 # What is there before, and what is run.

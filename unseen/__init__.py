@@ -16,6 +16,8 @@ HOMES = {
     "asking.suggest": "suggest",
     "calibration": "Calibrated",
     "core.classes": "EqualDescriptionsWarning",
+    "core.given": "NONE_OF_THESE",
+    "core.neighbours": "MissedNeighboursWarning",
     "data": "ZeroShotData",
     "loading": "load_data save_data",
     "metrics": (
@@ -28,8 +30,6 @@ HOMES = {
     "models.conse": "ConSE",
     "models.dap": "DAP IAP",
     "models.eszsl": "ESZSL",
-    "core.given": "NONE_OF_THESE",
-    "core.neighbours": "MissedNeighboursWarning",
     "models.jedm": "JEDM Reading",
     "models.jlse": "JLSE",
     "models.latem": "LatEm",

@@ -388,8 +388,8 @@ def check_columns(heads: list[str], where: str) -> None:
             raise ValueError(
                 f"{where}: there is no column {name!r}; its columns are {known}."
             )
-    again = pd.Index(heads)[pd.Index(heads).duplicated()]
-    if len(again):
+    again = [name for i, name in enumerate(heads) if name in heads[:i]]
+    if again:
         raise ValueError(f"{where}: has two columns {shown(again[0])}. Keep one.")
 
 

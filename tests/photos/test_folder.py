@@ -41,7 +41,7 @@ def test_links_are_followed_once_and_loops_end(tmp_path):
     (folder / "photo.jpg").symlink_to(folder / "real" / "1.jpg")
     found = find_photos(folder)
     assert found.paths == ["photo.jpg", "real/1.jpg", "to outside/2.jpg"]
-    walked = "a link to a folder that is walked already"
+    walked = "a link to a folder that was searched already"
     assert found.skipped == [
         ("again", walked),
         ("loop", walked),

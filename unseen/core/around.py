@@ -235,7 +235,7 @@ class Relabelling(Around):
     def _adapt(self, unlabelled, candidates, given):
         start = start_from(self.estimator_, unlabelled, candidates)
         start = start if given is None else start.with_given(given)
-        named = {name: getattr(self, name) for name in self._adapt_parameters}
+        named = {name: getattr(self, name) for name in self._parameters}
         scores, rounds, scorer, also = self._method(start, **named)
         codes = scores.argmax(axis=1)
         scorer = start.for_features(scorer or nearest_mean(start, codes))
@@ -275,6 +275,7 @@ def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relab
         "__doc__": with_shared_sections(inspect.getdoc(method) or ""),
         "__module__": method.__module__,
         "_method": staticmethod(method),
+        "_parameters": tuple(parameter.name for parameter in own),
         "_adapt_parameters": frozenset(parameter.name for parameter in own),
         "_parameter_constraints": {"estimator": estimator, **constraints},
     }

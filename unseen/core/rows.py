@@ -505,7 +505,7 @@ def root_module(X: Any) -> str:
 
 def is_arrow_dataset(X: Any) -> bool:
     """Tell whether this is one of pyarrow's datasets."""
-    return root_module(X) == "pyarrow" and hasattr(X, "to_batches")
+    return type(X).__module__ == "pyarrow._dataset"
 
 
 def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:

@@ -4,7 +4,7 @@ NumPy archives (.npz) and HDF5 files (.h5) hold the same keys. Nothing is ever
 unpickled, nothing is read from other files, and what an array claims is compared with
 what is stored before any memory is taken for it.
 
-Layout of the field:
+Layout of the field::
 
     X            (n_samples, n_features)    any real dtype
     y            (n_samples,)               rows of the class tables, from 0; or names;
@@ -18,7 +18,7 @@ Layout of the field:
 
 ``ps_unseen`` and ``ps_seen`` (the proposed split) are used where ``unseen`` is missing.
 
-Our own layout keeps all there is to a ZeroShotData:
+Our own layout keeps all there is to a ZeroShotData::
 
     unseen_format       ()                  1
     name                ()                  text

@@ -1,6 +1,6 @@
 """The folders of AwA, CUB and SUN as their archives unpack.
 
-Animals with Attributes, versions 1 and 2:
+Animals with Attributes, versions 1 and 2::
 
     classes.txt                       1 antelope ...
     predicates.txt                    1 black ...             names of the attributes
@@ -14,14 +14,14 @@ Animals with Attributes, versions 1 and 2:
 
 With several kinds of features, give the folder of one: ``AwA/Features/decaf``.
 
-Caltech-UCSD Birds 200-2011:
+Caltech-UCSD Birds 200-2011::
 
     images.txt                    1 001.Black_footed_Albatross/....jpg
     image_class_labels.txt        1 1                           image, class
     classes.txt                   1 001.Black_footed_Albatross
     attributes/class_attribute_labels_continuous.txt            (200, 312), per cent
 
-SUN Attribute database:
+SUN Attribute database::
 
     attributes.mat                  attributes (102, 1): their names
     images.mat                      images (n, 1): a/abbey/sun_aqwerty.jpg

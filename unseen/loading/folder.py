@@ -1,13 +1,14 @@
 """A folder of plain files, the simplest way to bring data along.
 
-features.npy    (n_samples, n_features), opened as a memory map
-labels.csv      a class name per row, empty for unlabelled rows; a second column
-``split`` may say ``test`` for rows of seen classes that are set aside
-for scoring
-classes.csv     one row per class: its name, ``split`` (seen or unseen), and its
-numbers
-classes/*.csv   further class tables, each with a name per row; optional
-about.json      name of the set, order and precision of its tables; optional
+Its files::
+
+    features.npy    (n_samples, n_features), opened as a memory map
+    labels.csv      a class name per row, empty for unlabelled rows; a second column
+                    "split" may say "test" for rows of seen classes that are set aside
+                    for scoring
+    classes.csv     one row per class: its name, "split" (seen or unseen), its numbers
+    classes/*.csv   further class tables, each with a name per row; optional
+    about.json      name of the set, order and precision of its tables; optional
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Data sets in two MATLAB files: xlsa17 of Xian et al., and those of the JEDM program.
 
+Of the first::
+
     res101.mat       features (n_features, n_samples), labels (n_samples, 1) from 1
     att_splits.mat   att, original_att (n_dims, n_classes), allclasses_names,
                      trainval_loc, test_seen_loc, test_unseen_loc from 1
 
 Rows of ``test_seen_loc`` are set aside as ``seen_test``; rows in none of the three
-locations are left out. A label that is NaN is an unlabelled row.
+locations are left out. A label that is NaN is an unlabelled row. Of the second::
 
     Train.mat   im_fea (n_features, n_samples), semantic_fea (n_dims, n_samples),
                 cla_num (n_classes): samples per class, which stand in order

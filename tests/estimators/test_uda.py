@@ -100,7 +100,9 @@ def test_rounds_alternate_between_two_least_squares():
     def least_squares(left, right, weight, to):
         """Minimise |right - S left|² + weight |S - to|² over S."""
         left = np.hstack([left, weight**0.5 * np.eye(len(left))])
-        return np.linalg.lstsq(left.T, np.hstack([right, weight**0.5 * to]).T)[0].T
+        return np.linalg.lstsq(
+            left.T, np.hstack([right, weight**0.5 * to]).T, rcond=None
+        )[0].T
 
     for done in model.rounds_:
         Z = least_squares(D, B, pull, targets)

@@ -50,7 +50,7 @@ from unseen import (
 from unseen.models.jedm import READINGS
 
 STORED = Path(__file__).with_name("golden.npz")
-DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 SINGLE = ("cub", "texts", "bundled")  # rows of single precision
 # Share of labels, and of the largest magnitude, that may move: about twice as much as
 # noise in the last place of the rows moves (1e-12 of the made-up ones).

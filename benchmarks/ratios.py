@@ -57,7 +57,7 @@ from unseen import (  # noqa: E402
 )
 from unseen.core.neighbours import faiss, neighbours  # noqa: E402
 from unseen.core.sums import sum_rows  # noqa: E402
-from unseen.model_selection import PAPER_STAGES  # noqa: E402
+from unseen.trust.search import PAPER_STAGES  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 

@@ -18,7 +18,7 @@ from unseen.experiments.run import Finding, RunKey
 from unseen.experiments.tables import MAKERS, Table, in_column, number
 from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
-from unseen.model_selection import ClasswiseSearchCV
+from unseen.trust.search import ClasswiseSearchCV
 
 PLANS = ("ablation", "study")
 

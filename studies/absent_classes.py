@@ -30,9 +30,9 @@ from trust import fitting_lists, held_out, long_lists, with_rows_aside
 
 from unseen import AnchoredSelfTraining, ZeroShotData
 from unseen.experiments.sources import find_source
-from unseen.metrics import per_class_accuracy
 from unseen.transduction import anchored_absent
 from unseen.transduction.anchored_learner import AnchoredLearner
+from unseen.trust.metrics import per_class_accuracy
 
 CONSTANTS = {
     "ROWS_COUNT": [0.35, 0.75, 1.0],

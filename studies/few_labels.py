@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from photos import is_photo_set, read_set
 
-from unseen.asking.suggest import suggest
 from unseen.core.linalg import to_unit
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Plan
@@ -36,7 +35,8 @@ from unseen.experiments.tables import (
 )
 from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
-from unseen.metrics import per_class_accuracy
+from unseen.trust.asking import suggest
+from unseen.trust.metrics import per_class_accuracy
 
 PLANS = ("few-labels",)
 PER_CLASS = (1, 3, 5)  # of photos: labels for each class, on average

@@ -22,7 +22,7 @@ from unseen.experiments.run import Finding, RunKey
 from unseen.experiments.tables import MAKERS, NOTHING, Table, in_column, number, signed
 from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
-from unseen.metrics import per_class_accuracy
+from unseen.trust.metrics import per_class_accuracy
 
 PLANS = ("names", "names_study")
 

@@ -44,12 +44,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen.metrics import per_class_accuracy
 from unseen.photos import NamedPhotos, WeakNamesWarning, encode_folder
 from unseen.photos.bundled import load_photos
+from unseen.trust.metrics import per_class_accuracy
 
 # The package has a function of that name.
-asking: Any = import_module("unseen.asking.suggest")
+asking: Any = import_module("unseen.trust.asking")
 
 
 def sets(

@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.metrics import per_class_accuracy
 from unseen.naming import nouns
 from unseen.photos import NamedPhotos, WeakNamesWarning, encode_folder, prototypes
+from unseen.trust.metrics import per_class_accuracy
 
 
 def measure(folder: Path, encoder: str, cache: Path | None) -> dict[str, object]:

@@ -49,7 +49,7 @@ from unseen.experiments.tables import (
 )
 from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
-from unseen.metrics import per_class_accuracy
+from unseen.trust.metrics import per_class_accuracy
 
 PLANS = ("photos",)
 BUNDLED = "cifar10"  # what sources.toml calls the photos of the package

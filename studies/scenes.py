@@ -30,7 +30,7 @@ from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
 from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
-from unseen.metrics import per_class_accuracy
+from unseen.trust.metrics import per_class_accuracy
 
 PLANS = ("scenes",)
 N_UNSEEN = 5

@@ -36,7 +36,7 @@ from unseen.experiments.tables import (
     signed,
 )
 from unseen.experiments.tasks import TASKS
-from unseen.metrics import per_class_accuracy
+from unseen.trust.metrics import per_class_accuracy
 
 PLANS = ("texts",)
 

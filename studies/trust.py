@@ -18,9 +18,6 @@ import numpy as np
 import pandas as pd
 import variants  # noqa: F401, registers AST beside other classes
 
-from unseen.calibration import Calibrated
-from unseen.calibration.folds import some_rows
-from unseen.calibration.trust import trade_of
 from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Plan
@@ -35,15 +32,17 @@ from unseen.experiments.tables import (
 )
 from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS, Method
-from unseen.metrics import (
+from unseen.trust.calibrated import Calibrated, some_rows
+from unseen.trust.metrics import (
     expected_calibration_error,
     generalized_scores,
     per_class_accuracy,
     reliability_curve,
     risk_coverage,
     told_side_scores,
+    trade_of,
 )
-from unseen.model_selection.folds import deal_classes
+from unseen.trust.search import deal_classes
 
 PLANS = ("generalized", "trust", "open", "open_study", "planted")
 ASIDE = 0.2  # of the rows of every seen class

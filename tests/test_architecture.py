@@ -20,14 +20,13 @@ TESTS = Path(__file__).parent
 # ground floor.
 FLOORS = [
     {"cache", "files", "limits", "progress"},
-    {"metrics", "data", "naming"},
+    {"data", "naming"},
     {"loading", "labels", "onnx_export", "storage"},
-    {"core", "asking"},
+    {"core"},
     {"rows", "preprocessing"},
     {"models"},
     {"transduction"},
-    {"model_selection"},
-    {"calibration"},
+    {"trust"},
     {"methods"},
     {"named"},
     {"photos", "texts"},

@@ -10,7 +10,7 @@ from scipy import stats
 
 from tests.checks import close
 from unseen import GuidedMixture, draw_check, estimate_accuracy, suggest
-from unseen.asking.suggest import unlike
+from unseen.trust.asking import unlike
 
 
 def make_pile(seed=0, n_classes=5, per_class=40):

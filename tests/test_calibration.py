@@ -13,29 +13,28 @@ from unseen import (
     ESZSL,
     AnchoredSelfTraining,
     Calibrated,
-    ClasswiseFolds,
     TransCLIP,
     ZeroShotData,
     load_model,
 )
-from unseen.calibration.folds import OpenPile, novelty_evidence
-from unseen.calibration.trust import (
+from unseen.trust.calibrated import OpenRows, novelty_evidence
+from unseen.trust.calibration import (
     Answer,
     best_handicap,
     best_temperature,
     conformal_levels,
     label_evidence,
-    learn_trust,
+    learn_calibration,
     left_out_coverages,
     log_mean_exp,
-    trade_of,
     weigh,
 )
-from unseen.metrics import (
+from unseen.trust.metrics import (
     expected_calibration_error,
     generalized_scores,
     harmonic_mean,
     per_class_accuracy,
+    trade_of,
 )
 
 
@@ -179,8 +178,8 @@ def test_foreign_rows_are_told_by_the_differences_that_are_stated():
     rng = np.random.default_rng(8)
     F, F0, others = (rng.normal(size=(20, k)) for k in (4, 4, 6))
     X, sure = rng.normal(size=(20, 3)), rng.uniform(0.1, 0.9, size=20)
-    answer = Answer(np.arange(4), F.argmax(axis=1), F, F0)
-    pile = OpenPile(X, answer, others, np.arange(6), np.zeros(20, dtype=bool))
+    answer = Answer(F.argmax(axis=1), F, F0)
+    pile = OpenRows(X, answer, others, np.arange(6), np.zeros(20, dtype=bool))
 
     def spread(M):
         return np.sqrt(np.mean((M - M.mean(axis=1, keepdims=True)) ** 2))
@@ -198,7 +197,7 @@ def test_the_coverage_of_a_fold_is_by_what_the_others_say():
     for size in (1.0, 2.0, 4.0):
         truth = rng.integers(3, size=50)
         F = size * (rng.normal(size=(50, 3)) + np.eye(3)[truth])
-        piles.append((Answer(np.arange(3), F.argmax(axis=1), F, F), truth))
+        piles.append((Answer(F.argmax(axis=1), F, F), truth))
     expected = []
     for k, (answer, truth) in enumerate(piles):
         rest = [pile for j, pile in enumerate(piles) if j != k]
@@ -250,9 +249,9 @@ def test_reliability_of_made_scores_is_honest():
         F = 2 * rng.normal(size=(4000, 6))
         P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
         truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
-        return Answer(np.arange(6), F.argmax(axis=1), 5 * F, 5 * F), truth
+        return Answer(F.argmax(axis=1), 5 * F, 5 * F), truth
 
-    trust = learn_trust([pile() for _ in range(3)])
+    trust = learn_calibration([pile() for _ in range(3)])
     answer, truth = pile()
     error = expected_calibration_error(answer.codes == truth, trust.reliability(answer))
     assert error < 0.03
@@ -401,13 +400,6 @@ def test_any_transductive_method_gets_probabilities(data):
     assert per_class_accuracy(y, model.labels_) > 0.2
 
 
-def test_folds_can_be_given_by_number_or_as_folds(data):
-    one = fit(Calibrated(ESZSL(), cv=3, random_state=5), data)
-    other = fit(Calibrated(ESZSL(), cv=ClasswiseFolds(3, random_state=5)), data)
-    assert one.gamma_ == other.gamma_
-    assert one.temperature_ == other.temperature_
-
-
 def test_it_is_kept_on_disk_and_exported(data, model, tmp_path):
     X, _ = mixed(data)
     ours = copy.copy(model).adapt(X, classes="all")
@@ -427,7 +419,7 @@ def test_it_is_kept_on_disk_and_exported(data, model, tmp_path):
 def test_it_says_what_it_needs(data):
     with pytest.raises(ValueError, match="without class_embeddings"):
         Calibrated(ESZSL()).fit(data.X_seen, data.y_seen)
-    with pytest.raises(TypeError, match="chunk"):
+    with pytest.raises(TypeError, match="all rows at once"):
         Calibrated(ESZSL()).fit(
             iter([data.X_seen]), None, class_embeddings=data.class_embeddings
         )

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import unseen
 from unseen.cli import app
-from unseen.metrics import per_class_accuracy
 from unseen.photos.bundled import load_photos
+from unseen.trust.metrics import per_class_accuracy
 
 runner = CliRunner()
 

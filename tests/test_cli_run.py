@@ -190,7 +190,7 @@ def test_a_search_is_what_the_library_does(tmp_path):
     words = ["digits", "--method", "eszsl", "--search", "--json"]
     told = json.loads(run(*words, "--out", tmp_path / "l.csv").stdout)
     data = unseen.load_data("digits")
-    grid = {name: list(unseen.model_selection.PAPER_GRID) for name in ("gamma", "lam")}
+    grid = {name: list(unseen.trust.search.PAPER_GRID) for name in ("gamma", "lam")}
     search = unseen.ClasswiseSearchCV(
         unseen.ESZSL(), grid, n_folds=3, transductive=False
     ).fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)

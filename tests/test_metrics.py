@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, top_k_accuracy_score
 
 from tests.checks import close
-from unseen.metrics import (
+from unseen.trust.metrics import (
     ausuc,
     confusion,
     harmonic_mean,

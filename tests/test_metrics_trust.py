@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.checks import close
-from unseen.metrics import (
+from unseen.trust.metrics import (
     ausuc,
     expected_calibration_error,
     generalized_scores,

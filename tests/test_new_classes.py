@@ -157,12 +157,15 @@ def test_probabilities_add_up_to_one_whoever_is_described_alike():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_calibrated_takes_rows_of_no_class_and_names_what_does_not_compete():
+def test_calibrated_takes_rows_of_no_class_and_of_classes_in_the_table():
     data = make_data()
     model = Calibrated(AnchoredSelfTraining(), cv=3)
     model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     model.adapt(data.X_unseen, given={0: NONE_OF_THESE})
     assert model.labels_[0] == NONE_OF_THESE and model.reliability_[0] == 1
     assert set(model.labels_[1:]) <= set(data.unseen)
-    with pytest.raises(ValueError, match="given names 'class 01', which does not comp"):
-        model.adapt(data.X_unseen, given={0: "class 01"})
+    assert len(model.novelty_) == len(data.X_unseen)
+    model.adapt(data.X_unseen, given={0: "class 01"})
+    assert model.labels_[0] == "class 01"
+    with pytest.raises(ValueError, match="given names the class 'okapi'"):
+        model.adapt(data.X_unseen, given={0: "okapi"})

@@ -19,11 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import unseen
-from unseen.metrics import per_class_accuracy
 from unseen.storage import model_file, save_model, values
 from unseen.storage.schema import classes, fits, parsed, state_of
 from unseen.storage.state import FROM_SKLEARN, STATE, VERSIONS
 from unseen.storage.values import Reader, Writer
+from unseen.trust.metrics import per_class_accuracy
 
 
 def public_estimators():

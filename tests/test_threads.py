@@ -22,7 +22,7 @@ from unseen import (
 )
 from unseen._threads import each, n_threads, one_thread, product
 from unseen.core.sums import sum_rows
-from unseen.model_selection import PAPER_STAGES
+from unseen.trust.search import PAPER_STAGES
 
 
 @pytest.fixture

@@ -12,20 +12,11 @@ from unseen._lazy import lazy
 # room of this package: the names it gives
 HOMES = {
     "progress": "show_progress",
-    "asking.accuracy": "AccuracyEstimate draw_check estimate_accuracy",
-    "asking.suggest": "suggest",
-    "calibration": "Calibrated",
     "core.classes": "EqualDescriptionsWarning",
     "core.given": "NONE_OF_THESE",
     "core.neighbours": "MissedNeighboursWarning",
     "data": "ZeroShotData",
     "loading": "load_data save_data",
-    "metrics": (
-        "ausuc confusion expected_calibration_error generalized_scores harmonic_mean "
-        "per_class_accuracy reliability_curve risk_coverage told_side_scores "
-        "top_k_accuracy"
-    ),
-    "model_selection": "ClasswiseFolds ClasswiseSearchCV",
     "models.cca": "CCA",
     "models.conse": "ConSE",
     "models.dap": "DAP IAP",
@@ -58,6 +49,14 @@ HOMES = {
     "transduction.uda": "KodirovUDA",
     "transduction.views": "join_views",
     "transduction.zlap": "ZLaP",
+    "trust.asking": "AccuracyEstimate draw_check estimate_accuracy suggest",
+    "trust.calibrated": "Calibrated",
+    "trust.metrics": (
+        "ausuc confusion expected_calibration_error generalized_scores harmonic_mean "
+        "per_class_accuracy reliability_curve risk_coverage told_side_scores "
+        "top_k_accuracy"
+    ),
+    "trust.search": "ClasswiseFolds ClasswiseSearchCV",
 }
 
 try:

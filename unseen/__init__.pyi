@@ -1,28 +1,11 @@
 """The public names, for type checkers and editors; see ``__init__.py``."""
 
-from unseen.asking.accuracy import AccuracyEstimate as AccuracyEstimate
-from unseen.asking.accuracy import draw_check as draw_check
-from unseen.asking.accuracy import estimate_accuracy as estimate_accuracy
-from unseen.asking.suggest import suggest as suggest
-from unseen.calibration import Calibrated as Calibrated
 from unseen.core.classes import EqualDescriptionsWarning as EqualDescriptionsWarning
 from unseen.core.given import NONE_OF_THESE as NONE_OF_THESE
 from unseen.core.neighbours import MissedNeighboursWarning as MissedNeighboursWarning
 from unseen.data import ZeroShotData as ZeroShotData
 from unseen.loading import load_data as load_data
 from unseen.loading import save_data as save_data
-from unseen.metrics import ausuc as ausuc
-from unseen.metrics import confusion as confusion
-from unseen.metrics import expected_calibration_error as expected_calibration_error
-from unseen.metrics import generalized_scores as generalized_scores
-from unseen.metrics import harmonic_mean as harmonic_mean
-from unseen.metrics import per_class_accuracy as per_class_accuracy
-from unseen.metrics import reliability_curve as reliability_curve
-from unseen.metrics import risk_coverage as risk_coverage
-from unseen.metrics import told_side_scores as told_side_scores
-from unseen.metrics import top_k_accuracy as top_k_accuracy
-from unseen.model_selection import ClasswiseFolds as ClasswiseFolds
-from unseen.model_selection import ClasswiseSearchCV as ClasswiseSearchCV
 from unseen.models.cca import CCA as CCA
 from unseen.models.conse import ConSE as ConSE
 from unseen.models.dap import DAP as DAP
@@ -69,6 +52,25 @@ from unseen.transduction.tstd import TSTD as TSTD
 from unseen.transduction.uda import KodirovUDA as KodirovUDA
 from unseen.transduction.views import join_views as join_views
 from unseen.transduction.zlap import ZLaP as ZLaP
+from unseen.trust.asking import AccuracyEstimate as AccuracyEstimate
+from unseen.trust.asking import draw_check as draw_check
+from unseen.trust.asking import estimate_accuracy as estimate_accuracy
+from unseen.trust.asking import suggest as suggest
+from unseen.trust.calibrated import Calibrated as Calibrated
+from unseen.trust.metrics import ausuc as ausuc
+from unseen.trust.metrics import confusion as confusion
+from unseen.trust.metrics import (
+    expected_calibration_error as expected_calibration_error,
+)
+from unseen.trust.metrics import generalized_scores as generalized_scores
+from unseen.trust.metrics import harmonic_mean as harmonic_mean
+from unseen.trust.metrics import per_class_accuracy as per_class_accuracy
+from unseen.trust.metrics import reliability_curve as reliability_curve
+from unseen.trust.metrics import risk_coverage as risk_coverage
+from unseen.trust.metrics import told_side_scores as told_side_scores
+from unseen.trust.metrics import top_k_accuracy as top_k_accuracy
+from unseen.trust.search import ClasswiseFolds as ClasswiseFolds
+from unseen.trust.search import ClasswiseSearchCV as ClasswiseSearchCV
 
 __version__: str
 __all__: list[str]

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unseen.model_selection import PAPER_GRID, ClasswiseSearchCV
 from unseen.models.jedm import Reading
+from unseen.trust.search import PAPER_GRID, ClasswiseSearchCV
 
 __all__ = ["METHODS", "Method", "find_method", "register"]
 

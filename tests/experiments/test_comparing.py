@@ -16,7 +16,7 @@ from unseen.experiments.run import COLUMNS, RunKey
 from unseen.experiments.sources import find_source
 from unseen.experiments.tasks import run_task
 from unseen.loading import load_digits_attributes
-from unseen.metrics import per_class_accuracy
+from unseen.trust.metrics import per_class_accuracy
 
 
 def run(*arguments):

@@ -18,10 +18,10 @@ def demo_texts(out: Path, *, force: bool, as_json: bool) -> None:
     asked = (out, "unseen demo --texts")
     with file_errors(), outputs(page_path, labels, results=asked, force=force):
         from unseen.labels import write_labels
-        from unseen.metrics import per_class_accuracy
         from unseen.report.texts import TextPage
         from unseen.texts import label_texts, load_demo_texts
         from unseen.texts.named import NamedTexts
+        from unseen.trust.metrics import per_class_accuracy
 
         demo = load_demo_texts()
         table = label_texts(demo.texts, demo.classes, keep_text=True)

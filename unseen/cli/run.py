@@ -207,8 +207,8 @@ def learn(
     """Return a model that has learned from the labelled rows, and all other rows."""
     import numpy as np
 
-    from unseen.calibration import Calibrated
     from unseen.methods import find_method
+    from unseen.trust.calibrated import Calibrated
 
     way = find_method(method)
     wanted = dict(map(parse_setting, settings or []))

@@ -23,7 +23,7 @@ def score_labels(truth: Any, labels: Any, unseen: Any = None) -> dict[str, Any]:
     """
     import numpy as np
 
-    from unseen.metrics import confusion, harmonic_mean, per_class_accuracy
+    from unseen.trust.metrics import confusion, harmonic_mean, per_class_accuracy
 
     truth, labels = np.asarray(truth, str), np.asarray(labels, str)
     known = truth != ""

@@ -78,13 +78,6 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
         """Whether the estimator scales rows to unit length."""
         return self._model().unit_rows
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, *, class_embeddings=None):
-        """Fit the estimator on rows of seen classes, as its own ``fit`` does."""
-        self.__dict__.pop("_running", None)
-        estimator = clone(self._checked_estimator())
-        return self._hold(estimator.fit(X, y, class_embeddings=class_embeddings))
-
     def _checked_estimator(self) -> Any:
         estimator = self._estimator()
         if not isinstance(estimator, ZeroShotClassifier):
@@ -95,19 +88,26 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
         return estimator
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
-        own = () if rows is None else (rows,)
-        return self._hold(clone(self._estimator())._fit_sums(sums, table, *own))
+        return self._hold(self._fitted(sums, table, rows))
+
+    def _fitted(self, sums: Sums, table: ClassTable, rows: tuple | None) -> Any:
+        """Return a copy of the estimator that learned from rows of seen classes."""
+        estimator = clone(self._checked_estimator())
+        estimator._validate_params()
+        own = (rows,) if estimator._needs_rows() else ()
+        return estimator._fit_sums(sums, table, *own)
 
     def _needs_rows(self) -> bool:
-        return self._estimator()._needs_rows()
+        return self._checked_estimator()._needs_rows()
 
     def _hold(self, estimator: Any):
-        """Keep the fitted estimator, and what it learned under its own names."""
+        """Keep the fitted estimator."""
         self.estimator_ = estimator
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
         return self._ready(estimator._table, warn=False)
+
+    def _note_features(self, X):
+        self.estimator_._note_features(X)
+        return super()._note_features(X)
 
     def _candidates(self, classes):
         return self.estimator_._candidates(classes)

@@ -71,7 +71,6 @@ from unseen.core.rows import (
     root_module,
 )
 from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
-from unseen.storage import Storable
 
 DOCUMENTATION = "https://unseen.readthedocs.io/en/latest/"
 LEAST, MOST = 0.02, 0.98  # share of labels taken to be right: never all, never none
@@ -215,7 +214,7 @@ class Outcome(NamedTuple):
     also: dict[str, Any] = {}
 
 
-class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
+class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     """Base of all estimators: classes compete by their embeddings.
 
     The head of this file says what a model has to provide.
@@ -243,6 +242,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
     given_: Given
     labels_: np.ndarray
     reliability_: np.ndarray
+    novelty_: np.ndarray
     rounds_: list
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -266,7 +266,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
 
     # ---- learning from the seen classes ----------------------------------------------
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, class_embeddings=None):
         """Learn from rows of seen classes.
 
@@ -702,6 +702,10 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         reliability[kept] = self.reliability_
         reliability[rows] = 1.0
         self.reliability_ = reliability
+        if hasattr(self, "novelty_"):  # of a row that no class fits, certain
+            novelty = np.ones(n)
+            novelty[kept] = self.novelty_
+            self.novelty_ = novelty
         self.given_ = Given(rows, self.labels_[rows], alone)
         return self
 
@@ -729,6 +733,23 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
             setattr(self, name, value)
         return self
 
+    def save(self, path):
+        """Save this model as one file, which ``unseen.load_model`` reads.
+
+        Parameters
+        ----------
+        path : path
+            Where to; the file appears whole or not at all.
+
+        Returns
+        -------
+        Path
+            The file written.
+        """
+        from unseen.storage import save_model
+
+        return save_model(self, path)
+
     def suggest(self, X, n: int) -> np.ndarray:
         """Return the unlabelled rows to ask a person about; see ``unseen.suggest``.
 
@@ -743,7 +764,7 @@ class ZeroShotClassifier(Storable, ClassifierMixin, BaseEstimator):
         ndarray of int
             Row numbers; none that has a given label.
         """
-        from unseen.asking.suggest import suggest
+        from unseen import suggest
 
         check_is_fitted(self, "labels_")
         given = self.given_.rows.tolist() if hasattr(self, "given_") else []

@@ -17,7 +17,7 @@ from unseen.core.linalg import to_unit
 from unseen.data import ZeroShotData
 from unseen.experiments.sources import Source
 from unseen.methods import METHODS, Method
-from unseen.model_selection import ClasswiseFolds, ClasswiseSearchCV
+from unseen.trust.search import ClasswiseFolds, ClasswiseSearchCV
 
 __all__ = ["Bench", "bench_of"]
 

@@ -36,8 +36,8 @@ from unseen.experiments.tables import (
 )
 from unseen.experiments.tasks import TASKS
 from unseen.methods import Method, find_method
-from unseen.metrics import per_class_accuracy
-from unseen.model_selection import ClasswiseFolds
+from unseen.trust.metrics import per_class_accuracy
+from unseen.trust.search import ClasswiseFolds
 
 __all__ = ["ComparePlan", "compare", "compare_plan", "compare_table", "paired_test"]
 
@@ -156,7 +156,7 @@ def compare(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         model = unfitted(bench, part, method)
         fold.fit(model, table)
         labels = fold.answer(model, method.adapts)
-        share = per_class_accuracy(fold.y_pile, labels)
+        share = per_class_accuracy(fold.y_true, labels)
         spent = time.process_time() - start
         yield Finding("fold", str(n_folds), number, share, seconds=spent)
     known = data.y_unseen != ""

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from unseen.labels import label_table
-from unseen.metrics import per_class_accuracy
 from unseen.photos.bundled import BundledPhotos, load_photos
 from unseen.photos.named import NamedPhotos
+from unseen.trust.metrics import per_class_accuracy
 
 __all__ = ["DemoResult", "run_demo"]
 

@@ -19,7 +19,7 @@ from unseen.core.linalg import to_unit
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
 from unseen.methods import METHODS
-from unseen.metrics import confusion, per_class_accuracy
+from unseen.trust.metrics import confusion, per_class_accuracy
 
 __all__ = ["TASKS", "run_task"]
 

@@ -26,7 +26,6 @@ from sklearn.utils import check_random_state
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space
 from unseen.core.params import ON_AXES, POSITIVE, Interval
-from unseen.metrics import per_class_accuracy
 from unseen.models.refits import label_fit
 from unseen.progress import counted
 
@@ -134,11 +133,13 @@ class RankingClassifier(ZeroShotClassifier):
         own, number = held_out[y], np.cumsum(~held_out) - 1
         pile, truth = X[own], (np.cumsum(held_out) - 1)[y[own]]
         best, best_epoch = -1.0, 0
+        from sklearn.metrics import balanced_accuracy_score  # slow to import
+
         others = X[~own], number[y[~own]], A[~held_out], basis
         epochs = self._epochs(*others, self.max_iter)
         for epoch, (maps, _) in enumerate(epochs, start=1):
             labels = best_of_maps(maps, pile, A[held_out]).argmax(axis=1)
-            score = per_class_accuracy(truth, labels)
+            score = balanced_accuracy_score(truth, labels)
             if score > best:
                 best, best_epoch = score, epoch
             elif epoch - best_epoch >= self.n_iter_no_change:

@@ -11,15 +11,15 @@ import pandas as pd
 
 import unseen
 from unseen.labels import find_truth, read_labels
-from unseen.metrics import (
+from unseen.report.figures import draw_confusion, plain
+from unseen.report.page import AFTER, inline_svg, new_figure, write_page
+from unseen.trust.metrics import (
     confusion,
     expected_calibration_error,
     per_class_accuracy,
     reliability_curve,
     risk_coverage,
 )
-from unseen.report.figures import draw_confusion, plain
-from unseen.report.page import AFTER, inline_svg, new_figure, write_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

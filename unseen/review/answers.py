@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen.asking import estimate_accuracy
 from unseen.core.given import NONE_OF_THESE
 from unseen.labels import label_table
 from unseen.review.journal import Entry
+from unseen.trust.asking import estimate_accuracy
 
 __all__ = ["ModelLabels", "ReviewState", "View", "given_by_id", "replay", "view_of"]
 

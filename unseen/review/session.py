@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.asking import draw_check
 from unseen.labels import label_table, read_labels, write_labels
 from unseen.review.answers import (
     ModelLabels,
@@ -37,6 +36,7 @@ from unseen.review.items import Items
 from unseen.review.journal import UNDOABLE, Entry, Journal, fault_of
 from unseen.review.learning import Learning, RefusedError, Stop, moves
 from unseen.review.teaching import Teacher
+from unseen.trust.asking import draw_check
 
 __all__ = ["RefusedError", "Session"]
 

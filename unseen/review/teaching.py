@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from unseen.asking.suggest import suggest
 from unseen.core.given import NONE_OF_THESE
 from unseen.review.answers import ModelLabels
+from unseen.trust.asking import suggest
 
 if TYPE_CHECKING:
     from unseen.transduction.guided_mixture import GuidedMixture

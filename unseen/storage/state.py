@@ -19,8 +19,7 @@ ROOMS = (
     "unseen.models",
     "unseen.transduction",
     "unseen.preprocessing",
-    "unseen.model_selection",
-    "unseen.calibration",
+    "unseen.trust",
     "unseen.core.sums",
     "unseen.photos.named",
     "unseen.texts.named",
@@ -233,20 +232,15 @@ STATE: dict[str, dict[str, str]] = {
         "coef": "float[e]",
         "intercept": "float",
     },
-    "Trust": {
+    "Calibration": {
         "temperature": "float",
         "start_temperature": "float",
         "weights": "Weights",
         "levels": "float[_]",
     },
     # Estimators around others.
-    "Calibrated": PILE
-    | {
-        "estimator_": "estimator",
+    "Calibrated": {
         "_start": "estimator",
-        "_table": "ClassTable",
-        "classes_": "names[c]",
-        "n_features_in_": "size[p]",
         "gamma_": "float",
         "temperature_": "float",
         "novelty_threshold_": "float",
@@ -254,12 +248,11 @@ STATE: dict[str, dict[str, str]] = {
         "fold_coverages_": "float[_]",
         "_start_gamma": "float",
         "_start_unit": "float",
-        "_pile_unit": "float",
-        "_pure": "Trust",
-        "_mixed": "Trust",
+        "_adapted_unit": "float",
+        "_pure": "Calibration",
+        "_mixed": "Calibration",
         "_novelty": "Weights",
         "novelty_": "float[n] | absent",
-        "competing_classes_": "names[m] | absent",
     },
     "CSLS": {},
     "EMDirichlet": {},
@@ -278,7 +271,6 @@ STATE: dict[str, dict[str, str]] = {
     "ZLaP": SEARCH,
     "ClasswiseSearchCV": {
         "scoring": "none | function",
-        "best_estimator_": "estimator",
         "best_params_": "map[any]",
         "cv_results_": "map[any]",
         "best_index_": "int",

@@ -12,6 +12,7 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -267,6 +268,5 @@ def _fields(value: Any) -> dict[str, Any]:
 @cache
 def _functions() -> dict[str, Callable]:
     """Return the functions that a parameter may be, by name."""
-    from unseen import metrics
-
+    metrics = import_module("unseen.trust.metrics")
     return {name: getattr(metrics, name) for name in metrics.__all__}

@@ -1,9 +1,13 @@
-"""Choosing hyper-parameters without a label of an unseen class.
+"""Choose hyper-parameters without a label of an unseen class.
 
-The seen classes are dealt into folds. In turn, each fold's classes play the
-unseen ones: a model is fitted on the others, the fold's rows are its pile, only
-the fold's classes compete, and ``adapt`` is called if the model has one. What
-scores best on these pseudo-unseen classes is fitted on all seen ones.
+The seen classes are dealt into folds. In turn, each fold's classes play the unseen
+ones: a model is fitted on the others, the fold's rows are unlabelled, only the fold's
+classes compete, and ``adapt`` is called if the model has one. What scores best on these
+pseudo-unseen classes is fitted on all seen ones.
+
+Folds share their work: rows are summed once, fold by fold. A fold's training sums are
+the whole less its own, its principal axes are worked out once, and its rows are
+projected once; a point of the grid costs the solver only.
 """
 
 from __future__ import annotations
@@ -11,23 +15,33 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from itertools import pairwise, product
 from numbers import Integral
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._threads import each, one_thread
+from unseen.core.around import Around
 from unseen.core.classes import ClassTable, encode
-from unseen.core.params import HasMethods, Interval, fit_context
-from unseen.metrics import per_class_accuracy
-from unseen.model_selection.folds import ClasswiseFolds, Fold, from_sums
+from unseen.core.params import (
+    HasMethods,
+    Interval,
+    check_rows_and_labels,
+    fit_context,
+)
+from unseen.core.rows import Unlabelled
+from unseen.core.sums import check_range, is_wide, span_of, sums_in_span
 from unseen.progress import show_progress, steps
-from unseen.storage import Storable
+from unseen.trust.metrics import per_class_accuracy
 
 if TYPE_CHECKING:
     from sklearn.model_selection import ParameterGrid
@@ -41,14 +55,7 @@ PAPER_STAGES = (
 )
 
 
-def _winner_has(name: str) -> Callable:
-    def has(self) -> bool:
-        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
-
-    return has
-
-
-class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
+class ClasswiseSearchCV(Around):
     """Search a grid by cross-validation over classes, not rows.
 
     Parameters
@@ -65,7 +72,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         Deal the classes so many times and average over all folds. Few classes make
         few opinions: more deals tell parameters apart that one deal cannot.
     transductive : bool or list of bool, default=True
-        Call ``adapt`` on the pseudo-unseen pile where the estimator has it, so
+        Call ``adapt`` on the pseudo-unseen rows where the estimator has it, so
         that the whole procedure is judged; one entry per stage if ``in_stages``.
     in_stages : bool, default=False
     scoring : callable, default=None
@@ -81,8 +88,8 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
     best_params_, best_score_, best_index_
         The winner; ties go to the first.
     best_estimator_ : estimator
-        The winner fitted on all seen classes. ``predict``, ``decision_function``
-        and ``adapt`` are its.
+        The winner fitted on all seen classes, also as ``estimator_``. All that a
+        zero-shot model does, the search does by it.
     cv_results_ : dict of arrays
         ``params``, ``split0_test_score`` …, ``mean_test_score``,
         ``std_test_score``, ``rank_test_score`` and ``stage``.
@@ -152,7 +159,7 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        stages = self._stages()
+        stages, estimator = self._stages(), self._checked_estimator()
         whole = X
         if not isinstance(whole, ClasswiseFolds):
             whole = ClasswiseFolds(
@@ -175,19 +182,18 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
                     Candidate(number, {**winner, **point}, [*unknown]) for point in grid
                 ]
                 score_on_folds(
-                    self.estimator, whole.folds, seen, tried, adapt, scoring, advance
+                    estimator, whole.folds, seen, tried, adapt, scoring, advance
                 )
                 results += tried
                 best = max(tried, key=lambda candidate: np.mean(candidate.scores))
                 winner = best.params
-        fitted = clone(self.estimator).set_params(**winner)
+        fitted = clone(estimator).set_params(**winner)
         whole.fit_all(fitted, class_embeddings, table)
-        self.best_estimator_, self.best_params_ = fitted, winner
-        self.cv_results_ = tabulate(results)
+        self.best_params_, self.cv_results_ = winner, tabulate(results)
         self.best_index_ = results.index(best)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.folds_ = [whole.names[~fold.train] for fold in whole.folds]
-        return self
+        return self._hold(fitted)
 
     def _stages(self) -> list[tuple[ParameterGrid, bool]]:
         """Return (grid, transductive) of every stage."""
@@ -205,59 +211,36 @@ class ClasswiseSearchCV(Storable, MetaEstimatorMixin, BaseEstimator):
             return list(zip(stages, self.transductive, strict=True))
         return [(stage, self.transductive) for stage in stages]
 
-    def predict(self, X, *, classes=None):
-        """Predict with the winner."""
-        return self._winner().predict(X, classes=classes)
+    @property
+    def best_estimator_(self):
+        """The winner, fitted."""
+        return self.estimator_
 
-    def decision_function(self, X, *, classes=None):
-        """Score with the winner."""
-        return self._winner().decision_function(X, classes=classes)
+    def _needs_rows(self) -> bool:
+        return True
 
-    @available_if(_winner_has("predict_proba"))
-    def predict_proba(self, X, *, classes=None):
-        """Return the winner's probabilities."""
-        return self._winner().predict_proba(X, classes=classes)
+    def _can_adapt(self) -> bool:
+        return self._model()._can_adapt()
 
-    @available_if(_winner_has("linear_rule"))
-    def linear_rule(self, classes=None):
-        """Return the winner's linear scores."""
-        return self._winner().linear_rule(classes)
+    @property
+    def _probabilities(self):
+        return self._model()._probabilities
 
-    @available_if(_winner_has("to_onnx"))
-    def to_onnx(self, path, *, classes=None):
-        """Write the winner, adapted if it was, as an ONNX file."""
-        return self._winner().to_onnx(path, classes=classes)
+    @available_if(_can_adapt)
+    def adapt(self, X, *, classes=None, given=None):
+        """Adapt the winner to unlabelled rows; see its own ``adapt``."""
+        check_is_fitted(self)
+        self.estimator_.adapt(X, classes=classes, given=given)
+        for name in ("_default", "labels_", "reliability_", "rounds_", "given_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
 
     def score(self, X, y, *, classes=None) -> float:
         """Return the winner's score on labelled rows, by ``scoring``."""
         scoring = self.scoring or per_class_accuracy
         return float(scoring(y, self.predict(X, classes=classes)))
-
-    @property
-    def classes_(self):
-        """Classes of the winner's table."""
-        return self._winner().classes_
-
-    @property
-    def n_features_in_(self) -> int:
-        """Features of the winner."""
-        return self._winner().n_features_in_
-
-    @property
-    def labels_(self):
-        """Labels that ``adapt`` left on the winner."""
-        return self._winner().labels_
-
-    def _winner(self):
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_
-
-    def adapt(self, X, *, classes=None, given=None):
-        """Adapt the winner to a pile of rows, some of which may be given labels."""
-        check_is_fitted(self)
-        options = {} if given is None else {"given": given}
-        self.best_estimator_.adapt(X, classes=classes, **options)
-        return self
 
 
 @dataclass(eq=False)
@@ -283,7 +266,7 @@ def score_on_folds(
     Candidates that differ only in how they adapt share one fit. Threads share the
     solves of our own models; scoring, which may be the user's, is one at a time.
     """
-    late: frozenset[str] = getattr(estimator, "_adapt_parameters", frozenset())
+    late: frozenset[str] = estimator._adapt_parameters
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         early = {k: v for k, v in candidate.params.items() if k not in late}
@@ -311,7 +294,7 @@ def score_on_folds(
         model = copy.copy(fitted).set_params(**candidate.params)
         labels = folds[number].answer(model, transductive)
         with turn:
-            right = float(scoring(folds[number].y_pile, labels))
+            right = float(scoring(folds[number].y_true, labels))
             candidate.scores[number] = right
             advance()
 
@@ -329,18 +312,13 @@ def score_on_folds(
     for model, fold in product(map(to_fit, groups.values()), folds):
         fold.training_sums(model)  # once, by all threads together
     # Threads begin with different folds: each makes the axes of its own.
-    if len(groups) > 1:
-        each(fit_and_score, *zip(*product(parts, range(len(folds))), strict=True))
-        return
-    fitted = [models[0] for models in each(fit, parts * len(folds), range(len(folds)))]
-    pairs = [(c, i, fitted[i]) for c, i in product(candidates, range(len(folds)))]
-    each(score, *zip(*pairs, strict=True))
+    each(fit_and_score, *zip(*product(parts, range(len(folds))), strict=True))
 
 
 def even_parts(items: list, most: int) -> list[list]:
     """Cut a list into as few parts as hold at most so many, as even as can be.
 
-    >>> from unseen.model_selection.search import even_parts
+    >>> from unseen.trust.search import even_parts
     >>> even_parts([1, 2, 3, 4, 5], 3)
     [[1, 2, 3], [4, 5]]
     """
@@ -356,9 +334,8 @@ def may_be_shared(estimator) -> bool:
     """
     kinds = np.random.RandomState, np.random.Generator
     parameters = estimator.get_params().values()
-    return from_sums(estimator) and not any(
-        isinstance(value, kinds) for value in parameters
-    )
+    drawn = any(isinstance(value, kinds) for value in parameters)
+    return not drawn and not estimator._needs_rows()
 
 
 def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:
@@ -375,3 +352,182 @@ def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:
         "std_test_score": scores.std(axis=1),
         "rank_test_score": (mean[:, None] < mean).sum(axis=1) + 1,
     }
+
+
+# ---- folds ---------------------------------------------------------------------------
+
+
+def deal_classes(n_classes: int, n_folds: int, random_state) -> list[np.ndarray]:
+    """Deal class numbers into folds as even as can be."""
+    if n_classes < 2 * n_folds:
+        raise ValueError(
+            f"n_folds={n_folds} needs {2 * n_folds} seen classes, so that two compete "
+            f"in every fold; y holds {n_classes}."
+        )
+    shuffled = check_random_state(random_state).permutation(n_classes)
+    return [np.sort(shuffled[i::n_folds]) for i in range(n_folds)]
+
+
+class ClasswiseFolds:
+    """Rows of seen classes dealt into class-wise folds, each summed once.
+
+    Give it to several searches in place of ``X`` and ``y``, and they share the pass
+    over the rows, the sums, the principal axes of every fold and its projected rows,
+    whatever the models and class tables.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows of seen classes only.
+    y : array-like of shape (n_samples,)
+    n_folds : int, default=5
+    n_repeats : int, default=1
+        How many times the classes are dealt; every deal adds ``n_folds`` folds.
+    random_state : int, RandomState or None, default=0
+        Deals the classes into folds.
+
+    Attributes
+    ----------
+    names : ndarray of shape (n_seen,)
+        The classes in ``y``.
+    folds : list of Fold
+
+    Examples
+    --------
+    >>> from unseen import CCA, ESZSL, ClasswiseFolds, ClasswiseSearchCV, load_data
+    >>> data = load_data("digits")
+    >>> folds = ClasswiseFolds(data.X_seen, data.y_seen, n_folds=3)
+    >>> for model in (CCA(), ESZSL()):
+    ...     search = ClasswiseSearchCV(model, {"n_axes": [10, 20]})
+    ...     _ = search.fit(folds, class_embeddings=data.class_embeddings)
+    """
+
+    def __init__(self, X, y, *, n_folds=5, n_repeats=1, random_state=0):
+        self.X_given, self.y_given = X, y
+        self.X, self.y = check_rows_and_labels(X, y)
+        self.names, self.codes = np.unique(self.y, return_inverse=True)
+        random, n_classes = check_random_state(random_state), len(self.names)
+        deals = [deal_classes(n_classes, n_folds, random) for _ in range(n_repeats)]
+        every = [held_out for deal in deals for held_out in deal]
+        self.folds = each(partial(Fold, self), every)
+        self.n_folds = n_folds
+        self._sums: dict[bool, Any] = {}
+        self._spans: dict[bool, Any] = {}
+        self._whole: dict[tuple, Any] = {}
+
+    def sums(self, model):
+        """Return the sums over all folds, as the model scales its rows."""
+        key = model.unit_rows
+        if key not in self._sums:
+            deal = self.folds[: self.n_folds]  # one deal holds every class once
+            self._sums[key] = reduce(add, [fold.own_sums(model) for fold in deal])
+        return self._sums[key]
+
+    def span(self, model):
+        """Return the span of all rows and the rows in it; None if they are not wide.
+
+        All folds are summed in it: sums of one span can be added and taken away.
+        """
+        if not is_wide(*self.X.shape):
+            return None
+        key = model.unit_rows
+        if key not in self._spans:
+            self._spans[key] = span_of(self.X, unit_rows=key)
+        return self._spans[key]
+
+    def seen_table(self, table: ClassTable) -> ClassTable:
+        """Return the table of the classes in ``y`` alone, in the order of ``names``.
+
+        Other classes are dropped here, so no fold can meet them.
+        """
+        rows = pd.Index(table.names).get_indexer(pd.Index(self.names))
+        every = np.ones(len(rows), dtype=bool)
+        return ClassTable(self.names, table.embeddings[rows], every, table.widths)
+
+    def fit_all(self, model, class_embeddings, table: ClassTable) -> None:
+        """Fit the model on every seen class, from the sums if it can."""
+        if model._needs_rows():
+            model.fit(self.X_given, self.y_given, class_embeddings=class_embeddings)
+            return
+        # The model meets the whole table again, unseen classes included.
+        order = pd.Index(self.names).get_indexer(pd.Index(table.names[table.seen]))
+        key = model.unit_rows, tuple(order), tuple(table.seen)
+        if key not in self._whole:  # kept for the axes that are kept with them
+            sums = self.sums(model).for_classes(order).for_table(table.seen)
+            self._whole[key] = sums
+        model._fit_sums(self._whole[key], table)._note_features(self.X_given)
+
+
+class Fold:
+    """One fold: its classes are held out, its rows are unlabelled."""
+
+    def __init__(self, whole: ClasswiseFolds, held_out: np.ndarray):
+        self.whole = whole
+        self.train = np.ones(len(whole.names), dtype=bool)
+        self.train[held_out] = False
+        self.own = ~self.train[whole.codes]
+        self.unlabelled = Unlabelled(whole.X[self.own])
+        self.y_true = whole.y[self.own]
+        self._own: dict[bool, Any] = {}
+        self._train: dict[bool, Any] = {}
+
+    def own_sums(self, model):
+        """Return the sums of the held-out rows."""
+        key = model.unit_rows
+        if key not in self._own:
+            codes, n_classes = self.whole.codes[self.own], len(self.train)
+            wide = self.whole.span(model)
+            if wide is None:
+                # Folds are added up: not each in a span of its own.
+                self._own[key] = model._sums(
+                    self.unlabelled.X, codes, n_classes, span=False
+                )
+            else:
+                span, rows = wide
+                sums = sums_in_span(span, rows[self.own], codes, n_classes)
+                self._own[key] = check_range(sums, self.whole.X)
+        return self._own[key]
+
+    def fit(self, model, table: ClassTable) -> None:
+        """Fit the model on the classes of the other folds."""
+        if model._needs_rows():
+            rows = ~self.own
+            frame = as_frame(table)
+            model.fit(self.whole.X[rows], self.whole.y[rows], class_embeddings=frame)
+            return
+        held_out = replace(table, seen=self.train)
+        model._fit_sums(self.training_sums(model), held_out)._note_features(
+            self.whole.X
+        )
+
+    def training_sums(self, model):
+        """Return the sums of the other folds."""
+        key = model.unit_rows
+        if key not in self._train:
+            whole, own = self.whole.sums(model), self.own_sums(model)
+            self._train[key] = whole - own
+            del self._own[key]
+        return self._train[key]
+
+    def fit_weights(self, models: list, table: ClassTable) -> None:
+        """Fit models that differ in ``_weights`` alone."""
+        held_out = replace(table, seen=self.train)
+        sums = self.training_sums(models[0])
+        models[0]._fit_weights(models, sums, held_out)
+        for model in models:
+            model._note_features(self.whole.X)
+
+    def answer(self, model, transductive: bool) -> np.ndarray:
+        """Label the rows, the held-out classes competing."""
+        if transductive and hasattr(model, "adapt"):
+            return model.adapt(self.unlabelled).labels_
+        return model._label_inductively(self.unlabelled)
+
+
+def as_frame(table: ClassTable) -> pd.DataFrame:
+    """Return a class table as a frame; fused tables get two levels of columns."""
+    frame = pd.DataFrame(table.embeddings, index=table.names)
+    if len(table.widths) > 1:
+        levels = [(i, j) for i, width in enumerate(table.widths) for j in range(width)]
+        frame.columns = pd.MultiIndex.from_tuples(levels)
+    return frame

@@ -4,8 +4,8 @@
     g           handicap of seen classes         T           temperature
     p_i = softmax(F_i / T)
 
-None of them looks at a class that is truly unseen: folds.py calls them
-with rows of seen classes that were held out.
+None of them looks at a class that is truly unseen: calibrated.py calls them with rows
+of seen classes that were held out.
 """
 
 from __future__ import annotations
@@ -15,23 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_softmax, logsumexp, softmax
 
-__all__ = [
-    "Answer",
-    "Trade",
-    "Trust",
-    "Weights",
-    "best_handicap",
-    "best_temperature",
-    "conformal_levels",
-    "label_evidence",
-    "learn_trust",
-    "left_out_coverages",
-    "log_mean_exp",
-    "log_relative_sizes",
-    "row_spread",
-    "trade_of",
-    "weigh",
-]
+from unseen.trust.metrics import Trade
 
 TEMPERATURES = np.geomspace(1 / 64, 256, 113)
 HANDICAPS = 401  # that are tried
@@ -39,9 +23,8 @@ LEVELS = 1001  # quantiles that are kept
 
 
 class Answer(NamedTuple):
-    """What a model says of a pile: who competes, labels, scores, and those before."""
+    """What a model says of rows: labels, scores, and the scores before adapting."""
 
-    names: np.ndarray
     codes: np.ndarray
     F: np.ndarray
     F0: np.ndarray
@@ -61,38 +44,6 @@ def log_mean_exp(F: np.ndarray) -> np.ndarray:
 
 
 # ---- the handicap of seen classes ----------------------------------------------------
-
-
-class Trade(NamedTuple):
-    """What a handicap trades on one pile: the lead of seen classes, row by row.
-
-    ``on_seen`` and ``on_unseen`` are what a row adds to its side's per-class accuracy
-    if it goes to the best class of that side.
-    """
-
-    lead: np.ndarray
-    on_seen: np.ndarray
-    on_unseen: np.ndarray
-
-    def harmonic_means(self, handicaps: np.ndarray) -> np.ndarray:
-        """Return H at every handicap."""
-        stays = self.lead > np.asarray(handicaps)[:, None]
-        S, U = stays @ self.on_seen, ~stays @ self.on_unseen
-        return 2 * S * U / np.maximum(S + U, 1e-300)
-
-
-def trade_of(F: np.ndarray, codes: np.ndarray, seen: np.ndarray) -> Trade:
-    """Return the trade of a pile with scores F, true codes, and who was seen."""
-    theirs = seen[codes]
-    sizes = np.bincount(codes, minlength=len(seen))
-    n_classes = {kind: max(1, int((sizes[seen == kind] > 0).sum())) for kind in (0, 1)}
-    weight = 1 / sizes[codes] / np.where(theirs, n_classes[1], n_classes[0])
-    best, hit = {}, {}
-    for kind in (False, True):
-        group = np.flatnonzero(seen == kind)
-        best[kind] = F[:, group].max(axis=1)
-        hit[kind] = group[F[:, group].argmax(axis=1)] == codes
-    return Trade(best[True] - best[False], weight * hit[True], weight * hit[False])
 
 
 def best_handicap(trades: list[Trade]) -> float:
@@ -163,7 +114,7 @@ class Weights(NamedTuple):
 
 
 def weigh(evidence: list[np.ndarray], yes: list[np.ndarray]) -> Weights:
-    """Learn the weights of evidence from piles, which count the same each."""
+    """Learn the weights of evidence from folds, which count the same each."""
     from sklearn.linear_model import LogisticRegression  # slow to import
 
     all_of, target = np.vstack(evidence), np.concatenate(yes).astype(int)
@@ -205,11 +156,16 @@ def conformal_levels(P: list[np.ndarray], codes: list[np.ndarray]) -> np.ndarray
     return np.append(miss[order], 1.0)[place]
 
 
-# ---- all of it, for one kind of pile -------------------------------------------------
+def level_at(levels: np.ndarray, coverage: float) -> float:
+    """Return the threshold of 1 - p whose sets have a coverage."""
+    return float(levels[int(np.ceil(coverage * (LEVELS - 1) - 1e-9))])
 
 
-class Trust(NamedTuple):
-    """What was learned of one kind of pile, pure or mixed."""
+# ---- all of it, for rows of one kind -------------------------------------------------
+
+
+class Calibration(NamedTuple):
+    """What was learned of rows of one kind, pure or mixed."""
 
     temperature: float
     start_temperature: float
@@ -217,54 +173,47 @@ class Trust(NamedTuple):
     levels: np.ndarray
 
     def reliability(self, answer: Answer) -> np.ndarray:
-        """Return the probability that each label of a pile is right."""
-        return self.weights.probability(
-            label_evidence(
-                answer.codes,
-                answer.F,
-                answer.F0,
-                self.temperature,
-                self.start_temperature,
-            )
-        )
+        """Return the probability that each label is right."""
+        T, T0 = self.temperature, self.start_temperature
+        return self.weights.probability(label_evidence(*answer, T, T0))
 
     def quantile(self, coverage: float) -> float:
         """Return the threshold of 1 - p whose sets have a coverage."""
-        return float(self.levels[int(np.ceil(coverage * (LEVELS - 1) - 1e-9))])
+        return level_at(self.levels, coverage)
 
 
-def learn_trust(found: list[tuple[Answer, np.ndarray]]) -> Trust:
-    """Learn temperatures, weights of evidence and quantiles from answered piles.
+def learn_calibration(found: list[tuple[Answer, np.ndarray]]) -> Calibration:
+    """Learn temperatures, weights of evidence and quantiles from answers.
 
-    Each comes with its true codes. Temperatures are geometric means over piles.
+    Each comes with its true codes. Temperatures are geometric means over answers.
     """
     T = mean_temperature([(answer.F, truth) for answer, truth in found])
     T0 = mean_temperature([(answer.F0, truth) for answer, truth in found])
-    evidence = [label_evidence(a.codes, a.F, a.F0, T, T0) for a, _ in found]
+    evidence = [label_evidence(*answer, T, T0) for answer, _ in found]
     right = [a.codes == truth for a, truth in found]
     P = [softmax(a.F / T, axis=1) for a, _ in found]
     levels = conformal_levels(P, [truth for _, truth in found])
-    return Trust(T, T0, weigh(evidence, right), levels)
+    return Calibration(T, T0, weigh(evidence, right), levels)
 
 
-def mean_temperature(piles: list[tuple[np.ndarray, np.ndarray]]) -> float:
+def mean_temperature(scored: list[tuple[np.ndarray, np.ndarray]]) -> float:
     """Return the geometric mean of the best temperatures."""
-    best = [best_temperature(F, truth) for F, truth in piles]
+    best = [best_temperature(F, truth) for F, truth in scored]
     return float(np.exp(np.mean(np.log(best))))
 
 
 def left_out_coverages(
     found: list[tuple[Answer, np.ndarray]], coverage: float = 0.9
 ) -> np.ndarray:
-    """Return the coverage of sets on each pile, by what the other piles say."""
+    """Return the coverage of sets on each fold's rows, by what the others say."""
     shares = []
     for number, (answer, truth) in enumerate(found):
-        others = [pile for i, pile in enumerate(found) if i != number] or found
+        others = [one for i, one in enumerate(found) if i != number] or found
         T = mean_temperature([(a.F, t) for a, t in others])
         P = [softmax(a.F / T, axis=1) for a, _ in others]
         levels = conformal_levels(P, [t for _, t in others])
         p = softmax(answer.F / T, axis=1)
         own = p[np.arange(len(p)), truth]
-        least = 1 - levels[int(np.ceil(coverage * (LEVELS - 1) - 1e-9))]
+        least = 1 - level_at(levels, coverage)
         shares.append(np.mean((own >= least) | (own == p.max(axis=1))))
     return np.array(shares)

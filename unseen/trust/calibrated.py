@@ -1,0 +1,518 @@
+"""Calibrated: what another model says, as probabilities one can act on.
+
+Seen classes are dealt into folds. In turn, a fold's classes play the unseen ones, and a
+share of the rows of the others plays rows to come. A model fitted on what is left meets
+
+    mixed   all rows held out; all classes compete
+    pure    the rows of the classes held out; these compete
+    open    four of five classes held out compete; a fifth of the rows is foreign, half
+            of them of the fifth class, which nobody knows, half of classes learned from
+
+and on these rows are chosen
+
+    g   handicap of seen classes: the best mean harmonic mean over folds
+    T   temperature: geometric mean of the folds' best, after adapting
+    reliability, novelty   logistic models of "label right" and "row foreign"
+    q   split-conformal quantile of 1 - p(true class)
+
+A model with a parameter ``handicap`` gets 1.5 g in its rounds and answers without it;
+from any other, g is taken off the scores of seen classes.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+
+from unseen.core.around import Around
+from unseen.core.base import LinearRule, LinearScorer, Outcome
+from unseen.core.classes import Candidates, ClassTable
+from unseen.core.given import GivenRows
+from unseen.core.params import HasMethods, Interval
+from unseen.core.rows import Unlabelled
+from unseen.progress import counted
+from unseen.transduction.anchored_rounds import WeakStartWarning
+from unseen.trust.calibration import (
+    Answer,
+    Calibration,
+    best_handicap,
+    learn_calibration,
+    left_out_coverages,
+    log_mean_exp,
+    log_relative_sizes,
+    logit_of,
+    row_spread,
+    weigh,
+)
+from unseen.trust.metrics import trade_of
+from unseen.trust.search import as_frame, deal_classes
+
+INSIDE = 1.5  # what a handicap inside the rounds is, in units of the one outside
+
+
+class Calibrated(Around):
+    """A zero-shot model whose answers are probabilities, on mixed and open rows too.
+
+    All is chosen on folds that hold out seen classes and rows, without unseen labels.
+
+    Parameters
+    ----------
+    estimator : zero-shot model
+        Cloned, fitted once per fold, and once on everything.
+    cv : int, default=4
+        Folds of the seen classes.
+    n_repeats : int, default=1
+        How many times the classes are dealt into folds.
+    seen_rows : float, default=0.2
+        Share of the rows of other classes that a fold holds out too.
+    false_alarms : float, default=0.1
+        Share of rows of classes on offer that may be called novel.
+    random_state : int, default=0
+        Deals classes and rows.
+
+    Attributes
+    ----------
+    estimator_ : the fitted model
+    gamma_ : float
+        Handicap of seen classes where both kinds compete. In units of the standard
+        deviation of row-centred scores; of scores themselves for anchored
+        self-training.
+    temperature_ : float
+        Of rows of unseen classes, after adapting to them.
+    novelty_threshold_ : float
+        ``novelty_`` above it is a foreign row, at the stated rate of false alarms.
+    conformal_quantile_ : float
+        Sets at 90 % hold the classes with a probability of at least one less this.
+    fold_coverages_ : ndarray of shape (n_folds,)
+        Coverage of 90 % sets on the classes of each fold, by what the others say.
+    labels_, reliability_, novelty_ : ndarray of shape (n_samples,)
+        Left by ``adapt``: the label of every row, the probability that it is right,
+        and the probability that the row is of none of the classes on offer, if one in
+        five rows were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import AnchoredSelfTraining, Calibrated
+    >>> rng = np.random.default_rng(0)
+    >>> A, y = rng.uniform(size=(20, 6)), np.repeat(np.arange(20), 30)
+    >>> X = (A @ rng.normal(size=(6, 15)))[y] + 0.5 * rng.normal(size=(600, 15))
+    >>> seen = y < 15
+    >>> model = Calibrated(AnchoredSelfTraining(), cv=3)
+    >>> model = model.fit(X[seen], y[seen], class_embeddings=A).adapt(X[~seen])
+    >>> model.reliability_.shape, bool((model.reliability_ <= 1).all())
+    ((150,), True)
+    >>> model.predict_set(X[~seen]).shape
+    (150, 5)
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict", "decision_function"])],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "seen_rows": [Interval(Real, 0, 1, closed="neither")],
+        "false_alarms": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        cv=4,
+        n_repeats=1,
+        seen_rows=0.2,
+        false_alarms=0.1,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.cv = cv
+        self.n_repeats = n_repeats
+        self.seen_rows = seen_rows
+        self.false_alarms = false_alarms
+        self.random_state = random_state
+
+    # ---- learning ----------------------------------------------------------------
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _fit_sums(self, sums, table, rows=None):
+        """Choose everything on folds of the seen classes, then fit on all of them."""
+        if np.array_equal(table.embeddings, np.eye(len(table))):
+            raise ValueError(
+                "Calibrated holds out seen classes, and without class_embeddings "
+                "nothing tells them apart. Give one row per class."
+            )
+        X, codes = rows
+        seen = table.seen
+        known = ClassTable(
+            table.names[seen], table.embeddings[seen], seen[seen], table.widths
+        )
+        self._choose(self._folds(X, (np.cumsum(seen) - 1)[codes], known))
+        estimator = self._fitted(sums, table, rows)
+        self._start = self._with_handicap(estimator)
+        self._adapted_unit = 0.0  # not adapted
+        self.__dict__.pop("novelty_", None)
+        return self._hold(self._start)
+
+    def _folds(self, X, codes, table: ClassTable) -> list[CalibrationFold]:
+        """Fit the estimator once per fold; ``table`` and ``codes`` are of the seen."""
+        random = np.random.default_rng(self.random_state)
+        folds, n, estimator = [], len(table), self._checked_estimator()
+        for number in range(self.n_repeats):
+            dealt = deal_classes(n, self.cv, self.random_state + number)
+            for held_out in counted("folds", dealt):
+                seen = np.ones(n, dtype=bool)
+                seen[held_out] = False
+                out = ~seen[codes] | some_rows(codes, self.seen_rows, random)
+                model = clone(estimator).fit(
+                    X[~out], table.names[codes[~out]], class_embeddings=as_frame(table)
+                )
+                F0 = scores_of(model, X[out], table.names)
+                folds.append(
+                    CalibrationFold(model, X[out], codes[out], table.names, seen, F0)
+                )
+        return folds
+
+    @property
+    def _inside(self) -> bool:  # then scores have a unit of their own, too
+        return "handicap" in self.estimator.get_params()
+
+    def _with_handicap(self, model):
+        return (
+            model.set_params(handicap=INSIDE * self.gamma_) if self._inside else model
+        )
+
+    def _choose(self, folds: list[CalibrationFold]) -> None:
+        starts = [fold.F0 / self._unit(fold.F0) for fold in folds]
+        self._start_unit = float(np.mean([self._unit(fold.F0) for fold in folds]))
+        self._start_gamma = best_handicap(
+            [trade_of(F, f.codes, f.seen) for F, f in zip(starts, folds, strict=True)]
+        )
+        self.gamma_ = self._start_gamma
+        for fold in folds:
+            self._with_handicap(fold.model)
+        pure = [(on_scale(a, self._inside), t) for a, t in map(pure_rows, folds)]
+        self._pure = learn_calibration(pure)
+        self.fold_coverages_ = left_out_coverages(pure)
+        mixed = [on_scale(answer_fold(f, f.X, f.F0), self._inside) for f in folds]
+        both = list(zip(mixed, folds, strict=True))
+        if not self._inside and hasattr(self.estimator, "adapt"):
+            self.gamma_ = best_handicap(
+                [trade_of(a.F, f.codes, f.seen) for a, f in both]
+            )
+        self._mixed = learn_calibration(
+            [(self._relabelled(a, f.seen), f.codes) for a, f in both]
+        )
+        self._choose_novelty(folds)
+        self.temperature_ = self._pure.temperature
+        self.conformal_quantile_ = self._pure.quantile(0.9)
+
+    def _choose_novelty(self, folds: list[CalibrationFold]) -> None:
+        evidence, foreign = [], []
+        for number, fold in enumerate(folds):
+            rows = open_rows(fold, number)
+            reliability = self._pure.reliability(on_scale(rows.answer, self._inside))
+            evidence.append(novelty_evidence(fold.model, rows, reliability))
+            foreign.append(rows.foreign)
+        self._novelty = weigh(evidence, foreign)
+        calm = [
+            np.quantile(self._novelty.probability(e[~f]), 1 - self.false_alarms)
+            for e, f in zip(evidence, foreign, strict=True)
+        ]
+        self.novelty_threshold_ = float(np.mean(calm))
+
+    def _unit(self, F: np.ndarray) -> float:
+        return 1.0 if self._inside else row_spread(F)
+
+    def _relabelled(self, answer: Answer, seen: np.ndarray) -> Answer:
+        """Return an answer for mixed rows, the handicap taken off."""
+        F0 = answer.F0 - self._start_gamma * seen
+        if self._inside:
+            return answer._replace(F0=F0)
+        F = answer.F - self.gamma_ * seen
+        return answer._replace(F=F, F0=F0, codes=F.argmax(axis=1))
+
+    # ---- answering ---------------------------------------------------------------
+
+    def _adapt(self, unlabelled, candidates, given):
+        """Let the model learn from the rows; say how far its labels can be trusted."""
+        X, names = unlabelled.X, candidates.names
+        others = self._seen_names[~np.isin(self._seen_names, names)]
+        F0 = scores_of(self._start, X, candidates)
+        F_others = scores_of(self._start, X, others) if len(others) else F0[:, :0]
+        model = self.estimator_ = copy.deepcopy(self._start)
+        answer = answer_rows(model, unlabelled, F0, candidates, given)
+        self._adapted_unit = self._unit(answer.F)
+        scaled, chosen = on_scale(answer, self._inside), self._pure
+        if self._is_mixed(names):
+            seen = np.isin(names, self._seen_names)
+            scaled, chosen = self._relabelled(scaled, seen), self._mixed
+        reliability = chosen.reliability(scaled)
+        rows = OpenRows(X, answer, F_others, others, np.zeros(len(X), dtype=bool))
+        novelty = self._novelty.probability(novelty_evidence(model, rows, reliability))
+        kept = np.isin(names, model._default.names)
+        # The model scores new rows; the rule says no more than who competes.
+        rule = LinearRule(model._default, LinearScorer(F0[:0], F0[:0]), True)
+        return Outcome(
+            (np.cumsum(kept) - 1)[scaled.codes],
+            reliability,
+            list(getattr(model, "rounds_", [])),
+            rule,
+            calibrated=True,
+            also={"novelty_": novelty},
+        )
+
+    def _describe(self, unlabelled, rows, name):
+        raise self._undescribed(name)  # nothing was chosen for classes known by rows
+
+    def _record(self, outcome, whole=None):
+        super()._record(outcome, whole)
+        self._adapted = None
+        return self
+
+    @property
+    def _seen_names(self) -> np.ndarray:
+        return self._table.names[self._table.seen]
+
+    def _is_mixed(self, names: np.ndarray) -> bool:
+        seen = np.isin(names, self._seen_names)
+        return bool(seen.any() and not seen.all())
+
+    def _shift(self, names: np.ndarray) -> np.ndarray:
+        """Return what is taken off the scores of classes, in the model's own unit."""
+        seen = np.isin(names, self._seen_names) & self._is_mixed(names)
+        if not self._adapted_unit:
+            return self._start_gamma * self._start_unit * seen
+        return 0.0 * seen if self._inside else self.gamma_ * self._adapted_unit * seen
+
+    def _rule(self, candidates: Candidates) -> LinearRule:
+        rule = self.estimator_._rule(candidates)
+        coef, intercept = rule.scorer
+        shift = self._shift(candidates.names)
+        return rule._replace(scorer=LinearScorer(coef, intercept - shift))
+
+    def _scoring(self, candidates):
+        score = self.estimator_._scoring(candidates)
+        return partial(shifted, score=score, shift=self._shift(candidates.names))
+
+    def _chosen(self, candidates: Candidates) -> Calibration:
+        return self._mixed if self._is_mixed(candidates.names) else self._pure
+
+    def _tempered(self, candidates: Candidates, scores: np.ndarray) -> np.ndarray:
+        chosen = self._chosen(candidates)
+        if self._adapted_unit:
+            return softmax(scores / (self._adapted_unit * chosen.temperature), axis=1)
+        T = self._start_unit * chosen.start_temperature
+        return softmax(scores / T, axis=1)
+
+    def _probabilities(self, candidates: Candidates, scores: np.ndarray) -> np.ndarray:
+        return candidates.count(self._tempered(candidates, scores))
+
+    def predict_set(self, X, *, coverage=0.9, classes=None):
+        """Return the classes that a row may be of, with the stated coverage.
+
+        Split-conformal on seen classes held out: of the rows of an average class, a
+        share of at least about ``coverage`` have their class in their set. It holds
+        on average over classes, for classes are what is exchangeable; a single class
+        may be covered less. Best after ``adapt``, on the rows adapted to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float in (0, 1), default=0.9
+        classes : optional
+            Who competes.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_competing)
+            Columns follow ``competing_classes_``. No set is empty.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage is {coverage!r}. Give a share between 0 and 1.")
+
+        def sets(candidates: Candidates, scores: np.ndarray) -> np.ndarray:
+            P = self._tempered(candidates, scores)
+            least = min(1 - self._chosen(candidates).quantile(coverage), 1.0)
+            return candidates.spread((P >= least) | (P == P.max(axis=1, keepdims=True)))
+
+        return self._of_rows(X, classes, sets)
+
+    @available_if(lambda self: hasattr(self._model(), "explain"))
+    def explain(self, X, *, classes=None, columns=None):
+        """Say what speaks for each label; see the model's ``explain``."""
+        return self.estimator_.explain(X, classes=classes, columns=columns)
+
+
+# ---- what models say of rows held out ------------------------------------------------
+
+
+class CalibrationFold(NamedTuple):
+    """A model fitted without some classes and rows, and those rows.
+
+    ``names`` are all classes of the fold, ``codes`` the true one of every row, and
+    ``seen`` says which classes the model learned from. ``F0`` are the scores of all
+    classes before any adapting.
+    """
+
+    model: Any
+    X: np.ndarray
+    codes: np.ndarray
+    names: np.ndarray
+    seen: np.ndarray
+    F0: np.ndarray
+
+
+class OpenRows(NamedTuple):
+    """Rows of which some are foreign: the answer, and who is known but not on offer.
+
+    ``F_others`` are the scores of classes that the model learned from and that were
+    not on offer, ``others``, before any adapting.
+    """
+
+    X: np.ndarray
+    answer: Answer
+    F_others: np.ndarray
+    others: np.ndarray
+    foreign: np.ndarray
+
+
+def some_rows(codes: np.ndarray, share: float, random) -> np.ndarray:
+    """Choose a share of the rows of every class, at random; at least one stays."""
+    chosen = np.zeros(len(codes), dtype=bool)
+    for code in np.unique(codes):
+        own = random.permutation(np.flatnonzero(codes == code))
+        n = min(max(1, round(share * len(own))), len(own) - 1)
+        chosen[own[:n]] = True
+    return chosen
+
+
+def shifted(X: np.ndarray, score: Any, shift: np.ndarray) -> np.ndarray:
+    """Return the scores of rows less a number for every class."""
+    return score(X) - shift
+
+
+def scores_of(model: Any, X, classes: Any) -> np.ndarray:
+    """Return one column of scores per distinct class; those of two are centred."""
+    score = model._scoring(model._candidates(classes))
+    F = np.asarray(score(np.asarray(X)), dtype=np.float64)
+    return F - F.mean(axis=1, keepdims=True) if F.shape[1] == 2 else F
+
+
+def answer_rows(
+    model: Any,
+    unlabelled: Unlabelled,
+    F0: np.ndarray,
+    candidates: Candidates,
+    given: GivenRows | None = None,
+) -> Answer:
+    """Adapt the model to rows, if it adapts; return its labels and scores.
+
+    F0 are the scores before. Classes that the model dropped as absent have no score:
+    no row is theirs.
+    """
+    if not hasattr(model, "adapt"):
+        return Answer(F0.argmax(axis=1), F0, F0)
+    outcome = model._adapt(unlabelled, candidates, given)
+    theirs = model._record(outcome)._default
+    kept = np.flatnonzero(np.isin(candidates.names, theirs.names))
+    F = np.full(F0.shape, -np.inf)
+    F[:, kept] = scores_of(model, unlabelled.X, theirs)
+    return Answer(kept[outcome.codes], F, F0)
+
+
+def answer_fold(
+    fold: CalibrationFold, X: np.ndarray, F0: np.ndarray, classes: Any = slice(None)
+) -> Answer:
+    """Answer for rows of a fold; a weak start there is no news of the user's rows."""
+    candidates = fold.model._candidates(fold.names[classes])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakStartWarning)
+        return answer_rows(fold.model, Unlabelled(X), F0, candidates)
+
+
+def on_scale(answer: Answer, raw: bool) -> Answer:
+    """Return an answer with scores in units of their spread, unless they have one."""
+    if raw:
+        return answer
+    F, F0 = (M / row_spread(M) for M in (answer.F, answer.F0))
+    return answer._replace(F=F, F0=F0)
+
+
+def pure_rows(fold: CalibrationFold) -> tuple[Answer, np.ndarray]:
+    """Let the model answer for rows of the classes held out; return the truth too."""
+    own = ~fold.seen[fold.codes]
+    there = np.flatnonzero(~fold.seen)
+    answer = answer_fold(fold, fold.X[own], fold.F0[own][:, there], there)
+    return answer, np.searchsorted(there, fold.codes[own])
+
+
+def open_rows(fold: CalibrationFold, seed: int) -> OpenRows:
+    """Let the model answer for rows of which some are foreign."""
+    random = np.random.default_rng([seed, 20])
+    held_out = random.permutation(np.flatnonzero(~fold.seen))
+    n_unknown = max(1, len(held_out) // 5) if len(held_out) > 2 else 0
+    there = np.sort(held_out[n_unknown:])
+    own = np.flatnonzero(np.isin(fold.codes, there))
+    strange = np.flatnonzero(np.isin(fold.codes, held_out[:n_unknown]))
+    known = np.flatnonzero(fold.seen[fold.codes])
+    some = [random.permutation(s)[: max(1, len(own) // 8)] for s in (strange, known)]
+    rows = np.concatenate([own, *some])
+    F0, X = fold.F0[rows], fold.X[rows]
+    answer = answer_fold(fold, X, F0[:, there], there)
+    foreign = np.arange(len(rows)) >= len(own)
+    return OpenRows(X, answer, F0[:, fold.seen], fold.names[fold.seen], foreign)
+
+
+def novelty_evidence(model: Any, rows: OpenRows, reliability: np.ndarray):
+    """Return what speaks for a row being of no class on offer, a column each.
+
+    The seen classes against those on offer; a broad background against those, and
+    against the best of them; how reliable the label is; and the length of the row.
+    Differences are of logarithms of *means* over classes, so that the number of
+    classes does not matter. Where there is a background, also what was said of the row
+    before foreign rows could teach anything: background against the best class and
+    against the label, on prototypes alone; and the size of the class, as foreign rows
+    make it larger.
+    """
+    X, (codes, F, F0) = rows.X, rows.answer
+    unclear = -logit_of(np.log(np.maximum(reliability, 1e-300)))
+    if hasattr(model, "background_evidence"):
+        offered = log_mean_exp(F[:, np.isfinite(F).all(axis=0)])
+        broad, length, early = model.background_evidence(X).T
+        known = len(rows.others) > 0
+        seen = log_mean_exp(scores_of(model, X, rows.others)) if known else broad
+        ratios = [broad - offered, broad - F.max(axis=1), seen - offered]
+        own = F0[np.arange(len(F0)), codes]
+        before = [early - F0.max(axis=1), early - own, log_relative_sizes(codes)]
+        return np.column_stack([*ratios, unclear, length, *before])
+    spread = row_spread(np.hstack([F0, rows.F_others]))
+    start = log_mean_exp(F0 / spread)
+    known = rows.F_others.shape[1] > 0
+    seen = log_mean_exp(rows.F_others / spread) if known else start
+    best = F.max(axis=1) / row_spread(F)
+    return np.column_stack([seen - start, -start, -best, unclear, log_lengths(X)])
+
+
+def log_lengths(X: np.ndarray) -> np.ndarray:
+    """Return the logarithm of each row's length, also where its square has no number.
+
+    >>> import numpy as np
+    >>> from unseen.trust.calibrated import log_lengths
+    >>> log_lengths(np.array([[3e-300, 4e-300], [3e300, 4e300]])).round(1)
+    array([-689.2,  692.4])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    top = np.maximum(np.abs(X).max(axis=1), 1e-300)
+    lengths = np.linalg.norm(X / top[:, None], axis=1)  # at least 1, or all is zero
+    return np.log(top) + np.log(np.maximum(lengths, 1))

@@ -1,0 +1,560 @@
+"""How good labels are, on mixed rows too, and how far stated probabilities hold.
+
+Every class counts the same, however many rows it has. Generalized zero-shot learning,
+where seen and unseen classes compete, weighs both sides the same. Calibration compares
+what was stated as reliability with what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+__all__ = [
+    "ausuc",
+    "confusion",
+    "expected_calibration_error",
+    "generalized_scores",
+    "harmonic_mean",
+    "per_class_accuracy",
+    "reliability_curve",
+    "risk_coverage",
+    "told_side_scores",
+    "top_k_accuracy",
+]
+
+
+def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Mean recall over the classes of ``y_true``; large classes weigh no more.
+
+    Parameters
+    ----------
+    y_true, y_pred : array of shape (n_samples,)
+        True and predicted classes, both names or both numbers.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from unseen import per_class_accuracy
+    >>> y_true = ["zebra", "zebra", "zebra", "okapi"]
+    >>> per_class_accuracy(y_true, ["zebra", "zebra", "zebra", "zebra"])
+    0.5
+    """
+    y_true, y_pred = check_pair(y_true, y_pred)
+    return _mean_per_class(y_true, y_true == y_pred)
+
+
+def top_k_accuracy(
+    y_true: ArrayLike,
+    scores: ArrayLike | pd.DataFrame,
+    *,
+    k: int = 5,
+    classes: ArrayLike | None = None,
+) -> float:
+    """Share of rows whose class is among the ``k`` best scored, averaged per class.
+
+    Of equal scores the earlier column comes first, as with ``argmax``, so that ``k=1``
+    is the per-class accuracy of the predictions.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+        True classes.
+    scores : array or DataFrame of shape (n_samples, n_competing)
+        One column per class, larger is better. One dimension, as scikit-learn gives for
+        two classes, holds the scores of the second.
+    k : int, default=5
+        How many of the best classes count, at most as many as compete.
+    classes : array of shape (n_competing,), optional
+        The class of each column, such as ``competing_classes_``. Not needed for a
+        DataFrame, whose columns are the classes.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen import top_k_accuracy
+    >>> scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])
+    >>> names = ["zebra", "okapi", "tapir"]
+    >>> top_k_accuracy(["zebra", "tapir"], scores, k=1, classes=names)
+    0.5
+    >>> top_k_accuracy(["zebra", "tapir"], scores, k=2, classes=names)
+    1.0
+    """
+    scores, classes = check_scores(scores, classes)
+    if not isinstance(k, int | np.integer) or not 1 <= k <= len(classes):
+        raise ValueError(
+            f"k is {k!r}, but {len(classes)} classes compete. "
+            f"Give a whole number from 1 to {len(classes)}."
+        )
+    y_true, columns = check_truth(y_true, scores, classes)
+    own = scores[np.arange(len(scores)), columns][:, None]
+    earlier = np.arange(scores.shape[1]) < columns[:, None]
+    n_ahead = ((scores > own) | ((scores == own) & earlier)).sum(axis=1)
+    return _mean_per_class(y_true, n_ahead < k)
+
+
+def confusion(
+    y_true: ArrayLike, y_pred: ArrayLike, *, classes: Sequence | ArrayLike | None = None
+) -> pd.DataFrame:
+    """Count how often each true class (row) was given each label (column).
+
+    Parameters
+    ----------
+    y_true, y_pred : array of shape (n_samples,)
+        True and predicted classes, both names or both numbers.
+    classes : array, optional
+        The classes to list and their order; it must hold every label that occurs. By
+        default those that occur, sorted.
+
+    Returns
+    -------
+    DataFrame of int
+        Rows are true classes, columns predicted ones.
+
+    Examples
+    --------
+    >>> from unseen import confusion
+    >>> confusion(["zebra", "okapi", "okapi"], ["zebra", "okapi", "zebra"])
+    predicted  okapi  zebra
+    true
+    okapi          1      1
+    zebra          0      1
+    """
+    y_true, y_pred = check_pair(y_true, y_pred)
+    found = np.unique(np.concatenate([y_true, y_pred]))
+    labels = found if classes is None else check_labels("classes", classes)
+    if len(np.unique(labels)) < len(labels):
+        raise ValueError(f"classes names one twice: {labels.tolist()}. Name each once.")
+    missing = found[~np.isin(found, labels)]
+    if len(missing):
+        raise ValueError(
+            f"The labels hold {missing.tolist()[0]!r}, which is not among classes. "
+            "List every class that occurs."
+        )
+    counts = pd.crosstab(y_true, y_pred, rownames=["true"], colnames=["predicted"])
+    return counts.reindex(index=labels, columns=labels, fill_value=0)
+
+
+def _mean_per_class(y_true: np.ndarray, hits: np.ndarray) -> float:
+    _, codes = np.unique(y_true, return_inverse=True)
+    return float(np.mean(np.bincount(codes, weights=hits) / np.bincount(codes)))
+
+
+# ---- seen and unseen classes compete -------------------------------------------------
+
+
+def harmonic_mean(seen: float, unseen: float) -> float:
+    """Harmonic mean of the accuracies on seen and unseen classes (generalized ZSL).
+
+    Parameters
+    ----------
+    seen, unseen : float
+        Per-class accuracies from 0 to 1, with all classes competing.
+
+    Returns
+    -------
+    float
+        ``2 * seen * unseen / (seen + unseen)``, 0 if both are 0.
+
+    Examples
+    --------
+    >>> from unseen import harmonic_mean
+    >>> round(harmonic_mean(0.8, 0.2), 2)
+    0.32
+    """
+    for name, value in (("seen", seen), ("unseen", unseen)):
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} is {value!r}. Give an accuracy from 0 to 1.")
+    total = seen + unseen
+    return float(2 * seen * unseen / total) if total else 0.0
+
+
+def ausuc(
+    y_true: ArrayLike,
+    scores: ArrayLike | pd.DataFrame,
+    *,
+    seen: ArrayLike,
+    classes: ArrayLike | None = None,
+) -> float:
+    """Area under the curve of seen against unseen accuracy (generalized ZSL).
+
+    A number taken off the scores of all seen classes trades accuracy on them for
+    accuracy on unseen ones. This is the area under all such trades, so that nobody has
+    to choose the number; both accuracies are per class, with all classes competing.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+        True classes, some of them seen and some unseen.
+    scores : array or DataFrame of shape (n_samples, n_competing)
+        One column per class, larger is better.
+    seen : array of classes
+        Those among the columns that were seen.
+    classes : array of shape (n_competing,), optional
+        The class of each column; not needed for a DataFrame.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    References
+    ----------
+    Chao, Changpinyo, Gong and Sha, An empirical study and analysis of generalized
+    zero-shot learning for object recognition in the wild, ECCV 2016.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen import ausuc
+    >>> scores = pd.DataFrame({"zebra": [0.9, 0.8], "okapi": [0.1, 0.7]})
+    >>> ausuc(["zebra", "okapi"], scores, seen=["zebra"])
+    1.0
+    """
+    scores, names = check_scores(scores, classes)
+    y_true, columns = check_truth(y_true, scores, names)
+    known = names.isin(check_labels("seen", seen))
+    side_of(y_true, seen)
+    lead, on_seen, on_unseen = trade_of(scores, columns, known)
+    # As the number grows, rows go over to unseen classes in the order of their lead.
+    _, place = np.unique(lead, return_inverse=True)
+    lost, won = (np.bincount(place, weights=one) for one in (on_seen, on_unseen))
+    S = np.append(lost.sum(), lost.sum() - lost.cumsum())
+    return float((S[1:] + S[:-1]) / 2 @ won)
+
+
+def generalized_scores(
+    y_true: ArrayLike,
+    scores: ArrayLike | pd.DataFrame,
+    *,
+    seen: ArrayLike,
+    classes: ArrayLike | None = None,
+) -> dict[str, float]:
+    """Score labels of a mixed set of rows, in which seen and unseen classes compete.
+
+    Parameters
+    ----------
+    y_true, scores, seen, classes
+        As for :func:`ausuc`. The best score of a row is its label.
+
+    Returns
+    -------
+    dict
+        ``U`` and ``S``, per-class accuracy on rows of unseen and of seen classes;
+        ``H``, their harmonic mean; ``AUSUC``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen import generalized_scores
+    >>> scores = pd.DataFrame({"zebra": [0.9, 0.8], "okapi": [0.1, 0.7]})
+    >>> generalized_scores(["zebra", "okapi"], scores, seen=["zebra"])
+    {'U': 0.0, 'S': 1.0, 'H': 0.0, 'AUSUC': 1.0}
+    """
+    values, names = check_scores(scores, classes)
+    area = ausuc(y_true, values, seen=seen, classes=names)  # refuses one side alone
+    labels = names.to_numpy()[values.argmax(axis=1)]
+    return both_sides(y_true, labels, labels, seen) | {"AUSUC": area}
+
+
+def told_side_scores(
+    y_true: ArrayLike,
+    scores: ArrayLike | pd.DataFrame,
+    *,
+    seen: ArrayLike,
+    classes: ArrayLike | None = None,
+) -> dict[str, float]:
+    """Score a mixed set of rows as if each row came with its side, seen or unseen.
+
+    Much easier than :func:`generalized_scores`, and no number of generalized zero-shot
+    learning: who knows the side of a row knows half of the answer.
+
+    Parameters
+    ----------
+    y_true, scores, seen, classes
+        As for :func:`ausuc`.
+
+    Returns
+    -------
+    dict
+        ``told_U``, ``told_S`` and their harmonic mean ``told_H``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen import told_side_scores
+    >>> scores = pd.DataFrame({"zebra": [0.9, 0.8], "okapi": [0.1, 0.7]})
+    >>> told_side_scores(["zebra", "okapi"], scores, seen=["zebra"])
+    {'told_U': 1.0, 'told_S': 1.0, 'told_H': 1.0}
+    """
+    values, names = check_scores(scores, classes)
+    known = names.isin(check_labels("seen", seen))
+    if known.all() or not known.any():
+        raise ValueError("The columns of scores are all of one side. Give both sides.")
+    best = {
+        kind: names[known == kind].to_numpy()[values[:, known == kind].argmax(axis=1)]
+        for kind in (True, False)
+    }
+    found = both_sides(y_true, best[True], best[False], seen)
+    return {f"told_{name}": value for name, value in found.items()}
+
+
+def both_sides(y_true, for_seen, for_unseen, seen) -> dict[str, float]:
+    """Return U, S and H of the labels that rows of seen and unseen classes got."""
+    truth, theirs = check_labels("y_true", y_true), side_of(y_true, seen)
+    U = per_class_accuracy(truth[~theirs], for_unseen[~theirs])
+    S = per_class_accuracy(truth[theirs], for_seen[theirs])
+    return {"U": U, "S": S, "H": harmonic_mean(S, U)}
+
+
+class Trade(NamedTuple):
+    """What a handicap of seen classes trades: their lead over unseen ones, row by row.
+
+    ``on_seen`` and ``on_unseen`` are what a row adds to its side's per-class accuracy
+    if it goes to the best class of that side.
+    """
+
+    lead: np.ndarray
+    on_seen: np.ndarray
+    on_unseen: np.ndarray
+
+    def harmonic_means(self, handicaps: np.ndarray) -> np.ndarray:
+        """Return the harmonic mean of both accuracies at every handicap."""
+        stays = self.lead > np.asarray(handicaps)[:, None]
+        S, U = stays @ self.on_seen, ~stays @ self.on_unseen
+        return 2 * S * U / np.maximum(S + U, 1e-300)
+
+
+def trade_of(F: np.ndarray, codes: np.ndarray, seen: np.ndarray) -> Trade:
+    """Return the trade of rows with scores F, true codes, and who was seen."""
+    theirs = seen[codes]
+    sizes = np.bincount(codes, minlength=len(seen))
+    n_classes = {kind: max(1, int((sizes[seen == kind] > 0).sum())) for kind in (0, 1)}
+    weight = 1 / sizes[codes] / np.where(theirs, n_classes[1], n_classes[0])
+    best, hit = {}, {}
+    for kind in (False, True):
+        group = np.flatnonzero(seen == kind)
+        best[kind] = F[:, group].max(axis=1)
+        hit[kind] = group[F[:, group].argmax(axis=1)] == codes
+    return Trade(best[True] - best[False], weight * hit[True], weight * hit[False])
+
+
+def side_of(y_true: ArrayLike, seen: ArrayLike) -> np.ndarray:
+    """Return which rows are of seen classes; refuse rows of one side alone."""
+    theirs = np.isin(np.asarray(y_true), np.asarray(seen))
+    if theirs.all() or not theirs.any():
+        lacks = "unseen" if theirs.all() else "seen"
+        raise ValueError(f"No row of y_true is of a class that is {lacks}. Give both.")
+    return theirs
+
+
+# ---- what is stated and what is right ------------------------------------------------
+
+
+def reliability_curve(
+    right: ArrayLike, reliability: ArrayLike, *, n_bins: int = 15
+) -> pd.DataFrame:
+    """Compare what was stated with what was right, in bins of equal width.
+
+    Parameters
+    ----------
+    right : array of bool of shape (n_samples,)
+        Whether each label is right.
+    reliability : array of shape (n_samples,)
+        The probability that was stated for it.
+    n_bins : int, default=15
+
+    Returns
+    -------
+    DataFrame
+        ``rows``, ``stated`` and ``right`` (means) of every bin that holds rows.
+
+    Examples
+    --------
+    >>> from unseen import reliability_curve
+    >>> reliability_curve([True, False, True], [0.9, 0.9, 0.2], n_bins=2)
+       rows  stated  right
+    0     1     0.2    1.0
+    1     2     0.9    0.5
+    """
+    right, stated = _checked(right, reliability)
+    if n_bins < 1:
+        raise ValueError(f"n_bins is {n_bins}. Give 1 or more.")
+    bins = np.minimum((stated * n_bins).astype(int), n_bins - 1)
+    frame = pd.DataFrame({"stated": stated, "right": right.astype(float)})
+    made = frame.groupby(bins).mean()
+    made.insert(0, "rows", frame.groupby(bins).size())
+    return made.reset_index(drop=True)
+
+
+def expected_calibration_error(
+    right: ArrayLike, reliability: ArrayLike, *, n_bins: int = 15
+) -> float:
+    """Return how far stated probabilities are off, on average over rows.
+
+    Parameters
+    ----------
+    right, reliability, n_bins
+        As for :func:`reliability_curve`.
+
+    Returns
+    -------
+    float
+        The gap between stated and right, bin by bin, weighed by rows; 0 is best.
+
+    Examples
+    --------
+    >>> from unseen import expected_calibration_error
+    >>> round(expected_calibration_error([True, False], [0.8, 0.8]), 6)
+    0.3
+    """
+    curve = reliability_curve(right, reliability, n_bins=n_bins)
+    gap = (curve["stated"] - curve["right"]).abs()
+    return float((gap * curve["rows"]).sum() / curve["rows"].sum())
+
+
+def risk_coverage(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
+    """Say how right the most reliable rows are, for every share of rows kept.
+
+    Parameters
+    ----------
+    right, reliability
+        As for :func:`reliability_curve`.
+
+    Returns
+    -------
+    DataFrame
+        ``coverage``, the share of rows kept; ``right``, the share of these that are
+        right; ``reliability``, the least kept. Rows of equal reliability go together.
+
+    Examples
+    --------
+    >>> from unseen import risk_coverage
+    >>> risk_coverage([True, False, True], [0.9, 0.2, 0.9])
+       coverage     right  reliability
+    0  0.666667  1.000000          0.9
+    1  1.000000  0.666667          0.2
+    """
+    right, stated = _checked(right, reliability)
+    order = np.argsort(-stated, kind="stable")
+    sorted_, hits = stated[order], np.cumsum(right[order])
+    last = np.append(np.flatnonzero(np.diff(sorted_)), len(sorted_) - 1)
+    return pd.DataFrame(
+        {
+            "coverage": (last + 1) / len(sorted_),
+            "right": hits[last] / (last + 1),
+            "reliability": sorted_[last],
+        }
+    )
+
+
+def _checked(right: ArrayLike, reliability: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    right, stated = np.asarray(right), np.asarray(reliability, dtype=np.float64)
+    if right.ndim != 1 or right.shape != stated.shape or not right.size:
+        raise ValueError(
+            f"right has shape {right.shape} and reliability {stated.shape}. Give one "
+            "of each for every row."
+        )
+    bad = ~((stated >= 0) & (stated <= 1))
+    if bad.any():
+        raise ValueError(
+            f"reliability holds {stated[bad][0]!r}. Give probabilities from 0 to 1."
+        )
+    return right.astype(bool), stated
+
+
+# ---- what metrics may be given -------------------------------------------------------
+
+
+def check_truth(
+    y_true: ArrayLike, scores: np.ndarray, classes: pd.Index
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the true classes and the columns of scores that stand for them."""
+    y_true = check_labels("y_true", y_true)
+    if len(y_true) != len(scores):
+        raise ValueError(
+            f"y_true has {len(y_true)} labels, but scores has {len(scores)} rows. "
+            "Give one row of scores per label."
+        )
+    columns = classes.get_indexer(pd.Index(y_true))
+    if (columns < 0).any():
+        raise ValueError(
+            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
+            f"scores stands for. The columns stand for {classes[:5].tolist()}"
+            f"{'...' if len(classes) > 5 else ''}."
+        )
+    return y_true, columns
+
+
+def check_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return true and predicted labels as arrays of one kind and length."""
+    true, pred = check_labels("y_true", y_true), check_labels("y_pred", y_pred)
+    if len(true) != len(pred):
+        raise ValueError(
+            f"y_true has {len(true)} labels and y_pred {len(pred)}. "
+            "Give one prediction per true label."
+        )
+    if (true.dtype.kind == "U") != (pred.dtype.kind == "U"):
+        raise TypeError(
+            f"y_true holds {true.tolist()[0]!r} and y_pred {pred.tolist()[0]!r}. "
+            "Give class names in both or numbers in both."
+        )
+    return true, pred
+
+
+def check_labels(name: str, labels: ArrayLike) -> np.ndarray:
+    """Return labels as one dimension of names or of numbers."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(
+            f"{name} has shape {labels.shape}. Give one dimension of labels, not empty."
+        )
+    if pd.isna(labels).any():
+        raise ValueError(f"{name} holds a missing value. Give a class for every row.")
+    if labels.dtype.kind == "O":
+        texts = [isinstance(label, str) for label in labels]
+        if any(texts) and not all(texts):
+            raise TypeError(f"{name} mixes names and numbers. Give one kind of label.")
+        return np.array(labels.tolist())
+    return labels
+
+
+def check_scores(
+    scores: ArrayLike | pd.DataFrame, classes: ArrayLike | None
+) -> tuple[np.ndarray, pd.Index]:
+    """Return scores as a matrix, and the class of every column."""
+    if classes is None:
+        if not isinstance(scores, pd.DataFrame):
+            raise ValueError(
+                f"scores is a {type(scores).__name__} without class names. "
+                "Give classes, one per column, or a DataFrame."
+            )
+        classes = scores.columns
+    names = pd.Index(check_labels("classes", classes))
+    values = np.asarray(scores)
+    if values.ndim == 1 and len(names) == 2:
+        values = np.column_stack([-values, values])
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise ValueError(
+            f"scores has shape {values.shape}, but there are {len(names)} classes. "
+            "Give one column per class."
+        )
+    if not names.is_unique:
+        again = names[names.duplicated()][0]
+        raise ValueError(f"Two columns of scores stand for {again!r}. Give one each.")
+    if values.dtype.kind not in "fiub" or np.isnan(values).any():
+        raise ValueError("scores holds NaN or something that is no number. Mend it.")
+    return values, names

@@ -193,7 +193,7 @@ class ClasswiseSearchCV(Around):
         self.best_index_ = results.index(best)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.folds_ = [whole.names[~fold.train] for fold in whole.folds]
-        return self._hold(fitted)
+        return self._hold(fitted)._note_features(whole.X_given)
 
     def _stages(self) -> list[tuple[ParameterGrid, bool]]:
         """Return (grid, transductive) of every stage."""

@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
 FLOORS = [
     {"cache", "files", "limits", "progress"},
     {"data", "naming"},
-    {"loading", "labels", "onnx_export", "storage"},
+    {"loading", "labels", "onnx_export", "keep"},
     {"core"},
     {"rows", "preprocessing"},
     {"models"},

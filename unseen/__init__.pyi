@@ -4,6 +4,7 @@ from unseen.core.classes import EqualDescriptionsWarning as EqualDescriptionsWar
 from unseen.core.given import NONE_OF_THESE as NONE_OF_THESE
 from unseen.core.neighbours import MissedNeighboursWarning as MissedNeighboursWarning
 from unseen.data import ZeroShotData as ZeroShotData
+from unseen.keep import load_model as load_model
 from unseen.loading import load_data as load_data
 from unseen.loading import save_data as save_data
 from unseen.models.cca import CCA as CCA
@@ -26,7 +27,6 @@ from unseen.preprocessing import PerDomainCenterer as PerDomainCenterer
 from unseen.preprocessing import SumsPCA as SumsPCA
 from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
 from unseen.progress import show_progress as show_progress
-from unseen.storage import load_model as load_model
 from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
 from unseen.transduction.anchored_rounds import WeakStartWarning as WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL as BiDiLEL

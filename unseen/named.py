@@ -21,9 +21,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.linalg import to_unit
+from unseen.keep import load_model, save_model
 from unseen.labels import label_table
 from unseen.naming.encoders import encoder_name, find_encoder
-from unseen.storage import Storable, load_model
 from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["LabelJob", "NamedItems", "second_best", "since_when"]
@@ -32,7 +32,7 @@ BLOCK = 4_000_000  # probabilities computed at once
 FEW = 5  # items per class: with fewer, each shapes the class it is then found sure of
 
 
-class NamedItems(Storable, BaseEstimator):
+class NamedItems(BaseEstimator):
     """Labels items by class names; the base of ``NamedPhotos`` and ``NamedTexts``."""
 
     _items: str  # what gets labels, for messages
@@ -236,7 +236,7 @@ class NamedItems(Storable, BaseEstimator):
             named = isinstance(encoder, str)
             name = encoder if named else encoder_name(find_encoder(encoder, kind))
             setattr(stored, one, name)
-        return super(NamedItems, stored).save(path)
+        return save_model(stored, path)
 
 
 class LabelJob:

@@ -251,9 +251,9 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, Rows]:
     import numpy as np
 
     from unseen.data import match_features
+    from unseen.keep import load_model
     from unseen.loading import open_npy
     from unseen.loading.parts import as_float
-    from unseen.storage import load_model
 
     model = load_model(path)
     if not hasattr(model, "unseen_classes_"):

@@ -746,7 +746,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         Path
             The file written.
         """
-        from unseen.storage import save_model
+        from unseen.keep import save_model
 
         return save_model(self, path)
 

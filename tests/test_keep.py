@@ -215,7 +215,7 @@ def test_what_cannot_be_stored_is_named(data, tmp_path):
     model.hook = 1
     with pytest.raises(TypeError, match=r"load would refuse: JEDM.hook is unknown"):
         model.save(tmp_path / "no")
-    with pytest.raises(ValueError, match="'alpha' parameter of JEDM must be"):
+    with pytest.raises(TypeError, match="'alpha' parameter of JEDM must be"):
         unseen.JEDM(alpha=-1.0).save(tmp_path / "no")
     with pytest.raises(TypeError, match="This is a dict, not a model"):
         save_model({}, tmp_path / "no")

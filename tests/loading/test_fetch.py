@@ -4,16 +4,17 @@ import hashlib
 import io
 import json
 import shutil
+import tarfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-pytest.importorskip("pooch")
+from unseen.loading import fetch as module
+from unseen.loading.fetch import CATALOGUE, Benchmark, fetch, unpack
 
-from unseen.loading.catalogue import CATALOGUE, Benchmark
-from unseen.loading.fetch import LOCK, fetch
+NOTES = "checksums.json"
 
 
 def zipped(entries):
@@ -109,7 +110,7 @@ def test_a_good_archive_is_fetched_once_and_unpacked(get, server, tmp_path):
     assert get(f"sha256:{sha256(GOOD)}") == fetched
     assert len(server.asked) == 1
     names = sorted(path.name for path in (tmp_path / "home").iterdir())
-    assert names == [LOCK, "set", "set.sha256", "set.zip"]
+    assert names == [NOTES, "set", "set.sha256", "set.zip"]
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["checksum", "first use"])
@@ -120,18 +121,13 @@ def test_an_archive_of_that_name_which_is_the_users_stays(get, server, tmp_path,
     theirs.write_bytes(b"years of photos")
     with pytest.raises(FileExistsError, match=r"set\.zip: is there already"):
         get(checksum)
-    assert theirs.read_bytes() == b"years of photos"
-    theirs.rename(theirs.with_name("set.zip.part"))
-    with pytest.raises(FileExistsError, match=r"set\.zip\.part: is there already"):
-        get(checksum)
-    assert [path.name for path in theirs.parent.iterdir()] == ["set.zip.part"]
-    assert server.asked == []
+    assert theirs.read_bytes() == b"years of photos" and server.asked == []
 
 
 def test_an_archive_got_elsewhere_will_do_if_it_is_the_right_one(get, server, tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "set.zip").write_bytes(GOOD)
-    assert get(f"sha256:{sha256(GOOD)}").trust == "checksum"
+    assert get(f"md5:{hashlib.md5(GOOD).hexdigest()}").trust == "checksum"
     assert server.asked == []
 
 
@@ -142,15 +138,11 @@ def test_what_was_fetched_before_is_replaced_by_a_newer_one(get, server, tmp_pat
     assert get(sha256=sha256(server.body)).sha256 == sha256(server.body)
 
 
-def test_an_md5_of_the_source_will_do(get):
-    assert get(f"md5:{hashlib.md5(GOOD).hexdigest()}").trust == "checksum"
-
-
 def test_without_a_checksum_the_first_is_trusted_and_the_next_must_match(
     get, server, tmp_path
 ):
     assert get().trust == "first use"
-    lock = json.loads((tmp_path / "home" / LOCK).read_text())
+    lock = json.loads((tmp_path / "home" / NOTES).read_text())
     assert list(lock.values()) == [f"sha256:{sha256(GOOD)}"]
     (tmp_path / "home" / "set.zip").unlink()
     server.body, server.tag = zipped({"set/classes.txt": "1 wolf\n"}), '"two"'
@@ -163,15 +155,15 @@ def test_a_broken_download_goes_on_where_it_stopped(get, server):
     server.breaks, server.stop_after = 2, 100_000
     fetched = get(f"sha256:{sha256(GOOD)}")
     assert fetched.sha256 == sha256(GOOD)
-    assert server.asked == [None, "bytes=98304-", "bytes=196608-"]
+    assert server.asked == [None, "bytes=100000-", "bytes=200000-"]
 
 
 def test_a_download_broken_for_good_says_so_and_resumes_in_the_next_run(get, server):
     server.breaks, server.stop_after = 3, 100_000
-    with pytest.raises(OSError, match=r"broke off after 294912 bytes.*Run it again"):
+    with pytest.raises(OSError, match=r"broke off after 300000 bytes.*Run it again"):
         get(f"sha256:{sha256(GOOD)}")
     assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
-    assert server.asked[-1] == "bytes=294912-"
+    assert server.asked[-1] == "bytes=300000-"
 
 
 def test_a_file_that_changed_meanwhile_starts_anew(get, server):
@@ -187,10 +179,9 @@ def test_a_server_without_ranges_starts_anew(get, server):
     assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
 
 
-@pytest.mark.parametrize("status", [404, 403])
-def test_a_dead_link_is_said_at_once(get, server, status):
-    server.status = status
-    with pytest.raises(OSError, match=f"the server says {status}"):
+def test_a_dead_link_is_said_at_once(get, server):
+    server.status = 404
+    with pytest.raises(OSError, match="the server says 404"):
         get()
     assert len(server.asked) == 1
 
@@ -219,8 +210,8 @@ def test_what_is_asked_for_must_make_sense(get, tmp_path):
     with pytest.raises(ValueError, match="is no SHA-256"):
         get(sha256="abc")
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / LOCK).write_text("{")
-    with pytest.raises(ValueError, match=r"is damaged\. Remove it"):
+    (tmp_path / "home" / NOTES).write_text("{")
+    with pytest.raises(ValueError, match=r"checksums\.json: the file is damaged"):
         get()
 
 
@@ -228,4 +219,78 @@ def test_the_catalogue_states_terms_and_citation():
     for entry in CATALOGUE.values():
         assert entry.url.startswith("https://")
         assert entry.licence.endswith(".") and len(entry.citation) > 30
-        assert entry.checksum is None or entry.checksum.startswith(("md5:", "sha256:"))
+
+
+def make_tar(path, entries, mode="w:gz"):
+    with tarfile.open(path, mode) as archive:
+        for name, content in entries.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def make_zip(path, entries):
+    path.write_bytes(zipped(entries))
+    return path
+
+
+KINDS = pytest.mark.parametrize("make", [make_zip, make_tar])
+
+
+def everything(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+@KINDS
+def test_an_archive_is_unpacked_whole(make, tmp_path):
+    path = make(tmp_path / "a", {"set/a.txt": b"1", "set/deep/er/b": bytes(range(256))})
+    folder = unpack(path, tmp_path / "out")
+    assert {"set/a.txt", "set/deep/er/b"} <= set(everything(folder))
+    assert (folder / "set/deep/er/b").read_bytes() == bytes(range(256))
+    with pytest.raises(FileExistsError, match="already exists"):
+        unpack(path, folder)
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "name", ["../evil", "a/../../evil", "/evil", "C:/evil", "a\\..\\..\\evil"]
+)
+def test_names_that_lead_out_write_nothing(make, name, tmp_path):
+    (tmp_path / "home").mkdir()
+    path = make(tmp_path / "home" / "a", {"good": b"1", name: b"evil"})
+    with pytest.raises(ValueError, match="leads out of its folder"):
+        unpack(path, tmp_path / "home" / "out")
+    assert everything(tmp_path) == ["home/a"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
+def test_links_out_of_a_tar_and_devices_write_nothing(kind, tmp_path):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        info = tarfile.TarInfo("way_out")
+        info.type, info.linkname = kind, "/etc"
+        archive.addfile(info)
+        archive.addfile(tarfile.TarInfo("way_out/passwd"), io.BytesIO())
+    with pytest.raises(ValueError, match=r"a\.tar: the archive is damaged"):
+        unpack(path, tmp_path / "out")
+    assert everything(tmp_path) == ["a.tar"]
+
+
+@KINDS
+def test_a_bomb_is_refused(make, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FREE_BYTES", 1 << 10)
+    monkeypatch.setattr(module, "MOST_RATIO", 0)
+    path = make(tmp_path / "a", {"zeros": bytes(1 << 12)})
+    with pytest.raises(ValueError, match="times its size"):
+        unpack(path, tmp_path / "out")
+    assert everything(tmp_path) == ["a"]
+
+
+@KINDS
+def test_a_damaged_archive_is_one_error_and_leaves_nothing(make, tmp_path):
+    path = make(tmp_path / "a", {"b": bytes(range(256)) * 4000})
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(ValueError, match="the archive is damaged"):
+        unpack(path, tmp_path / "out")
+    assert everything(tmp_path) == ["a"]

@@ -64,7 +64,7 @@ def example(*lines: str) -> str:
 @app.command("list", epilog=example("list", "list --json"))
 def list_sets(as_json: AsJson = False) -> None:
     """List bundled sets, benchmarks to fetch, standard splits and kinds of files."""
-    from unseen.loading.catalogue import CATALOGUE
+    from unseen.loading.fetch import CATALOGUE
     from unseen.loading.registry import bundled, readers
     from unseen.loading.splits import standard_splits
     from unseen.loading.writing import WRITERS
@@ -154,7 +154,7 @@ def fetch(
 ) -> None:
     """Download a public benchmark, check it, unpack it, and say whom to cite."""
     with file_errors():
-        from unseen.loading.catalogue import CATALOGUE
+        from unseen.loading.fetch import CATALOGUE
         from unseen.loading.fetch import fetch as fetch_archive
 
         with show_bytes(printable(name)) as progress:

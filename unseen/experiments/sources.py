@@ -216,7 +216,7 @@ def how_to_fetch(data: str) -> str:
     >>> print(how_to_fetch("sun"))
     SUN is not in --data. Fetch it: unseen data fetch xlsa17 --out benchmarks; ...
     """
-    from unseen.loading.catalogue import CATALOGUE
+    from unseen.loading.fetch import CATALOGUE
 
     entry = known_sources().get(data, {})
     if "fetch" not in entry:

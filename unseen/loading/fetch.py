@@ -1,30 +1,104 @@
 """Download a public benchmark: resumed, checked by hash, unpacked safely.
 
-pooch checks the hash and moves the file to its place; the downloader here goes on
-where a broken one stopped.
+A checksum stands in the catalogue only if its source is known. Where there is none, the
+first download is trusted, its SHA-256 is written down, and later ones must match it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
-from unseen._command import needs_extra
+from unseen._places import cache_home
 from unseen._words import listed
-from unseen.files import replace_file
-from unseen.loading.archives import unpack
-from unseen.loading.catalogue import CATALOGUE, Benchmark
+from unseen.files import replace_file, replace_folder
+from unseen.loading.parts import damaged_file
 
-__all__ = ["Fetched", "fetch"]
+__all__ = ["CATALOGUE", "Benchmark", "Fetched", "fetch", "unpack"]
 
-LOCK = "checksums.json"
 ATTEMPTS = 3
 TIMEOUT = 30
 CHUNK = 1 << 14  # what a broken connection may cost
+MOST_RATIO = 200  # bytes unpacked for each of the archive, beyond the free ones
+FREE_BYTES = 1 << 28
+UNSTATED = "The source states no licence for these files; ask before you pass them on."
+XIAN = (
+    "Y. Xian, C. H. Lampert, B. Schiele, Z. Akata: Zero-Shot Learning - A "
+    "Comprehensive Evaluation of the Good, the Bad and the Ugly. IEEE TPAMI, 2018."
+)
+
+
+class Benchmark(NamedTuple):
+    """A public archive: ``below`` is the folder inside it that ``load_data`` takes."""
+
+    title: str
+    url: str
+    licence: str
+    citation: str
+    checksum: str | None = None  # "md5:..." or "sha256:..."
+    below: str = ""
+    note: str = ""
+
+
+CATALOGUE: dict[str, Benchmark] = {
+    "xlsa17": Benchmark(
+        title="ResNet-101 features and proposed splits of AwA1, AwA2, CUB, SUN, aPY",
+        url="https://datasets.d2.mpi-inf.mpg.de/xian/xlsa17.zip",
+        licence=UNSTATED,
+        citation=XIAN,
+        below="xlsa17/data",
+        note="About 0.9 GB. Load a set by its folder, such as xlsa17/data/CUB.",
+    ),
+    "awa2-base": Benchmark(
+        title="Animals with Attributes 2: classes, attributes, split",
+        url="https://cvml.ista.ac.at/AwA2/AwA2-base.zip",
+        licence=UNSTATED,
+        citation=XIAN,
+        below="Animals_with_Attributes2",
+        note="32 kB, no features: see awa2-features.",
+    ),
+    "awa2-features": Benchmark(
+        title="Animals with Attributes 2: ResNet-101 features",
+        url="https://cvml.ista.ac.at/AwA2/AwA2-features.zip",
+        licence=UNSTATED,
+        citation=XIAN,
+        below="Animals_with_Attributes2",
+        note="Features as text: put awa2-base beside them and convert the set once.",
+    ),
+    "cub": Benchmark(
+        title="Caltech-UCSD Birds 200-2011: images, labels, attributes",
+        url="https://data.caltech.edu/records/65de6-vp158/files/CUB_200_2011.tgz",
+        licence="Images belong to their photographers; read the source's page first.",
+        citation=(
+            "C. Wah, S. Branson, P. Welinder, P. Perona, S. Belongie: The Caltech-UCSD "
+            "Birds-200-2011 Dataset. CNS-TR-2011-001, Caltech, 2011."
+        ),
+        checksum="md5:97eceeb196236b17998738112f37df78",
+        below="CUB_200_2011",
+        note="1.1 GB of images, no features: save features.npy among its files.",
+    ),
+    "sun-attributes": Benchmark(
+        title="SUN Attribute database: attributes of 14,340 images",
+        url="https://cs.brown.edu/~gmpatter/Attributes/SUNAttributeDB.tar.gz",
+        licence=UNSTATED,
+        citation=(
+            "G. Patterson, C. Xu, H. Su, J. Hays: The SUN Attribute Database. "
+            "IJCV 108(1-2), 2014."
+        ),
+        below="SUNAttributeDB",
+        note="0.5 MB, no features: save features.npy among its files.",
+    ),
+}
 
 
 class Fetched(NamedTuple):
@@ -52,7 +126,7 @@ def fetch(
     Parameters
     ----------
     name : str
-        A name of :data:`unseen.loading.catalogue.CATALOGUE`.
+        A name of :data:`unseen.loading.fetch.CATALOGUE`.
     folder : path, optional
         Where data sets are kept; by default the cache folder of the system.
     sha256 : str, optional
@@ -85,175 +159,168 @@ def fetch(
         raise ValueError(
             f"sha256={sha256!r} is no SHA-256. Give 64 hexadecimal digits."
         )
-    pooch = _pooch()
-    entry = known[name]
-    home = Path(folder) if folder is not None else Path(pooch.os_cache("unseen"))
+    entry, home = known[name], cache_home() if folder is None else Path(folder)
     home.mkdir(parents=True, exist_ok=True)
-    lock = _read_lock(home / LOCK)
-    expected = f"sha256:{sha256.lower()}" if sha256 else entry.checksum
-    expected = expected or lock.get(entry.url)
-    _check_own(pooch, _archive_of(entry, home), expected, lock.get(entry.url))
-    archive = _download(pooch, entry, home, expected, progress)
-    found = pooch.file_hash(str(archive), alg="sha256")
-    if lock.get(entry.url) != f"sha256:{found}":
-        lock[entry.url] = f"sha256:{found}"
-        with replace_file(home / LOCK) as file:
-            file.write(json.dumps(lock, indent=1, sort_keys=True).encode())
-    target = home / name
-    mark = home / f"{name}.sha256"
-    unpacked = mark.read_text().strip() if mark.is_file() else ""
-    if not target.is_dir() or unpacked != found:
+    notes = home / "checksums.json"
+    noted = _read_notes(notes)
+    before = noted.get(entry.url)
+    expected = f"sha256:{sha256.lower()}" if sha256 else entry.checksum or before
+    archive = home / re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1])
+    _download(entry.url, archive, expected, before, progress)
+    found = _hash_of(archive, "sha256")
+    if before != f"sha256:{found}":
+        noted[entry.url] = f"sha256:{found}"
+        with replace_file(notes) as file:
+            file.write(json.dumps(noted, indent=1, sort_keys=True).encode())
+    target, mark = home / name, home / f"{name}.sha256"
+    if not target.is_dir() or not mark.is_file() or mark.read_text() != found:
         unpack(archive, target)
         with replace_file(mark) as file:
-            file.write(f"{found}\n".encode())
-    trust = "checksum" if expected else "first use"
-    return Fetched(target / entry.below if entry.below else target, found, trust)
+            file.write(found.encode())
+    return Fetched(target / entry.below, found, "checksum" if expected else "first use")
 
 
-def _archive_of(entry: Benchmark, home: Path) -> Path:
-    """Return where the archive of a benchmark is kept."""
-    name = re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1])
-    return home / (name or "archive")
+def _read_notes(path: Path) -> dict[str, str]:
+    """Return the hashes of earlier downloads by address."""
+    if not path.is_file():
+        return {}
+    with damaged_file(path):
+        noted = json.loads(path.read_text("utf-8"))
+        if not all(isinstance(value, str) for value in noted.values()):
+            raise ValueError("it holds more than texts")
+        return noted
 
 
-def _part_of(archive: Path) -> Path:
-    return archive.with_name(f"{archive.name}.part")
+def _hash_of(path: Path, kind: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
-def _check_own(
-    pooch: Any, archive: Path, expected: str | None, written: str | None
-) -> None:
-    """Refuse to replace, or to trust, a file of that name which was not fetched here.
-
-    One that has the expected hash will do, wherever it comes from.
-    """
-    part = _part_of(archive)
-    if part.exists() and not _tag(part).exists():  # ours has one before it is there
-        raise not_fetched(part)
-    if not archive.exists():
-        return
-    for known in filter(None, (expected, written)):
-        kind, _, digest = known.rpartition(":")
-        if archive.is_file() and digest == pooch.file_hash(
-            str(archive), alg=kind or "sha256"
-        ):
-            return
-    raise not_fetched(archive)
-
-
-def not_fetched(path: Path) -> FileExistsError:
-    """Return the error for a file in the way of a download."""
-    return FileExistsError(
-        f"{path}: is there already and was not fetched by this program. "
-        "Move it away, or give another folder."
-    )
+def _is_one_of(archive: Path, *known: str | None) -> bool:
+    """Tell whether a file has one of some hashes, such as ``"md5:..."``."""
+    pairs = (one.split(":") for one in known if one)
+    return any(_hash_of(archive, kind) == digest for kind, digest in pairs)
 
 
 def _download(
-    pooch: Any, entry: Benchmark, home: Path, expected: str | None, progress: Any
-) -> Path:
-    target = _archive_of(entry, home)
-    part = _part_of(target)
-    try:
-        path = pooch.retrieve(
-            entry.url,
-            known_hash=expected,
-            fname=target.name,
-            path=home,
-            downloader=_Resuming(part, progress),
+    url: str,
+    archive: Path,
+    expected: str | None,
+    before: str | None,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Get an archive unless it is there; never over a file that is not ours."""
+    if archive.exists() and expected and _is_one_of(archive, expected):
+        return
+    if archive.exists() and not _is_one_of(archive, before):
+        raise FileExistsError(
+            f"{archive}: is there already and was not fetched by this program. "
+            "Move it away, or give another folder."
         )
-    except ValueError as error:
-        part.unlink(missing_ok=True)
-        if "hash" not in str(error):
-            raise
+    part = archive.with_name(f".unseen-{archive.name}.part")
+    tag = part.with_suffix(".tag")
+    _get_all(url, part, tag, progress)
+    if expected and not _is_one_of(part, expected):
+        part.unlink()
         raise ValueError(
-            f"{entry.url}: the download is not what was expected: its hash is not "
+            f"{url}: the download is not what was expected: its hash is not "
             f"{expected}. It was thrown away; if the source has changed, give its "
             "SHA-256."
-        ) from error
-    part.unlink(missing_ok=True)
-    _tag(part).unlink(missing_ok=True)
-    return Path(path)
-
-
-class _Resuming:
-    """A downloader for pooch that keeps what it has and asks for the rest."""
-
-    def __init__(self, part: Path, progress: Any) -> None:
-        self.part, self.progress = part, progress
-
-    def __call__(self, url: str, output_file: str, pooch: Any, **_: Any) -> None:
-        import requests
-
-        reason = ""
-        for _attempt in range(ATTEMPTS):
-            try:
-                self._get(requests, url)
-            except (requests.RequestException, EOFError) as error:
-                status = getattr(getattr(error, "response", None), "status_code", 0)
-                if 400 <= status < 500:
-                    raise OSError(
-                        f"{url}: the server says {status}. Is the address still right?"
-                    ) from error
-                reason = f"{type(error).__name__}: {error}"
-                continue
-            os.replace(self.part, output_file)
-            return
-        have = self.part.stat().st_size if self.part.exists() else 0
-        raise OSError(
-            f"{url}: broke off after {have} bytes ({' '.join(reason.split())[:200]}). "
-            "Run it again to go on from there."
         )
+    os.replace(part, archive)
+    tag.unlink()
 
-    def _get(self, requests: Any, url: str) -> None:
-        have = self.part.stat().st_size if self.part.exists() else 0
-        tag = _tag(self.part).read_text() if _tag(self.part).exists() else ""
-        headers = {"Accept-Encoding": "identity"}
-        if have and tag:
-            headers |= {"Range": f"bytes={have}-", "If-Range": tag}
-        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
-            if answer.status_code == 416:  # what is here is no beginning of it
-                self.part.unlink(missing_ok=True)
-                raise EOFError("the server refused to go on; starting anew")
-            answer.raise_for_status()
-            resumed = answer.status_code == 206
-            have = have if resumed else 0
-            _tag(self.part).write_text(
-                answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+
+def _get_all(
+    url: str, part: Path, tag: Path, progress: Callable[[int, int], None] | None
+) -> None:
+    """Go on where a broken download stopped, a few times."""
+    for _attempt in range(ATTEMPTS):
+        try:
+            return _get(url, part, tag, progress)
+        except HTTPError as error:
+            if error.code == 416:  # what is here is no beginning of it
+                part.unlink(missing_ok=True)
+            elif error.code < 500:
+                raise OSError(
+                    f"{url}: the server says {error.code}. Is the address still right?"
+                ) from error
+            reason = str(error)
+        except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
+            reason = f"{type(error).__name__}: {error}"
+    have = part.stat().st_size if part.exists() else 0
+    raise OSError(
+        f"{url}: broke off after {have} bytes ({' '.join(reason.split())[:200]}). "
+        "Run it again to go on from there."
+    )
+
+
+def _get(
+    url: str, part: Path, tag: Path, progress: Callable[[int, int], None] | None
+) -> None:
+    have = part.stat().st_size if part.exists() else 0
+    version = tag.read_text() if tag.exists() else ""
+    resumed = {"Range": f"bytes={have}-", "If-Range": version}
+    headers = resumed if have and version else {}
+    with urlopen(Request(url, headers=headers), timeout=TIMEOUT) as answer:
+        have = have if answer.status == 206 else 0
+        tag.write_text(
+            answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+        )
+        total = have + int(answer.headers.get("Content-Length") or 0)
+        with open(part, "ab" if have else "wb") as file:
+            while chunk := answer.read(CHUNK):
+                have += file.write(chunk)
+                if progress is not None:
+                    progress(have, total)
+    if have < total:
+        raise ConnectionError(f"got {have} of {total} bytes")
+
+
+def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
+    """Unpack a zip or tar archive into a new or empty folder, whole or not at all.
+
+    Names that lead out of the folder are refused, and so are links that do, devices,
+    and archives that unpack to far more than their size.
+
+    Examples
+    --------
+    >>> import tempfile, zipfile
+    >>> from pathlib import Path
+    >>> from unseen.loading.fetch import unpack
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "set.zip"
+    ...     with zipfile.ZipFile(path, "w") as archive:
+    ...         archive.writestr("../outside.txt", "no")
+    ...     unpack(path, Path(folder) / "set")
+    Traceback (most recent call last):
+    ...
+    ValueError: ...set.zip: holds '../outside.txt', which leads out of its folder.
+    """
+    archive, folder = Path(archive), Path(folder)
+    with replace_folder(folder) as draft, damaged_file(archive, "the archive"):
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as zipped:
+                entries = zipped.infolist()
+                _check_entries(archive, ((e.filename, e.file_size) for e in entries))
+                zipped.extractall(draft)
+        else:
+            with tarfile.open(archive, "r:*") as tar:
+                _check_entries(archive, ((entry.name, entry.size) for entry in tar))
+                tar.extractall(draft, filter="data")
+    return folder
+
+
+def _check_entries(archive: Path, entries: Iterable[tuple[str, int]]) -> None:
+    left = max(FREE_BYTES, MOST_RATIO * archive.stat().st_size)
+    for name, size in entries:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name[:2]:
+            raise ValueError(
+                f"{archive}: holds {name!r}, which leads out of its folder."
             )
-            total = have + int(answer.headers.get("Content-Length") or 0)
-            with open(self.part, "ab" if resumed else "wb") as file:
-                for chunk in answer.iter_content(CHUNK):
-                    file.write(chunk)
-                    have += len(chunk)
-                    if self.progress is not None:
-                        self.progress(have, total)
-        if total and have < total:
-            raise EOFError(f"got {have} of {total} bytes")
-
-
-def _tag(part: Path) -> Path:
-    return part.with_name(part.name + ".tag")
-
-
-def _read_lock(path: Path) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    try:
-        lock = json.loads(path.read_text("utf-8"))
-    except ValueError:
-        lock = None
-    if not isinstance(lock, dict) or not all(isinstance(v, str) for v in lock.values()):
-        raise ValueError(
-            f"{path}: is damaged. Remove it; hashes are then written down anew."
-        )
-    return lock
-
-
-def _pooch() -> Any:
-    try:
-        import pooch
-    except ImportError:
-        raise needs_extra("pooch", "files", "Fetching a benchmark") from None
-    pooch.get_logger().setLevel("WARNING")
-    return pooch
+        left -= size
+        if left < 0:
+            raise ValueError(
+                f"{archive}: unpacks to more than {MOST_RATIO} times its size."
+            )

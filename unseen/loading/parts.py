@@ -268,10 +268,11 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
     """
     try:
         yield
-    except (FileNotFoundError, PermissionError, ImportError):
+    except ImportError:
         raise
     except Exception as error:  # damaged bytes raise anything
-        if isinstance(error, ValueError) and str(error).startswith(str(path)):
+        of_system = isinstance(error, OSError) and error.errno is not None
+        if of_system or str(error).startswith(str(path)):
             raise
         reason = " ".join(str(error).split())[:300]
         raise ValueError(

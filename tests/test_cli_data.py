@@ -112,7 +112,7 @@ def test_check_with_a_table_still_names_numbers_that_are_no_class(tmp_path):
     ended = run("check", tmp_path / "set.npz", "--classes", tmp_path / "looks.csv")
     assert ended.exit_code == 1
     assert ended.stdout.splitlines()[0].endswith(
-        "names '7', which is none of the 3 classes"
+        "names 'number 7', which is none of the 3 classes"
     )
 
 

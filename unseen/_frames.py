@@ -28,7 +28,16 @@ def as_pandas(frame: Any) -> Any:
         return frame
     import narwhals
 
-    read = narwhals.from_native(frame, eager_only=True, pass_through=True)
+    read = narwhals.from_native(frame, pass_through=True)
+    if isinstance(read, narwhals.LazyFrame):
+        read = read.collect()
     if not isinstance(read, narwhals.DataFrame):
         return frame
-    return pd.DataFrame({name: read[name].to_list() for name in read.columns})
+    if read.implementation.is_pyarrow():
+        return read.to_native().to_pandas()
+    return pd.DataFrame({name: _column(read[name]) for name in read.columns})
+
+
+def _column(series: Any) -> Any:
+    numbers = series.dtype.is_numeric()
+    return series.to_numpy() if numbers else pd.Series(series.to_list(), dtype=object)

@@ -330,7 +330,7 @@ def find_truth(
     from unseen.loading import read_raw
 
     parts = read_raw(source, column)
-    return _by_row(labels, parts.named("y", parts.y).astype(str), str(source))
+    return _by_row(labels, parts.y, str(source))
 
 
 def heads_of(source: Any) -> set[str]:

@@ -31,7 +31,7 @@ def findings():
 
 
 def test_a_fold_is_scored_as_one_would_by_hand(findings):
-    data = load_digits_attributes(["segments", "strokes"])
+    data = load_digits_attributes()
     names = np.unique(data.y_seen)
     dealt = np.random.RandomState(0).permutation(len(names))
     values = [f.value for f in findings if f.measure == "fold"]

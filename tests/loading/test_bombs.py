@@ -97,7 +97,7 @@ def test_an_array_that_is_announced_but_not_there(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("X", "y", "class_names", "unseen"):
             archive.writestr(f"{name}.npy", start + header.ljust(118).encode())
-    assert "128 bytes where 18000000128 are announced" in refusal(path)
+    assert "128 bytes, but its header speaks of 18000000128" in refusal(path)
 
 
 def test_a_packed_matrix_of_matlab(tmp_path):
@@ -118,10 +118,8 @@ def test_a_parquet_file_of_a_billion_equal_rows(tmp_path):
         for _ in range(20):
             writer.write_table(rows)
     assert path.stat().st_size < 1_000_000
-    assert "claims 20000000 rows" in refusal(path)
-    assert "claims 20000000 rows" in refusal(
-        path, "next(iter_parquet(Path(sys.argv[1])))"
-    )
+    assert "would unpack to 320000000" in refusal(path)
+    assert "would unpack" in refusal(path, "next(iter_parquet(Path(sys.argv[1])))")
 
 
 def test_one_row_of_lists_with_a_hundred_million_numbers(tmp_path):

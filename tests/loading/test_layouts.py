@@ -33,7 +33,7 @@ from tests.checks import close
 from unseen.data import ZeroShotData
 from unseen.loading import load_data, read_raw, write_data
 from unseen.loading.matlab import MatFile
-from unseen.loading.registry import find_reader
+from unseen.loading.parts import find_reader
 
 KINDS = {
     "own npz": "NumPy archive",
@@ -108,8 +108,8 @@ def test_xlsa17_without_names_counts_the_classes(tmp_path):
     ("change", "message"),
     [
         ({"test_unseen_loc": [[99.0]]}, "row 99, but there are 8 samples"),
-        ({"test_unseen_loc": [[0.0]]}, "row 0, but"),
-        ({"test_unseen_loc": [[1.5]]}, "more than whole numbers"),
+        ({"test_unseen_loc": [[0.0]]}, "holds 0. Count from 1"),
+        ({"test_unseen_loc": [[1.5]]}, "holds 1.5"),
         ({"test_unseen_loc": [[1.0], [3]]}, "in two of trainval_loc"),
         ({"trainval_loc": [[1.0], [2], [3]]}, "in two of trainval_loc"),
         (
@@ -136,7 +136,7 @@ def test_labels_beyond_the_classes_are_named_as_the_file_counts_them(tmp_path):
     labels = (Y + 1.0)[:, None]
     labels[1] = 7
     scipy.io.savemat(path / "res101.mat", {"features": X.T, "labels": labels})
-    with pytest.raises(ValueError, match=r"holds 7 .*Count classes from 1 to 4"):
+    with pytest.raises(ValueError, match=r"row 1: names 'number 7', which is none of the 4"):
         load_data(path)
 
 

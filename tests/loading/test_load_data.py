@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
-from unseen.loading import load_data, load_digits_attributes, reader, registry
-from unseen.loading.parts import RawData
+from unseen.loading import load_data, load_digits_attributes, reader
+from unseen.loading.parts import RawData, readers
 
 
 def test_a_missing_file_is_named_with_the_bundled_sets(tmp_path):
@@ -38,7 +38,7 @@ def test_a_new_reader_is_one_decorator(tmp_path):
     try:
         assert load_data(path, classes="strokes").tables == ("strokes",)
     finally:
-        registry.readers.pop()
+        readers.pop()
 
 
 def test_the_name_of_a_bundled_set_wins_over_a_file_but_a_path_does_not(

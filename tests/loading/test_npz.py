@@ -99,12 +99,12 @@ def test_the_suffix_does_not_matter(write, tmp_path):
         ({"unseen": None}, "neither 'unseen' nor 'ps_unseen'"),
         ({"att": None, "words": None}, "there is no class table"),
         ({"att": np.ones((3, 2)), "words": None}, "there is no class table"),
-        ({"y": np.array([0, 1, 2, 3, 4])}, r"'y' holds 4 \(row 4\), but .* 4 classes"),
-        ({"y": np.array([0, 1, 2, 3, -2])}, r"'y' holds -2"),
+        ({"y": np.array([0, 1, 2, 3, 4])}, "'y', row 4: names 'number 4', which is none of the 4"),
+        ({"y": np.array([0, 1, 2, 3, -2])}, "names 'number -2'"),
         ({"y": np.array([0.0, 1, 2, 3, 2.5])}, r"'y' holds 2.5 \(row 4\)"),
         ({"y": np.ones(5, dtype=complex)}, "'y' is complex128"),
         ({"y": np.array([0, 1, 2, 3])}, "'y': has 4 labels for 5 rows"),
-        ({"unseen": np.array([9])}, "'unseen' holds 9"),
+        ({"unseen": np.array([9])}, "'unseen': names number 9"),
         (
             {"unseen": np.array([2, 3])},
             r"class 'dog': is seen too",
@@ -204,7 +204,7 @@ def test_a_damaged_file_gives_one_error_or_its_content(zoo, tmp_path, own, data)
 def test_a_truncated_file_is_called_damaged(write):
     path = write()
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ValueError, match=r"farm.npz: the archive is damaged"):
+    with pytest.raises(ValueError, match=r"farm.npz: the file is damaged"):
         load_data(path)
 
 
@@ -213,7 +213,7 @@ def test_a_flipped_byte_in_the_features_is_called_damaged(write):
     content = path.read_bytes()
     place = content.index(FIELD["words"].tobytes())
     path.write_bytes(content[:place] + b"\xff" + content[place + 1 :])
-    with pytest.raises(ValueError, match=r"array 'words' is damaged \(BadZipFile"):
+    with pytest.raises(ValueError, match=r"the file is damaged \(BadZipFile.*words"):
         load_data(path, classes="words")
 
 
@@ -258,7 +258,7 @@ def test_real_sets(shared_data, file, shape, n_unseen, tables):
 
 
 def test_class_tables_without_images_are_no_data_set(shared_data):
-    with pytest.raises(ValueError, match="no array 'class_names'"):
+    with pytest.raises(ValueError, match="no array 'X'"):
         load_data(shared_data / "class_side.npz")
 
 

@@ -65,12 +65,12 @@ def example(*lines: str) -> str:
 def list_sets(as_json: AsJson = False) -> None:
     """List bundled sets, benchmarks to fetch, standard splits and kinds of files."""
     from unseen.loading.fetch import CATALOGUE
-    from unseen.loading.registry import bundled, readers
-    from unseen.loading.splits import standard_splits
+    from unseen.loading.parts import readers
+    from unseen.loading.tables import standard_splits
     from unseen.loading.writing import WRITERS
 
     answer: dict[str, Any] = {
-        "bundled": {name: "in the package" for name in bundled},
+        "bundled": {"digits": "in the package"},
         "to fetch": {name: entry.title for name, entry in CATALOGUE.items()},
         "splits": {name: split.title for name, split in standard_splits().items()},
         "readable": [known.kind for known in readers],

@@ -269,7 +269,7 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, Rows]:
         X = as_frame(X, known_features(model))
         return model, Rows(X, np.arange(len(X)), np.full(len(X), ""))
     parts = asked.parts()
-    y = np.asarray(parts.named("y", parts.y), str)
+    y = parts.y
     wanted = ~np.isin(y, np.setdiff1d(model.classes_, model.unseen_classes_))
     if generalized and parts.seen_test is not None:
         wanted |= parts.seen_test

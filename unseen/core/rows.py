@@ -543,7 +543,7 @@ def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:
 
 
 def _open_path(X: Any, y: Any, what: str) -> RowStream:
-    from unseen.loading.npy import is_npy, open_npy
+    from unseen.loading.arrays import is_npy, open_npy
     from unseen.loading.parquet import iter_parquet
 
     if not is_arrow_dataset(X):

@@ -8,20 +8,16 @@ from unseen.data import ZeroShotData
 from unseen.loading import (  # noqa: F401, each registers what it reads
     arrays,
     benchmarks,
-    digits,
     folder,
     mat_pairs,
     spreadsheets,
 )
-from unseen.loading.arrays import save_data
+from unseen.loading.arrays import open_npy, save_data
 from unseen.loading.blocks import iter_blocks
 from unseen.loading.digits import load_digits_attributes
 from unseen.loading.frames import read_frame
-from unseen.loading.npy import open_npy
-from unseen.loading.parts import RawData
-from unseen.loading.registry import bundled, find_reader, reader
-from unseen.loading.splits import load_split, standard_splits
-from unseen.loading.tables import read_class_table
+from unseen.loading.parts import RawData, find_reader, reader
+from unseen.loading.tables import load_split, read_class_table, standard_splits
 from unseen.loading.word_vectors import embed_names
 from unseen.loading.writing import write_data
 
@@ -93,10 +89,6 @@ def load_data(
       3 unseen classes, 533 rows: 2, 5, 8
       class embeddings: 14 dimensions (segments + strokes)
     """
-    own = isinstance(source, str) and source in bundled and not (column or id)
-    if own and not _from_elsewhere(classes):
-        data = bundled[source](classes)
-        return data if unseen is None else RawData.of(data).build(unseen=unseen)
     return read_raw(source, column, id).build(classes, unseen)
 
 
@@ -121,11 +113,11 @@ def read_raw(source: Any, column: str | None = None, id: str | None = None) -> R
     >>> list(read_raw("digits").tables)
     ['segments', 'strokes']
     """
-    if isinstance(source, str) and source in bundled:
+    if isinstance(source, str) and source == "digits":
         if column or id:
             what = "column" if column else "id"
             raise ValueError(f"{source}: is bundled; {what}= is for files of yours.")
-        return RawData.of(bundled[source](None))
+        return RawData.of(load_digits_attributes())
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return find_reader(path).raw(path, column, id)
@@ -135,14 +127,3 @@ def read_raw(source: Any, column: str | None = None, id: str | None = None) -> R
         f"source is a {type(source).__name__}. Give a path, the name of a bundled set, "
         "or a pandas or polars frame."
     )
-
-
-def _from_elsewhere(classes: Any) -> bool:
-    named = [classes] if isinstance(classes, str) else classes
-    if named is None:
-        return False
-    return not (isinstance(named, list | tuple) and all(_is_word(n) for n in named))
-
-
-def _is_word(name: Any) -> bool:
-    return isinstance(name, str) and not os.path.exists(name)

@@ -1,8 +1,8 @@
-"""Arrays by key: the layout common in the field, and our own.
+"""Arrays in files: one (.npy), or several by key (.npz, HDF5).
 
-NumPy archives (.npz) and HDF5 files (.h5) hold the same keys. Nothing is ever
-unpickled, nothing is read from other files, and what an array claims is compared with
-what is stored before any memory is taken for it.
+NumPy archives and HDF5 files hold the same keys, in the layout common in the field or
+in our own. Nothing is ever unpickled, nothing is read from other files, and what an
+array claims is compared with what is stored before any memory is taken for it.
 
 Layout of the field::
 
@@ -33,11 +33,11 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -49,57 +49,39 @@ from unseen._words import listed
 from unseen.data import ZeroShotData
 from unseen.files import replace_file
 from unseen.limits import check_unpacked, limits
-from unseen.loading.npy import MOST_HEADER, read_npy_header
-from unseen.loading.parts import RawData, as_float, as_names, as_texts, damaged_file
-from unseen.loading.registry import reader
+from unseen.loading.parts import (
+    RawData,
+    as_float,
+    as_names,
+    as_texts,
+    damaged_file,
+    reader,
+)
 
-__all__ = [
-    "Archive",
-    "is_hdf5",
-    "read_hdf5",
-    "read_npz",
-    "save_data",
-    "write_hdf5",
-]
+__all__ = ["Arrays", "is_hdf5", "is_npy", "open_npy", "open_npz", "save_data"]
 
 FORMAT = 1
 MARK = "unseen_format"
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
+NPY = b"\x93NUMPY"
+HDF5 = b"\x89HDF\r\n\x1a\n"
 PARTS = ("X", "y", "class_names", "unseen", "seen_test", "feature_names", "ids")
-NOT_TABLES = (*PARTS, "seen", "ps_seen", "ps_unseen")
-NEEDED = "The arrays it needs are X, y, class_names, unseen and a class table."
 
 
-class Arrays(ABC):
-    """Arrays by key from some file, read one at a time."""
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays by key of an open file: their shapes, and what reads one of them."""
 
     path: Path
-    keys: list[str]
-
-    @abstractmethod
-    def get(self, key: str) -> np.ndarray:
-        """Return one array that is there."""
-
-    def shape(self, key: str) -> tuple[int, ...]:
-        """Return the shape of an array, if it can be told without reading it."""
-        return self.get(key).shape
+    shapes: dict[str, tuple[int, ...]]
+    read: Callable[[str], np.ndarray]
 
     def __getitem__(self, key: str) -> np.ndarray:
-        if key not in self.keys:
+        if key not in self.shapes:
             raise ValueError(
-                f"{self.path}: there is no array {key!r} among {listed(self.keys)}. "
-                f"{NEEDED}"
+                f"{self.path}: there is no array {key!r} among {listed(self.shapes)}. "
+                "The arrays it needs are X, y, class_names, unseen and a class table."
             )
-        return self.get(key)
-
-    def numbers(self, key: str) -> np.ndarray:
-        """Return one array of real numbers."""
-        values = self[key]
-        if values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{self.path}: {key!r} is {values.dtype}. Give real numbers."
-            )
-        return values
+        return self.read(key)
 
     def names(self, key: str) -> np.ndarray:
         """Return one dimension of text."""
@@ -107,62 +89,28 @@ class Arrays(ABC):
 
     def labels(self, key: str) -> np.ndarray:
         """Return one dimension of row numbers or names."""
-        labels = self[key]
+        labels, where = self[key], f"{self.path}: {key!r}"
         kind = labels.dtype.kind
         if kind not in "fiuUSO" or labels.ndim != 1:
             raise ValueError(
-                f"{self.path}: {key!r} is {labels.dtype} of shape {labels.shape}. "
-                "Give one dimension of whole numbers, counted from 0, or of names."
+                f"{where} is {labels.dtype} of shape {labels.shape}. Give one "
+                "dimension of whole numbers, counted from 0, or of names."
             )
-        if kind == "f":
-            return whole_numbers(labels, f"{self.path}: {key!r}")
         if kind in "iu":
             return labels.astype(np.int64)
-        return self.names(key) if len(labels) else labels.astype(str)
+        if kind == "f":
+            return whole_numbers(labels, where)
+        return as_names(labels, where) if len(labels) else labels.astype(str)
 
-    def mask(self, key: str) -> np.ndarray:
-        """Return one dimension of True and False."""
-        mask = self[key]
-        if mask.dtype.kind != "b" or mask.ndim != 1:
-            raise ValueError(
-                f"{self.path}: {key!r} is {mask.dtype} of shape {mask.shape}. "
-                "Give True or False for every row of X."
-            )
-        return mask
-
-    def text(self, key: str) -> str:
-        """Return one text."""
-        value = self[key]
-        item = value.item() if value.shape == () else None
-        item = item.decode() if isinstance(item, bytes) else item
-        if not isinstance(item, str):
-            raise ValueError(f"{self.path}: {key!r} is no text. Save the set again.")
-        return item
-
-    def table(
-        self, key: str, names: np.ndarray, dimensions: str | None = None
-    ) -> pd.DataFrame:
-        """Return class table ``key``; its columns are named by ``dimensions``."""
-        values = as_float(self.numbers(key))
+    def table(self, key: str, names: np.ndarray) -> pd.DataFrame:
+        """Return a class table with a row for each name."""
+        values = as_float(self[key], f"{self.path}: {key!r}")
         if values.ndim != 2 or len(values) != len(names):
             raise ValueError(
                 f"{self.path}: {key!r} has shape {values.shape}, but there are "
                 f"{len(names)} classes. Give one row per class."
             )
-        columns = None
-        if dimensions is not None:
-            found = self[dimensions]
-            if found.dtype.kind in "SO":
-                found = as_names(found, f"{self.path}: {dimensions!r}")
-            columns = pd.Index(found.ravel().tolist())
-            if len(columns) != values.shape[1]:
-                raise ValueError(
-                    f"{self.path}: {dimensions!r} names {len(columns)} dimensions, "
-                    f"but the table has {values.shape[1]}. Save the set again."
-                )
-            if columns.equals(pd.RangeIndex(len(columns))):
-                columns = None
-        return pd.DataFrame(np.asarray(values), index=pd.Index(names), columns=columns)
+        return pd.DataFrame(np.asarray(values), index=pd.Index(names))
 
 
 def read_layout(arrays: Arrays) -> RawData:
@@ -171,22 +119,28 @@ def read_layout(arrays: Arrays) -> RawData:
     Rows, or rows and their classes, are enough where a class table comes from
     elsewhere; a file that has one says who is unseen as well.
     """
-    keys, own = arrays.keys, MARK in arrays.keys
+    path, keys = arrays.path, arrays.shapes
+    own = MARK in keys
     if own and (arrays[MARK].shape != () or arrays[MARK] != FORMAT):
         raise ValueError(
-            f"{arrays.path}: {MARK} is {arrays[MARK]}, but this version of unseen "
-            f"reads {FORMAT}. Save the set again or upgrade unseen."
+            f"{path}: {MARK} is {arrays[MARK]}, but this version of unseen reads "
+            f"{FORMAT}. Save the set again or upgrade unseen."
         )
-    if "class_names" not in keys and "X" in keys:
-        alone = rows_alone(arrays)
-        if alone is not None:
-            return alone
+    prefix = "" if "unseen" in keys else "ps_"
+    parts = ("X", "y", f"{prefix}unseen", f"{prefix}seen", "class_names")
+    called = ("X", "y", "unseen", "seen", "classes")
+    origin = {part: repr(key) for part, key in zip(called, parts, strict=True)}
+    X = arrays["X"]
+    if "class_names" not in keys:
+        y = arrays.labels("y") if "y" in keys else np.zeros(len(X), dtype="<U1")
+        if y.dtype.kind == "U":
+            names = np.unique(y[y != ""])
+            return RawData(path.stem, str(path), X, y, names, origin=origin)
     names = arrays.names("class_names")
     tables = _own_tables(arrays, names) if own else _field_tables(arrays, names)
-    prefix = "" if "unseen" in keys else "ps_"
     if tables and f"{prefix}unseen" not in keys:
         raise ValueError(
-            f"{arrays.path}: neither 'unseen' nor 'ps_unseen' is among {listed(keys)}. "
+            f"{path}: neither 'unseen' nor 'ps_unseen' is among {listed(keys)}. "
             "Give the rows of the unseen classes."
         )
 
@@ -194,69 +148,52 @@ def read_layout(arrays: Arrays) -> RawData:
         return read(key) if key in keys else None
 
     return RawData(
-        name=arrays.text("name") if own else arrays.path.stem,
-        where=str(arrays.path),
-        X=arrays.numbers("X"),
+        name=str(arrays["name"].item()) if own else path.stem,
+        where=str(path),
+        X=X,
         y=arrays.labels("y"),
         class_names=names,
         tables=tables,
         unseen=maybe(arrays.labels, f"{prefix}unseen"),
         seen=maybe(arrays.labels, f"{prefix}seen"),
-        seen_test=maybe(arrays.mask, "seen_test"),
+        seen_test=maybe(arrays.read, "seen_test"),
         fused=own and bool(arrays["fused"].all()),
         feature_names=maybe(arrays.names, "feature_names"),
         ids=maybe(arrays.names, "ids"),
-        origin={
-            "X": "'X'",
-            "y": "'y'",
-            "unseen": f"'{prefix}unseen'",
-            "seen": f"'{prefix}seen'",
-            "classes": "'class_names'",
-        },
-    )
-
-
-def rows_alone(arrays: Arrays) -> RawData | None:
-    """Return rows and their names, empty for unlabelled ones; None if y has numbers."""
-    X = arrays.numbers("X")
-    y = arrays.labels("y") if "y" in arrays.keys else np.zeros(len(X), dtype="<U1")
-    if y.dtype.kind != "U":
-        return None
-    names = np.unique(y)
-    return RawData(
-        name=arrays.path.stem,
-        where=str(arrays.path),
-        X=X,
-        y=y,
-        class_names=names[names != ""],
-        origin={"X": "'X'", "y": "'y'"},
+        origin=origin,
     )
 
 
 def _field_tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
     """Return every array that has a row of numbers per class."""
-    found = {}
-    for key in arrays.keys:
-        shape = () if key in NOT_TABLES else arrays.shape(key)
-        if len(shape) == 2 and shape[0] == len(names):
-            if arrays.get(key).dtype.kind in "fiub":
-                found[key] = arrays.table(key, names)
-    return found
+    others = {*PARTS, "seen", "ps_seen", "ps_unseen"}
+    shaped = [
+        key for key, s in arrays.shapes.items() if len(s) == 2 and key not in others
+    ]
+    found = [key for key in shaped if arrays.shapes[key][0] == len(names)]
+    numbers = [key for key in found if arrays.read(key).dtype.kind in "fiub"]
+    return {key: arrays.table(key, names) for key in numbers}
 
 
 def _own_tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
-    tables = [key.split("/", 1)[1] for key in arrays.keys if key.startswith("classes/")]
+    tables = [
+        key.split("/", 1)[1] for key in arrays.shapes if key.startswith("classes/")
+    ]
     ours = {f"{part}/{name}" for part in ("classes", "dimensions") for name in tables}
-    strange = set(arrays.keys) - ours - {MARK, "name", "fused", *PARTS}
+    strange = set(arrays.shapes) - ours - {MARK, "name", "fused", *PARTS}
     if strange or not tables:  # a damaged name would lose what it names
-        found = listed(sorted(strange), 3) or "no class table"
+        holds = listed(sorted(strange), 3) or "no class table"
         raise ValueError(
-            f"{arrays.path}: holds {found}, unlike any set of ours. Save it again."
+            f"{arrays.path}: holds {holds}, unlike any set of ours. Save it again."
         )
-    return {
-        name: arrays.table(f"classes/{name}", names, f"dimensions/{name}")
-        for name in tables
-    }
+    found: dict[str, pd.DataFrame] = {}
+    for name in tables:
+        columns = arrays[f"dimensions/{name}"]
+        table = arrays.table(f"classes/{name}", names)
+        if columns.tolist() != list(range(table.shape[1])):
+            table.columns = columns.tolist()
+        found[name] = table
+    return found
 
 
 def own_arrays(data: ZeroShotData) -> dict[str, Any]:
@@ -276,8 +213,10 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
             arrays[key] = getattr(data, key)
     for name in data.tables or ("",):
         table = one_table(data.class_embeddings, name)
+        labels = table.columns.tolist()
+        counted = all(isinstance(label, int) for label in labels)
         arrays[f"classes/{name}"] = as_float(table.to_numpy())
-        arrays[f"dimensions/{name}"] = _dimension_array(table.columns)
+        arrays[f"dimensions/{name}"] = np.array(labels, dtype=int if counted else str)
     return arrays
 
 
@@ -291,8 +230,7 @@ def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
     >>> whole_numbers(np.array([2.0, np.nan]), "zoo.npz: 'y'")
     array([ 2, -1])
     """
-    gaps = np.isnan(values)
-    known = np.where(gaps, -1, values)
+    known = np.where(np.isnan(values), -1, values)
     odd = np.flatnonzero((known != np.floor(known)) | (np.abs(known) > 2**53))
     if len(odd):
         raise ValueError(
@@ -301,62 +239,89 @@ def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
     return known.astype(np.int64)
 
 
-def _dimension_array(columns: pd.Index) -> np.ndarray:
-    labels = columns.tolist()
-    if all(isinstance(label, int) for label in labels):
-        return np.array(labels, dtype=np.int64)
-    return np.array([str(label) for label in labels])
+def counted_from_one(values: np.ndarray, where: str) -> np.ndarray:
+    """Return row numbers of a file that counts from 1; NaN becomes -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.loading.arrays import counted_from_one
+    >>> counted_from_one(np.array([1.0, np.nan]), "res101.mat: 'labels'")
+    array([ 0, -1])
+    """
+    gaps, rows = np.isnan(values), whole_numbers(values, where) - 1
+    if (rows[~gaps] < 0).any():
+        raise ValueError(f"{where} holds {rows[~gaps].min() + 1}. Count from 1.")
+    return np.where(gaps, -1, rows)
 
 
-# ---- NumPy archives ------------------------------------------------------------------
+# ---- NumPy's files -------------------------------------------------------------------
 
 
-class Archive(Arrays):
-    """An open .npz file; sizes are compared with what is stored before it is read."""
+def is_npy(path: Path) -> bool:
+    """Tell a .npy file by its first bytes."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(NPY)) == NPY
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with damaged_file(path, "the archive"):
-            self._file = zipfile.ZipFile(path)
-            members = self._file.infolist()
-            self._members = {m.filename.removesuffix(".npy"): m for m in members}
-            self.keys = list(self._members)
-            if len(self.keys) < len(members) or len(members) > limits().arrays:
-                raise ValueError(
-                    f"{path}: holds {len(members)} arrays under {len(self.keys)} "
-                    f"names. Give each its own, and at most {limits().arrays}."
-                )
 
-    def __enter__(self) -> Archive:
-        return self
+def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
+    """Open an array of numbers without reading it.
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    Parameters
+    ----------
+    path : path
 
-    def shape(self, key: str) -> tuple[int, ...]:
-        """Return the shape of an array without reading it."""
-        with damaged_file(self.path, f"array {key!r}"):
-            with self._file.open(self._members[key]) as stream:
-                return read_npy_header(stream)[1]
+    Returns
+    -------
+    memmap
+        Read-only. A file longer or shorter than its header says is refused, and so
+        are Python objects: nothing is ever unpickled.
 
-    def get(self, key: str) -> np.ndarray:
-        """Return one array; numbers and text only."""
-        member = self._members[key]
-        with damaged_file(self.path, f"array {key!r}"):
-            with self._file.open(member) as stream:
-                dtype, _, size = read_npy_header(stream)
-            if dtype.hasobject:
-                raise ValueError(
-                    f"{self.path}: array {key!r} holds Python objects, which are never "
-                    "unpickled. Save numbers, or text of fixed width (dtype str)."
-                )
-            if size != member.file_size:
-                raise ValueError(f"{member.file_size} bytes where {size} are announced")
-            check_unpacked(size, member.compress_size, self.path)
-            with self._file.open(member) as stream:
-                return np.lib.format.read_array(
-                    stream, allow_pickle=False, max_header_size=MOST_HEADER
-                )
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading import open_npy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "features.npy"
+    ...     np.save(path, np.eye(3))
+    ...     X = open_npy(path)
+    ...     type(X).__name__, X.shape
+    ('memmap', (3, 3))
+    """
+    path = Path(path)
+    with damaged_file(path):
+        if not is_npy(path):
+            raise ValueError(f"{path}: is no .npy file. Save the array by numpy.save.")
+        with open(path, "rb") as file:
+            _check_header(file, path.stat().st_size, str(path))
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _check_header(file: IO[bytes], stored: int, where: str) -> tuple[int, ...]:
+    """Return the shape of a .npy stream, which must be as long as its header says."""
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in read:
+        raise ValueError(f"{where}: holds names of fields. Save plain numbers.")
+    shape, _, dtype = read[version](file)
+    if dtype.hasobject or dtype.kind not in "fiubcUS":
+        raise ValueError(
+            f"{where}: holds {dtype}, which is never unpickled. Save numbers, or text "
+            "of fixed width (dtype str)."
+        )
+    size = file.tell() + math.prod(map(int, shape)) * dtype.itemsize
+    if size != stored or min(shape, default=0) < 0:
+        raise ValueError(
+            f"{where}: has {stored} bytes, but its header speaks of {size}. "
+            "Fetch or save the file again."
+        )
+    return shape
 
 
 def is_npz(path: Path) -> bool:
@@ -371,6 +336,32 @@ def is_npz(path: Path) -> bool:
             return any(name.endswith(".npy") for name in archive.namelist())
     except Exception:  # damaged bytes raise anything
         return path.suffix == ".npz"
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[Arrays]:
+    """Open a NumPy archive; sizes are compared with what is stored before a read."""
+    with damaged_file(path), zipfile.ZipFile(path) as file:
+        listing = file.infolist()
+        members = {member.filename.removesuffix(".npy"): member for member in listing}
+        if len(members) < len(listing) or len(members) > limits().arrays:
+            raise ValueError(
+                f"{path}: holds {len(listing)} arrays under {len(members)} names. "
+                f"Give each its own, and at most {limits().arrays}."
+            )
+        shapes = {}
+        for key, member in members.items():
+            with file.open(member) as stream:
+                where = f"{path}: {key!r}"
+                shapes[key] = _check_header(stream, member.file_size, where)
+
+        def read(key: str) -> np.ndarray:
+            member = members[key]
+            check_unpacked(member.file_size, member.compress_size, f"{path}: {key!r}")
+            with file.open(member) as stream:
+                return np.lib.format.read_array(stream, allow_pickle=False)
+
+        yield Arrays(path, shapes, read)
 
 
 @reader("NumPy archive (.npz) with X, y, class_names, tables", recognises=is_npz)
@@ -398,8 +389,8 @@ def read_npz(path: Path) -> RawData:
       1 unseen class, 1 row: okapi
       class embeddings: 2 dimensions (looks)
     """
-    with Archive(path) as archive:
-        return read_layout(archive)
+    with open_npz(path) as arrays:
+        return read_layout(arrays)
 
 
 def save_data(data: ZeroShotData, path: str | os.PathLike[str]) -> Path:
@@ -444,8 +435,8 @@ def is_hdf5(path: Path) -> bool:
     if not path.is_file():
         return False
     with open(path, "rb") as file:
-        start = file.read(2048 + len(SIGNATURE))
-    return any(start[place:].startswith(SIGNATURE) for place in (0, 512, 1024, 2048))
+        start = file.read(2048 + len(HDF5))
+    return any(start[place:].startswith(HDF5) for place in (0, 512, 1024, 2048))
 
 
 @contextmanager
@@ -455,7 +446,7 @@ def open_hdf5(path: Path, mode: str = "r") -> Iterator[Any]:
         import h5py
     except ImportError:
         raise needs_extra("h5py", "files", str(path)) from None
-    with h5py.File(path, mode) as file:
+    with damaged_file(path), h5py.File(path, mode) as file:
         yield file
 
 
@@ -490,26 +481,25 @@ def read_dataset(dataset: Any, path: Path) -> np.ndarray:
     """Return numbers, mapped if they are stored in one piece, or text."""
     import h5py
 
-    name = dataset.name.strip("/")
-    check_stored(dataset, path)
+    where = f"{path}: {dataset.name.strip('/')!r}"
+    check_stored(dataset, where)
     if h5py.check_string_dtype(dataset.dtype) is not None:
-        return _texts(dataset, path)
+        return _texts(dataset, path, where)
     if dataset.dtype.kind not in "fiub" or dataset.dtype.itemsize > 16:
         raise ValueError(
-            f"{path}: {name!r} is {dataset.dtype}, which is never unpickled. "
+            f"{where} is {dataset.dtype}, which is never unpickled. "
             "Save numbers or text."
         )
     offset = dataset.id.get_offset()
     if offset is None or dataset.dtype.kind == "b":
         return np.asarray(dataset[()])
     if offset + dataset.nbytes > path.stat().st_size:
-        raise ValueError(f"{path}: ends inside {name!r}. Fetch or save the file again.")
+        raise ValueError(f"{where}: the file ends inside it. Fetch or save it again.")
     return np.memmap(path, dataset.dtype, "r", offset, dataset.shape)
 
 
-def check_stored(dataset: Any, path: Path) -> None:
+def check_stored(dataset: Any, where: str) -> None:
     """Refuse a dataset in another file, or one that claims far more than is stored."""
-    where = f"{path}: {dataset.name.strip('/')!r}"
     if dataset.shape is None:
         raise ValueError(f"{where} is empty. Save numbers or text.")
     if dataset.external or dataset.is_virtual:
@@ -518,64 +508,36 @@ def check_stored(dataset: Any, path: Path) -> None:
     check_unpacked(max(dataset.nbytes, chunk), dataset.id.get_storage_size(), where)
 
 
-def _texts(dataset: Any, path: Path) -> np.ndarray:
+def _texts(dataset: Any, path: Path, where: str) -> np.ndarray:
     """Read text in pieces: many entries may point to one long text."""
-    where = f"{path}: {dataset.name.strip('/')!r}"
     texts = dataset.asstr("utf-8")
     if dataset.shape == ():
         return np.array(texts[()])
     if dataset.ndim != 1:
         raise ValueError(f"{where} has shape {dataset.shape}. Give one dimension.")
     step = max(1, limits().unpacked_free // path.stat().st_size)
-    parts = []
-    for start in range(0, len(dataset), step):
-        parts.append(as_texts(texts[start : start + step].tolist(), where))
+    parts = [
+        as_texts(texts[start : start + step].tolist(), where)
+        for start in range(0, len(dataset), step)
+    ]
     return np.concatenate(parts) if parts else np.array([], dtype=str)
-
-
-class Hdf5Arrays(Arrays):
-    """The datasets of an open file, by their path in it."""
-
-    def __init__(self, file: Any, path: Path) -> None:
-        self.path = path
-        found = find_datasets(file, path)
-        self._datasets = {unquote(k.removesuffix("%")): d for k, d in found.items()}
-        self.keys = sorted(self._datasets, key=self._order)
-
-    def _order(self, key: str) -> int:
-        order = self._datasets[key].attrs.get("order", 0)
-        return int(order) if np.shape(order) == () else 0
-
-    def shape(self, key: str) -> tuple[int, ...]:
-        """Return the shape of a dataset without reading it."""
-        return self._datasets[key].shape or ()
-
-    def get(self, key: str) -> np.ndarray:
-        """Return a dataset; numbers in one piece are mapped."""
-        with damaged_file(self.path, f"array {key!r}"):
-            return read_dataset(self._datasets[key], self.path)
 
 
 @reader("HDF5 (.h5) with X, y, class_names, tables", recognises=is_hdf5, general=True)
 def read_hdf5(path: Path) -> RawData:
     """Read an HDF5 file in our layout or the field's; its stem names the set."""
-    with damaged_file(path), open_hdf5(path) as file:
-        return read_layout(Hdf5Arrays(file, path))
+    with open_hdf5(path) as file:
+        found = find_datasets(file, path)
+        ordered = sorted(found, key=lambda key: int(found[key].attrs.get("order", 0)))
+        sets = {unquote(key.removesuffix("%")): found[key] for key in ordered}
+        shapes = {key: dataset.shape or () for key, dataset in sets.items()}
+        return read_layout(
+            Arrays(path, shapes, lambda key: read_dataset(sets[key], path))
+        )
 
 
 def write_hdf5(data: ZeroShotData, path: Path) -> Path:
-    """Write a data set as HDF5, features in one piece so that they can be mapped.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading import load_data, write_data
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_data(load_data("digits"), Path(folder) / "digits.h5")
-    ...     load_data(path).n_classes
-    10
-    """
+    """Write a data set as HDF5, features in one piece so that they can be mapped."""
     with replace_file(path) as draft, open_hdf5(Path(draft.name), "w") as file:
         for order, (key, value) in enumerate(own_arrays(data).items()):
             group, _, name = key.rpartition("/")

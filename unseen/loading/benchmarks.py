@@ -42,18 +42,17 @@ import pandas as pd
 
 from unseen._words import listed, shown
 from unseen.limits import check_plain_file
-from unseen.loading.arrays import whole_numbers
+from unseen.loading.arrays import counted_from_one, open_npy
 from unseen.loading.matlab import MatFile, is_mat
-from unseen.loading.npy import open_npy
 from unseen.loading.parts import (
     RawData,
     as_texts,
     damaged_file,
     iter_lines,
     read_lines,
+    reader,
 )
-from unseen.loading.registry import reader
-from unseen.loading.splits import load_split, match_names
+from unseen.loading.tables import load_split, match_names
 
 __all__ = ["read_awa", "read_cub", "read_sun"]
 
@@ -174,7 +173,7 @@ def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarr
         if y.shape[1] != 1:
             raise ValueError(f"{labels}: holds more than one whole number per line.")
         X = read_numbers(whole[0], len(y))
-        return X, whole_numbers(y[:, 0], f"{labels}: the column of labels") - 1
+        return X, counted_from_one(y[:, 0], f"{labels}: the column of labels")
     blocks, codes = [], []
     for code, name in enumerate(names.tolist()):
         block = _class_features(folder, name)
@@ -231,10 +230,6 @@ def read_cub(path: Path) -> RawData:
     odd = [text for text in labels if not text.isdigit()]
     if odd:
         raise ValueError(f"{file}: holds {shown(odd[0])}, which is no class number.")
-    if len(labels) != len(images):
-        raise ValueError(
-            f"{file}: has {len(labels)} lines, but images.txt has {len(images)}."
-        )
     tables = {}
     for place in (path / ATTRIBUTES, path / "attributes" / ATTRIBUTES):
         if place.is_file():
@@ -245,7 +240,7 @@ def read_cub(path: Path) -> RawData:
         name=path.resolve().name,
         where=str(path),
         X=_own_features(path, len(images)),
-        y=np.array([int(text) for text in labels], dtype=np.int64) - 1,
+        y=counted_from_one(np.array(labels, dtype=np.float64), f"{file}:"),
         class_names=names,
         tables=tables,
         unseen=_own_or_proposed(path, names, "cub-ps"),

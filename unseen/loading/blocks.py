@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unseen._threads import each, strips
-from unseen.loading.npy import open_npy
+from unseen.loading.arrays import open_npy
 from unseen.loading.parts import as_float
 
 BLOCK_ELEMENTS = 2**23  # numbers of a block: 32 MB of float32

@@ -7,13 +7,9 @@ levels (UCI Optical Recognition of Handwritten Digits, the test part).
 import numpy as np
 import pandas as pd
 
-from unseen._data_checks import pick_tables
-from unseen.data import ZeroShotData
-from unseen.loading.registry import Classes, bundled
+from unseen.data import ZeroShotData, fuse_tables
 
 __all__ = ["load_digits_attributes"]
-
-UNSEEN = ("2", "5", "8")
 
 # Judged by how people usually write the digit, not by a count over these images.
 #
@@ -59,21 +55,16 @@ STROKES = """
 """
 
 
-def load_digits_attributes(classes: Classes = None) -> ZeroShotData:
+def load_digits_attributes() -> ZeroShotData:
     """Load the bundled digits: scikit-learn's images and attributes of their shapes.
-
-    Parameters
-    ----------
-    classes : str or list of str, optional
-        ``"segments"`` (seven bars, as on a pocket calculator), ``"strokes"`` (loops,
-        curves, straight strokes, ...), or both in a list to fuse them, which is the
-        default.
 
     Returns
     -------
     ZeroShotData
         Pixels from 0 to 1, classes "0" to "9"; 2, 5 and 8 are unseen. Use
-        ``with_unseen`` to hold out others.
+        ``with_unseen`` to hold out others. Two class tables are fused: ``segments``
+        (seven bars, as on a pocket calculator) and ``strokes`` (loops, curves,
+        straight strokes, ...); ``with_tables`` takes one.
 
     Examples
     --------
@@ -91,8 +82,8 @@ def load_digits_attributes(classes: Classes = None) -> ZeroShotData:
         name="digits",
         X=images.data / 16,
         y=images.target.astype(str),
-        class_embeddings=pick_tables("digits", tables, classes or list(tables)),
-        unseen=np.array(UNSEEN),
+        class_embeddings=fuse_tables(tables),
+        unseen=np.array(["2", "5", "8"]),
     )
 
 
@@ -101,6 +92,3 @@ def _parse(table: str) -> pd.DataFrame:
     names = [name for name, *_ in lines]
     values = np.array([cells for _, *cells in lines], dtype=float)
     return pd.DataFrame(values, index=names, columns=header)
-
-
-bundled["digits"] = load_digits_attributes

@@ -80,7 +80,7 @@ def find_faults(raw: RawData) -> list[Fault]:
         *_features(raw),
         *split_faults(raw),
         *label_faults(raw),
-        *_tables(raw),
+        *table_faults(raw),
     ]
 
 
@@ -107,7 +107,7 @@ def describe(raw: RawData) -> dict[str, Any]:
     {'dimensions': 7, 'missing values': 0, 'mean length': 2.15...}
     """
     codes = _codes(raw, raw.y)
-    loose = int(_unlabelled(raw).sum())
+    loose = int((raw.y == "").sum())
     unseen = _unseen_codes(raw, codes)
     lengths, missing = [], 0
     for block in iter_blocks(raw.X):
@@ -150,22 +150,12 @@ def _describe_table(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _codes(raw: RawData, labels: np.ndarray) -> np.ndarray:
-    labels = np.asarray(labels)
-    if labels.dtype.kind in "iu":
-        inside = (labels >= 0) & (labels < len(raw.class_names))
-        return np.where(inside, labels, -1).astype(np.int64)
+    """Return the row of each label in the class table, -1 for none."""
     place: dict[str, int] = {}
     for row, name in enumerate(raw.class_names.tolist()):
         place.setdefault(name, row)
     names, rows = np.unique(labels.astype(str), return_inverse=True)
     return np.array([place.get(name, -1) for name in names.tolist()], dtype=int)[rows]
-
-
-def _unlabelled(raw: RawData) -> np.ndarray:
-    y = np.asarray(raw.y)
-    if y.dtype.kind in "iu":
-        return (y == -1) if raw.first == 0 else np.zeros(len(y), dtype=bool)
-    return y.astype(str) == ""
 
 
 def _unseen_codes(raw: RawData, codes: np.ndarray) -> np.ndarray:
@@ -204,49 +194,48 @@ def split_faults(raw: RawData) -> Iterator[Fault]:
         yield Fault(where, f"row {row}", "has no name")
     for part in ("unseen", "seen"):
         given = getattr(raw, part)
-        if given is not None:
-            strange = np.asarray(given)[_codes(raw, given) < 0].tolist()
-            if strange:
-                told = f"names {listed(strange, 5)}, which is no class"
-                yield Fault(raw.called(part), "", told)
+        strange = given[_codes(raw, given) < 0].tolist() if given is not None else []
+        if strange:
+            fault = f"names {listed(strange, 5)}, which is no class"
+            yield Fault(raw.called(part), "", fault)
     if raw.seen is None or raw.unseen is None:
         return
-    seen, unseen = (np.unique(_codes(raw, s)) for s in (raw.seen, raw.unseen))
-    for row in np.intersect1d(seen[seen >= 0], unseen).tolist():
-        told = f"is seen too, by {raw.called('seen')}"
-        yield Fault(raw.called("unseen"), f"class {str(names[row])!r}", told)
-    neither = np.setdiff1d(np.arange(len(names)), np.union1d(seen, unseen))
-    for row in neither.tolist():
-        told = f"is neither here nor in {raw.called('seen')}"
-        yield Fault(raw.called("unseen"), f"class {str(names[row])!r}", told)
+    where = raw.called("unseen")
+    seen, unseen = set(raw.seen.tolist()), set(raw.unseen.tolist())
+    for name in dict.fromkeys(names.tolist()):
+        if name in seen and name in unseen:
+            fault = f"is seen too, by {raw.called('seen')}"
+            yield Fault(where, f"class {name!r}", fault)
+        elif name not in seen and name not in unseen:
+            fault = f"is neither here nor in {raw.called('seen')}"
+            yield Fault(where, f"class {name!r}", fault)
 
 
 def label_faults(raw: RawData) -> Iterator[Fault]:
     """Yield what is wrong with the labels of the rows."""
-    y, where, codes = np.asarray(raw.y), raw.called("y"), _codes(raw, raw.y)
+    y, where, codes = raw.y, raw.called("y"), _codes(raw, raw.y)
     if len(y) != len(raw.X):
         yield Fault(where, "", f"has {len(y)} labels for {len(raw.X)} rows")
-    rows_of: dict[Any, list[int]] = {}
-    for row in np.flatnonzero((codes < 0) & ~_unlabelled(raw)).tolist():
-        rows_of.setdefault(y[row].item(), []).append(row)
-    for value, rows in rows_of.items():
-        name = value + raw.first if isinstance(value, int) else shown(value, 40)
+    strange = (codes < 0) & (y != "")
+    rows = pd.Series(np.flatnonzero(strange))
+    for name, theirs in rows.groupby(y[strange], sort=False):
         known = f"which is none of the {len(raw.class_names)} classes"
-        told = f"names {name}, {known}{_hint(str(value), raw.class_names.tolist())}"
-        yield Fault(where, _rows(rows), told)
+        hint = _hint(str(name), raw.class_names.tolist())
+        fault = f"names {shown(str(name), 40)}, {known}{hint}"
+        yield Fault(where, _rows(theirs.tolist()), fault)
     unseen = _unseen_codes(raw, codes)
     counts = np.bincount(codes[codes >= 0], minlength=len(raw.class_names))
     again = pd.Index(raw.class_names).duplicated()
     empty = np.setdiff1d(np.flatnonzero((counts == 0) & ~again), unseen)
     for row in empty.tolist():
-        told = "is seen but has no row; name it unseen, or drop it"
-        yield Fault(where, f"class {str(raw.class_names[row])!r}", told)
+        fault = "is seen but has no row; name it unseen, or drop it"
+        yield Fault(where, f"class {str(raw.class_names[row])!r}", fault)
     aside = raw.seen_test
     if aside is not None and len(aside) == len(codes):
         wrong = np.flatnonzero(aside & np.isin(codes, unseen)).tolist()
         if wrong:
-            told = "is set aside for scoring seen classes, but its class is unseen"
-            yield Fault(where, _rows(wrong), told)
+            fault = "is set aside for scoring seen classes, but its class is unseen"
+            yield Fault(where, _rows(wrong), fault)
 
 
 def _hint(label: str, known: list[str]) -> str:
@@ -261,43 +250,39 @@ def _hint(label: str, known: list[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _tables(raw: RawData) -> Iterator[Fault]:
+def table_faults(raw: RawData) -> Iterator[Fault]:
+    """Yield what is wrong with the class tables."""
     if not raw.tables:
         yield Fault(raw.where, "", "has no class table; give one with --classes")
     for name, table in raw.tables.items():
-        where = f"table {name!r}" if name else raw.called("classes")
         values = table.to_numpy(dtype=np.float64, na_value=np.nan)
-        names = [str(label) for label in table.index]
         finite = np.isfinite(values).all(axis=1)
-        for row in np.flatnonzero(~finite).tolist():
-            yield Fault(where, f"class {names[row]!r}", "holds NaN or infinity")
-        for row in np.flatnonzero(finite & ~values.any(axis=1)).tolist():
-            yield Fault(
-                where,
-                f"class {names[row]!r}",
-                "is all zeros, so nothing tells it from others",
-            )
-    judged = dict(raw.tables)
-    alike = all(t.index.is_unique for t in judged.values())
-    if raw.fused and alike and len(judged) > 1:  # together they may tell more
-        judged = {" + ".join(judged): pd.concat(list(judged.values()), axis=1)}
-    for name, table in judged.items():
-        yield from _twins(f"table {name!r}" if name else raw.called("classes"), table)
+        empty = finite & ~values.any(axis=1)
+        for what, faulty in {
+            "holds NaN or infinity": ~finite,
+            "is all zeros, so nothing tells it from others": empty,
+        }.items():
+            for label in table.index[faulty]:
+                yield Fault(_table(raw, name), f"class {str(label)!r}", what)
+    tables = dict(raw.tables)
+    if raw.fused and all(table.index.is_unique for table in tables.values()):
+        tables = {" + ".join(tables): pd.concat(list(tables.values()), axis=1)}
+    for name, table in tables.items():  # fused, they may tell more
+        yield from _twins(_table(raw, name), table)
+
+
+def _table(raw: RawData, name: str) -> str:
+    return f"table {name!r}" if name else raw.called("classes")
 
 
 def _twins(where: str, table: pd.DataFrame) -> Iterator[Fault]:
-    values = table.to_numpy(dtype=np.float64, na_value=np.nan)
-    names = [str(label) for label in table.index]
-    solid = np.flatnonzero(np.isfinite(values).all(axis=1) & values.any(axis=1))
-    first: dict[bytes, int] = {}
-    for row in solid.tolist():
-        twin = first.setdefault((values[row] + 0.0).tobytes(), row)  # -0.0 is 0.0
-        if twin != row:
-            yield Fault(
-                where,
-                f"class {names[row]!r}",
-                f"has the embedding of {names[twin]!r}",
-            )
+    values = table.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0  # -0.0 is 0.0
+    first: dict[bytes, str] = {}
+    for label, row in zip(map(str, table.index), values, strict=True):
+        if np.isfinite(row).all() and row.any():
+            twin = first.setdefault(row.tobytes(), label)
+            if twin != label:
+                yield Fault(where, f"class {label!r}", f"has the embedding of {twin!r}")
 
 
 def _rows(rows: list[int], most: int = 5) -> str:

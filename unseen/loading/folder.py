@@ -23,8 +23,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from unseen.limits import check_plain_file
+from unseen.loading.arrays import open_npy
 from unseen.loading.frames import frame_to_table
-from unseen.loading.npy import open_npy
 from unseen.loading.parts import (
     RawData,
     as_texts,
@@ -32,8 +32,8 @@ from unseen.loading.parts import (
     damaged_file,
     iter_lines,
     read_whole,
+    reader,
 )
-from unseen.loading.registry import reader
 from unseen.loading.spreadsheets import read_table
 
 __all__ = ["read_folder"]

@@ -20,18 +20,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._command import needs_extra
+from unseen._frames import as_pandas
 from unseen._words import listed, shown
-from unseen.loading.parquet import column_to_numpy
-from unseen.loading.parts import ROW_NUMBERS, RawData, as_texts
+from unseen.loading.parquet import ROW_NUMBERS
+from unseen.loading.parts import RawData, as_texts
 
-__all__ = ["frame_columns", "frame_to_table", "read_frame"]
+__all__ = ["frame_to_table", "read_frame"]
 
-NAME_COLUMNS = ("class", "name", "class_name", "label")
-SPLIT_COLUMNS = ("split", "unseen")
 LABELS = ("label", "class", "class_name", "y", "target")
 LISTS = ("features", "embedding", "x")
-ID_NAME = re.compile(r"(.*[\W_])?ids?", re.IGNORECASE)
+SPLITS = ("split", "unseen")
 FEWEST = 10  # rows of which a run of numbers is no accident
 
 
@@ -77,16 +75,19 @@ def read_frame(
       class embeddings: 1 dimensions
     """
     where = name if where is None else where
-    columns = frame_columns(frame, where)
-    n_rows = len(next(iter(columns.values()), ()))
+    frame = as_pandas(frame)
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"{where}: is a {type(frame).__name__}. Give a pandas frame.")
+    columns = {str(key): values for key, values in frame.items()}
+    if len(columns) < len(frame.columns):
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"{where}: names column {twice!r} twice. Give each its own.")
     ids = _take_ids(columns, where, id) if id else None
     label = _label_column(columns, where, label)
-    if label is None:
-        y = np.zeros(n_rows, dtype="<U1")
-    else:
+    y = np.zeros(len(frame), dtype="<U1")
+    if label is not None:
         y = _as_labels(columns.pop(label), label, where)
     split = _split_column(columns)
-    names = np.unique(y)
     X, feature_names = _features(columns, where, ask=id is None)
     raw = RawData(
         name=name,
@@ -95,64 +96,19 @@ def read_frame(
         feature_names=feature_names,
         ids=ids,
         y=y,
-        class_names=names[names != ""],
+        class_names=np.unique(y[y != ""]),
         origin={
             "X": "the features",
             "y": "the labels" if label is None else f"column {label!r}",
         },
     )
     if split is not None:
-        theirs = np.unique(y[split == "unseen"]).astype(str)
+        theirs = np.unique(y[split == "unseen"])
         raw.unseen = theirs[theirs != ""]
         aside = split == "test"
         raw.seen_test = aside if aside.any() else None
         raw.origin["unseen"] = "column 'split'"
     return raw
-
-
-def frame_columns(frame: Any, where: str) -> dict[str, Any]:
-    """Return the columns of a frame by name, as pandas Series or matrices.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from unseen.loading.frames import frame_columns
-    >>> frame_columns(pa.table({"a": [1.0, 2.0]}), "zoo")["a"].tolist()
-    [1.0, 2.0]
-    """
-    if isinstance(frame, pd.DataFrame):
-        found = [(str(name), values) for name, values in frame.items()]
-    else:
-        table = as_arrow(frame, where)
-        found = [
-            (name, pd.Series(column_to_numpy(column, where)))
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        ]
-    columns = dict(found)
-    if len(columns) < len(found):
-        names = [name for name, _ in found]
-        twice = pd.Index(names)[pd.Index(names).duplicated()][0]
-        raise ValueError(f"{where}: names column {twice!r} twice. Give each its own.")
-    return columns
-
-
-def as_arrow(frame: Any, where: str) -> Any:
-    """Return a frame of polars, pyarrow or whatever else narwhals reads as Arrow."""
-    if type(frame).__module__.startswith("pyarrow"):
-        return frame
-    import narwhals
-
-    try:
-        known = narwhals.from_native(frame)
-    except TypeError as error:
-        raise TypeError(
-            f"{where}: is a {type(frame).__name__}, which narwhals cannot read. "
-            "Give a pandas, polars or pyarrow frame."
-        ) from error
-    try:
-        return (known.collect() if hasattr(known, "collect") else known).to_arrow()
-    except ImportError:
-        raise needs_extra("pyarrow", "files", where) from None
 
 
 def _label_column(columns: dict, where: str, label: str | None) -> str | None:
@@ -167,7 +123,7 @@ def _label_column(columns: dict, where: str, label: str | None) -> str | None:
     if named:
         return named[0]
     others = ("split", *ROW_NUMBERS)
-    texts = [c for c in columns if _is_text(columns[c]) and c.lower() not in others]
+    texts = [c for c in columns if _holds(columns[c], str) and c.lower() not in others]
     if len(texts) > 1:
         raise ValueError(
             f"{where}: columns {listed(texts, 8)} all hold text. Say which one holds "
@@ -199,11 +155,12 @@ def _ask_about_ids(names: list[str], columns: dict, where: str) -> None:
     """Ask whether a column that looks like an index is a feature."""
     for name in names:
         values = np.asarray(columns[name])
-        if len(values) < FEWEST or not _all_different(values):
+        finite = np.isfinite(values).all() and len(values) >= FEWEST
+        whole = finite and (values == np.floor(values)).all()
+        if not whole or len(np.unique(values)) < len(values):
             continue
-        steps = np.diff(values)
-        runs = (steps > 0).all() or np.ptp(values) == len(values) - 1
-        if runs or ID_NAME.fullmatch(name):
+        runs = (np.diff(values) > 0).all() or np.ptp(values) == len(values) - 1
+        if runs or re.fullmatch(r"(.*[\W_])?ids?", name, re.IGNORECASE):
             raise ValueError(
                 f"{where}: column {name!r} holds a whole number of its own for every "
                 f"row ({listed(values.astype(int), 3)}). If it names the rows, say "
@@ -211,17 +168,9 @@ def _ask_about_ids(names: list[str], columns: dict, where: str) -> None:
             )
 
 
-def _all_different(values: np.ndarray) -> bool:
-    with np.errstate(invalid="ignore"):
-        whole = values.dtype.kind in "iu" or (values == np.floor(values)).all()
-    return bool(whole) and len(np.unique(values)) == len(values)
-
-
-def _as_labels(column: Any, label: str, where: str) -> np.ndarray:
-    values = np.asarray(column)
-    if values.ndim != 1:
-        raise ValueError(f"{where}: column {label!r} holds lists. Give class names.")
-    missing = np.asarray(pd.isna(values))
+def _as_labels(column: pd.Series, name: str, where: str) -> np.ndarray:
+    """Return a column as texts, empty where there is nothing."""
+    missing, values = column.isna().to_numpy(), np.asarray(column)
     known = values[~missing]
     if known.dtype.kind == "f" and (known == np.floor(known)).all():
         known = known.astype(np.int64)  # whole numbers that passed through a gap
@@ -229,23 +178,19 @@ def _as_labels(column: Any, label: str, where: str) -> np.ndarray:
     if len({isinstance(value, str) for value in given}) > 1:
         odd = next(value for value in given if not isinstance(value, str))
         raise ValueError(
-            f"{where}: column {label!r} holds text and {odd!r}, which is no text. "
+            f"{where}: column {name!r} holds text and {odd!r}, which is no text. "
             "Give one kind of class names."
         )
-    names = iter([str(value) for value in given])
+    names = iter([str(value) if str(value).strip() else "" for value in given])
     texts = ["" if gap else next(names) for gap in missing.tolist()]
-    texts = [text if text.strip() else "" for text in texts]
-    return as_texts(texts, f"{where}: column {label!r}")
+    return as_texts(texts, f"{where}: column {name!r}")
 
 
 def _split_column(columns: dict) -> np.ndarray | None:
-    for column in list(columns):
-        if column.lower() == "split" and _is_text(columns[column]):
-            values = columns.pop(column)
-            return as_texts(
-                ["" if _gap(v) else str(v).strip().lower() for v in values],
-                "column 'split'",
-            )
+    for name in list(columns):
+        if name.lower() == "split" and _holds(columns[name], str):
+            words = _as_labels(columns.pop(name), name, "the rows")
+            return np.char.lower(np.char.strip(words))
     return None
 
 
@@ -253,7 +198,7 @@ def _features(
     columns: dict, where: str, ask: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the features and, if each has a column, their names."""
-    lists = [c for c in columns if _is_lists(columns[c])]
+    lists = [c for c in columns if _holds(columns[c], (list, tuple, np.ndarray))]
     named = [c for want in LISTS for c in lists if c.lower() == want]
     if named or len(lists) == 1:
         name = (named or lists)[0]
@@ -268,11 +213,13 @@ def _features(
         for c in columns
         if c.lower() not in ROW_NUMBERS and np.asarray(columns[c]).dtype.kind in "fiub"
     ]
-    _check_numbers([c for c in columns if c not in numeric], columns, where)
+    for name in columns:
+        if name not in numeric and _holds(columns[name], str):
+            _check_words(columns[name], name, where)
     if not numeric:
         raise ValueError(
             f"{where}: has no column of numbers for features. The columns are "
-            f"{', '.join(list(columns)[:8])}."
+            f"{listed(columns, 8)}."
         )
     if ask:
         _ask_about_ids(numeric, columns, where)
@@ -281,37 +228,34 @@ def _features(
     return np.stack(arrays, axis=1).astype(dtype, copy=False), np.array(numeric)
 
 
-def _check_numbers(texts: list[str], columns: dict, where: str) -> None:
+def _check_words(column: pd.Series, name: str, where: str) -> None:
     """Refuse a column of numbers that was read as text: it would be no feature."""
-    for name in texts:
-        values = [v for v in columns[name] if isinstance(v, str) and v.strip()]
-        commas = [value for value in values if "," in value]
-        if commas and all(_is_number(value.replace(",", ".")) for value in values):
-            raise ValueError(
-                f"{where}: column {name!r} holds numbers with commas, such as "
-                f"{commas[0][:60]!r}. Give them with a decimal point."
-            )
-        odd = [value for value in values if not _is_number(value)]
-        if 0 < len(odd) < len(values) / 2:
-            row = list(columns[name]).index(odd[0])
-            raise ValueError(
-                f"{where}: column {name!r} holds numbers, but {odd[0][:60]!r} in row "
-                f"{row}. Mend the cell or leave it empty; or remove the column."
-            )
+    words = column[column.notna()].astype(str)
+    words = words[words.str.strip() != ""]
+    commas = words[words.str.contains(",", regex=False)]
+    if len(commas) and _numbers(words.str.replace(",", ".")).notna().all():
+        raise ValueError(
+            f"{where}: column {name!r} holds numbers with commas, such as "
+            f"{shown(commas.iloc[0])}. Give them with a decimal point."
+        )
+    odd = words[_numbers(words).isna()]
+    if 0 < len(odd) < len(words) / 2:
+        raise ValueError(
+            f"{where}: column {name!r} holds numbers, but {shown(odd.iloc[0])} in row "
+            f"{odd.index[0]}. Mend the cell or leave it empty; or remove the column."
+        )
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+def _numbers(words: pd.Series) -> pd.Series:
+    return pd.to_numeric(words, errors="coerce")
 
 
-def _stack(column: Any, name: str, where: str) -> np.ndarray:
+def _stack(column: pd.Series, name: str, where: str) -> np.ndarray:
+    if column.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise ValueError(f"{where}: column {name!r} is empty in row {row}.")
     cells = [np.asarray(cell) for cell in column]
-    shapes = {cell.shape for cell in cells}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
+    if {cell.shape for cell in cells} != {(cells[0].size,)}:
         sizes = sorted({cell.size for cell in cells})
         raise ValueError(
             f"{where}: the lists in column {name!r} have {sizes[:5]} numbers. "
@@ -323,22 +267,12 @@ def _stack(column: Any, name: str, where: str) -> np.ndarray:
     return stacked
 
 
-def _is_text(column: Any) -> bool:
+def _holds(column: pd.Series, kind: Any) -> bool:
+    """Tell what a column holds by its first value."""
     if column.dtype.kind in "fiub":
         return False
-    known = (value for value in column if not _gap(value))
-    return isinstance(next(known, None), str)
-
-
-def _gap(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
-def _is_lists(column: Any) -> bool:
-    if column.dtype.kind in "fiub":
-        return False
-    first = column.iloc[0] if len(column) else None
-    return isinstance(first, list | tuple | np.ndarray)
+    first = column.first_valid_index()
+    return first is not None and isinstance(column[first], kind)
 
 
 # ---- one row per class ---------------------------------------------------------------
@@ -350,17 +284,14 @@ def frame_to_table(
     """Return (table, who is unseen or None) of a frame with one row per class."""
     frame = frame.rename(columns=str)
     if isinstance(frame.index, pd.RangeIndex):
-        by_name = [c for c in frame.columns if c.lower() in NAME_COLUMNS]
-        key = (
-            by_name[0] if by_name else (frame.columns[0] if len(frame.columns) else "")
-        )
-        if not key:
+        by_name = [c for c in frame.columns if c.lower() in (*LABELS[:3], "name")]
+        if not len(frame.columns):
             raise ValueError(f"{where}: has no columns. Name the classes in the first.")
-        frame = frame.set_index(key)
+        frame = frame.set_index((by_name or list(frame.columns))[0])
     names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])
     frame = frame.set_axis(names, axis=0).rename_axis(None)
     unseen = _unseen_column(frame, where)
-    dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLIT_COLUMNS])
+    dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLITS])
     odd = [c for c in dims if dims[c].dtype.kind not in "fiub"]
     if odd:
         raise ValueError(
@@ -371,7 +302,7 @@ def frame_to_table(
 
 
 def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
-    columns = [c for c in frame if str(c).lower() in SPLIT_COLUMNS]
+    columns = [c for c in frame if str(c).lower() in SPLITS]
     if not columns:
         return None
     words = frame[columns[0]].map(lambda value: str(value).strip().lower())

@@ -26,8 +26,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.matlab import MatFile, mat_keys
-from unseen.loading.parts import RawData, as_float
-from unseen.loading.registry import reader
+from unseen.loading.parts import RawData, as_float, reader
 
 __all__ = ["read_authors", "read_xlsa17"]
 
@@ -81,7 +80,7 @@ AUTHORS = Pair(
 def read_xlsa17(path: Path) -> RawData:
     """Read the folder of a set, such as ``xlsa17/data/CUB``, or one of its files."""
     features, splits = XLSA17.open(path)
-    y = features.rows("labels", gaps=True)
+    y = features.rows("labels")
     X = samples_by_row(features, "features", len(y))
     tables = _xlsa17_tables(splits)
     names = _class_names(splits, len(next(iter(tables.values()))))
@@ -89,18 +88,13 @@ def read_xlsa17(path: Path) -> RawData:
     kept = np.unique(np.concatenate([train, aside, test]))
     seen, unseen = np.unique(y[train]), np.unique(y[test])
     if (y[kept] < 0).any():  # unlabelled rows: who is not seen is unseen
+        seen = seen[seen >= 0]
         unseen = np.setdiff1d(np.arange(len(names)), seen)
-        if y.max(initial=0) >= len(names):
-            raise ValueError(
-                f"{features.path}: 'labels' holds {y.max() + 1}, but there are "
-                f"{len(names)} classes. Count classes from 1."
-            )
-    labels = np.append(names, "")[y[kept]] if (y < 0).any() else y[kept]
     return RawData(
         name=features.path.resolve().parent.name,
         where=str(path),
         X=X if len(kept) == len(X) else X[kept],
-        y=labels,
+        y=y[kept],
         class_names=names,
         tables={key: table.set_axis(names, axis=0) for key, table in tables.items()},
         unseen=unseen,
@@ -226,10 +220,9 @@ def _locations(splits: MatFile, n_rows: int) -> list[np.ndarray]:
     places = []
     for key in ("trainval_loc", "test_seen_loc", "test_unseen_loc"):
         rows = splits.rows(key)
-        outside = rows[(rows < 0) | (rows >= n_rows)]
-        if len(outside):
+        if rows.max(initial=0) >= n_rows:
             raise ValueError(
-                f"{splits.path}: {key!r} speaks of row {outside[0] + 1}, but there are "
+                f"{splits.path}: {key!r} speaks of row {rows.max() + 1}, but there are "
                 f"{n_rows} samples. Count rows from 1."
             )
         places.append(np.unique(rows))

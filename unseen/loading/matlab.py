@@ -16,6 +16,7 @@ from unseen._words import listed
 from unseen.limits import check_unpacked, limits
 from unseen.loading.arrays import (
     check_stored,
+    counted_from_one,
     find_datasets,
     is_hdf5,
     open_hdf5,
@@ -73,14 +74,13 @@ class MatFile:
 
         self.path = path
         self.in_hdf5 = is_hdf5(path)
-        with damaged_file(path):
-            if self.in_hdf5:
-                with open_hdf5(path) as file:
-                    names = [str(name) for name in file]
-                self.keys = [name for name in names if not name.startswith("#")]
-            else:
+        if self.in_hdf5:
+            with open_hdf5(path) as file:
+                self.keys = [str(name) for name in file if not name.startswith("#")]
+        else:
+            with damaged_file(path):
                 self._shapes = {name: shape for name, shape, _ in whosmat(path)}
-                self.keys = list(self._shapes)
+            self.keys = list(self._shapes)
 
     def numbers(self, key: str) -> np.ndarray:
         """Return a matrix of real numbers, (rows, columns) as MATLAB has it.
@@ -95,34 +95,18 @@ class MatFile:
             )
         return values
 
-    def rows(self, key: str, gaps: bool = False) -> np.ndarray:
-        """Return a vector of whole numbers, counted from 1 in the file, from 0 here.
-
-        With ``gaps``, NaN is no number and becomes -1.
-        """
+    def rows(self, key: str) -> np.ndarray:
+        """Return row numbers, from 1 in the file and from 0 here; NaN becomes -1."""
         values = self.numbers(key).ravel(order="F").astype(np.float64)
-        if gaps:
-            low = values < 1
-            if np.isnan(values).any() and low.any():
-                raise ValueError(
-                    f"{self.path}: {key!r} holds {np.nanmin(values):g}. "
-                    "Count classes from 1, NaN for unlabelled rows."
-                )
-            values = np.nan_to_num(values, nan=0.0)
-        if not np.isfinite(values).all() or (values != np.floor(values)).any():
-            raise ValueError(f"{self.path}: {key!r} holds more than whole numbers.")
-        if np.abs(values).max(initial=0) > 2**53:
-            raise ValueError(f"{self.path}: {key!r} holds numbers beyond any row.")
-        return values.astype(np.int64) - 1
+        return counted_from_one(values, f"{self.path}: {key!r}")
 
     def texts(self, key: str) -> np.ndarray:
         """Return a cell array of text as one dimension of ``str``."""
-        cells = self._read(key, text=True).ravel(order="F").tolist()
+        texts = []
         # SciPy keeps the text of a cell as an array with one entry, or none.
-        texts: list[str] = []
-        for cell in map(np.asarray, cells):
-            text = cell.item() if cell.size == 1 else "" if cell.size == 0 else None
-            if not isinstance(text, str):
+        for cell in map(np.asarray, self._read(key, text=True).ravel(order="F")):
+            text = "" if cell.size == 0 else cell.ravel()[0]
+            if not isinstance(text, str) or cell.size > 1:
                 raise ValueError(f"{self.path}: {key!r} holds more than text.")
             texts.append(text.strip())
         return as_texts(texts, f"{self.path}: {key!r}")
@@ -132,42 +116,31 @@ class MatFile:
             raise ValueError(
                 f"{self.path}: there is no variable {key!r} among {listed(self.keys)}."
             )
-        with damaged_file(self.path, f"variable {key!r}"):
-            return self._from_hdf5(key, text) if self.in_hdf5 else self._from_mat5(key)
+        return self._from_hdf5(key, text) if self.in_hdf5 else self._from_mat5(key)
 
     def _from_mat5(self, key: str) -> np.ndarray:
         from scipy.io import loadmat
 
         size = math.prod(self._shapes[key])
         check_unpacked(size, self.path.stat().st_size, f"{self.path}: {key!r}")
-        return loadmat(self.path, variable_names=[key])[key]
+        with damaged_file(self.path):
+            return loadmat(self.path, variable_names=[key])[key]
 
     def _from_hdf5(self, key: str, text: bool) -> np.ndarray:
         with open_hdf5(self.path) as file:
-            found = find_datasets(file, self.path)
-            if key not in found:
+            dataset = find_datasets(file, self.path).get(key)
+            if dataset is None:
                 raise ValueError(f"{self.path}: {key!r} is a struct. Save a matrix.")
             if not text:
-                return read_dataset(found[key], self.path).T
-            return np.array(self._cells(file, found[key]), dtype=object)
-
-    def _cells(self, file: Any, dataset: Any) -> list[str]:
-        """Return the texts that the references of a cell array lead to."""
-        import h5py
-
-        check_stored(dataset, self.path)
-        if dataset.dtype.kind in "iu":  # one text: letters by number
-            return [self._letters(dataset)]
-        if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
-            raise ValueError(f"{self.path}: {dataset.name!r} is no cell array of text.")
-        return [
-            self._letters(file[cell] if cell else None) for cell in dataset[()].flat
-        ]
+                return read_dataset(dataset, self.path).T
+            check_stored(dataset, f"{self.path}: {key!r}")
+            if dataset.dtype.kind in "iu":  # one text: letters by number
+                return np.array([self._letters(dataset)], dtype=object)
+            cells = [self._letters(file[cell]) for cell in dataset[()].flat]
+            return np.array(cells, dtype=object)
 
     def _letters(self, cell: Any) -> str:
-        if not hasattr(cell, "dtype") or cell.dtype.kind not in "iu":
-            raise ValueError(f"{self.path}: a cell holds more than text.")
-        check_stored(cell, self.path)
-        if cell.size > limits().name_letters:
-            raise ValueError(f"{self.path}: a cell holds {cell.size} letters.")
+        check_stored(cell, f"{self.path}: {cell.name!r}")
+        if cell.dtype.kind not in "iu" or cell.size > limits().name_letters:
+            raise ValueError(f"{self.path}: {cell.name!r} is no name.")
         return cell[()].astype("<u2").ravel().tobytes().decode("utf-16-le")

@@ -1,4 +1,4 @@
-"""Parquet files, whole or a batch at a time, and columns of Arrow as arrays."""
+"""Parquet files, whole or a batch at a time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ import pandas as pd
 
 from unseen._command import needs_extra
 from unseen._words import listed
-from unseen.limits import check_plain_file, limits, unpacked_allowance
-from unseen.loading.parts import ROW_NUMBERS, damaged_file
+from unseen.limits import check_plain_file, check_unpacked, limits
+from unseen.loading.parts import damaged_file
 
-__all__ = [
-    "is_arrow_dataset",
-    "is_parquet",
-    "iter_parquet",
-    "read_parquet_frame",
-]
+__all__ = ["is_parquet", "iter_parquet", "open_parquet", "read_parquet"]
 
-PARQUET_ROWS = 16_384  # of a dataset of pyarrow, decoded at a time
+# Columns of these names number the rows: they are no features.
+ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
 BATCH_BYTES = 16 << 20
 
 
@@ -34,101 +30,47 @@ def is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def read_parquet_frame(path: Path) -> pd.DataFrame:
-    """Read a parquet file whole, its checksums verified where it has them."""
-    check_plain_file(path)
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Read a parquet file whole."""
     with open_parquet(path) as (schema, batches):
         import pyarrow as pa
 
-        table = pa.Table.from_batches(batches, schema)
-    columns: dict[str, Any] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        columns[name] = column_to_numpy(column, f"{path}: column {name!r}")
-    if "__index_level_0__" in columns:  # pandas keeps an index so
-        columns = {"index": columns.pop("__index_level_0__"), **columns}
-    return pd.DataFrame(columns)
+        return pa.Table.from_batches(batches, schema).to_pandas()
 
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
     """Yield the schema of a parquet file and its rows in batches of Arrow.
 
-    Texts are numbers of a dictionary. What the file claims is compared with its size
-    before it is read, and what it gives while it is.
+    Texts are numbers of a dictionary. How many values the file claims to hold is
+    compared with its size before it is read.
     """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise needs_extra("pyarrow", "files", str(path)) from None
-    with damaged_file(path), pq.ParquetFile(path) as file:
-        fields, n_rows = file.schema_arrow, file.metadata.num_rows
-        texts = [field.name for field in fields if pa.types.is_string(field.type)]
-    allowed = unpacked_allowance(path.stat().st_size)
-    if len(fields) > limits().columns:
-        raise ValueError(f"{path}: has {len(fields)} columns. Give a column of lists.")
-    if 4 * max(1, len(fields)) * n_rows > allowed:
-        raise ValueError(f"{path}: claims {n_rows} rows of {len(fields)} columns.")
-    step = min(4096, max(1, BATCH_BYTES // (8 * max(1, len(fields)))))
-
-    def counted(batches: Iterable[Any]) -> Iterator[Any]:
-        left = allowed
-        for batch in batches:
-            left -= batch.nbytes
-            if left < 0:
-                raise ValueError(f"{path}: unpacks to more than {allowed} bytes.")
-            yield batch
-
-    with (
-        damaged_file(path),
-        pq.ParquetFile(
+    check_plain_file(path)
+    with damaged_file(path):
+        claims = pq.read_metadata(path)
+        n_columns = claims.num_columns
+        if n_columns > limits().columns:
+            raise ValueError(
+                f"{path}: has {n_columns} columns. Give a column of lists."
+            )
+        groups = [claims.row_group(i) for i in range(claims.num_row_groups)]
+        n = sum(g.column(i).num_values for g in groups for i in range(n_columns))
+        check_unpacked(4 * n, path.stat().st_size, path)
+        fields = claims.schema.to_arrow_schema()
+        with pq.ParquetFile(
             path,
-            read_dictionary=texts,
+            read_dictionary=[f.name for f in fields if pa.types.is_string(f.type)],
             page_checksum_verification=True,
             pre_buffer=False,
             buffer_size=BATCH_BYTES,  # not a whole column of a row group at once
-        ) as file,
-    ):
-        yield file.schema_arrow, counted(file.iter_batches(step, use_threads=False))
-
-
-def column_to_numpy(column: Any, where: str) -> Any:
-    """Return a column of Arrow as numbers, texts or lists."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        return column.to_numpy()
-    if pa.types.is_boolean(kind):
-        return np.array(column.to_pylist(), dtype=object)
-    if _is_list(kind):
-        cells = pd.Series(list(column.to_numpy()), dtype=object)
-        if cells.isna().any():
-            row = int(np.flatnonzero(cells.isna())[0])
-            raise ValueError(f"{where} is empty in row {row}. Give every row a list.")
-        return cells
-    if pa.types.is_dictionary(kind):
-        return _spelled_out(column.unify_dictionaries(), where)
-    return pd.Series(column.to_pylist(), dtype=object)
-
-
-def _is_list(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    return any(
-        is_one(kind)
-        for is_one in (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    )
-
-
-def _spelled_out(column: Any, where: str) -> pd.Series:
-    """Return the texts of a dictionary column, each of them once in memory."""
-    parts = []
-    for chunk in column.chunks:
-        words = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
-        codes = chunk.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
-        parts.append(words[codes])
-    return pd.Series(np.concatenate(parts) if parts else [], dtype=object)
+        ) as file:
+            step = min(4096, max(1, BATCH_BYTES // (8 * max(1, n_columns))))
+            yield file.schema_arrow, file.iter_batches(step, use_threads=False)
 
 
 def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
@@ -157,27 +99,22 @@ def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
     ...         print(X.tolist(), y.tolist())
     [[1.0, 3.0], [2.0, 4.0]] ['zebra', 'okapi']
     """
-    if is_arrow_dataset(source):
-        features, _ = wanted = _feature_columns(source.schema, label, "the dataset")
+    if hasattr(source, "to_batches"):
+        features = _feature_columns(source.schema, label, "the dataset")
         # One batch at a time, in order: reading ahead would hold many.
         batches = source.to_batches(
             columns=features if label is None else [*features, label],
-            batch_size=PARQUET_ROWS,
+            batch_size=4 * 4096,
             batch_readahead=0,
             fragment_readahead=0,
             use_threads=False,
         )
-        yield from _arrays(batches, *wanted, label, "the dataset")
+        yield from _arrays(batches, features, label, "the dataset")
         return
     for path in _files(Path(source)):
         with open_parquet(path) as (schema, batches):
-            wanted = _feature_columns(schema, label, str(path))
-            yield from _arrays(batches, *wanted, label, str(path))
-
-
-def is_arrow_dataset(source: Any) -> bool:
-    """Tell a ``pyarrow.dataset.Dataset``, without loading pyarrow."""
-    return type(source).__module__ == "pyarrow._dataset"
+            features = _feature_columns(schema, label, str(path))
+            yield from _arrays(batches, features, label, str(path))
 
 
 def _files(path: Path) -> list[Path]:
@@ -192,11 +129,16 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _feature_columns(
-    schema: Any, label: str | None, where: str
-) -> tuple[list[str], bool]:
-    """Return the columns that hold features, and whether they are one of lists."""
-    import pyarrow as pa
+def _is_list(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    return any(is_one(kind) for is_one in kinds)
+
+
+def _feature_columns(schema: Any, label: str | None, where: str) -> list[str]:
+    """Return the columns that hold features: one of lists, or those of numbers."""
+    import pyarrow.types as types
 
     kinds = {field.name: field.type for field in schema}
     if label is not None and label not in kinds:
@@ -207,44 +149,27 @@ def _feature_columns(
         for name, kind in kinds.items()
         if name != label
         and name.lower() not in ROW_NUMBERS
-        and (pa.types.is_floating(kind) or pa.types.is_integer(kind))
+        and (types.is_floating(kind) or types.is_integer(kind))
     ]
-    features = lists or numbers
-    if len(lists) > 1 or not features:
+    if len(lists) > 1 or not lists + numbers:
         raise ValueError(
             f"{where}: has {len(lists)} columns of lists, {len(numbers)} of numbers. "
             "Give one column of lists, or columns of numbers only."
         )
-    return features, bool(lists)
+    return lists or numbers
 
 
 def _arrays(
-    batches: Iterable[Any],
-    features: list[str],
-    lists: bool,
-    label: str | None,
-    where: str,
+    batches: Iterable[Any], features: list[str], label: str | None, where: str
 ) -> Iterator[Any]:
-    """Yield features, and labels if asked for, of batches or tables of Arrow."""
+    """Yield features, and labels if asked for, of batches of Arrow."""
     for batch in batches:
         columns = [batch.column(name) for name in features]
-        X = _stacked(columns[0], where) if lists else _side_by_side(columns)
-        if label is None:
-            yield X
+        if _is_list(columns[0].type):
+            X = _stacked(columns[0], where)
         else:
-            y = column_to_numpy(_in_pieces(batch.column(label)), where)
-            yield X, np.asarray(y)
-
-
-def _in_pieces(column: Any) -> Any:
-    import pyarrow as pa
-
-    return column if hasattr(column, "chunks") else pa.chunked_array([column])
-
-
-def _side_by_side(columns: list[Any]) -> np.ndarray:
-    arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
-    return np.column_stack(arrays)
+            X = np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
+        yield X if label is None else (X, np.asarray(batch.column(label).to_pandas()))
 
 
 def _stacked(column: Any, where: str) -> np.ndarray:

@@ -1,14 +1,17 @@
-"""What a reader finds in a file, before anyone has judged it.
+"""What a reader finds in a file before anyone has judged it, and the readers.
 
 A reader says what is there and where; :meth:`RawData.build` makes a
-:class:`~unseen.data.ZeroShotData` of it and stops at the first fault,
-:func:`unseen.loading.faults.find_faults` names them all.
+:class:`~unseen.data.ZeroShotData` of it or raises the first fault,
+:func:`unseen.loading.faults.find_faults` names them all. A new kind of file is one file
+in this folder: write ``read``, put :func:`reader` above it, and import the module in
+``unseen/loading/__init__.py``.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,14 +31,12 @@ __all__ = [
     "as_names",
     "as_texts",
     "damaged_file",
+    "find_reader",
     "iter_lines",
     "read_lines",
     "read_whole",
+    "reader",
 ]
-
-
-# Columns of these names number the rows: they are no features.
-ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
 
 
 @dataclass(eq=False)
@@ -50,8 +51,8 @@ class RawData:
         The file or folder, for messages.
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
-        Class names, or row numbers of ``class_names`` counted from 0. An empty name
-        or -1 is an unlabelled row.
+        Class names, or row numbers of ``class_names`` counted from 0, which become
+        names. An empty name or -1 is an unlabelled row.
     class_names : ndarray of str
     tables : dict of str to DataFrame
         Class tables by name; their rows follow ``class_names``. May be empty.
@@ -99,6 +100,28 @@ class RawData:
     ids: np.ndarray | None = None
     origin: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Make names of row numbers; a number that is no row is told by its name."""
+        for part in ("y", "unseen", "seen"):
+            labels = getattr(self, part)
+            if labels is None:
+                continue
+            labels = np.asarray(labels)
+            if labels.ndim != 1:
+                raise ValueError(
+                    f"{self.where}: {self.called(part)} is {labels.dtype} of shape "
+                    f"{labels.shape}. Give one dimension: a class name or number each."
+                )
+            if labels.dtype.kind in "iu":
+                names = dict(enumerate(self.class_names.tolist()))
+                names |= {-1: ""} if part == "y" else {}
+                numbers, rows = np.unique(labels, return_inverse=True)
+                known = [
+                    names.get(n, f"number {n + self.first}") for n in numbers.tolist()
+                ]
+                labels = np.array(known, dtype=str)[rows]
+            setattr(self, part, labels)
+
     @classmethod
     def of(cls, data: ZeroShotData) -> RawData:
         """Take a finished data set apart."""
@@ -122,7 +145,7 @@ class RawData:
         return self.origin.get(part, part)
 
     def build(self, classes: Any = None, unseen: Any = None) -> ZeroShotData:
-        """Make the data set, or say what does not fit first.
+        """Make the data set, or raise the first of its faults.
 
         Parameters
         ----------
@@ -133,42 +156,52 @@ class RawData:
         ZeroShotData
         """
         from unseen.loading.faults import label_faults, split_faults
-        from unseen.loading.tables import choose_table, choose_unseen
+        from unseen.loading.tables import choose_table
 
         with self._naming_files(classes, unseen):
-            y = self.named("y", self.y)
-            table = choose_table(self, classes)
-            chosen = replace(
-                self,
-                y=y,
-                class_names=np.array([str(name) for name in table.index]),
-                unseen=choose_unseen(self, unseen, table, y),
-                seen=None,
-            )
-            if unseen is not None:
-                chosen.seen_test = None
-            elif self.seen is not None and classes is None:
-                chosen.seen = self.named("seen", self.seen)
-            self._raise_first(split_faults(chosen))
-            X = as_float(self.X, f"{self.where}: {self.called('X')}")
+            made = self.choose(classes, unseen)
+            if classes is None:
+                made.tables = {"": choose_table(self, None)}
+            (table,) = made.tables.values()
+            made.class_names = np.array([str(name) for name in table.index])
+            if made.unseen is None:  # the classes without rows
+                made.unseen = made.class_names[~np.isin(made.class_names, made.y)]
+            _raise_first(split_faults(made))
+            X = as_float(self.X, self.called("X"))
+            names = (self.feature_names, self.ids)
             try:
                 return ZeroShotData(
-                    self.name,
-                    X,
-                    y,
-                    table,
-                    chosen.unseen,  # type: ignore[arg-type]
-                    chosen.seen_test,
-                    self.feature_names,
-                    self.ids,
+                    self.name, X, made.y, table, made.unseen, made.seen_test, *names
                 )
             except ValueError:
-                self._raise_first(label_faults(chosen))
+                _raise_first(label_faults(made))
                 raise
 
-    def _raise_first(self, faults: Iterator[Any]) -> None:
-        for fault in faults:
-            raise ValueError(f"{self.where}: {fault}.")
+    def choose(self, classes: Any = None, unseen: Any = None) -> RawData:
+        """Return the same with another class table or split, still unjudged.
+
+        Parameters
+        ----------
+        classes, unseen : see :func:`unseen.load_data`
+
+        Returns
+        -------
+        RawData
+        """
+        from unseen.loading.tables import choose_table, choose_unseen
+
+        made = replace(self)
+        with self._naming_files(classes, unseen):
+            if classes is not None:
+                several = isinstance(classes, list | tuple)
+                name = ", ".join(map(str, classes)) if several else str(classes)
+                made.tables = {name: choose_table(self, classes)}
+                made.fused, made.seen = False, None
+                made.class_names = np.array([str(n) for n in made.tables[name].index])
+            if unseen is not None:
+                made.unseen = choose_unseen(unseen, made.class_names.tolist())
+                made.seen = made.seen_test = None
+        return made
 
     @contextmanager
     def _naming_files(self, classes: Any, unseen: Any) -> Iterator[None]:
@@ -184,72 +217,110 @@ class RawData:
                 files = [file for file in _files_in(given) if file not in text]
                 if files:
                     text += f" The {what} came from {', '.join(files)}."
-            if text == str(error):
-                raise
             raise type(error)(text) from error
 
-    def choose(self, classes: Any = None, unseen: Any = None) -> RawData:
-        """Return the raw with another class table or split, still unjudged.
 
-        Parameters
-        ----------
-        classes : see :func:`unseen.load_data`
-        unseen : see :func:`unseen.load_data`
+def _raise_first(faults: Iterator[Any]) -> None:
+    for fault in faults:
+        raise ValueError(f"{fault}.")
 
-        Returns
-        -------
-        RawData
-            With the classes of that table; all labels are names.
-        """
-        from unseen.loading.tables import choose_table, choose_unseen
 
-        if classes is None and unseen is None:
-            return self
-        made = replace(self, y=self._as_named(self.y))
-        for side in ("seen", "unseen"):
-            if getattr(self, side) is not None:
-                setattr(made, side, self._as_named(getattr(self, side)))
-        with self._naming_files(classes, unseen):
-            if classes is not None:
-                several = isinstance(classes, list | tuple)
-                name = ", ".join(map(str, classes)) if several else str(classes)
-                table = choose_table(self, classes)
-                made.tables, made.fused = {name: table}, False
-                made.class_names = np.array([str(name) for name in table.index])
-            if unseen is not None:
-                index = pd.DataFrame(index=made.class_names)
-                made.unseen = choose_unseen(self, unseen, index, made.y)
-                made.seen = made.seen_test = None
-        return made
+def _files_in(given: Any) -> list[str]:
+    """Return the paths of files among what was given for a part."""
+    if isinstance(given, str | os.PathLike):
+        return [str(given)] if existing_file(given) else []
+    if isinstance(given, list | tuple | Mapping):
+        items = given.values() if isinstance(given, Mapping) else given
+        return [file for item in items for file in _files_in(item)]
+    return []
 
-    def _as_named(self, labels: np.ndarray) -> np.ndarray:
-        """Return names for row numbers; a number that is no row becomes a text."""
-        if np.asarray(labels).dtype.kind not in "iu":
-            return labels
-        names = dict(enumerate(self.class_names.tolist()))
-        names |= {-1: ""} if self.first == 0 else {}
-        return np.array([names.get(n, str(n + self.first)) for n in labels.tolist()])
 
-    def named(self, part: str, labels: np.ndarray) -> np.ndarray:
-        """Return class names for names or row numbers, or say which is neither."""
-        labels = np.asarray(labels)
-        if labels.ndim != 1:
-            raise ValueError(
-                f"{self.where}: {self.called(part)} is {labels.dtype} of shape "
-                f"{labels.shape}. Give one dimension: a class name or number each."
-            )
-        if labels.dtype.kind not in "iu":
-            return labels
-        least = -1 if part == "y" and self.first == 0 else 0
-        outside = np.flatnonzero((labels < least) | (labels >= len(self.class_names)))
-        if len(outside):
-            row, last = outside[0], len(self.class_names) - 1 + self.first
-            raise ValueError(
-                f"{self.where}: {self.called(part)} holds {labels[row] + self.first} "
-                f"(row {row}), but there are {len(self.class_names)} classes. Count "
-                f"classes from {self.first} to {last}."
-            )
-        return np.append(self.class_names, "")[labels]
+# ---- the readers ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One kind of file: its name, a look at the content, and the reading itself."""
+
+    kind: str
+    recognises: Callable[[Path], bool]
+    read: Callable[..., RawData]
+    general: bool
+    by_column: bool
+
+    def raw(self, path: Path, column: str | None, id: str | None) -> RawData:
+        """Read a file; its labels and ids are in columns, if they are named."""
+        if self.by_column:
+            return self.read(path, column, id)
+        for what, name in {"column": column, "id": id}.items():
+            if name:
+                raise ValueError(
+                    f"{path}: {what}={name!r} names a column, which only CSV, parquet "
+                    f"and Excel files have. This is: {self.kind}."
+                )
+        return self.read(path)
+
+
+readers: list[Reader] = []
+
+
+def reader(
+    kind: str,
+    recognises: Callable[[Path], bool],
+    *,
+    general: bool = False,
+    by_column: bool = False,
+) -> Callable:
+    """Register the decorated ``read(path)`` for files that are recognised.
+
+    Parameters
+    ----------
+    kind : str
+        What the file is called in messages, such as ``"NumPy archive (.npz)"``.
+    recognises : callable
+        ``recognises(path)`` looks at the content and never raises.
+    general : bool, default=False
+        Ask this reader after all that are not: any text with commas is CSV.
+    by_column : bool, default=False
+        Whether it is ``read(path, column, id)``, with the names of the columns of
+        labels and of ids, or None.
+
+    Examples
+    --------
+    >>> from unseen.loading.parts import reader, readers
+    >>> @reader("always empty", recognises=lambda path: False)
+    ... def read(path):
+    ...     raise ValueError(f"{path}: there is nothing to read")
+    >>> readers.pop().kind
+    'always empty'
+    """
+
+    def register(read: Callable[..., RawData]) -> Callable:
+        readers.append(Reader(kind, recognises, read, general, by_column))
+        return read
+
+    return register
+
+
+def find_reader(path: Path) -> Reader:
+    """Return the reader that recognises a file or folder."""
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
+            "set: digits."
+        )
+    check_plain_file(path, folders=True)
+    for known in sorted(readers, key=lambda known: known.general):
+        if known.recognises(path):
+            return known
+    raise ValueError(
+        f"{str(path)!r} is none of the kinds that can be read: "
+        f"{'; '.join(known.kind for known in readers)}. CSV needs a line of column "
+        "names, and commas, semicolons, tabs or | between the columns."
+    )
+
+
+# ---- text and numbers of files -------------------------------------------------------
 
 
 @contextmanager
@@ -271,7 +342,8 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
     except ImportError:
         raise
     except Exception as error:  # damaged bytes raise anything
-        of_system = isinstance(error, OSError) and error.errno is not None
+        code = error.errno if isinstance(error, OSError) else None
+        of_system = code not in (None, errno.EINVAL)  # not of what the file says
         if of_system or str(error).startswith(str(path)):
             raise
         reason = " ".join(str(error).split())[:300]
@@ -310,16 +382,6 @@ def iter_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
                 f"{path}: line {number} has more than {most} letters. Break it up."
             )
         yield line
-
-
-def _files_in(given: Any) -> list[str]:
-    """Return the paths of files among what was given for a part."""
-    if isinstance(given, str | os.PathLike):
-        return [str(given)] if existing_file(given) else []
-    if isinstance(given, list | tuple | Mapping):
-        items = given.values() if isinstance(given, Mapping) else given
-        return [file for item in items for file in _files_in(item)]
-    return []
 
 
 def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:

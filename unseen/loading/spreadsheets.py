@@ -12,7 +12,6 @@ formulas the value that was saved; links to other files are not followed.
 from __future__ import annotations
 
 import csv
-import re
 import warnings
 import zipfile
 from collections.abc import Callable, Sequence
@@ -26,14 +25,12 @@ from unseen._encodings import decoded, open_text, tell_odd
 from unseen._words import shown
 from unseen.limits import check_plain_file, check_unpacked, limits
 from unseen.loading.frames import frame_to_table, read_frame
-from unseen.loading.parquet import is_parquet, read_parquet_frame
-from unseen.loading.parts import RawData, damaged_file, iter_lines
-from unseen.loading.registry import reader
+from unseen.loading.parquet import is_parquet, read_parquet
+from unseen.loading.parts import RawData, damaged_file, iter_lines, reader
 
 __all__ = ["is_table", "read_rows", "read_table"]
 
 SEPARATORS = ",;\t|"
-DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d*,\d+|\d+,)(e[+-]?\d+)?")
 NAMING = ("label", "class", "class_name", "name", "target", "y")
 # pandas 3 reads numbers exactly and deprecates saying so.
 EXACT: dict[str, Any] = (
@@ -98,19 +95,13 @@ def read_rows(path: Path, column: str | None = None, id: str | None = None) -> R
       1 unseen class, 1 row: okapi
       class embeddings: 1 dimensions
     """
-    with damaged_file(path):
-        frame = read_table(path, texts=[name for name in (column, id) if name])
-        raw = read_frame(frame, path.stem, str(path), label=column, id=id)
+    frame = read_table(path, texts=[name for name in (column, id) if name])
+    raw = read_frame(frame, path.stem, str(path), label=column, id=id)
     suffix = ".parquet" if is_parquet(path) else ".xlsx" if is_excel(path) else ".csv"
     beside = path.with_name(f"{path.stem}.classes{suffix}")
     if not beside.is_file():
         return raw
-    with damaged_file(beside):
-        table, unseen = frame_to_table(read_table(beside, names_first=True), beside)
-    if table.shape[1] == 0:
-        raise ValueError(
-            f"{beside}: has no dimension. Give at least one number a class."
-        )
+    table, unseen = frame_to_table(read_table(beside, names_first=True), beside)
     raw.tables[""] = table
     raw.class_names = table.index.to_numpy().astype(str)
     raw.unseen = raw.unseen if unseen is None else unseen
@@ -128,17 +119,18 @@ def read_table(
     """
     check_plain_file(path)
     if is_parquet(path):
-        return read_parquet_frame(path)
+        return read_parquet(path)
 
     def is_text(heads: list[str]) -> list[str]:
         named = [head for head in heads if head.lower() in NAMING or head in texts]
         return named or (heads[:1] if names_first else [])
 
-    if is_excel(path):
-        frame, commas = _excel_cells(path), False
-    else:
-        frame, commas = _csv_cells(path, is_text)
-    named = set(is_text(frame.columns.tolist()))
+    with damaged_file(path):
+        if is_excel(path):
+            frame, commas = _excel_cells(path), False
+        else:
+            frame, commas = _csv_cells(path, is_text)
+    named = is_text(frame.columns.tolist())
     columns = {
         head: values if head in named else _numbers_if_all(values, commas)
         for head, values in frame.items()
@@ -170,9 +162,8 @@ def _csv_cells(
         separator = max(SEPARATORS, key=header.count)
         heads = next(csv.reader([header], delimiter=separator), [])
         check_heads(path, heads)
-        _check_lines(path, separator)
         file.seek(0)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings():  # of lines with too many fields
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 file,
@@ -184,21 +175,6 @@ def _csv_cells(
                 dtype=dict.fromkeys(is_text(heads), str),
             )
     return frame, separator != ","
-
-
-def _check_lines(path: Path, separator: str) -> None:
-    """Say which line has too many or too few fields: pandas would fill them up."""
-    with open_text(path) as file:
-        width = None
-        for number, line in enumerate(iter_lines(file, path), 1):
-            if not line.strip() or '"' in line:  # quoted fields are left to pandas
-                continue
-            width = line.count(separator) if width is None else width
-            if line.count(separator) != width:
-                raise ValueError(
-                    f"{path}: line {number} has {line.count(separator) + 1} fields, "
-                    f"but the first has {width + 1}. Fetch or save the file again."
-                )
 
 
 def _excel_cells(path: Path) -> pd.DataFrame:
@@ -222,30 +198,20 @@ def _excel_cells(path: Path) -> pd.DataFrame:
     first = cells.iloc[0].tolist()
     heads = [f"Unnamed: {i}" if pd.isna(h) else str(h) for i, h in enumerate(first)]
     check_heads(path, heads)
-    frame = cells.iloc[1:].reset_index(drop=True).set_axis(heads, axis=1)
-    return frame.infer_objects()
+    return cells.iloc[1:].reset_index(drop=True).set_axis(heads, axis=1).infer_objects()
 
 
 def _numbers_if_all(column: pd.Series, commas: bool) -> pd.Series:
     """Read 'nan', 'inf' and decimal commas where everything is a number."""
     if column.dtype.kind in "fiub":
         return column
-    words = [str(value).strip().lower() for value in column if not pd.isna(value)]
-    plain = [word for word in words if word not in ("nan", "na", "null")]
-    if commas and any("," in word for word in plain):
-        if not all(DECIMAL_COMMA.fullmatch(word) for word in plain):
+    words = column[column.notna()].astype(str).str.strip()
+    words = words[~words.str.lower().isin(["nan", "na", "null"])]
+    if commas and words.str.contains(",", regex=False).any():
+        if words.str.contains(".", regex=False).any():
             return column
-        column = column.astype(str).str.replace(",", ".")
-    elif not plain or not all(map(_is_number, plain)):
+        words = words.str.replace(",", ".")
+    numbers = pd.to_numeric(words, errors="coerce")
+    if not len(words) or numbers.isna().any():
         return column
-    return pd.to_numeric(
-        column.astype(object).replace(["NA", "NULL", "null"], "nan"), errors="coerce"
-    )
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return "_" not in word
+    return numbers.reindex(column.index)

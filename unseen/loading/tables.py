@@ -2,27 +2,31 @@
 
 ``classes=`` of :func:`unseen.load_data` may name tables of the set, point to files, or
 be frames; :func:`choose_table` makes one table of whatever it is. ``unseen=`` may be
-names, a file of names, or a standard split.
+names, a file of names, or a standard split, whose class names and sources stand in
+``standard_splits.json`` beside this file. Names are compared without case, numbering
+and separators, so ``001.Black_footed_Albatross`` is ``Black footed Albatross``.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from unseen._data_checks import pick_tables
 from unseen._frames import as_pandas
 from unseen._words import listed
 from unseen.data import fuse_tables
+from unseen.loading.arrays import is_npy, open_npy
 from unseen.loading.frames import frame_to_table
-from unseen.loading.npy import is_npy, open_npy
-from unseen.loading.parts import damaged_file, read_lines
-from unseen.loading.splits import match_names, simple_name, standard_splits
+from unseen.loading.parts import read_lines
 from unseen.loading.spreadsheets import is_table, read_table
 from unseen.loading.word_vectors import embed_names, is_word_vectors
 from unseen.naming.classes import existing_file, read_classes
@@ -30,7 +34,14 @@ from unseen.naming.classes import existing_file, read_classes
 if TYPE_CHECKING:
     from unseen.loading.parts import RawData
 
-__all__ = ["choose_table", "read_class_table"]
+__all__ = [
+    "Split",
+    "choose_table",
+    "load_split",
+    "match_names",
+    "read_class_table",
+    "standard_splits",
+]
 
 NEEDED = "Give a file with one row per class: its name, then numbers that describe it."
 
@@ -60,17 +71,14 @@ def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
     """
     if classes is None:
         return _default(raw)
-    if isinstance(classes, Mapping):
-        found = {str(key): _one(raw, str(key), t) for key, t in classes.items()}
-        return fuse_tables({key: _plain(table) for key, table in found.items()})
     if isinstance(classes, list | tuple):
-        if all(isinstance(item, str) and item in raw.tables for item in classes):
-            return pick_tables(raw.where, raw.tables, list(classes))
-        found = {_name(item): _one(raw, _name(item), item) for item in classes}
-        return fuse_tables({key: _plain(table) for key, table in found.items()})
-    if isinstance(classes, str) and classes in raw.tables:
-        return pick_tables(raw.where, raw.tables, classes)
-    return _one(raw, _name(classes), classes)
+        classes = {_name(item): item for item in classes}
+    elif not isinstance(classes, Mapping):
+        return _one(raw, _name(classes), classes)
+    found = {str(key): _one(raw, str(key), item) for key, item in classes.items()}
+    if any(table.columns.nlevels == 2 for table in found.values()):
+        raise TypeError("A table with two-level columns is fused already. Give one.")
+    return fuse_tables(found)
 
 
 def read_class_table(
@@ -126,8 +134,7 @@ def read_class_table(
             )
         return found.table
     if is_table(path):
-        with damaged_file(path):
-            return frame_to_table(read_table(path, names_first=True), path)[0]
+        return frame_to_table(read_table(path, names_first=True), path)[0]
     raise ValueError(
         f"{path}: is no class table. Give CSV, parquet, .xlsx, .npy or word vectors."
     )
@@ -141,25 +148,22 @@ def _default(raw: RawData) -> pd.DataFrame:
             "the class names up in."
         )
     if raw.fused:
-        return pick_tables(raw.where, raw.tables, list(raw.tables))
-    table = pick_tables(raw.where, raw.tables, None)
-    return table.rename_axis(columns=None) if list(raw.tables) == [""] else table
+        return fuse_tables(raw.tables)
+    name, table = next(iter(raw.tables.items()))
+    return table.rename_axis(columns=name or None)
 
 
 def _one(raw: RawData, name: str, source: Any) -> pd.DataFrame:
     if isinstance(source, str) and source in raw.tables:
-        return pick_tables(raw.where, raw.tables, source)
+        return raw.tables[source].rename_axis(columns=source)
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        if not os.path.exists(path):  # however long the text is
-            names = [name for name in raw.tables if name]
-            known = f"The tables are {listed(names)}." if names else ""
+        if not os.path.exists(source):  # however long the text is
+            known = f"The tables are {listed(filter(None, raw.tables))}."
             raise ValueError(
                 f"{raw.where}: there is no class table {str(source)!r}, nor a file "
-                f"of that name. {known or NEEDED}"
+                f"of that name. {known if any(raw.tables) else NEEDED}"
             )
-        with damaged_file(path):
-            table = read_class_table(path, raw.class_names)
+        table = read_class_table(source, raw.class_names)
         return table.rename_axis(columns=name)
     if isinstance(source, np.ndarray):
         if source.ndim != 2 or len(source) != len(raw.class_names):
@@ -180,50 +184,135 @@ def _one(raw: RawData, name: str, source: Any) -> pd.DataFrame:
 
 
 def _name(source: Any) -> str:
+    if isinstance(source, str) and not existing_file(source):
+        return source  # a table of the set
     return Path(source).stem if isinstance(source, str | os.PathLike) else "classes"
 
 
-def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    if table.columns.nlevels == 2:
-        raise TypeError(
-            "A table with two-level columns is fused already. Give its raw."
-        )
-    return table.rename_axis(columns=None)
-
-
-def choose_unseen(
-    raw: RawData, unseen: Any, table: pd.DataFrame, y: np.ndarray
-) -> np.ndarray:
-    """Return who is unseen: as asked, as the file says, or the classes without rows."""
-    known = [str(name) for name in table.index]
-    if unseen is not None:
-        try:
-            return _asked_for(unseen, known)
-        except ValueError as error:
-            raise ValueError(f"{raw.where}: {error}") from None
-    if raw.unseen is not None:
-        return raw.named("unseen", raw.unseen)
-    present = set(np.unique(y).tolist())
-    return np.array([name for name in known if name not in present], dtype=str)
-
-
-def _asked_for(unseen: Any, known: list[str]) -> np.ndarray:
-    if isinstance(unseen, str | os.PathLike):
-        if isinstance(unseen, str) and unseen in standard_splits():
-            return match_names(standard_splits()[unseen].unseen, known)
+def choose_unseen(unseen: Any, known: list[str]) -> np.ndarray:
+    """Return the unseen classes: by name, as a standard split, or from a file."""
+    if isinstance(unseen, str) and unseen in standard_splits():
+        unseen = standard_splits()[unseen].unseen
+    elif isinstance(unseen, str | os.PathLike):
         simple = {simple_name(name) for name in known}
         names = [name.strip() for name in str(unseen).split(",")]
-        if all(simple_name(name) in simple for name in names):
-            return match_names(names, known)
         path = existing_file(unseen)
-        if path is not None:
-            unseen = read_lines(path)
-        else:
-            unseen = read_classes(str(unseen)).names
-            if not any(simple_name(name) in simple for name in unseen):
-                raise ValueError(
-                    f"unseen={', '.join(unseen)!r} names no class of the table, no "
-                    "file of class names and no standard split. Its classes are "
-                    f"{listed(known, 5)}; the splits are {listed(standard_splits())}."
-                )
+        if not all(simple_name(name) in simple for name in names):
+            names = read_lines(path) if path else read_classes(str(unseen)).names
+        if path is None and not any(simple_name(name) in simple for name in names):
+            raise ValueError(
+                f"unseen={', '.join(names)!r} names no class of the table, no "
+                "file of class names and no standard split. Its classes are "
+                f"{listed(known, 5)}; the splits are {listed(standard_splits())}."
+            )
+        unseen = names
     return match_names([str(name) for name in unseen], known)
+
+
+# ---- the standard splits of the field ------------------------------------------------
+
+
+class Split(NamedTuple):
+    """Who is seen and who is not, by class name.
+
+    Examples
+    --------
+    >>> from unseen.loading import load_split
+    >>> split = load_split("apy-ps")
+    >>> split.title, len(split.seen), len(split.unseen)
+    ('aPascal-aYahoo, proposed split, 20/12', 20, 12)
+    """
+
+    name: str
+    title: str
+    source: str
+    seen: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+
+@cache
+def standard_splits() -> dict[str, Split]:
+    """Return the standard splits by name.
+
+    Examples
+    --------
+    >>> from unseen.loading import standard_splits
+    >>> list(standard_splits())
+    ['awa', 'awa-ps', 'cub-ps', 'sun-ps', 'sun-707', 'apy-ps']
+    """
+    text = resources.files("unseen.loading").joinpath("standard_splits.json")
+    splits = {}
+    for name, entry in json.loads(text.read_text("utf-8")).items():
+        seen, unseen = tuple(entry["seen"]), tuple(entry["unseen"])
+        splits[name] = Split(name, entry["title"], entry["source"], seen, unseen)
+    return splits
+
+
+def load_split(name: str) -> Split:
+    """Return one standard split.
+
+    Parameters
+    ----------
+    name : str
+        ``"awa"`` (40/10), ``"awa-ps"``, ``"cub-ps"`` (150/50), ``"sun-ps"`` (645/72),
+        ``"sun-707"`` (707/10) or ``"apy-ps"`` (20/12).
+
+    Returns
+    -------
+    Split
+
+    Examples
+    --------
+    >>> from unseen.loading import load_split
+    >>> load_split("awa").unseen[:3]
+    ('chimpanzee', 'giant+panda', 'leopard')
+    """
+    if name not in standard_splits():
+        raise ValueError(
+            f"There is no standard split {name!r}. "
+            f"The splits are {listed(standard_splits())}."
+        )
+    return standard_splits()[name]
+
+
+def match_names(wanted: Sequence[str], known: Sequence[str]) -> np.ndarray:
+    """Return for every wanted name the one it is known by.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+    known : sequence of str
+
+    Returns
+    -------
+    ndarray of str
+        Entries of ``known``; raises if one is missing.
+
+    Examples
+    --------
+    >>> from unseen.loading.tables import match_names
+    >>> match_names(["Black footed Albatross"], ["001.Black_footed_Albatross"]).item()
+    '001.Black_footed_Albatross'
+    """
+    exact = set(known)
+    plain = {simple_name(name): name for name in reversed(list(known))}
+    found = [name if name in exact else plain.get(simple_name(name)) for name in wanted]
+    missing = [w for w, name in zip(wanted, found, strict=True) if name is None]
+    if missing:
+        raise ValueError(
+            f"{len(missing)} of {len(found)} classes are not in the set: "
+            f"{listed(missing, 5)}. Its classes are {listed(known, 5)}."
+        )
+    return np.array([name for name in found if name is not None], dtype=str)
+
+
+def simple_name(name: str) -> str:
+    """Return a name without case, numbering and separators.
+
+    Examples
+    --------
+    >>> from unseen.loading.tables import simple_name
+    >>> simple_name("014.Indigo_Bunting"), simple_name("grizzly+bear")
+    ('indigobunting', 'grizzlybear')
+    """
+    return re.sub(r"[\W_]+", "", re.sub(r"^\d+\.", "", name)).lower()

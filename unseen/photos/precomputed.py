@@ -20,8 +20,7 @@ import numpy as np
 from unseen._words import listed
 from unseen.files import replace_file
 from unseen.limits import check_plain_file, limits
-from unseen.loading.arrays import Archive
-from unseen.loading.npy import open_npy
+from unseen.loading.arrays import open_npy, open_npz
 from unseen.naming.names import twice
 from unseen.photos.folder import EncodedFolder, Skipped, find_photos, look_at
 
@@ -174,14 +173,14 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
     names, encoder = None, NAME
     check_plain_file(path)
     if path.suffix == ".npz":
-        with Archive(path) as file:
-            if "features" not in file.keys:
+        with open_npz(path) as file:
+            if "features" not in file.shapes:
                 raise ValueError(
-                    f"{path}: has no array 'features', only {listed(file.keys)}."
+                    f"{path}: has no array 'features', only {listed(file.shapes)}."
                 )
-            features = file.get("features")
-            names = file.get("paths").tolist() if "paths" in file.keys else None
-            encoder = str(file.get("encoder")) if "encoder" in file.keys else NAME
+            features = file["features"]
+            names = file["paths"].tolist() if "paths" in file.shapes else None
+            encoder = str(file["encoder"]) if "encoder" in file.shapes else NAME
     else:
         features = np.array(open_npy(path))
         names = _names_beside(path.with_suffix(".txt"))

@@ -77,14 +77,12 @@ def test_repr_is_short_with_many_classes():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda d: {"y": d.y[:-1]}, ValueError, r"y has 5 labels, but X has 6 rows"),
+        (lambda d: {"y": d.y[:-1]}, ValueError, r"y has shape \(5,\). Give 6 of them"),
         (lambda d: {"y": [*d.y[:-1], "yak"]}, ValueError, r"y holds 'yak'"),
         (lambda d: {"y": np.arange(6)}, TypeError, r"y holds 0\b"),
         (lambda d: {"y": [*d.y[:-1], 7]}, TypeError, r"y holds 7"),
-        (lambda d: {"y": np.ma.array(d.y)}, TypeError, r"y is a masked array"),
-        (lambda d: {"X": np.ma.array(d.X)}, TypeError, r"X is a masked array"),
         (lambda d: {"y": d.y[:, None]}, ValueError, r"y has shape \(6, 1\)"),
-        (lambda d: {"unseen": ["yak"]}, ValueError, r"unseen names 'yak'"),
+        (lambda d: {"unseen": ["yak"]}, ValueError, r"unseen holds 'yak'"),
         (lambda d: {"unseen": ["seal", "seal"]}, ValueError, r"'seal' more than once"),
         (lambda d: {"unseen": [2]}, TypeError, r"unseen holds 2"),
         (lambda d: {"X": d.X.astype(np.float16)}, TypeError, r"X is float16"),
@@ -111,8 +109,7 @@ def test_what_does_not_fit_is_refused_by_name(zoo, change, error, message):
         (lambda t: t.replace(t.iloc[3, 0], np.nan), ValueError, "'otter' holds NaN"),
         (lambda t: t["looks"].assign(fur="thick"), TypeError, "'fur' .* not numeric"),
         (lambda t: t["looks"] * 1j, TypeError, "'stripes', 'fur' .* not numeric"),
-        (lambda t: pd.concat({"a": t}, axis=1), ValueError, "have 3 levels"),
-        (lambda t: pd.concat({1: t["looks"]}, axis=1), TypeError, r"is \[1\]"),
+        (lambda t: pd.concat({"a": t}, axis=1), TypeError, "have one level, or two"),
     ],
 )
 def test_a_bad_table_is_refused_by_name(zoo, change, error, message):
@@ -140,8 +137,8 @@ def test_rows_set_aside_leave_training(zoo):
     for wrong, message in [
         (aside[:3], r"seen_test is bool of shape \(3,\)"),
         (aside.astype(int), "seen_test is int64"),
-        (~aside, "rows of 'okapi', which is unseen"),
-        (zoo.y != "okapi", "sets every row of 'zebra', 'seal', 'otter' aside"),
+        (~aside, "rows of 'okapi', which is unseen or"),
+        (zoo.y != "okapi", "'zebra', 'seal', 'otter' has no row to learn"),
     ]:
         with pytest.raises(ValueError, match=f"^zoo: .*{message}"):
             replace(zoo, seen_test=wrong)

@@ -1,6 +1,8 @@
 """ZeroShotData: features, labels, class embeddings by name, and who is unseen."""
 
 import html
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,23 +10,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from unseen._data_checks import (
-    as_name_array,
-    check_features,
-    check_names,
-    check_table,
-    check_unique,
-    few,
-    fuse_tables,
-    match_features,
-    one_table,
-    pick_tables,
-    side_line,
-)
+from unseen._words import shown
+from unseen.limits import limits
 
 __all__ = ["ZeroShotData", "fuse_tables", "match_features"]
 
 LABELS_AT_ONCE = 1 << 16
+# Control characters, separators of lines and halves of letters.
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,89 +79,52 @@ class ZeroShotData:
     ids: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        check_names(self.name, self.class_embeddings)
-        check_table(self.name, self.class_embeddings)
-        check_features(self.name, self.X)
-        # frozen: the one place where a field is written, to make lists into arrays
-        object.__setattr__(self, "y", as_name_array(self.name, "y", self.y, gaps=True))
-        object.__setattr__(
-            self, "unseen", as_name_array(self.name, "unseen", self.unseen)
-        )
-        self._check_unseen()
-        self._check_labels()
+        _check_table(self.name, self.class_embeddings)
+        _check_features(self.name, self.X)
+        n_rows, n_features = self.X.shape
+        counts = {"y": n_rows, "unseen": None, "feature_names": n_features}
+        for field, count in {**counts, "ids": n_rows}.items():
+            if getattr(self, field) is not None:
+                names = _as_names(self.name, field, getattr(self, field), count)
+                # frozen: here alone fields are written, to make lists into arrays
+                object.__setattr__(self, field, names)
         if self.seen_test is not None:
             object.__setattr__(self, "seen_test", np.asarray(self.seen_test))
-            self._check_seen_test(np.asarray(self.seen_test))
-        n_rows, n_features = self.X.shape
-        for field, count in {"feature_names": n_features, "ids": n_rows}.items():
-            if getattr(self, field) is not None:
-                names = as_name_array(self.name, field, getattr(self, field))
-                check_unique(self.name, field, names, count)
-                object.__setattr__(self, field, names)
+        self._check_split()
 
-    def _check_unseen(self) -> None:
-        strangers = self.unseen[~pd.Index(self.unseen).isin(self.classes)]
-        if len(strangers):
-            raise ValueError(
-                f"{self.name}: unseen names {few(strangers)}, not in the index of "
-                f"class_embeddings. Its classes are {few(self.classes)}."
-            )
-        again = pd.Index(self.unseen).duplicated()
-        if again.any():
-            raise ValueError(
-                f"{self.name}: unseen names {few(self.unseen[again])} more than once. "
-                "Name each class once."
-            )
-
-    def _check_labels(self) -> None:
-        if len(self.y) != len(self.X):
-            raise ValueError(
-                f"{self.name}: y has {len(self.y)} labels, but X has {len(self.X)} "
-                "rows. Give one class name per row."
-            )
-        strange = (self._class_rows < 0) & ~self._unlabelled
-        if strange.any():
-            raise ValueError(
-                f"{self.name}: y holds {few(self.y[strange])}, not in the index of "
-                f"class_embeddings. Its classes are {few(self.classes)}."
-            )
-        # An estimator would take a class without labels for an unseen one.
-        n_rows = self._count_rows(np.ones(len(self.y), dtype=bool))
-        empty = self.classes[(n_rows == 0) & ~self._is_unseen]
-        if len(empty):
-            raise ValueError(
-                f"{self.name}: {few(empty)} has no row in X and is not named in "
-                "unseen. Name it there, or drop it from class_embeddings."
-            )
-
-    def _check_seen_test(self, aside: np.ndarray) -> None:
+    def _check_split(self) -> None:
+        strangers = {
+            "unseen": self.unseen[~np.isin(self.unseen, self.classes)],
+            "y": self.y[(self._class_rows < 0) & ~self._unlabelled],
+        }
+        for field, names in strangers.items():
+            if len(names):
+                raise ValueError(
+                    f"{self.name}: {field} holds {few(names)}, not in the index of "
+                    f"class_embeddings. Its classes are {few(self.classes)}."
+                )
+        aside = self._set_aside
         if aside.dtype.kind != "b" or aside.shape != self.y.shape:
             raise ValueError(
                 f"{self.name}: seen_test is {aside.dtype} of shape {aside.shape}. "
                 f"Give True or False for each of the {len(self.y)} rows."
             )
-        if (aside & self._unlabelled).any():
+        wrong = aside & (self._in_unseen | self._unlabelled)
+        if wrong.any():
             raise ValueError(
-                f"{self.name}: seen_test sets unlabelled rows aside. Set aside rows of "
-                "seen classes only."
+                f"{self.name}: seen_test holds rows of {few(self.y[wrong])}, which is "
+                "unseen or no class. Set aside rows of seen classes only."
             )
-        unseen = self.y[aside & self._in_unseen]
-        if len(unseen):
-            raise ValueError(
-                f"{self.name}: seen_test holds rows of {few(unseen)}, which is "
-                "unseen. Set aside rows of seen classes only."
-            )
-        left = self._count_rows(~aside)
-        empty = self.classes[(left == 0) & ~self._is_unseen]
+        # An estimator would take a class without labels for an unseen one.
+        learned = np.bincount(
+            self._class_rows[self._in_training], minlength=self.n_classes
+        )
+        empty = self.classes[(learned == 0) & ~self._is_unseen]
         if len(empty):
             raise ValueError(
-                f"{self.name}: seen_test sets every row of {few(empty)} aside. "
-                "Leave some to learn from."
+                f"{self.name}: {few(empty)} has no row to learn from and is not named "
+                "in unseen. Name it there, or drop it from class_embeddings."
             )
-
-    def _count_rows(self, chosen: np.ndarray) -> np.ndarray:
-        rows = self._class_rows[chosen & ~self._unlabelled]
-        return np.bincount(rows, minlength=self.n_classes)
 
     @property
     def classes(self) -> np.ndarray:
@@ -294,29 +250,38 @@ class ZeroShotData:
         >>> data.with_tables("segments").class_embeddings.shape
         (10, 7)
         """
-        table = self.class_embeddings
-        found = {name: one_table(table, name) for name in self.tables}
-        return replace(self, class_embeddings=pick_tables(self.name, found, names))
+        wanted = [names] if isinstance(names, str) else names
+        missing = [name for name in wanted if name not in self.tables]
+        if missing:
+            raise ValueError(
+                f"{self.name}: there is no class table {few(missing)}. "
+                f"The tables are {few(self.tables)}."
+            )
+        found = {name: one_table(self.class_embeddings, name) for name in wanted}
+        if isinstance(names, str):
+            table = found[names].rename_axis(columns=names)
+        else:
+            table = fuse_tables(found)
+        return replace(self, class_embeddings=table)
 
     def __repr__(self) -> str:
-        n_unseen = int(self._in_unseen.sum())
-        n_aside = int(self._set_aside.sum())
-        n_loose = int(self._unlabelled.sum())
-        rows = "row" if n_loose == 1 else "rows"
-        loose = [f"  {n_loose} unlabelled {rows}"] if n_loose else []
+        n_aside, n_loose = int(self._set_aside.sum()), int(self._unlabelled.sum())
         aside = f" (and {n_aside} rows for scoring)" if n_aside else ""
+        loose = f"\n  {n_loose} unlabelled {'row' if n_loose == 1 else 'rows'}"
         n, p = self.X.shape
-        dims = f"{self.class_embeddings.shape[1]} dimensions"
         named = f" ({' + '.join(self.tables)})" if self.tables else ""
-        return "\n".join(
-            [
-                f"ZeroShotData {self.name!r}: {n} rows x {p} features ({self.X.dtype})",
-                side_line("seen", self.seen, int(self._in_training.sum())) + aside,
-                side_line("unseen", self.unseen, n_unseen),
-                *loose,
-                f"  class embeddings: {dims}{named}",
-            ]
+        return (
+            f"ZeroShotData {self.name!r}: {n} rows x {p} features ({self.X.dtype})\n"
+            f"{_side('seen', self.seen, self._in_training)}{aside}\n"
+            f"{_side('unseen', self.unseen, self._in_unseen)}{loose if n_loose else ''}"
+            f"\n  class embeddings: {self.class_embeddings.shape[1]} dimensions{named}"
         )
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks."""
+        first, *rest = repr(self).split("\n")
+        lines = "".join(f"<li>{html.escape(line.strip())}</li>" for line in rest)
+        return f"<div><b>{html.escape(first)}</b><ul>{lines}</ul></div>"
 
     @cached_property
     def _class_rows(self) -> np.ndarray:
@@ -329,12 +294,6 @@ class ZeroShotData:
             rows[here] = self.class_embeddings.index.get_indexer(pd.Index(names))[place]
         return rows
 
-    def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
-        first, *rest = repr(self).split("\n")
-        lines = "".join(f"<li>{html.escape(line.strip())}</li>" for line in rest)
-        return f"<div><b>{html.escape(first)}</b><ul>{lines}</ul></div>"
-
     @cached_property
     def _unlabelled(self) -> np.ndarray:
         return np.asarray(self.y == "")
@@ -345,9 +304,8 @@ class ZeroShotData:
 
     @cached_property
     def _set_aside(self) -> np.ndarray:
-        if self.seen_test is None:
-            return np.zeros(len(self.y), dtype=bool)
-        return np.asarray(self.seen_test)
+        none = np.zeros(len(self.y), dtype=bool)
+        return none if self.seen_test is None else self.seen_test
 
     @cached_property
     def _is_unseen(self) -> np.ndarray:
@@ -356,3 +314,194 @@ class ZeroShotData:
     @cached_property
     def _in_unseen(self) -> np.ndarray:
         return np.append(self._is_unseen, False)[self._class_rows]
+
+
+def _check_table(name: str, table: pd.DataFrame) -> None:
+    """Refuse what is not one row of finite numbers per class name."""
+    what = f"{name}: class_embeddings"
+    if not isinstance(table, pd.DataFrame) or table.columns.nlevels > 2:
+        kind = type(table).__name__
+        raise TypeError(
+            f"{what} is a {kind}. Give a DataFrame indexed by class name, whose "
+            "columns have one level, or two: table and dimension."
+        )
+    if table.size == 0:
+        raise ValueError(f"{what} is empty, with shape {table.shape}.")
+    odd = [label for label in table.index if not isinstance(label, str)]
+    if odd:
+        raise TypeError(
+            f"{what}: the index holds {odd[0]!r}, which is no string. Index the table "
+            "by class name."
+        )
+    most, longest = limits().name_letters, max(map(len, table.index))
+    if longest > most or len(table) > limits().classes:
+        raise ValueError(
+            f"{what} has {len(table)} classes with names of up to {longest} letters. "
+            f"Give at most {limits().classes} and {most} letters."
+        )
+    for label in table.index:
+        if not label.strip() or UNPRINTABLE.search(label):
+            raise ValueError(
+                f"{what} has a class called {shown(label)}. Give a name of one line, "
+                "without signs that cannot be printed."
+            )
+    if not table.index.is_unique:
+        again = table.index[table.index.duplicated()]
+        raise ValueError(f"{what} holds {few(again)} more than once.")
+    odd = [c for c, dtype in table.dtypes.items() if dtype.kind not in "fiub"]
+    if odd:
+        raise TypeError(f"{what}: column {few(odd)} is not numeric. Give numbers only.")
+    finite = np.isfinite(table.to_numpy(dtype=float, na_value=np.nan)).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"{name}: the class embedding of {few(table.index[~finite])} holds NaN or "
+            "infinity. Give finite numbers."
+        )
+
+
+def _check_features(name: str, X: np.ndarray) -> None:
+    if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
+        kind = X.dtype if isinstance(X, np.ndarray) else type(X).__name__
+        raise TypeError(
+            f"{name}: X is {kind}. Give a NumPy array of float32 or float64."
+        )
+    if X.ndim != 2 or X.size == 0:
+        raise ValueError(
+            f"{name}: X has shape {X.shape}. "
+            "Give two dimensions, rows and features, neither empty."
+        )
+
+
+def _as_names(name: str, field: str, values: object, count: int | None) -> np.ndarray:
+    """Return names as text: as many as there are rows, or different ones; or both."""
+    # NumPy would turn [1, "okapi"] into text.
+    plain = isinstance(values, np.ndarray) and values.dtype.kind == "U"
+    names = np.asarray(values) if plain else np.array(values, dtype=object)
+    if names.ndim != 1 or count not in (None, len(names)):
+        given = "one dimension" if count is None else f"{count} of them"
+        raise ValueError(f"{name}: {field} has shape {names.shape}. Give {given}.")
+    if names.dtype.kind != "U":
+        if field == "y":  # a row without a label
+            names = np.where(pd.isna(names), "", names)
+        odd = [label for label in names.tolist() if not isinstance(label, str)]
+        if odd:
+            raise TypeError(f"{name}: {field} holds {odd[0]!r}, which is no string.")
+    again = [] if field == "y" else names[pd.Index(names).duplicated()]
+    if len(again):
+        raise ValueError(f"{name}: {field} holds {few(again)} more than once.")
+    return names.astype(str, copy=False)
+
+
+def few(names: Sequence[object] | np.ndarray | pd.Index, most: int = 5) -> str:
+    """Quote the first few of some names."""
+    names = list(dict.fromkeys(map(str, names)))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(shown, names[:most])) + more
+
+
+def _side(side: str, names: np.ndarray, rows: np.ndarray) -> str:
+    """Say in one line who is on one side of the split."""
+    several = "class" if len(names) == 1 else "classes"
+    n_rows = f"{rows.sum()} {'row' if rows.sum() == 1 else 'rows'}"
+    listed = textwrap.shorten(", ".join(names), 60, placeholder=" ...")
+    return f"  {len(names)} {side} {several}, {n_rows}: {listed}".rstrip(": ")
+
+
+def match_features(
+    X: np.ndarray,
+    names: Sequence[str] | np.ndarray | None,
+    known: Sequence[str] | np.ndarray | None,
+    where: str = "X",
+) -> np.ndarray:
+    """Put the columns of new rows in the order of those a model has learned from.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        New rows.
+    names : array of str or None
+        What the columns of ``X`` are called.
+    known : array of str or None
+        What the columns were called that the model has learned from. If either has no
+        names, the columns are taken as they come.
+    where : str, default="X"
+        What messages call the new rows.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unseen.data import match_features
+    >>> match_features(np.array([[1.0, 2.0]]), ["b", "a"], known=["a", "b"])
+    array([[2., 1.]])
+    """
+    if names is None or known is None:
+        return X
+    place = {str(name): column for column, name in enumerate(names)}
+    wanted = [str(name) for name in known]
+    missing = [name for name in wanted if name not in place]
+    foreign = sorted(set(place) - set(wanted))
+    if missing or foreign:
+        lacks = f" It needs {few(missing)}, which is missing." if missing else ""
+        knows = f" It does not know {few(foreign)}." if foreign else ""
+        raise ValueError(
+            f"{where}: the columns are not those the model has learned from."
+            f"{lacks}{knows} Give the same columns, in any order."
+        )
+    order = [place[name] for name in wanted]
+    return X if order == list(range(len(order))) else X[:, order]
+
+
+def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put several class tables side by side, under two-level columns.
+
+    Parameters
+    ----------
+    tables : dict of str to DataFrame
+        Tables indexed by the same class names, in any order.
+
+    Returns
+    -------
+    DataFrame
+        First level of the columns: the table's name; second: its dimension. The rows
+        follow the first table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unseen.data import fuse_tables
+    >>> looks = pd.DataFrame({"stripes": [1.0, 0.0]}, index=["zebra", "seal"])
+    >>> words = pd.DataFrame({0: [0.3, 0.1], 1: [0.2, 0.4]}, index=["zebra", "seal"])
+    >>> fuse_tables({"looks": looks, "words": words})
+            looks words
+          stripes     0    1
+    zebra     1.0   0.3  0.2
+    seal      0.0   0.1  0.4
+    """
+    if not tables:
+        raise ValueError("fuse_tables got no table. Give at least one by name.")
+    first_name, first = next(iter(tables.items()))
+    for name, table in tables.items():
+        twice = table.index[table.index.duplicated()]
+        apart = first.index.symmetric_difference(table.index)
+        if len(apart) or len(twice):
+            raise ValueError(
+                f"Class tables {first_name!r} and {name!r} differ in "
+                f"{few([*apart, *twice])}. Fuse tables of the same classes."
+            )
+    plain = {
+        name: table.reindex(first.index).rename_axis(columns=None)
+        for name, table in tables.items()
+    }
+    return pd.concat(plain, axis=1)
+
+
+def one_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Take table ``name`` out of fused ones; a plain table is its only one."""
+    if table.columns.nlevels == 1:
+        return table
+    columns = table.columns.get_level_values(0) == name
+    return table.loc[:, columns].droplevel(0, axis=1)

@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unseen.loading import iter_blocks, open_npy
-from unseen.loading.blocks import fill
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 100, None])
@@ -53,11 +52,6 @@ def test_odd_arguments_are_refused(tmp_path):
         file.truncate(1000)
     with pytest.raises(ValueError, match="ended while it was read"):
         list(iter_blocks(X))
-    with (
-        open(tmp_path / "X.npy", "rb") as file,
-        pytest.raises(ValueError, match="ended while it was read"),
-    ):
-        fill(file, np.empty(126), "X.npy")
 
 
 TRAIN = """

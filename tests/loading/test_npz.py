@@ -99,7 +99,10 @@ def test_the_suffix_does_not_matter(write, tmp_path):
         ({"unseen": None}, "neither 'unseen' nor 'ps_unseen'"),
         ({"att": None, "words": None}, "there is no class table"),
         ({"att": np.ones((3, 2)), "words": None}, "there is no class table"),
-        ({"y": np.array([0, 1, 2, 3, 4])}, "'y', row 4: names 'number 4', which is none of the 4"),
+        (
+            {"y": np.array([0, 1, 2, 3, 4])},
+            "'y', row 4: names 'number 4', which is none of the 4",
+        ),
         ({"y": np.array([0, 1, 2, 3, -2])}, "names 'number -2'"),
         ({"y": np.array([0.0, 1, 2, 3, 2.5])}, r"'y' holds 2.5 \(row 4\)"),
         ({"y": np.ones(5, dtype=complex)}, "'y' is complex128"),

@@ -137,7 +137,7 @@ def test_missing_labels_from_python_are_unlabelled_too():
 
 def test_unlabelled_rows_cannot_be_set_aside_for_scoring():
     aside = np.isin(np.arange(8), LOOSE)
-    with pytest.raises(ValueError, match="sets unlabelled rows aside"):
+    with pytest.raises(ValueError, match="seen_test holds rows of ''"):
         ZeroShotData("zoo", X, GIVEN, TABLE, UNSEEN, aside)
 
 

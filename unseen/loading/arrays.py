@@ -44,9 +44,8 @@ import numpy as np
 import pandas as pd
 
 from unseen._command import needs_extra
-from unseen._data_checks import one_table
 from unseen._words import listed
-from unseen.data import ZeroShotData
+from unseen.data import ZeroShotData, one_table
 from unseen.files import replace_file
 from unseen.limits import check_unpacked, limits
 from unseen.loading.parts import (

@@ -11,16 +11,15 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from unseen._threads import each, strips
 from unseen.loading.arrays import open_npy
 from unseen.loading.parts import as_float
 
 BLOCK_ELEMENTS = 2**23  # numbers of a block: 32 MB of float32
-PART_BYTES = 2**22  # of a block that one thread reads at a time
+PART_BYTES = 2**22  # of a temporary file, before the next one takes its turn
 
 _turn = threading.Lock()
 
@@ -91,121 +90,61 @@ def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
     if place is None:
         yield from (np.asarray(X[start : start + step]) for start in starts)
         return
+    path, offset = place
     buffer = np.empty((min(step, len(X)), X.shape[1]), dtype=X.dtype)
-    with open(place.path, "rb", buffering=0) as file:
+    with open(path, "rb", buffering=0) as file:
         for start in starts:
             block = buffer[: min(step, len(X) - start)]
-            _read_rows(file, place, start, block)
+            fill_at(file, block, offset + start * X.strides[0], path)
             yield block
 
 
-# ---- arrays in files -----------------------------------------------------------------
+def _place_in_file(X: Any) -> tuple[Path, int] | None:
+    """Return where in which file the rows of a map are, one behind the other.
 
-
-class Place(NamedTuple):
-    """Where in a file the numbers of an array are."""
-
-    path: Path
-    offset: int
-    strides: tuple[int, int]
-
-
-def _place_in_file(X: Any) -> Place | None:
-    """Return where a mapped array is in its file; None if it is not, or backwards."""
-    root = _root_map(X)
-    if root is None or not X.size or X.ndim != 2 or min(X.strides) <= 0:
-        return None
-    here, start = (a.__array_interface__["data"][0] for a in (X, root))
-    return Place(Path(root.filename), root.offset + here - start, X.strides)
-
-
-def _root_map(X: Any) -> Any:
-    """Return the map of a file that an array is part of, if all its writes are there.
-
-    What was written to a private map (mode 'c') is not in the file.
+    None for anything else, and for a private map (mode 'c'): what was written to it is
+    not in the file.
     """
     root = X
     while isinstance(root, np.memmap) and isinstance(root.base, np.memmap):
         root = root.base
     named = isinstance(getattr(root, "filename", None), str | os.PathLike)
-    return root if isinstance(root, np.memmap) and named and root.mode != "c" else None
-
-
-def _read_rows(file: Any, place: Place, start: int, block: np.ndarray) -> None:
-    """Read rows from ``start`` on into a block, whatever the order of the numbers."""
-    (n, p), (down, right), size = block.shape, place.strides, block.itemsize
-    begin = place.offset + start * down
-    if (down, right) == (p * size, size):
-        fill_at(file, block, begin, place.path)
-        return
-    # The bytes from the first number to the last: of all rows, or column by column.
-    width = p if down >= right else 1
-    span = np.empty((n - 1) * down + (width - 1) * right + size, dtype=np.uint8)
-    numbers = np.ndarray((n, width), block.dtype, span, strides=(down, right))
-    for column in range(0, p, width):
-        file.seek(begin + column * right)
-        fill(file, span, place.path)
-        block[:, column : column + width] = numbers
-
-
-def fill(file: Any, block: np.ndarray, file_name: Any) -> None:
-    """Read as many bytes as the block takes, from where the file stands.
-
-    Examples
-    --------
-    >>> import io, numpy as np
-    >>> from unseen.loading.blocks import fill
-    >>> block = np.empty(2, dtype="<u2")
-    >>> fill(io.BytesIO(bytes([1, 0, 2, 0])), block, "numbers")
-    >>> block.tolist()
-    [1, 2]
-    """
-    view = block.reshape(-1).view(np.uint8)
-    done = 0
-    while done < len(view):
-        done += read_some(file.readinto(view[done:]), file_name)
-
-
-def read_some(count: int | None, file_name: Any) -> int:
-    """Return how many bytes were read, or say that there are no more."""
-    if not count:
-        raise ValueError(
-            f"{file_name}: ended while it was read. Fetch or save the file again."
-        )
-    return count
+    if not named or root.mode == "c" or X.ndim != 2 or not X.flags.c_contiguous:
+        return None
+    here, start = (a.__array_interface__["data"][0] for a in (X, root))
+    return Path(root.filename), root.offset + here - start
 
 
 def fill_at(file: Any, block: np.ndarray, start: int, file_name: Any) -> None:
     """Read as many bytes as the block takes, from ``start`` on.
 
-    Several threads may ask at once, and share the bytes of a large block. Windows has
-    one place per file where it is read: there they take turns.
+    Several threads may ask at once. Windows has one place per file where it is read:
+    there they take turns.
     """
     view = block.reshape(-1).view(np.uint8).data
-
-    def read(here: slice) -> None:
-        done = here.start
-        while done < here.stop:
-            count = os.preadv(file.fileno(), [view[done : here.stop]], start + done)
-            done += read_some(count, file_name)
-
-    if hasattr(os, "preadv"):
-        each(read, strips(len(view), 1, PART_BYTES))
-        return
-    with _turn:
-        file.seek(start)
-        fill(file, block, file_name)
+    done = 0
+    while done < len(view):
+        if hasattr(os, "preadv"):
+            count = os.preadv(file.fileno(), [view[done:]], start + done)
+        else:
+            with _turn:
+                file.seek(start + done)
+                count = file.readinto(view[done:])
+        if not count:
+            raise ValueError(
+                f"{file_name}: ended while it was read. Fetch or save the file again."
+            )
+        done += count
 
 
 def write_at(file: Any, block: np.ndarray, start: int) -> None:
     """Write a block to a file's bytes from ``start`` on; several threads may ask."""
     view = block.reshape(-1).view(np.uint8).data
-    if hasattr(os, "pwrite"):
-        done = 0
-        while done < len(view):
+    done = 0
+    while done < len(view):
+        if hasattr(os, "pwrite"):
             done += os.pwrite(file.fileno(), view[done:], start + done)
-        return
-    with _turn:
-        file.seek(start)
-        while len(view):
-            view = view[file.write(view) or 0 :]
+        else:
+            with _turn:
+                file.seek(start + done)
+                done += file.write(view[done:])

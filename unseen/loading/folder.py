@@ -13,14 +13,13 @@ Its files::
 
 from __future__ import annotations
 
-import csv
 import json
-from array import array
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import pandas as pd
 
 from unseen.limits import check_plain_file
 from unseen.loading.arrays import open_npy
@@ -28,9 +27,7 @@ from unseen.loading.frames import frame_to_table
 from unseen.loading.parts import (
     RawData,
     as_texts,
-    check_widths,
     damaged_file,
-    iter_lines,
     read_whole,
     reader,
 )
@@ -76,19 +73,20 @@ def read_folder(path: Path) -> RawData:
     ('memmap', ['okapi'])
     """
     X = open_npy(path / "features.npy")
-    with damaged_file(path / "labels.csv"):
-        y, splits, names = read_labels(path / "labels.csv")
-    if len(y) > len(X) and not any(y[len(X) :]):  # empty lines at the end
-        y, splits = y[: len(X)], None if splits is None else splits[: len(X)]
+    rows = _read_labels(path / "labels.csv")
+    if not rows[len(X) :].to_numpy().any():  # empty lines at the end
+        rows = rows[: len(X)]
+    y = as_texts(rows[0].tolist(), f"{path / 'labels.csv'}:")
+    aside = rows[1].to_numpy() == "test" if 1 in rows else np.zeros(len(rows), bool)
     about = _about(path / "about.json")
     raw = RawData(
         name=about.get("name", path.resolve().name),
         where=str(path),
         X=X,
         y=y,
-        class_names=np.sort(names),
-        seen_test=None if splits is None else splits == "test",
-        fused=bool(about.get("fused", False)),
+        class_names=np.unique(y[y != ""]),
+        seen_test=aside if aside.any() else None,
+        fused=about.get("fused", False),
         origin={
             "X": "features.npy",
             "y": "labels.csv",
@@ -96,56 +94,28 @@ def read_folder(path: Path) -> RawData:
             "classes": "classes.csv",
         },
     )
-    if raw.seen_test is not None and not raw.seen_test.any():
-        raw.seen_test = None
     _add_tables(raw, path, about.get("tables", {}))
     return raw
 
 
-def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return (labels, splits or None, distinct labels) of one row per sample.
-
-    Names are kept once each: a million rows cost a million small numbers.
-    """
-    codes: list[array] = [array("i"), array("i")]
-    known: list[dict[str, int]] = [{}, {}]
+def _read_labels(path: Path) -> pd.DataFrame:
+    """Return columns 0 and, if there is one, 1: labels and splits, empty for none."""
     check_plain_file(path)
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(iter_lines(file, path), strict=True)
-        width = 1
-        for number, row in enumerate(rows):
-            if number == 0:
-                width = len(row)
-                if width not in (1, 2):
-                    raise ValueError(
-                        f"{path}: has {width} columns. Give labels, at most a split."
-                    )
-                if row[0].strip().lower() in HEADERS:
-                    continue
-            row = row or [""]  # an empty line: unlabelled
-            if len(row) != width:
-                raise ValueError(
-                    f"{path}: line {rows.line_num} is {','.join(row)[:50]!r}. "
-                    "Give one class name per row, or none if it is unlabelled."
-                )
-            for column, value in enumerate(row):
-                value = value if value.strip() else ""
-                seen = known[column]
-                codes[column].append(seen.setdefault(value, len(seen)))
-    y, split = (
-        _spelled_out(list(names), np.frombuffer(rows, dtype=np.intc), path)
-        for names, rows in zip(known, codes, strict=True)
-    )
-    names = as_texts([name for name in known[0] if name], f"{path}:")
-    return y, split if width == 2 else None, names
-
-
-def _spelled_out(names: list[str], rows: np.ndarray, path: Path) -> np.ndarray:
-    if not names:
-        return np.array([], dtype=str)
-    lengths = np.array([len(name) for name in names])
-    check_widths(int(lengths.max()), len(rows), int(lengths[rows].sum()), f"{path}:")
-    return np.array(names, dtype=str)[rows]
+    with damaged_file(path):
+        rows = pd.read_csv(
+            path,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            skip_blank_lines=False,
+            encoding="utf-8-sig",
+        ).fillna("")
+    if rows.shape[1] > 2:
+        raise ValueError(
+            f"{path}: has {rows.shape[1]} columns. Give labels, at most a split."
+        )
+    rows = rows.where(rows.apply(lambda column: column.str.strip() != ""), "")
+    return rows[1:] if rows.iloc[0, 0].strip().lower() in HEADERS else rows
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -154,13 +124,8 @@ def _about(path: Path) -> dict[str, Any]:
     with damaged_file(path):
         about = json.loads(read_whole(path))
         kinds = {"name": str, "fused": bool, "tables": dict}
-        for key, kind in kinds.items():
-            if not isinstance(about, dict) or not isinstance(
-                about.get(key, kind()), kind
-            ):
-                raise ValueError(
-                    f"{path}: {key!r} is no {kind.__name__}. Save the set again."
-                )
+        if not all(isinstance(about.get(k, kind()), kind) for k, kind in kinds.items()):
+            raise ValueError(f"{path}: holds other kinds. Save the set again.")
         return about
 
 
@@ -168,21 +133,17 @@ def _add_tables(raw: RawData, path: Path, dtypes: dict[str, Any]) -> None:
     found = {}
     main = path / "classes.csv"
     if main.is_file():
-        with damaged_file(main):
-            table, raw.unseen = frame_to_table(read_table(main, names_first=True), main)
+        table, raw.unseen = frame_to_table(read_table(main, names_first=True), main)
         raw.class_names = table.index.to_numpy().astype(str)
         if table.shape[1]:
             found[""] = table
     for file in sorted((path / "classes").glob("*.csv")):
-        with damaged_file(file):
-            frame = read_table(file, names_first=True)
-            found[unquote(file.stem)] = frame_to_table(frame, file)[0]
-    order = [name for name in dtypes if name in found]
-    for name in [*order, *(name for name in found if name not in order)]:
-        table, dtype = found[name], dtypes.get(name)
-        if dtype in ("float32", "float64"):
-            table = table.astype(dtype)
-        numbers = [str(i) for i in range(table.shape[1])]
-        if table.columns.tolist() == numbers:
+        frame = read_table(file, names_first=True)
+        found[unquote(file.stem)] = frame_to_table(frame, file)[0]
+    for name in sorted(found, key=[*dtypes, *found].index):
+        table = found[name]
+        if dtypes.get(name) in ("float32", "float64"):
+            table = table.astype(dtypes[name])
+        if table.columns.tolist() == [str(i) for i in range(table.shape[1])]:
             table = table.set_axis(range(table.shape[1]), axis=1)
         raw.tables[name] = table

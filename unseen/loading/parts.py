@@ -20,8 +20,7 @@ from typing import IO, Any, AnyStr
 import numpy as np
 import pandas as pd
 
-from unseen._data_checks import one_table
-from unseen.data import ZeroShotData
+from unseen.data import ZeroShotData, one_table
 from unseen.limits import check_plain_file, limits, unpacked_allowance
 from unseen.naming.classes import existing_file
 
@@ -441,20 +440,14 @@ def as_texts(texts: Sequence[str], where: str) -> np.ndarray:
     >>> as_texts(["okapi", "zebra"], "zoo.csv")
     array(['okapi', 'zebra'], dtype='<U5')
     """
-    longest, total = max(map(len, texts), default=0), sum(map(len, texts))
-    check_widths(longest, len(texts), total, where)
-    return np.array(texts, dtype=str)
-
-
-def check_widths(longest: int, n_texts: int, n_letters: int, where: str) -> None:
-    """Refuse texts that are too long for names, or would waste the memory."""
-    most = limits().name_letters
+    longest, most = max(map(len, texts), default=0), limits().name_letters
     if longest > most:
         raise ValueError(
             f"{where} holds a name of {longest} letters. Give at most {most}."
         )
-    if 4 * longest * n_texts > unpacked_allowance(4 * n_letters):
+    if 4 * longest * len(texts) > unpacked_allowance(4 * sum(map(len, texts))):
         raise ValueError(
-            f"{where} holds {n_texts} names, one of them of {longest} letters, which "
-            "together do not fit in memory. Shorten the longest."
+            f"{where} holds {len(texts)} names, one of them of {longest} letters, "
+            "which together do not fit in memory. Shorten the longest."
         )
+    return np.array(texts, dtype=str)

@@ -11,7 +11,8 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -29,6 +30,7 @@ LONGEST_WORD = 4096
 MOST_DIMENSIONS = 100_000
 CHUNK = 1 << 20
 FREE = 4 * MIB  # that any packed file may unpack to
+Pairs = Iterator[tuple[bytes, Callable[[], np.ndarray]]]
 
 
 class NameEmbeddings(NamedTuple):
@@ -82,27 +84,24 @@ def embed_names(
     path = Path(path)
     check_plain_file(path)
     names = [str(name) for name in names]
-    wanted = {spelling for name in names for spelling in _spellings(name)}
+    wanted = {spelling for name in names for spelling in [*_whole(name), *_words(name)]}
     with damaged_file(path):
-        found = _collect(path, wanted)
+        found = _collect(path, wanted | {word.lower() for word in wanted})
     rows: dict[str, np.ndarray] = {}
     missing: dict[str, list[str]] = {}
     for name in names:
-        whole = next((found[w] for w in _whole(name) if w in found), None)
+        whole = next((found[word] for word in _whole(name) if word in found), None)
         if whole is not None:
             rows[name] = whole
             continue
-        vectors = []
-        for word in _words(name):
-            vector = found.get(word, found.get(word.lower()))
-            if vector is None:
-                missing.setdefault(name, []).append(word)
-            else:
-                vectors.append(vector)
-        if vectors:
-            rows[name] = np.mean(vectors, axis=0)
-        elif name not in missing:
-            missing[name] = []  # nothing in it but signs
+        vectors = {
+            word: found.get(word, found.get(word.lower())) for word in _words(name)
+        }
+        known = [vector for vector in vectors.values() if vector is not None]
+        if known:
+            rows[name] = np.mean(known, axis=0)
+        if len(known) < len(vectors) or not vectors:
+            missing[name] = [word for word, vector in vectors.items() if vector is None]
     table = pd.DataFrame.from_dict(rows, orient="index", dtype=np.float64)
     return NameEmbeddings(table, missing)
 
@@ -114,98 +113,92 @@ def is_word_vectors(path: Path) -> bool:
     try:
         with _open(path) as file:
             line = file.readline(LONGEST_WORD * 8)
-    except (OSError, EOFError, ValueError, zlib.error):
+    except (OSError, EOFError, zlib.error):
         return False
     if line.startswith(FASTTEXT_MODEL) or b"," in line or b"\t" in line:
         return line.startswith(FASTTEXT_MODEL)
-    if _header(line):
-        return True
     word, *numbers = line.split(b" ")
-    return bool(word) and len(numbers) > 1 and all(map(_is_number, numbers))
-
-
-def _spellings(name: str) -> Iterator[str]:
-    yield from _whole(name)
-    for word in _words(name):
-        yield word
-        yield word.lower()
+    is_row = bool(word) and len(numbers) > 1 and all(map(_is_number, numbers))
+    return _header(line) is not None or is_row
 
 
 def _whole(name: str) -> list[str]:
     """Return how a whole name may stand in the file, likeliest first."""
-    words = _words(name)
-    joined = [name, *(sign.join(words) for sign in "_-")] if words else [name]
-    return list(dict.fromkeys([*joined, *(word.lower() for word in joined)]))
+    joined = [name, *(sign.join(_words(name)) for sign in "_-")]
+    return list(filter(None, dict.fromkeys([*joined, *(w.lower() for w in joined)])))
 
 
 def _words(name: str) -> list[str]:
     return re.findall(r"[^\W_]+(?:'[^\W_]+)?", re.sub(r"^\d+\.", "", name))
 
 
+def _open(path: Path) -> BinaryIO:
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if packed else open(path, "rb")  # type: ignore
+
+
 def _collect(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+    """Return the vectors of wanted words; a packed file must end in good time."""
     keys = {word.encode() for word in wanted}
+    most = max(FREE, limits().packed_text_ratio * path.stat().st_size)
+    found: dict[str, np.ndarray] = {}
     with _open(path) as file:
-        line = file.readline(LONGEST_WORD * 8)
-        if line.startswith(FASTTEXT_MODEL):
-            raise ValueError(
-                f"{path}: is a fastText model (.bin). Give its vectors as text (.vec)."
-            )
-        header = _header(line)
-        if header and _is_binary(file, header[1]):
-            pairs = _binary_vectors(file, path, *header)
-        else:
-            n_dims = header[1] if header else len(line.rstrip().split(b" ")) - 1
-            first = [] if header else [line]
-            pairs = _text_vectors(file, path, first, n_dims)
-        found: dict[str, np.ndarray] = {}
-        for word, read in pairs:
+        for word, read in _vectors(file, path):
+            if isinstance(file, gzip.GzipFile) and file.tell() > most:
+                raise ValueError(
+                    f"{path}: unpacks to far more than its size. If you trust it, "
+                    "unpack it first."
+                )
             if word in keys and word.decode() not in found:
-                vector = read()
+                found[word.decode()] = vector = read()
                 if not np.isfinite(vector).all():
                     raise ValueError(
                         f"{path}: the vector of {word.decode()!r} holds NaN or "
                         "infinity. Give finite numbers."
                     )
-                found[word.decode()] = vector
     return found
 
 
-def _text_vectors(file: BinaryIO, path: Path, first: list[bytes], n_dims: int):
+def _vectors(file: BinaryIO, path: Path) -> Pairs:
+    """Go through words, each with what reads its vector: few are wanted."""
+    line = file.readline(LONGEST_WORD * 8)
+    if line.startswith(FASTTEXT_MODEL):
+        raise ValueError(
+            f"{path}: is a fastText model (.bin). Give its vectors as text (.vec)."
+        )
+    header = _header(line)
+    if header and _is_binary(file, header[1]):
+        return _binary_vectors(file, path, *header)
+    n_dims = header[1] if header else len(line.rstrip().split(b" ")) - 1
     if not 0 < n_dims <= MOST_DIMENSIONS:
         raise ValueError(f"{path}: holds no word vectors. Give a word and its numbers.")
-    longest = LONGEST_WORD + 64 * n_dims
-    rest = iter(lambda: file.readline(longest), b"")
-    for number, line in enumerate(chain(first, rest), 1):
-        yield _text_pair(line, path, number, n_dims)
+    rest = iter(lambda: file.readline(LONGEST_WORD + 64 * n_dims), b"")
+    return _text_vectors(rest if header else chain([line], rest), path, n_dims)
 
 
-def _text_pair(line: bytes, path: Path, number: int, n_dims: int):
-    line = line.rstrip()
-    spaces = line.count(b" ")
-    if spaces < n_dims:
-        raise ValueError(
-            f"{path}: line {number} has {spaces} numbers, but the first has "
-            f"{n_dims}. Give one word and {n_dims} numbers per line."
-        )
-
-    def read() -> np.ndarray:
-        fields = line.rsplit(b" ", n_dims)
-        try:
-            return np.array([float(field) for field in fields[1:]])
-        except ValueError:
+def _text_vectors(lines: Iterable[bytes], path: Path, n_dims: int) -> Pairs:
+    for number, line in enumerate(map(bytes.rstrip, lines), 1):
+        spaces = line.count(b" ")
+        if spaces < n_dims:
             raise ValueError(
-                f"{path}: line {number} holds something that is no number. "
-                f"Give one word and {n_dims} numbers per line."
-            ) from None
-
-    # A word may hold spaces: the numbers are the last fields. Few lines are wanted, so
-    # only those that need it are taken apart.
-    if spaces > n_dims:
-        return line.rsplit(b" ", n_dims)[0], read
-    return line[: line.index(b" ")], read
+                f"{path}: line {number} has {spaces} numbers, but the first has "
+                f"{n_dims}. Give one word and {n_dims} numbers per line."
+            )
+        # A word may hold spaces: the numbers are the last fields.
+        plain = spaces == n_dims
+        word = line.partition(b" ")[0] if plain else line.rsplit(b" ", n_dims)[0]
+        yield word, partial(_numbers_of, line, n_dims, f"{path}: line {number}")
 
 
-def _binary_vectors(file: BinaryIO, path: Path, n_words: int, n_dims: int):
+def _numbers_of(line: bytes, n_dims: int, where: str) -> np.ndarray:
+    try:
+        return np.array([float(field) for field in line.rsplit(b" ", n_dims)[1:]])
+    except ValueError:
+        raise ValueError(f"{where} holds something that is no number.") from None
+
+
+def _binary_vectors(file: BinaryIO, path: Path, n_words: int, n_dims: int) -> Pairs:
     size = 4 * n_dims
     buffer, place = b"", 0
     for number in range(n_words):
@@ -222,9 +215,12 @@ def _binary_vectors(file: BinaryIO, path: Path, n_words: int, n_dims: int):
                 )
             buffer, place = buffer[place:] + more, 0
         word = buffer[place:end].lstrip(b"\n")
-        vector = buffer[end + 1 : end + 1 + size]
-        yield word, lambda v=vector: np.frombuffer(v, "<f4").astype(np.float64)
         place = end + 1 + size
+        yield word, partial(_floats_of, buffer[end + 1 : place])
+
+
+def _floats_of(bytes_: bytes) -> np.ndarray:
+    return np.frombuffer(bytes_, "<f4").astype(np.float64)
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -251,34 +247,3 @@ def _is_number(field: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _open(path: Path) -> BinaryIO:
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return _Unpacked(path) if packed else open(path, "rb")  # type: ignore
-
-
-class _Unpacked(gzip.GzipFile):
-    """A packed file that refuses to grow without end."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "rb")
-        packed = path.stat().st_size
-        self._most = max(FREE, limits().packed_text_ratio * packed)
-        self._path = path
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._counted(super().read(size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self._counted(super().readline(size))
-
-    def _counted(self, data: bytes) -> bytes:
-        self._most -= len(data)
-        if self._most < 0:
-            raise ValueError(
-                f"{self._path}: unpacks to far more than its size. If you trust it, "
-                "unpack it first."
-            )
-        return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from unseen._command import needs_extra
-from unseen._data_checks import one_table
-from unseen.data import ZeroShotData
+from unseen.data import ZeroShotData, one_table
 from unseen.files import replace_file, replace_folder
 from unseen.loading.arrays import save_data, write_hdf5
 from unseen.loading.blocks import iter_blocks
@@ -80,8 +80,6 @@ def write_data(
     """
     path = Path(path)
     kind = kind_of(path, kind)
-    if kind == "xlsa17":
-        _check_xlsa17(data, path)
     if kind in FOLDERS:
         with replace_folder(path, force=force) as draft:
             WRITERS[kind](data, draft)
@@ -128,55 +126,38 @@ def kind_of(path: Path, kind: str | None = None) -> str:
 
 def _write_folder(data: ZeroShotData, draft: Path) -> None:
     tables = {name: one_table(data.class_embeddings, name) for name in data.tables}
-    plain = not tables
-    _write_npy(data.X, draft / "features.npy")
-    columns: dict[str, Any] = {"label": data.y}
+    np.save(draft / "features.npy", data.X)
+    rows = pd.DataFrame({"label": data.y})
     if data.seen_test is not None:
-        columns["split"] = np.where(data.seen_test, "test", "train")
-    _write(draft / "labels.csv", to_csv_text(pd.DataFrame(columns)))
-    main = _split_frame(data)
-    if plain:
-        main = pd.concat([main, _dims(data.class_embeddings)], axis=1)
-    _write(draft / "classes.csv", to_csv_text(main))
-    if tables:
-        (draft / "classes").mkdir()
+        rows["split"] = np.where(data.seen_test, "test", "train")
+    _write_csv_file(draft / "labels.csv", rows)
+    main = _class_frame(data) if not tables else _class_frame(data)[["class", "split"]]
+    _write_csv_file(draft / "classes.csv", main)
     for name, table in tables.items():
-        frame = pd.concat([_split_frame(data)[["class"]], _dims(table)], axis=1)
-        file = draft / "classes" / f"{quote(name, safe=' ')}.csv"
-        _write(file, to_csv_text(frame))
+        (draft / "classes").mkdir(exist_ok=True)
+        frame = pd.concat([main[["class"]], _dims(table)], axis=1)
+        _write_csv_file(draft / "classes" / f"{quote(name, safe=' ')}.csv", frame)
     tables = tables or {"": data.class_embeddings}
     about = {
         "name": data.name,
         "fused": data.class_embeddings.columns.nlevels == 2,
         "tables": {k: str(as_float(t.to_numpy()).dtype) for k, t in tables.items()},
     }
-    _write(draft / "about.json", json.dumps(about, indent=1).encode())
+    (draft / "about.json").write_text(json.dumps(about, indent=1))
 
 
 def _write_csv(data: ZeroShotData, path: Path) -> None:
     beside, path = files_of(path, "csv")
     with replace_file(beside) as file:
-        file.write(to_csv_text(_class_frame(data)))
+        _class_frame(data).to_csv(file, index=False, lineterminator="\n")
+    names = [f"x{i}" for i in range(data.X.shape[1])]
+    columns = names if data.feature_names is None else data.feature_names.tolist()
     with replace_file(path) as file:
-        for block in _row_frames(data):
-            file.write(block)
-
-
-def _row_frames(data: ZeroShotData) -> Iterator[bytes]:
-    start = 0
-    for X in iter_blocks(data.X, rows=10_000):
-        here = slice(start, start + len(X))
-        numbered = [f"x{i}" for i in range(X.shape[1])]
-        names = numbered if data.feature_names is None else data.feature_names
-        frame = pd.DataFrame(X.astype(np.float64), columns=names)  # exact as text
-        if data.seen_test is not None:
-            frame.insert(0, "split", _row_splits(data)[here])
-        frame.insert(0, "label", data.y[here])
-        if data.ids is not None:
-            frame.insert(0, "id", data.ids[here])
-        text = to_csv_text(frame)
-        yield text if start == 0 else text.split(b"\n", 1)[1]
-        start += len(X)
+        for start, frame, X in _row_frames(data):
+            numbers = pd.DataFrame(X.astype(np.float64), columns=columns)  # exact
+            pd.concat([frame, numbers], axis=1).to_csv(
+                file, index=False, header=start == 0, lineterminator="\n"
+            )
 
 
 def _write_parquet(data: ZeroShotData, path: Path) -> None:
@@ -185,68 +166,46 @@ def _write_parquet(data: ZeroShotData, path: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise needs_extra("pyarrow", "files", str(path)) from None
-    classes = pa.Table.from_pandas(_class_frame(data), preserve_index=False)
-    kind = pa.list_(pa.from_numpy_dtype(data.X.dtype), data.X.shape[1])
-    fields = [("label", pa.string()), ("features", kind)]
-    if data.seen_test is not None:
-        fields.insert(1, ("split", pa.string()))
-    if data.ids is not None:
-        fields.insert(0, ("id", pa.string()))
-    schema = pa.schema(fields)
     beside, path = files_of(path, "parquet")
     with replace_file(beside) as file:
-        pq.write_table(classes, file, write_page_checksum=True)
-    with (
-        replace_file(path) as file,
-        pq.ParquetWriter(file, schema, write_page_checksum=True) as writer,
-    ):
-        for columns in _parquet_columns(data):
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+        _class_frame(data).to_parquet(file, index=False)
+    with ExitStack() as stack:
+        file, writer = stack.enter_context(replace_file(path)), None
+        for _, frame, X in _row_frames(data):
+            table = pa.Table.from_pandas(frame.assign(features=list(X)))
+            writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
+            writer.write_table(table)
 
 
-def _parquet_columns(data: ZeroShotData) -> Iterator[list[Any]]:
-    """Yield label, split if there is one, and features, a block at a time."""
-    import pyarrow as pa
-
-    splits = _row_splits(data) if data.seen_test is not None else None
+def _row_frames(
+    data: ZeroShotData,
+) -> Iterator[tuple[int, pd.DataFrame, np.ndarray]]:
+    """Yield where a block of rows starts, its ids, labels and split, and its rows."""
+    splits = np.where(data._in_unseen, "unseen", "seen").astype("<U6")
+    splits[data._set_aside] = "test"
+    columns = {
+        "id": data.ids,
+        "label": data.y,
+        "split": None if data.seen_test is None else splits,
+    }
     start = 0
-    for X in iter_blocks(data.X):
+    for X in iter_blocks(data.X, rows=10_000):
         here = slice(start, start + len(X))
-        columns = [
-            pa.array(data.y[here], pa.string()),
-            pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), X.shape[1]),
-        ]
-        if splits is not None:
-            columns.insert(1, pa.array(splits[here], pa.string()))
-        if data.ids is not None:
-            columns.insert(0, pa.array(data.ids[here], pa.string()))
-        yield columns
+        given = {key: all_[here] for key, all_ in columns.items() if all_ is not None}
+        yield start, pd.DataFrame(given), X
         start += len(X)
-
-
-def _check_xlsa17(data: ZeroShotData, path: Path) -> None:
-    if data.X.nbytes >= 2**32:
-        raise ValueError(
-            f"{path}: X has {data.X.nbytes} bytes, but a MATLAB 5 file holds less than "
-            "4 GB at a piece. Write HDF5 or a folder."
-        )
-    if len(data.tables) > 2:
-        raise ValueError(
-            f"{path}: xlsa17 has room for two class tables, and {data.name} has "
-            f"{len(data.tables)}. Choose with classes=."
-        )
 
 
 def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
     from scipy.io import savemat
 
-    rows = np.arange(1, len(data.y) + 1, dtype=np.float64)[:, None]
-    tables = {
-        place: one_table(data.class_embeddings, name).to_numpy().T
-        for place, name in zip(
-            ("att", "original_att"), data.tables or ("",), strict=False
+    if data.X.nbytes >= 2**32 or len(data.tables) > 2:
+        raise ValueError(
+            f"{data.name}: X has {data.X.nbytes} bytes and there are "
+            f"{len(data.tables)} class tables, but an xlsa17 pair holds less than 4 GB "
+            "and two tables. Choose with classes=, or write HDF5."
         )
-    }
+    rows = np.arange(1, len(data.y) + 1, dtype=np.float64)[:, None]
     names = np.empty((data.n_classes, 1), dtype=object)
     names[:, 0] = data.classes
     splits = {
@@ -254,8 +213,10 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
         "trainval_loc": rows[data._in_training],
         "test_seen_loc": rows[data._set_aside],
         "test_unseen_loc": rows[data.pile],
-        **tables,
     }
+    places = ("att", "original_att")
+    for place, name in zip(places, data.tables or ("",), strict=False):
+        splits[place] = one_table(data.class_embeddings, name).to_numpy().T
     labels = np.where(data.y == "", np.nan, data._class_rows + 1.0)[:, None]
     features = {"features": np.asarray(data.X).T, "labels": labels}
     for name, content in {"res101.mat": features, "att_splits.mat": splits}.items():
@@ -263,18 +224,10 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
             savemat(file, content, do_compression=True)
 
 
-def to_csv_text(frame: pd.DataFrame) -> bytes:
-    """Return a frame as CSV; numbers read back as they were."""
-    return frame.to_csv(index=False, lineterminator="\n").encode()
-
-
-def _split_frame(data: ZeroShotData) -> pd.DataFrame:
-    split = np.where(data._is_unseen, "unseen", "seen")
-    return pd.DataFrame({"class": data.classes, "split": split})
-
-
 def _class_frame(data: ZeroShotData) -> pd.DataFrame:
-    return pd.concat([_split_frame(data), _dims(data.class_embeddings)], axis=1)
+    split = np.where(data._is_unseen, "unseen", "seen")
+    frame = pd.DataFrame({"class": data.classes, "split": split})
+    return pd.concat([frame, _dims(data.class_embeddings)], axis=1)
 
 
 def _dims(table: pd.DataFrame) -> pd.DataFrame:
@@ -285,27 +238,8 @@ def _dims(table: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index(drop=True).set_axis(names, axis=1)
 
 
-def _row_splits(data: ZeroShotData) -> np.ndarray:
-    splits = np.where(data._in_unseen, "unseen", "seen").astype("<U6")
-    splits[data._set_aside] = "test"
-    return splits
-
-
-def _write(path: Path, content: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(content)
-
-
-def _write_npy(X: np.ndarray, path: Path) -> None:
-    header = {
-        "descr": np.lib.format.dtype_to_descr(X.dtype),
-        "fortran_order": False,
-        "shape": X.shape,
-    }
-    with open(path, "xb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for block in iter_blocks(X):
-            file.write(np.ascontiguousarray(block).data)
+def _write_csv_file(path: Path, frame: pd.DataFrame) -> None:
+    frame.to_csv(path, index=False, lineterminator="\n")
 
 
 WRITERS: dict[str, Callable[[ZeroShotData, Path], Any]] = {

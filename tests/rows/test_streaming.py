@@ -368,7 +368,7 @@ def stored(kind, X, folder):
     return mapped[::2, 1::2] if kind == "strided" else mapped
 
 
-@pytest.mark.parametrize("kind", ["path", "map", "columns", "strided"])
+@pytest.mark.parametrize("kind", ["path", "map"])
 def test_a_file_cut_during_a_pass_is_told_and_kills_nobody(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("unseen.core.rows.CHUNK_NUMBERS", 4_000)
     X = np.random.default_rng(0).normal(size=(4_000, 40))

@@ -115,7 +115,7 @@ def _read_labels(path: Path) -> pd.DataFrame:
             f"{path}: has {rows.shape[1]} columns. Give labels, at most a split."
         )
     rows = rows.where(rows.apply(lambda column: column.str.strip() != ""), "")
-    return rows[1:] if rows.iloc[0, 0].strip().lower() in HEADERS else rows
+    return rows[1:] if str(rows.iloc[0, 0]).strip().lower() in HEADERS else rows
 
 
 def _about(path: Path) -> dict[str, Any]:

@@ -84,8 +84,10 @@ def fitted(bench: Bench, part: str, key: RunKey) -> tuple[Calibrated, ZeroShotDa
 def built(bench: Bench, method: Method, data: ZeroShotData) -> Any:
     """Return the method, searched on the rows that are left if that is cheap."""
     cheap = method.grid and not method.adapts and not method.from_rows
-    own = type(bench).of(data, bench.source.n_folds if cheap else None)
-    return own.build(method, "").set_params(**own.winner(method, ""))
+    if not cheap:
+        return method.make()
+    n_folds, table = bench.source.n_folds, data.class_embeddings
+    return method.searched(data.X_seen, data.y_seen, table, n_folds=n_folds)
 
 
 def mixed(data: ZeroShotData) -> tuple[np.ndarray, np.ndarray]:

@@ -223,7 +223,7 @@ def test_photos(road):
     for i in np.flatnonzero(np.isin(photos.truth, ["cat", "ship", "truck"]))[:90]:
         (folder / photos.paths[i]).write_bytes(photos.jpegs[i])
     names = ("--classes", "cat, ship, truck")
-    road.unseen("label", "photos", *names, "--report")
+    road.unseen("label", "photos", *names)
     found = road.labels("labels.csv")
     assert len(found) == 90
     assert road.walked == {"unseen review labels.csv"}
@@ -244,7 +244,7 @@ def test_texts(road):
     names = ",".join(demo.classes)
     said = road.unseen(
         *("label", "tickets.csv", "--column", "text", "--id", "number"),
-        *("--classes", names, "--report", "--json"),
+        *("--classes", names, "--json"),
     )
     assert json.loads(said[said.index("{") : said.rindex("}") + 1])
     found = road.labels("labels.csv")

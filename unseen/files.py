@@ -13,6 +13,7 @@ are made, devices are refused, and errors name the file that was asked for.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 __all__ = ["check_outputs", "check_results", "replace_file", "replace_folder"]
 
@@ -282,6 +283,36 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(opened)
+
+
+def append(file: io.FileIO, data: bytes) -> None:
+    """Write data to the end of an open file, all of it on the disk or none."""
+    end = file.seek(0, os.SEEK_END)
+    try:
+        while data:
+            data = data[file.write(data) :]
+        os.fsync(file.fileno())
+    except OSError:  # such as a full disk: half a line would hide what comes after it
+        file.truncate(end)
+        raise
+
+
+def lock(file: IO[bytes], path: Path) -> None:
+    """Let no other program write until a file is closed, or its program has died."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            file.seek(2**40)  # beyond the end: locked bytes cannot be read
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise FileExistsError(
+            f"{path}: another unseen program writes it. Wait for it, or end it first."
+        ) from None
 
 
 def _mark(folder: Path) -> None:

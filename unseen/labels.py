@@ -162,7 +162,7 @@ def labels_as_csv(
         lines = [] if known else [[_as_text(head) for head in heads]]
         check_ids(part["id"].tolist(), where, lambda row: f"row {row}", known)
         cells = [[_as_text(value) for value in part[name]] for name in heads]
-        for text in _csv_lines([*lines, *zip(*cells, strict=True)]):
+        for text in csv_lines([*lines, *zip(*cells, strict=True)]):
             yield text.encode("utf-8", "surrogateescape")
 
 
@@ -190,7 +190,8 @@ def _without_guard(text: str) -> str:
     return text[1:] if text[:1] == "'" and _is_formula(text[1:]) else text
 
 
-def _csv_lines(lines: Iterable[Iterable[str]]) -> Iterator[str]:
+def csv_lines(lines: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield lines as CSV."""
     text = io.StringIO()
     plain = csv.writer(text, lineterminator="\n")
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)

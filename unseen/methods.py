@@ -1,8 +1,7 @@
 """The registry of methods: name, estimator, what is searched of it, what it needs.
 
 ``unseen run``, comparisons and every plan of the experiments take methods from here, so
-that a method has one grid and one number. A method that is not built yet is registered
-by the name it will have in ``unseen``: its row prints as ``—`` until that name exists.
+that a method has one grid and one number.
 """
 
 from __future__ import annotations
@@ -70,23 +69,17 @@ class Method:
 
     @property
     def kind(self) -> Any:
-        """Return the class of the estimator, None if it is not built."""
+        """Return the class of the estimator."""
         import unseen
 
         if isinstance(self.estimator, str):
-            return getattr(unseen, self.estimator, None)
+            return getattr(unseen, self.estimator)
         return self.estimator
-
-    @property
-    def built(self) -> bool:
-        """Tell whether there is the estimator."""
-        return self.kind is not None
 
     @property
     def offered(self) -> bool:
         """Tell whether one would use it: no baseline, no variant of an ablation."""
-        is_public = isinstance(self.estimator, str)
-        return self.built and is_public and ":" not in self.name
+        return isinstance(self.estimator, str) and ":" not in self.name
 
     def make(self, inner: Any = None) -> Any:
         """Return the estimator, around or from another if it starts from one.
@@ -145,8 +138,8 @@ def register(name: str, label: str, estimator: str | type, **more: Any) -> Metho
     Examples
     --------
     >>> from unseen.methods import METHODS, register
-    >>> register("mine", "My own", "MyOwn", adapts=True).built
-    False
+    >>> register("mine", "My own", "ESZSL", parameters={"gamma": 10.0}).make()
+    ESZSL(gamma=10.0)
     >>> del METHODS["mine"]
     """
     if name in METHODS:
@@ -173,207 +166,160 @@ def find_method(name: str) -> Method:
     return replace(METHODS[name], from_rows=False)
 
 
-# ---- inductive -----------------------------------------------------------------------
+# ---- what is searched, and what is fixed ---------------------------------------------
 
 TENS = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
-JEDM_GRID = {"alpha": GRID, "beta": GRID}
 SHARP = [0.3, 1.0, 3.0]
-GAUSSIAN = {"temperature": [1.0, 3.0, 10.0, 30.0], "shrinkage": [0.1, 1.0, 10.0]}
 RATES = [0.3, 1.0, 3.0, 10.0]
-ROWS: dict[str, Any] = {"from_rows": True, "cost": 12}
-EPOCHS = {"max_iter": 30, "n_iter_no_change": 5}
-RANKING: dict[str, Any] = {"parameters": EPOCHS, "n_seeds": 3, **ROWS}
+GAUSSIAN = {"temperature": [1.0, 3.0, 10.0, 30.0], "shrinkage": [0.1, 1.0, 10.0]}
+CCA: dict[str, list] = {"regularisation": GRID, "power": [0, 1, 2, 4]}
+ESZSL: dict[str, list] = {"gamma": GRID, "lam": GRID}
+ROUNDS = {"lam": GRID, "mu": GRID}
+FEW = [0.1, 1.0, 10.0]
+WHITE_READINGS = [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)]
 
-register("dap", "DAP", "DAP", grid={"lam": TENS})
-register("iap", "IAP", "IAP", grid=GAUSSIAN)
-register("conse", "ConSE", "ConSE", grid={"n_top": [1, 3, 10, 30], **GAUSSIAN})
-register("cca", "CCA", "CCA", grid={"regularisation": GRID, "power": [0, 1, 2, 4]})
-register("eszsl", "ESZSL", "ESZSL", grid={"gamma": GRID, "lam": GRID})
-register("to-semantic", "Ridge, rows to table", "RidgeToSemantic", grid={"lam": TENS})
-register("to-visual", "Ridge, table to rows", "RidgeToVisual", grid={"lam": TENS})
-register("sae", "SAE, table to rows", "SAE", grid={"lam": TENS})
-register(
-    "sae-to-semantic",
-    "SAE, rows to table",
-    "SAE",
-    parameters={"direction": "to_semantic"},
-    grid={"lam": TENS},
-)
-# The authors' score takes means and score lengths from the pile, so JEDM adapts.
-register("jedm", "JEDM", "JEDM", grid=JEDM_GRID, adapts=True, n_seeds=3, cost=30)
-register(
-    "sync-squared",
-    "SynC, squared loss",
-    "SynC",
-    parameters={"loss": "squared"},
-    grid={"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": SHARP},
-)
-register(
-    "sync-one",
-    "SynC, one-vs-other loss",
-    "SynC",
-    grid={"lam": [1e-6, 1e-5, 1e-4], "sharpness": SHARP},
-    **ROWS,
-)
-register(
-    "sync",
-    "SynC",
-    "SynC",
-    parameters={"loss": "structured", "tol": 0.01},
-    grid={"lam": [1e-5, 1e-4], "sharpness": SHARP},
-    **ROWS,
-)
-register(
-    "jlse",
-    "JLSE",
-    "JLSE",
-    parameters={"tol": 0.01},
-    grid={"softness": [0.01, 0.1, 1.0], "reconstruction": [0.1, 1.0]},
-    **ROWS,
-)
-register("devise", "DeViSE", "DeViSE", grid={"learning_rate": RATES}, **RANKING)
-register("ale", "ALE", "ALE", grid={"learning_rate": RATES}, **RANKING)
-register(
-    "sje",
-    "SJE",
-    "SJE",
-    grid={"learning_rate": RATES[1:], "margin": [0.1, 1.0]},
-    **RANKING,
-)
-register(
-    "latem", "LatEm", "LatEm", grid={"learning_rate": [3.0, 10.0, 30.0]}, **RANKING
-)
-register(
-    "latem-one",
-    "LatEm, one map",
-    "LatEm",
-    grid={"learning_rate": [3.0, 10.0, 30.0]},
-    **{**RANKING, "parameters": {**EPOCHS, "n_maps": 1}},
-)
+GRIDS: dict[str, dict[str, list]] = {
+    "dap": {"lam": TENS},
+    "iap": GAUSSIAN,
+    "conse": {"n_top": [1, 3, 10, 30], **GAUSSIAN},
+    "cca": CCA,
+    "eszsl": ESZSL,
+    "to-semantic": {"lam": TENS},
+    "to-visual": {"lam": TENS},
+    "sae": {"lam": TENS},
+    "sae-to-semantic": {"lam": TENS},
+    "jedm": {"alpha": GRID, "beta": GRID},
+    "sync-squared": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": SHARP},
+    "sync-one": {"lam": [1e-6, 1e-5, 1e-4], "sharpness": SHARP},
+    "sync": {"lam": [1e-5, 1e-4], "sharpness": SHARP},
+    "jlse": {"softness": [0.01, 0.1, 1.0], "reconstruction": [0.1, 1.0]},
+    "devise": {"learning_rate": RATES},
+    "ale": {"learning_rate": RATES},
+    "sje": {"learning_rate": RATES[1:], "margin": [0.1, 1.0]},
+    "latem": {"learning_rate": [3.0, 10.0, 30.0]},
+    "latem-one": {"learning_rate": [3.0, 10.0, 30.0]},
+    "cca-st": ROUNDS,
+    "eszsl-st": ROUNDS,
+    "tstd": ROUNDS,
+    "cca-white": CCA,
+    "cca-white-st": ROUNDS,
+    "eszsl-white": ESZSL,
+    "eszsl-white-st": ROUNDS,
+    "jedm-white": {"alpha": [0.01, 0.1, 1.0], "reading": WHITE_READINGS},
+    "tstd-white": {"lam": FEW, "mu": FEW},
+    # What folds of seen classes can tell is searched, the rest is the default.
+    "sms": {"gamma": [0.1, 1.0], "lam": [0.1, 1.0]},
+    "uda": {"near": [10.0, 100.0], "pull": [0.01, 0.1]},
+    "bidilel": {"n_components": [50, 150, 300], "alpha": [0.01, 0.1]},
+    "pst": {"alpha": [0.5, 0.9]},
+    "transclip": {"likelihood_weight": [0.005, 0.02, 0.1]},
+    "zlap": {"alpha": [0.3, 0.7]},
+    "csls": {"n_neighbors": [5, 10, 30]},
+    "inverted": {"beta": [0.1, 0.3, 1.0]},
+}
+EPOCHS = {"max_iter": 30, "n_iter_no_change": 5}
+WHITE = {"whitening": 0.1}
+PRINTED = {"reading": "paper"}
+FIXED: dict[str, dict[str, Any]] = {
+    "sae-to-semantic": {"direction": "to_semantic"},
+    "sync-squared": {"loss": "squared"},
+    "sync": {"loss": "structured", "tol": 0.01},
+    "jlse": {"tol": 0.01},
+    **dict.fromkeys(("devise", "ale", "sje", "latem"), EPOCHS),
+    "latem-one": {**EPOCHS, "n_maps": 1},
+    # Both readings of the paper: the authors' program, and the printed equations.
+    "jedm-printed": PRINTED,
+    "tstd-printed": PRINTED,
+    "jedm-printed-tuned": {**PRINTED, "alpha": 0.01, "beta": 100.0},
+    "tstd-printed-tuned": {**PRINTED, "alpha": 0.01, "beta": 100.0},
+    "cca-white": WHITE,
+    "eszsl-white": WHITE,
+    "jedm-white": {**WHITE, "n_axes": 500},
+    # Without sparsity, which folds cannot tell from a little: the codes in one solve.
+    "uda": {"sparsity": 0.0},
+    "bidilel": {"transduction": "structured"},
+    "adapt": {"prior": "probabilities"},
+}
+
+
+def _register(name: str, label: str, estimator: str, **more: Any) -> None:
+    grid, parameters = GRIDS.get(name, {}), FIXED.get(name, {})
+    register(name, label, estimator, grid=grid, parameters=parameters, **more)
+
+
+# ---- inductive -----------------------------------------------------------------------
+
+ROWS: dict[str, Any] = {"from_rows": True, "cost": 12}
+RANKING: dict[str, Any] = {"n_seeds": 3, **ROWS}
+
+_register("dap", "DAP", "DAP")
+_register("iap", "IAP", "IAP")
+_register("conse", "ConSE", "ConSE")
+_register("cca", "CCA", "CCA")
+_register("eszsl", "ESZSL", "ESZSL")
+_register("to-semantic", "Ridge, rows to table", "RidgeToSemantic")
+_register("to-visual", "Ridge, table to rows", "RidgeToVisual")
+_register("sae", "SAE, table to rows", "SAE")
+_register("sae-to-semantic", "SAE, rows to table", "SAE")
+# The authors' score takes means and score lengths from all rows, so JEDM adapts.
+_register("jedm", "JEDM", "JEDM", adapts=True, n_seeds=3, cost=30)
+_register("sync-squared", "SynC, squared loss", "SynC")
+_register("sync-one", "SynC, one-vs-other loss", "SynC", **ROWS)
+_register("sync", "SynC", "SynC", **ROWS)
+_register("jlse", "JLSE", "JLSE", **ROWS)
+_register("devise", "DeViSE", "DeViSE", **RANKING)
+_register("ale", "ALE", "ALE", **RANKING)
+_register("sje", "SJE", "SJE", **RANKING)
+_register("latem", "LatEm", "LatEm", **RANKING)
+_register("latem-one", "LatEm, one map", "LatEm", **RANKING)
 
 # ---- self-training -------------------------------------------------------------------
 
-ROUNDS = {"lam": GRID, "mu": GRID}
-SELF: dict[str, Any] = {"grid": ROUNDS, "adapts": True, "cost": 30}
-WHITE = {"whitening": 0.1}
+SELF: dict[str, Any] = {"adapts": True, "cost": 30}
 
-register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
-register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
-register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, **SELF)
-register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
-register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
-# Both readings of the paper: the authors' program above, the printed equations here.
-PRINTED: dict[str, dict[str, Any]] = {
-    "printed": {"reading": "paper"},
-    "printed-tuned": {"reading": "paper", "alpha": 0.01, "beta": 100.0},
-}
-for _name, _settings in PRINTED.items():
-    _common: dict[str, Any] = {"parameters": _settings, "adapts": True}
-    register(f"jedm-{_name}", "JEDM, as printed", "JEDM", **_common)
-    register(f"tstd-{_name}", "TSTD, as printed", "TSTD", **_common)
-register(
-    "cca-white", "CCA, whitened", "CCA", parameters=WHITE, grid=METHODS["cca"].grid
-)
-register("cca-white-st", "CCA-ST, whitened", "SelfTraining", start="cca-white", **SELF)
-register(
-    "eszsl-white",
-    "ESZSL, whitened",
-    "ESZSL",
-    parameters=WHITE,
-    grid=METHODS["eszsl"].grid,
-)
-register(
-    "eszsl-white-st", "ESZSL-ST, whitened", "SelfTraining", start="eszsl-white", **SELF
-)
-register(
-    "jedm-white",
-    "JEDM, whitened",
-    "JEDM",
-    parameters={**WHITE, "n_axes": 500},
-    grid={
-        "alpha": [0.01, 0.1, 1.0],
-        "reading": [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)],
-    },
-    cost=15,
-)
-register(
-    "tstd-white",
-    "TSTD, whitened",
-    "TSTD",
-    start="jedm-white",
-    grid={"lam": [0.1, 1.0, 10.0], "mu": [0.1, 1.0, 10.0]},
-    adapts=True,
-    cost=25,
+_register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
+_register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
+_register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, **SELF)
+_register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
+_register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
+for _which in ("printed", "printed-tuned"):
+    _register(f"jedm-{_which}", "JEDM, as printed", "JEDM", adapts=True)
+    _register(f"tstd-{_which}", "TSTD, as printed", "TSTD", adapts=True)
+for _base in ("CCA", "ESZSL"):
+    _white, _start = f"{_base}, whitened", f"{_base.lower()}-white"
+    _register(_start, _white, _base)
+    _st = f"{_base}-ST, whitened"
+    _register(f"{_start}-st", _st, "SelfTraining", start=_start, **SELF)
+_register("jedm-white", "JEDM, whitened", "JEDM", cost=15)
+_register(
+    "tstd-white", "TSTD, whitened", "TSTD", start="jedm-white", adapts=True, cost=25
 )
 
 # ---- transductive: of the paper's Table VI, and of today; one start for those that
-# relabel. What folds of seen classes can tell is searched, the rest is the default.
+# relabel.
 
 AST: dict[str, Any] = {"start": "ast", "adapts": True, "cost": 10}
 OWN: dict[str, Any] = {"adapts": True, "cost": 15}
-LATENT = {"n_components": [50, 150, 300], "alpha": [0.01, 0.1]}
 
-register("tmv-hlp", "TMV-HLP", "TMVHLP", **AST)
-register(
-    "sms",
-    "SMS",
-    "SMS",
-    start="eszsl",
-    grid={"gamma": [0.1, 1.0], "lam": [0.1, 1.0]},
-    **OWN,
-)
-register(
-    "uda",
-    "Kodirov et al.",
-    "KodirovUDA",
-    # Without sparsity, which folds cannot tell from a little: the codes in one solve.
-    parameters={"sparsity": 0.0},
-    grid={"near": [10.0, 100.0], "pull": [0.01, 0.1]},
-    **OWN,
-)
-register(
-    "bidilel",
-    "Wang et al. (BiDiLEL)",
-    "BiDiLEL",
-    parameters={"transduction": "structured"},
-    grid=LATENT,
-    n_seeds=3,
-    **OWN,
-)
-register("pst", "PST", "PST", grid={"alpha": [0.5, 0.9]}, **AST)
-register(
-    "transclip",
-    "TransCLIP",
-    "TransCLIP",
-    grid={"likelihood_weight": [0.005, 0.02, 0.1]},
-    **AST,
-)
-register("zlap", "ZLaP", "ZLaP", grid={"alpha": [0.3, 0.7]}, **AST)
-register("stata", "StatA", "StatA", **AST)
-register(
-    "adapt",
-    "ADAPT",
-    "GaussianAlignment",
-    parameters={"prior": "probabilities"},
-    alone={"prior": "logits"},
-    **AST,
-)
-register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
-register("otter", "OTTER", "OTTER", **AST)
-register("csls", "CSLS", "CSLS", grid={"n_neighbors": [5, 10, 30]}, **AST)
-register("spreading", "Label spreading", "SpreadLabels", **AST)
-register("global", "Global correction", "GlobalCorrection", **AST)
-register("normalised", "Normalised scores", "NormalisedScores", **AST)
-register(
-    "inverted",
-    "Inverted softmax",
-    "InvertedSoftmax",
-    grid={"beta": [0.1, 0.3, 1.0]},
-    **AST,
-)
-register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
+_register("tmv-hlp", "TMV-HLP", "TMVHLP", **AST)
+_register("sms", "SMS", "SMS", start="eszsl", **OWN)
+_register("uda", "Kodirov et al.", "KodirovUDA", **OWN)
+_register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", n_seeds=3, **OWN)
+_register("pst", "PST", "PST", **AST)
+_register("transclip", "TransCLIP", "TransCLIP", **AST)
+_register("zlap", "ZLaP", "ZLaP", **AST)
+_register("stata", "StatA", "StatA", **AST)
+_register("adapt", "ADAPT", "GaussianAlignment", alone={"prior": "logits"}, **AST)
+_register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
+_register("otter", "OTTER", "OTTER", **AST)
+_register("csls", "CSLS", "CSLS", **AST)
+_register("spreading", "Label spreading", "SpreadLabels", **AST)
+_register("global", "Global correction", "GlobalCorrection", **AST)
+_register("normalised", "Normalised scores", "NormalisedScores", **AST)
+_register("inverted", "Inverted softmax", "InvertedSoftmax", **AST)
+_register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
 
 # ---- ours ---------------------------------------------------------------------------
 
-register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True, detail=True)
-register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)
+_register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True, detail=True)
+_register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)

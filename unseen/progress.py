@@ -3,12 +3,14 @@
     counted(task, items)    a loop over items that counts each one
     steps(task, total)      the same for loops that are no ``for``
     show_progress()         draws bars, in a terminal or a notebook
+    show_items(items)       a bar of photos, texts or bytes, for commands
 
-Nothing is drawn outside of ``show_progress``. Loops inside loops are drawn two deep.
+Nothing else is drawn. Loops inside loops are drawn two deep.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,15 +29,7 @@ _DEPTH: ContextVar[int] = ContextVar("depth", default=0)
 
 @contextmanager
 def steps(task: str, total: int | None) -> Iterator[Callable[[], Any]]:
-    """Yield a function to call after every step.
-
-    Parameters
-    ----------
-    task : str
-        What the loop does, in a word or two.
-    total : int or None
-        How many steps there are at most; None where nobody knows.
-    """
+    """Yield a function to call after every step; ``total`` is None if unknown."""
     bars, depth = _BARS.get(), _DEPTH.get()
     if bars is None or depth == DEEPEST:
         yield lambda: None
@@ -100,21 +94,29 @@ def show_progress(shown: bool = True) -> Iterator[None]:
             _BARS.reset(before)
 
 
+@contextmanager
+def show_items(items: str, *columns: Any) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that draws how many items of how many are done, in a terminal.
+
+    ``columns`` of rich stand in for count and time left.
+    """
+    if not sys.stderr.isatty():  # a bar would be in the way, and is slow to import
+        yield lambda done, total: None
+        return
+    with progress_bars(*columns, speed_estimate_period=60) as bars:
+        bar = bars.add_task(items.capitalize(), total=None)
+        yield lambda done, total: bars.update(bar, completed=done, total=total or None)
+
+
 def progress_bars(*columns: Any, **options: Any) -> Progress:
     """Return bars of rich on the error stream: task, bar, count and time left."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
-    usual = MofNCompleteColumn(), TimeRemainingColumn()
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
+    usual = progress.MofNCompleteColumn(), progress.TimeRemainingColumn()
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
         *(columns or usual),
         console=Console(stderr=True),
         **options,

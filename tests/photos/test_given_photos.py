@@ -186,16 +186,15 @@ def label(home, *options, classes=None, model=None):
 
 
 def test_given_from_the_shell(home, photos, rows, tmp_path):
-    names, out = ",".join(photos.classes), tmp_path / "labels.csv"
+    names, out = ",".join(photos.classes), tmp_path / "out" / "labels.csv"
     paths = [photos.paths[row] for row in rows]
     said = {paths[0]: "tricycle", paths[9]: "tricycle", paths[7]: "none of these"}
     given = tmp_path / "corrections.csv"
     lines = [f"{path},{name}\n" for path, name in said.items()]
     given.write_text("id,label\n" + "".join(lines) + f"{paths[2]},\n")
-    options = ["--given", given, "--out", out, "--json"]
+    options = ["--given", given, "--out", out.parent, "--json"]
     saved = tmp_path / "m.unseen"
-    page = ["--save", saved, "--report"]
-    ended = label(home, *options, *page, classes=names)
+    ended = label(home, *options, "--save", saved, classes=names)
     assert ended.exit_code == 0, ended.output
     told = json.loads(ended.stdout)
     table = read_labels(out).set_index("id")
@@ -203,7 +202,7 @@ def test_given_from_the_shell(home, photos, rows, tmp_path):
     assert (table.loc[list(said), "reliability"] == 1).all()
     assert table["given"].to_dict() == {path: said.get(path, "") for path in paths}
     assert sum(told["labels"].values()) == len(rows) and not told["without_label"]
-    assert "tricycle" in out.with_suffix(".html").read_text("utf-8")
+    assert "tricycle" in out.with_name("report.html").read_text("utf-8")
     model = unseen.load_model(saved)
     assert dict(zip(model.given_.rows, model.given_.labels, strict=True)) == {
         sorted(paths).index(path): name for path, name in said.items()

@@ -18,7 +18,6 @@ import unseen
 from tests.checks import close
 from unseen._words import printable
 from unseen.cli import app
-from unseen.cli.bars import tell_now_and_then
 from unseen.labels import COLUMNS, label_table, write_labels
 from unseen.photos import (
     encode_folder,
@@ -246,7 +245,6 @@ def test_label_from_the_shell(folder, tmp_path):
     assert "palace  exact" in ended.stderr
     assert written == f"Labels are in {out}"
     assert last.endswith(f"unseen review {out}")
-    assert "20 of 20 files" in ended.stderr
     with open(out, encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 20
 
@@ -261,8 +259,8 @@ def test_a_folder_named_like_the_page_keeps_its_photos(folder, tmp_path, monkeyp
     shutil.copytree(folder, photos)
     before = hashes(photos)
     monkeypatch.chdir(tmp_path)
-    for out in ("holiday.csv", "holiday_photos.csv", "album/holiday.csv"):
-        options = ["--classes", "palace,flower", "--out", out, "--report"]
+    for out in ("holiday.csv", "holiday", "album/holiday"):
+        options = ["--classes", "palace,flower", "--out", out]
         ended = runner.invoke(app, ["label", "holiday_photos", *options])
         assert ended.exit_code == 0, ended.output
     assert hashes(photos) == before
@@ -319,7 +317,7 @@ def test_encode_from_the_shell(folder, tmp_path):
         (["empty", "--classes", "file", "--out", "file"], "file: is being read"),
         (["empty", "--classes", "a", "--out", "/dev/null"], "is a device"),
         (["empty", "--classes", "a", "--out", "file"], "replace it with --force"),
-        (["empty", "--classes", "a", "--out", "x.html", "--report"], "written twice"),
+        (["empty", "--classes", "a", "--out", "x", "--save", "x/labels.csv"], "twice"),
         (["empty"], "either the classes or a saved model"),
         (["empty", "--model", "nowhere.unseen"], "nowhere.unseen"),
         (["empty", "--model", "file"], "file: "),
@@ -345,16 +343,6 @@ def test_names_cannot_steer_the_terminal():
     assert printable("a\x1b[31mb\nc.jpg") == "a\\x1b[31mb\\nc.jpg"
     assert printable(os.fsdecode(b"\xe9.jpg")) == "\\udce9.jpg"
     assert printable("Zoë 🦓.jpg") == "Zoë 🦓.jpg"
-
-
-def test_without_a_terminal_lines_are_few(capsys):
-    tell = tell_now_and_then(every=3600)
-    for done in range(1, 501):
-        tell(done, 500)
-    assert capsys.readouterr().err == "500 of 500 files\n"
-    tell = tell_now_and_then(every=0)
-    tell(250, 500)
-    assert "250 of 500 files, about 0 s left" in capsys.readouterr().err
 
 
 def test_names_are_checked_before_a_photo_is_encoded(folder, tmp_path):

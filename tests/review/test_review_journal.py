@@ -118,7 +118,7 @@ Journal(Path({str(path)!r}), {{}})
         run = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True
         )
-    assert run.returncode and "another unseen review" in run.stderr
+    assert run.returncode and "another unseen program" in run.stderr
 
 
 def test_an_answer_that_does_not_fit_on_the_disk_leaves_whole_lines(path, monkeypatch):

@@ -191,7 +191,7 @@ def test_two_tabs_see_and_keep_each_others_answers(served, home):
 def test_a_second_server_on_the_same_labels_is_refused(served, home):
     command = [*MAIN, "review", "labels.csv", "--no-browser"]
     run = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 2 and "another unseen review" in run.stderr
+    assert run.returncode == 2 and "another unseen program" in run.stderr
     assert "Traceback" not in run.stderr
 
 

@@ -80,12 +80,12 @@ def test_empty_texts_keep_their_rows(table):
 
 def test_the_shell_writes_labels_page_and_model(table, tmp_path):
     out = tmp_path / "out" / "labels.csv"
-    ended = run(table, "--id", "number", "--classes", NAMES, "--out", out, "--report",
+    ended = run(table, "--id", "number", "--classes", NAMES, "--out", out.parent,
                 "--save", tmp_path / "m.unseen")  # fmt: skip
     assert ended.exit_code == 0, ended.output
     frame = read_labels(out)
     assert frame["id"].tolist() == DEMO.ids and "text" not in frame
-    page = out.with_suffix(".html").read_text("utf-8")
+    page = out.with_name("report.html").read_text("utf-8")
     assert DEMO.texts[0] in page and "tickets.csv: 10 classes" in page
     assert f"Labels are in {out}" in ended.output
     new = tmp_path / "new.txt"

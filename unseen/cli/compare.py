@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.options import (
+    AsJson,
     Column,
     DataOptions,
     Force,
@@ -17,9 +17,8 @@ from unseen.cli.options import (
     Source,
     Tables,
     Unseen,
-    complete_method,
     file_errors,
-    outputs,
+    print_json,
 )
 
 EXAMPLES = """
@@ -34,10 +33,7 @@ USUAL = "ast,tstd,eszsl,cca,to-visual"
 
 def compare(
     data: Source,
-    methods: Annotated[
-        str,
-        typer.Option(help="Methods between commas.", autocompletion=complete_method),
-    ] = USUAL,
+    methods: Annotated[str, typer.Option(help="Methods between commas.")] = USUAL,
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
@@ -51,9 +47,7 @@ def compare(
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     force: Force = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the table as JSON.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare methods on DATA: which is best, and how certain that is.
 
@@ -65,9 +59,10 @@ def compare(
     an interrupted run.
     """
     with file_errors():
-        from unseen.cli.reproduce import Progress
+        from unseen.cli.reproduce import show_runs
         from unseen.experiments import make_table, read_results, run_plans
         from unseen.experiments.compare import compare_plan
+        from unseen.files import check_results
         from unseen.report.experiment import files_of, write_experiment_report
 
         names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -78,29 +73,25 @@ def compare(
             data,
             list(dict.fromkeys(names)),
             classes=asked.tables,
-            unseen=unseen,
-            column=column,
-            id=id,
             n_seeds=seeds,
+            **asked.given,
         )
         typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
-        writing = files_of([plan], out)
         question = command_line("compare", data, *asked.words())
-        with outputs(
-            *writing, results=(out, question), reading=asked.files, force=force
-        ):
-            results = run_plans([plan], [], out, n_jobs=jobs, progress=Progress())
-            found = read_results(results)
-            table = make_table(plan, found)
-            page = write_experiment_report(results, plans=[plan])[0]
+        files = files_of([plan], out)
+        check_results(out, question, *files, reading=asked.files, force=force)
+        with show_runs() as progress:
+            results = run_plans([plan], [], out, n_jobs=jobs, progress=progress)
+        found = read_results(results)
+        table = make_table(plan, found)
+        page = write_experiment_report(results, plans=[plan])[0]
         ends = found[found.measure == "failed"]
     if as_json:
         rows = {
             label: dict(zip(table.heads[0][1], cells, strict=True))
             for label, cells in table.rows
         }
-        answer = {"table": rows, "results": str(results), "report": str(page)}
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json({"table": rows, "results": results, "report": page})
     else:
         typer.echo(f"{table.to_markdown()}\n")
         typer.echo(f"Open {page}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,6 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli.bars import show_bytes
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -21,7 +19,7 @@ from unseen.cli.options import (
     Tables,
     Unseen,
     file_errors,
-    outputs,
+    print_json,
 )
 
 EXAMPLES = """
@@ -40,20 +38,6 @@ app = typer.Typer(
     help="Look at data sets; check, fetch and convert them.",
     epilog=EXAMPLES,
 )
-
-# Where the features of a table of labels are, for commands that learn from it.
-PhotosFolder = Annotated[
-    Path | None,
-    typer.Option(help="Folder of the photos.", show_default="where they were labelled"),
-]
-FeaturesFile = Annotated[
-    Path | None,
-    typer.Option(help="Features to learn from, .npz or .npy, a row per label."),
-]
-LabelledBy = Annotated[
-    str | None,
-    typer.Option(help="Encoder of the features.", show_default="as labelled"),
-]
 
 
 def example(*lines: str) -> str:
@@ -77,7 +61,7 @@ def list_sets(as_json: AsJson = False) -> None:
         "writable": list(WRITERS),
     }
     if as_json:
-        typer.echo(json.dumps(answer, indent=2))
+        print_json(answer)
         return
     for title, entries in answer.items():
         typer.echo(f"{title}:")
@@ -107,7 +91,10 @@ def info(
 
         asked = DataOptions(path, classes, unseen, column)
         found = describe(asked.parts().choose(asked.tables, unseen))
-    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(as_lines(found)))
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo("\n".join(as_lines(found)))
 
 
 @app.command(
@@ -128,15 +115,12 @@ def check(
         faults = find_faults(asked.parts().choose(asked.tables, unseen))
     if as_json:
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
-        typer.echo(json.dumps({"path": path, "faults": rows}, indent=2))
+        print_json({"path": path, "faults": rows})
     else:
         for fault in faults:
             typer.echo(printable(fault))
-        count = len(faults)
-        found = (
-            f"{count} {'fault' if count == 1 else 'faults'}" if faults else "no faults"
-        )
-        typer.echo(f"{printable(path)}: {found}.")
+        faulty = "1 fault" if len(faults) == 1 else f"{len(faults) or 'no'} faults"
+        typer.echo(f"{printable(path)}: {faulty}.")
     if faults:
         raise typer.Exit(1)
 
@@ -153,11 +137,14 @@ def fetch(
     ] = None,
 ) -> None:
     """Download a public benchmark, check it, unpack it, and say whom to cite."""
+    from rich.progress import DownloadColumn
+
     with file_errors():
         from unseen.loading.fetch import CATALOGUE
         from unseen.loading.fetch import fetch as fetch_archive
+        from unseen.progress import show_items
 
-        with show_bytes(printable(name)) as progress:
+        with show_items(printable(name), DownloadColumn()) as progress:
             fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
     entry = CATALOGUE[name]
     if fetched.trust == "first use":
@@ -192,19 +179,17 @@ def convert(
     write more.
     """
     with file_errors():
+        from unseen.files import check_folder, check_outputs
         from unseen.loading import write_data
         from unseen.loading.writing import FOLDERS, files_of, kind_of
 
         asked = DataOptions(source, classes, unseen, column)
-        is_folder = kind_of(target, kind) in FOLDERS
-        with outputs(
-            *([] if is_folder else files_of(target, kind)),
-            folder=target if is_folder else None,
-            reading=asked.files,
-            force=force,
-        ):
-            data = asked.load()
-            written = write_data(data, target, kind=kind, force=force)
+        if kind_of(target, kind) in FOLDERS:
+            check_folder(target, reading=asked.files, force=force)
+        else:
+            check_outputs(*files_of(target, kind), reading=asked.files, force=force)
+        data = asked.load()
+        written = write_data(data, target, kind=kind, force=force)
         offered = () if classes else asked.parts().tables
         left = sorted(set(offered) - set(data.tables))
     typer.echo(repr(data))
@@ -215,23 +200,19 @@ def convert(
 
 def as_lines(found: dict[str, Any]) -> Iterator[str]:
     """Write what was found as lines of text."""
-    least, mean, most = found["length of rows"]
-    plain = {key: value for key, value in found.items() if key not in NESTED}
-    for key, value in plain.items():
-        shown = f"{value:,}" if isinstance(value, int) else value
+    tables, (least, mean, most) = found.pop("tables"), found.pop("length of rows")
+    for key, value in found.items():
+        shown = f"{value:,}" if type(value) is int else value
         if isinstance(value, bool):
             shown = "yes" if value else "no"
         yield f"{key:<22}{printable(shown)}"
     yield f"{'length of rows':<22}{least:.4g} to {most:.4g}, mean {mean:.4g}"
-    for name, table in found["tables"].items():
+    for name, table in tables.items():
         yield (
             f"{'class table':<22}{printable(name) or '(no name)'}: "
             f"{table['dimensions']} dimensions, "
             f"{table['missing values']} missing values, "
             f"mean length {table['mean length']:.4g}"
         )
-    if not found["tables"]:
+    if not tables:
         yield f"{'class table':<22}none; give one with --classes"
-
-
-NESTED = ("tables", "length of rows")

@@ -1,68 +1,17 @@
-"""``unseen demo``: the whole road on bundled photos, or texts."""
+"""``unseen demo``: from class names to labels and pages, on bundled photos or texts."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unseen._command import command_line
-from unseen.cli.demo_texts import before_and_after, demo_texts
-from unseen.cli.options import Force, file_errors, outputs
+from unseen.cli.options import AsJson, Force, file_errors, print_json
 
 if TYPE_CHECKING:
-    from unseen.experiments.demo import DemoResult
-
-
-def demo(
-    out: Annotated[
-        Path, typer.Option(help="Folder for the report, gallery and labels.")
-    ] = Path("unseen-demo"),
-    texts: Annotated[
-        bool, typer.Option("--texts", help="Label 200 short texts instead of photos.")
-    ] = False,
-    force: Force = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the results as JSON.")
-    ] = False,
-) -> None:
-    """Label 1,000 photos by ten class names, without a single labelled photo.
-
-    Prints the accuracy by the names alone and after adapting to the photos, then where
-    to find the report and the gallery. With --texts, the same for 200 short texts.
-    Nothing is downloaded.
-    """
-    if texts:
-        demo_texts(out, force=force, as_json=as_json)
-        return
-    pages = out / "report.html", out / "gallery.html", out / "labels.csv"
-    asked = (out, "unseen demo")
-    with file_errors(), outputs(*pages, results=asked, force=force):
-        typer.echo(
-            "Turning names into prototypes, adapting to the photos ...", err=True
-        )
-
-        from unseen.experiments.demo import run_demo
-        from unseen.labels import write_labels
-        from unseen.report import write_demo_report
-        from unseen.review.origins import Origin, note_origin
-
-        result = run_demo()
-        page = write_demo_report(result, pages[0])
-        write_labels(result.labels(), pages[2])
-        note_origin(pages[2], Origin("demo", names=list(result.photos.classes)))
-    if as_json:
-        numbers = result.to_dict() | {"report": str(page), "labels": str(pages[2])}
-        typer.echo(json.dumps(numbers, indent=2))
-    else:
-        typer.echo(summarise(result))
-        typer.echo(f"All photos: {page.with_name('gallery.html')}")
-        typer.echo(f"Open {page}")
-        review = command_line("review", pages[2])
-        typer.echo(f"Correct some, and it learns:  {review}")
-
+    import pandas as pd
 
 EXAMPLES = """
 Examples:
@@ -77,16 +26,93 @@ Examples:
 """
 
 
-def summarise(result: DemoResult) -> str:
-    """Write the results as a small table of text."""
-    classes = result.by_class()
-    rows = [*classes.itertuples(name=None), ("mean", result.before, result.after)]
-    return "\n".join(
-        [
-            "Photos of each class that got its label, in %",
-            *before_and_after(rows),
-            f"{len(result.photos.truth):,} photos, no label: "
-            f"{100 * result.before:.1f} % by the names alone -> "
-            f"{100 * result.after:.1f} % adapted (chance {100 * result.chance:.0f} %).",
-        ]
+def demo(
+    out: Annotated[
+        Path, typer.Option(help="Folder for the report, gallery and labels.")
+    ] = Path("unseen-demo"),
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Label 200 short texts instead of photos.")
+    ] = False,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Label 1,000 photos by ten class names, without a single labelled photo.
+
+    Prints the accuracy by the names alone and after adapting to the photos, then where
+    to find the report and the gallery. With --texts, the same for 200 short texts.
+    Nothing is downloaded.
+    """
+    page, labels = out / ("texts.html" if texts else "report.html"), out / "labels.csv"
+    written = [page, labels] if texts else [page, out / "gallery.html", labels]
+    question = "unseen demo --texts" if texts else "unseen demo"
+    with file_errors():
+        from unseen.files import check_results
+
+        check_results(out, question, *written, force=force)
+        if not texts:
+            typer.echo(
+                "Turning names into prototypes, adapting to photos ...", err=True
+            )
+        numbers, by_class = (run_texts if texts else run_photos)(page, labels)
+    if as_json:
+        shares = {"by_class": by_class.to_dict("index")}
+        print_json(numbers | shares | {"report": page, "labels": labels})
+        return
+    items = "texts" if texts else "photos"
+    typer.echo(f"{items.capitalize()} of each class that got its label, in %")
+    typer.echo(f"{'class':<12}{'names':>8}{'adapted':>8}{'gain':>8}")
+    before, after = 100 * numbers["before"], 100 * numbers["after"]
+    for name, one, other in [
+        *(100 * by_class).itertuples(name=None),
+        ("mean", before, after),
+    ]:
+        typer.echo(f"{name:<12}{one:>8.1f}{other:>8.1f}{other - one:>+8.1f}")
+    typer.echo(
+        f"{200 if texts else 1000:,} {items}, no label: {before:.1f} % by the names "
+        f"alone -> {after:.1f} % adapted (chance 10 %)."
     )
+    if not texts:
+        typer.echo(f"All photos: {out / 'gallery.html'}")
+    typer.echo(f"Open {page}")
+    typer.echo(f"Correct some, and it learns:  {command_line('review', labels)}")
+
+
+def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Label the photos, write pages and table; return shares that are right."""
+    from unseen.experiments import demo
+    from unseen.labels import write_labels
+    from unseen.report import write_demo_report
+    from unseen.review.origins import Origin, note_origin
+
+    result = demo.run_demo()
+    write_demo_report(result, page)
+    write_labels(result.labels(), labels)
+    note_origin(labels, Origin("demo", names=list(result.photos.classes)))
+    return result.to_dict(), result.by_class()
+
+
+def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Label the texts, write page and table; return shares that are right."""
+    import pandas as pd
+
+    from unseen.labels import write_labels
+    from unseen.report.texts import TextPage
+    from unseen.texts import NamedTexts, label_texts, load_demo_texts
+
+    demo = load_demo_texts()
+    table = label_texts(demo.texts, demo.classes, keep_text=True)
+    table["id"] = demo.ids
+    shown = TextPage(demo.classes)
+    shown.add(table)
+    write_labels(table, labels)
+    shown.write(page, title="200 texts, ten names", about=table.attrs["message"])
+    by_names = NamedTexts().fit(demo.classes).predict(demo.texts)
+    answers = {"before": by_names, "after": table["label"].to_numpy(str)}
+    right = pd.DataFrame({when: one == demo.truth for when, one in answers.items()})
+    by_class = right.groupby(demo.truth).mean().loc[list(demo.classes)]
+    about: dict[str, Any] = {
+        "data": "200 bundled texts",
+        "metric": "per-class accuracy",
+    }
+    before, after = by_class.mean()
+    return about | {"before": before, "after": after}, by_class

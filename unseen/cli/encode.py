@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from unseen._words import printable
-from unseen.cli.bars import show_items
-from unseen.cli.options import AsJson, Force, file_errors, outputs
+from unseen.cli.options import AsJson, Force, file_errors, print_json
 
 EXAMPLES = """
 Examples:
@@ -20,20 +18,19 @@ Examples:
   unseen encode photos/ --out features.npy --encoder lite2
 """
 
-Folder = Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")]
-Cache = Annotated[
-    Path | None,
-    typer.Option(help="Folder for features.", show_default="the user's cache folder"),
-]
-
 
 def encode(
-    folder: Folder,
+    folder: Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")],
     out: Annotated[Path, typer.Option(help="File to write: .npz or .npy.")] = Path(
         "features.npz"
     ),
     encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
-    cache: Cache = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for features.", show_default="the user's cache folder"
+        ),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -44,26 +41,30 @@ def encode(
     run can be continued.
     """
     beside = out.with_suffix(".txt") if out.suffix == ".npy" else None
-    with file_errors(), outputs(out, beside, reading=[folder], force=force):
+    with file_errors():
+        from unseen.files import check_outputs
+        from unseen.photos import encode_folder, write_features
+        from unseen.progress import show_items
+
         if out.suffix not in (".npz", ".npy"):
             raise ValueError(f"{out}: features are written as .npz or .npy.")
-        from unseen.photos import encode_folder, write_features
-
-        with show_items() as progress:
+        check_outputs(out, beside, reading=[folder], force=force)
+        with show_items("files") as progress:
             encoded = encode_folder(
                 folder, encoder=encoder, cache=cache, progress=progress
             )
         write_features(encoded, out)
-    answer = {
-        "photos": len(encoded),
-        "encoded_now": encoded.n_new,
-        "encoder": encoded.encoder.name,
-        "dimension": encoded.encoder.dimension,
-        "out": str(out),
-        "skipped": [entry._asdict() for entry in encoded.skipped],
-    }
     if as_json:
-        typer.echo(json.dumps(answer, indent=2))
+        print_json(
+            {
+                "photos": len(encoded),
+                "encoded_now": encoded.n_new,
+                "encoder": encoded.encoder.name,
+                "dimension": encoded.encoder.dimension,
+                "out": out,
+                "skipped": [entry._asdict() for entry in encoded.skipped],
+            }
+        )
         return
     list_skipped(encoded.skipped)
     typer.echo(

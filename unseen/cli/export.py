@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen._words import printable
-from unseen.cli.data import PhotosFolder
-from unseen.cli.options import file_errors
+from unseen.cli.options import Labels, PhotosFolder, file_errors
 
 if TYPE_CHECKING:
     from unseen.exporting.export import Export
@@ -33,9 +32,7 @@ label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). Withou
 
 
 def export(
-    labels: Annotated[
-        Path, typer.Argument(help="Table of labels: a CSV file with id and label.")
-    ],
+    labels: Labels,
     to: Annotated[
         str,
         typer.Option(

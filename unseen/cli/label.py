@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import warnings
@@ -14,21 +13,28 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli.bars import show_items
 from unseen.cli.encode import list_skipped
-from unseen.cli.options import AsJson, Force, file_errors, outputs
+from unseen.cli.options import (
+    AsJson,
+    Force,
+    Given,
+    Model,
+    Save,
+    file_errors,
+    labels_and_page,
+    print_json,
+    read_given,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from unseen.named import LabelJob
 
 EXAMPLES = """
 Examples:
 
   unseen label photos/ --classes "zebra,okapi,tapir"
 
-  unseen label photos/ --classes classes.txt --out labels.csv --report
+  unseen label photos/ --classes classes.txt --out results
 
   unseen label photos/ --classes classes.txt --dry-run
 
@@ -45,12 +51,14 @@ Examples:
 In classes.txt a line is a name, or a name, a colon and a description. For texts a
 description may be several texts of such a class, with | between them.
 """
-TRUST = {
-    "exact": "ImageNet has a class of this name",
-    "close": "ImageNet has a few classes of this kind",
-    "broad": "ImageNet has many classes of this kind, or none that is near",
-    "vague": "the name says little about how it looks; describe it",
+TRUST = {  # how far names of photos are understood, the worst first
     "unknown": "not an English noun; describe it",
+    "vague": "the name says little about how it looks; describe it",
+    "broad": "ImageNet has many classes of this kind, or none that is near",
+    "close": "ImageNet has a few classes of this kind",
+    "exact": "ImageNet has a class of this name",
+    "given": "read by what describes it",
+    "": "",
 }
 
 
@@ -66,12 +74,12 @@ def label(
         str | None, typer.Option(help="Names between commas, or a .txt or .csv file.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="CSV file to write; for texts - is standard output.")
+        Path,
+        typer.Option(
+            help="CSV file to write; a folder gets a page as well. For texts - is "
+            "standard output."
+        ),
     ] = Path("labels.csv"),
-    report: Annotated[
-        bool,
-        typer.Option("--report", help="Also write an HTML page, beside the CSV."),
-    ] = False,
     encoder: Annotated[
         str | None,
         typer.Option(
@@ -82,16 +90,9 @@ def label(
             show_default="lite0 for photos, wordllama for texts",
         ),
     ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Save the adapted model, for use with --model.")
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="Label with a saved model instead of --classes.")
-    ] = None,
-    given: Annotated[
-        Path | None,
-        typer.Option(help="CSV file of id and label, for labels you are sure of."),
-    ] = None,
+    save: Save = None,
+    model: Model = None,
+    given: Given = None,
     unknown: Annotated[
         bool,
         typer.Option("--unknown", help="Label what is like no class 'none of these'."),
@@ -107,6 +108,13 @@ def label(
         str | None,
         typer.Option(help="Texts only: column of ids.", show_default="numbers from 0"),
     ] = None,
+    template: Annotated[
+        str,
+        typer.Option(
+            help="Texts only: a sentence with {} for the name of a class, such as "
+            "'this text is about {}'."
+        ),
+    ] = "",
     learn_from: Annotated[
         int | None,
         typer.Option(
@@ -131,68 +139,59 @@ def label(
     """
     from unseen.texts.source import holds_texts
 
-    texts = {"column": column, "id": id, "learn_from": learn_from}
-    of_texts = holds_texts(source)
-    piped = str(out) == "-"
-    if piped and (report or as_json):
+    for_texts = {
+        "column": column,
+        "id": id,
+        "template": template,
+        "learn_from": learn_from,
+    }
+    of_texts, piped = holds_texts(source), str(out) == "-"
+    if piped and as_json:
         raise typer.BadParameter("labels go to standard output; give --out a file.")
-    page = out.with_suffix(".html") if report else None
-    used = [encoder, *(encoder or "").split("+")]
-    reading = [None if source == "-" else source, classes, model, given, *used]
-    written = None if piped or dry_run else out, None if dry_run else page, save
-    with file_errors(), outputs(*written, reading=reading, force=force):
+    target, page = (None, None) if piped else labels_and_page(out)
+    files = {"out": target, "report": page, "model": save}
+    with file_errors():
+        from unseen.files import check_outputs
+        from unseen.progress import show_items
+
         warnings.simplefilter("default")  # as long as file_errors shows them
         if dry_run:
             show_names(classes, of_texts, as_json)
             return
+        used = [encoder, *(encoder or "").split("+")]
+        reading = [None if source == "-" else source, classes, model, given, *used]
+        check_outputs(*files.values(), reading=reading, force=force)
+        useless = [name for name, value in for_texts.items() if value]
+        if useless and not of_texts:
+            option = f"--{useless[0].replace('_', '-')}"
+            raise ValueError(f"{option} does nothing for photos. Leave it out.")
         with show_items("texts" if of_texts else "files") as progress:
-            options = {
+            options: dict[str, Any] = {
+                "encoder": encoder,
                 "model": model,
                 "given": read_given(given),
                 "unknown": unknown,
                 "progress": progress,
             }
             if of_texts:
-                job = job_of_texts(source, classes, encoder, page, options | texts)
+                from unseen.texts.label import TextJob
+
+                options |= for_texts | {"keep_text": page is not None}
+                job: Any = TextJob(source, classes, **options)
             else:
-                refuse("photos", texts)
-                job = job_of_photos(source, classes, encoder, options)
-            tally = Tally()
-            write(job, tally, out, page, piped)
+                from unseen.photos.label import PhotoJob
+
+                seeing, reader = encoder, None
+                if encoder and not os.path.exists(encoder) and "+" in encoder:
+                    seeing, _, reader = encoder.rpartition("+")
+                options |= {"encoder": seeing, "text": reader}
+                job = PhotoJob(source, classes, **options)
+            counts = write(job, target, page)
         if save:
             job.fitted.save(save)
-        if not piped and source != "-":
-            note(job, source, out, save or model, texts)
-    files = {"out": out, "report": page, "model": save}
-    tell(job, tally, files, as_json, piped)
-
-
-def refuse(items: str, options: dict[str, Any]) -> None:
-    """Raise if an option was given that does nothing for these items."""
-    for option, value in options.items():
-        if value:
-            words = f"--{option.replace('_', '-')}"
-            raise ValueError(f"{words} does nothing for {items}. Leave it out.")
-
-
-def job_of_photos(source: str, classes: Any, encoder: Any, options: Any) -> LabelJob:
-    """Return what labels photos."""
-    from unseen.photos.label import PhotoJob
-
-    seeing, reading = encoder, None
-    if encoder is not None and not os.path.exists(encoder) and "+" in encoder:
-        seeing, _, reading = encoder.rpartition("+")
-    return PhotoJob(source, classes, encoder=seeing, text=reading, **options)
-
-
-def job_of_texts(
-    source: str, classes: Any, encoder: Any, page: Any, options: Any
-) -> LabelJob:
-    """Return what labels texts."""
-    from unseen.texts.label import TextJob
-
-    kept = page is not None
-    return TextJob(source, classes, encoder=encoder, keep_text=kept, **options)
+        if target and source != "-":
+            note(job, source, target, save or model, for_texts)
+    tell(job, counts, files, as_json)
 
 
 def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
@@ -206,96 +205,76 @@ def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
     if classes is None:
         raise ValueError("--dry-run shows how names are understood. Give --classes.")
     named = read_classes(classes)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": name, "description": named.descriptions.get(name, "")}
         for name in named.names
     ]
-    if not of_texts:
-        for row, read in zip(
-            rows, read_names(named.names, named.descriptions), strict=True
-        ):
-            near: Any = nearest_classes(read)
-            more = {"read_as": read.how, "place": way_up(read), "nearest": near}
-            row |= {**more, "trust": read.trust}
+    read = [] if of_texts else read_names(named.names, named.descriptions)
+    for row, one in zip(rows, read, strict=not of_texts):
+        row |= {"read_as": one.how, "place": way_up(one), "trust": one.trust}
+        row["nearest"] = nearest_classes(one)
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
     else:
-        typer.echo("\n".join(as_lines(rows)))
-        for trust in dict.fromkeys(row.get("trust", "") for row in rows):
-            if trust:
-                typer.echo(f"{trust}: {TRUST[trust]}", err=True)
+        readings = []
+        for row in rows:
+            near = row.get("nearest", []) if row.get("trust") != "exact" else []
+            like = f"; like {', '.join(near)}" if near else ""
+            how = f"{row.get('read_as') or row['description']}{like}"
+            readings.append((row["name"], row.get("trust", ""), how))
+        typer.echo("\n".join(as_lines(readings)))
+        for trust in dict.fromkeys(trust for _, trust, _ in readings if trust):
+            typer.echo(f"{trust}: {TRUST[trust]}", err=True)
     if any(row.get("trust") == "unknown" for row in rows):
         raise typer.Exit(1)
 
 
-def as_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """Write readings as lines: name, trust, reading, nearest classes."""
-    width = max(len(row["name"]) for row in rows)
-    lines = []
-    for row in rows:
-        also = row.get("nearest", []) if row.get("trust") != "exact" else []
-        like = f"; like {', '.join(also)}" if also else ""
-        said = row.get("read_as") or row["description"]
-        line = f"{row['name']:<{width}}  {row.get('trust', ''):<8}{said}{like}"
-        lines.append(printable(line).rstrip())
-    return lines
+def as_lines(readings: Any) -> list[str]:
+    """Write how names were read as lines: name, trust, reading."""
+    width = max((len(name) for name, *_ in readings), default=0)
+    lines = (f"{name:<{width}}  {trust:<8}{how}" for name, trust, how in readings)
+    return [printable(line).rstrip() for line in lines]
 
 
-def read_given(path: Path | None) -> dict[str, str] | None:
-    """Return given labels by id; rows without a label are left out."""
-    if path is None:
-        return None
-    from unseen.labels import read_labels
+def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
+    """Write labels, to stdout without a target; return size and reliability by label.
 
-    table = read_labels(path)
-    pairs = zip(table["id"], table["label"], strict=True)
-    return {key: label for key, label in pairs if label}
+    They are written, and shown on the page, as they come.
+    """
+    import pandas as pd
 
-
-def write(job: Any, tally: Tally, out: Path, page: Path | None, piped: bool) -> None:
-    """Write labels, and the page, as they come; count them on the way."""
     from unseen.labels import labels_as_csv, write_labels
+    from unseen.report.gallery import GalleryPage
+    from unseen.report.texts import TextPage
 
-    shown = None
-    if page is not None:
-        shown = text_page(job, page) if job.items == "texts" else photo_page(job, page)
+    of_texts, found = job.items == "texts", []
+    shown: Any = TextPage(job.fitted.classes_) if of_texts else GalleryPage(job)
 
     def parts() -> Iterator[pd.DataFrame]:
         for part in job.parts():
-            tally.add(part)
-            if shown is not None:
+            found.append(part[["label", "reliability"]])
+            if page is not None:
                 shown.add(part)
             yield part.drop(columns="text", errors="ignore")
 
-    if piped:
+    if target is None:
         for content in labels_as_csv(parts(), "standard output"):
             sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
-        write_labels(parts(), out)
-    if shown is not None:
-        shown.finish()
-
-
-def text_page(job: Any, path: Path) -> Any:
-    """Return what collects texts and writes them as a page."""
-    from unseen.report.texts import TextPage
-
-    page: Any = TextPage(job.fitted.classes_)
-    title = f"{job.source.name}: {len(job.fitted.classes_)} classes"
-    page.finish = lambda: page.write(path, title=title, about=job.message)
-    return page
-
-
-def photo_page(job: Any, path: Path) -> Any:
-    """Return what collects photos and writes them as a page."""
-    from unseen.report.gallery import GalleryPage
-
-    return GalleryPage(job, path)
+        write_labels(parts(), target)
+    if page is not None:
+        name = job.source.name if of_texts else job.photos.folder.resolve().name
+        about = " ".join(filter(None, [job.message, getattr(job, "weak_names", "")]))
+        n_classes = len(job.fitted.classes_)
+        shown.write(page, title=f"{name}: {n_classes} classes", about=about)
+    by_label = pd.concat(found).groupby("label")["reliability"]
+    counts = by_label.agg(["size", "median"])
+    return counts.sort_values(["size", "median"], ascending=False, kind="stable")
 
 
 def note(
-    job: Any, source: str, out: Path, model: Path | None, texts: dict[str, Any]
+    job: Any, source: str, target: Path, model: Path | None, texts: dict[str, Any]
 ) -> None:
     """Note down how the labels were made, for ``unseen review``."""
     from unseen.naming.encoders import encoder_name
@@ -321,34 +300,49 @@ def note(
             descriptions=named.descriptions if named else {},
             model=absolute(model),
         )
-    note_origin(out, origin)
+    note_origin(target, origin)
 
 
 def tell(
-    job: Any, tally: Tally, files: dict[str, Any], as_json: bool, piped: bool
+    job: Any, counts: pd.DataFrame, files: dict[str, Path | None], as_json: bool
 ) -> None:
     """Say what the answer is: on stderr where the labels themselves go to stdout."""
     readings = getattr(job, "readings", [])
+    n_none = int(counts["size"].get("", 0))
+    counts = counts.drop(index="", errors="ignore")
     if as_json:
-        answer = {
-            job.items: job.n_items,
-            "labels": tally.counts(),
-            "without_label": tally.n_none,
-            "adapted": job.adapted,
-            "message": job.message,
-            "weak_names": getattr(job, "weak_names", ""),
-            "classes": [
-                {"name": str(name), "trust": str(trust), "read_as": str(how)}
-                for name, trust, how in readings
-            ],
-            **{key: str(path) if path else None for key, path in files.items()},
-            "skipped": [{"path": path, "reason": why} for path, why in job.skipped],
-        }
-        typer.echo(json.dumps(answer, indent=2))
+        print_json(
+            {
+                job.items: job.n_items,
+                "labels": counts["size"].to_dict(),
+                "without_label": n_none,
+                "adapted": job.adapted,
+                "message": job.message,
+                "weak_names": getattr(job, "weak_names", ""),
+                "classes": [
+                    {"name": name, "trust": trust, "read_as": how}
+                    for name, trust, how in readings
+                ],
+                **files,
+                "skipped": [{"path": path, "reason": why} for path, why in job.skipped],
+            }
+        )
         return
+    piped = files["out"] is None
     list_skipped(job.skipped)
-    list_readings(readings)
-    typer.echo(tally.summary(job.items), err=piped)
+    order = list(TRUST)
+    worst = sorted(readings, key=lambda reading: order.index(reading[1]))[:20]
+    for line in as_lines(worst):
+        typer.echo(line, err=True)
+    if len(readings) > len(worst):
+        typer.echo(f"{len(readings) - 20} more names; --json lists all", err=True)
+    width = max([5, *(len(printable(name)) for name in counts.index)])
+    typer.echo(f"{'label':<{width}}{job.items:>8}{'reliability':>13}", err=piped)
+    for name, size, median in counts.itertuples(name=None):
+        line = f"{printable(name):<{width}}{size:>8}{median:>13.2f}"
+        typer.echo(line, err=piped)
+    if n_none:
+        typer.echo(f"{n_none:,} without a label", err=piped)
     typer.echo(printable(job.message), err=piped)
     if not piped:
         typer.echo(f"Labels are in {files['out']}")
@@ -358,64 +352,3 @@ def tell(
         typer.echo(f"The model is in {files['model']}", err=piped)
     if files["report"]:
         typer.echo(f"Open {files['report']}")
-
-
-def list_readings(readings: Any, most: int = 20) -> None:
-    """Say on stderr how names were read, those that say least first."""
-    order = ["unknown", "vague", "broad", "close", "exact", "given", ""]
-    shown = sorted(readings, key=lambda entry: order.index(entry[1]))[:most]
-    width = max((len(name) for name, _, _ in shown), default=0)
-    for name, trust, how in shown:
-        typer.echo(printable(f"{name:<{width}}  {trust:<8}{how}"), err=True)
-    if len(readings) > most:
-        typer.echo(f"{len(readings) - most} more names; --json lists all", err=True)
-
-
-class Tally:
-    """Counts labels, batch by batch.
-
-    Examples
-    --------
-    >>> from unseen.cli.label import Tally
-    >>> from unseen.labels import label_table
-    >>> tally = Tally()
-    >>> tally.add(label_table(["pets", "pets"], reliability=[0.5, 0.75]))
-    >>> print(tally.summary("texts"))
-    label   texts  reliability
-    pets        2         0.62
-    """
-
-    def __init__(self) -> None:
-        self._sure: dict[str, list[Any]] = {}
-        self.n_none = 0
-
-    def add(self, part: pd.DataFrame) -> None:
-        """Count the labels of a table."""
-        for label, own in part.groupby("label")["reliability"]:
-            if label:
-                values = own.to_numpy(dtype="float32").tolist()
-                self._sure.setdefault(str(label), []).extend(values)
-            else:
-                self.n_none += len(own)
-
-    def counts(self) -> dict[str, int]:
-        """Return how many items each class got."""
-        return {name: len(sure) for name, sure in self._sure.items()}
-
-    def summary(self, items: str) -> str:
-        """Write how many items each class got, and how sure they are, as text."""
-        from statistics import median
-
-        rows = [
-            (len(sure), median(sure), printable(name))
-            for name, sure in self._sure.items()
-        ]
-        width = max([5, *(len(name) for _, _, name in rows)])
-        lines = [f"{'label':<{width}}{items:>8}{'reliability':>13}"]
-        lines += [
-            f"{name:<{width}}{size:>8}{middle:>13.2f}"
-            for size, middle, name in sorted(rows, key=lambda row: (-row[0], -row[1]))
-        ]
-        return "\n".join(lines) + (
-            f"\n{self.n_none:,} without a label" if self.n_none else ""
-        )

@@ -1,10 +1,11 @@
-"""What commands share: options, the data they name, faults in a line, and outputs."""
+"""What commands share: options, the data they name, and faults in a line."""
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,23 @@ Id = Annotated[
         show_default="numbers from 0",
     ),
 ]
+Given = Annotated[
+    Path | None,
+    typer.Option(help="CSV file of id and label, for labels you are sure of."),
+]
+Model = Annotated[
+    Path | None, typer.Option(help="Label with a saved model instead of learning one.")
+]
+Save = Annotated[
+    Path | None, typer.Option(help="Save the model, for use with --model.")
+]
+Labels = Annotated[
+    Path, typer.Argument(help="Table of labels: a CSV file with id and label.")
+]
+PhotosFolder = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the photos.", show_default="where they were labelled"),
+]
 
 
 @dataclass(frozen=True)
@@ -85,9 +103,13 @@ class DataOptions:
     def words(self) -> list[str]:
         """Return how the same data is named to another command."""
         words = [word for table in self.classes or [] for word in ("--classes", table)]
-        words += ["--unseen", self.unseen] if self.unseen else []
-        words += ["--column", self.column] if self.column else []
-        return words + (["--id", self.id] if self.id else [])
+        return words + [w for key, one in self.given.items() for w in (f"--{key}", one)]
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Return what was said of split and columns, as ``load_data`` takes it."""
+        said = {"unseen": self.unseen, "column": self.column, "id": self.id}
+        return {name: one for name, one in said.items() if one is not None}
 
     def parts(self) -> RawData:
         """Return what the files say, neither checked nor chosen."""
@@ -99,13 +121,7 @@ class DataOptions:
         """Return the data set."""
         from unseen.loading import load_data
 
-        return load_data(
-            self.source,
-            self.tables,
-            unseen=self.unseen,
-            column=self.column,
-            id=self.id,
-        )
+        return load_data(self.source, self.tables, **self.given)
 
     @contextmanager
     def naming_gaps(self) -> Iterator[None]:
@@ -165,36 +181,31 @@ def complain(text: str) -> None:
     typer.echo(f"unseen: {printable(line)}", err=True)
 
 
-@contextmanager
-def outputs(
-    *files: Path | None,
-    folder: Path | None = None,
-    results: tuple[Path, str] | None = None,
-    reading: Collection[str | Path | None] = (),
-    force: bool = False,
-) -> Iterator[None]:
-    """Refuse before the work what may not be written.
+def labels_and_page(out: Path) -> tuple[Path, Path | None]:
+    """Return where labels are written, and the page if ``--out`` is a folder.
 
-    ``folder`` is written whole; ``results`` is a folder of results with the question
-    that they answer, which may be asked again.
+    >>> [path.as_posix() for path in labels_and_page(Path("birds"))]
+    ['birds/labels.csv', 'birds/report.html']
     """
-    from unseen.files import check_folder, check_outputs, check_results
-
-    if folder is not None:
-        check_folder(folder, reading=reading, force=force)
-    if results is not None:
-        made = [file for file in files if file is not None]
-        check_results(*results, *made, reading=reading, force=force)
-    else:
-        check_outputs(*files, reading=reading, force=force)
-    yield
+    if out.suffix or (out.exists() and not out.is_dir()):
+        return out, None
+    return out / "labels.csv", out / "report.html"
 
 
-def complete_method(typed: str) -> list[str]:
-    """Offer the methods that are built to the shell."""
-    from unseen.methods import METHODS
+def read_given(path: Path | None) -> dict[str, str]:
+    """Return labels that somebody is sure of, by id."""
+    if path is None:
+        return {}
+    from unseen.labels import read_labels
 
-    return [m.name for m in METHODS.values() if m.offered and m.name.startswith(typed)]
+    table = read_labels(path)
+    pairs = zip(table["id"], table["label"], strict=True)
+    return {key: label for key, label in pairs if label}
+
+
+def print_json(answer: Any) -> None:
+    """Print an answer as JSON, which every program reads."""
+    typer.echo(json.dumps(answer, indent=2, default=str))
 
 
 class Command(TyperCommand):

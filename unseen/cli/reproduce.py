@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.options import Force, file_errors, outputs
+from unseen.cli.options import AsJson, Force, file_errors, print_json
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun
@@ -36,20 +36,10 @@ def plans_there() -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
 
 
-def complete_plan(typed: str) -> list[str]:
-    """Offer the plans of the package to the shell."""
-    from unseen.experiments.plan import plan_names
-
-    return [name for name in ("all", *plan_names()) if name.startswith(typed)]
-
-
 def reproduce(
     plan: Annotated[
         list[str],
-        typer.Argument(
-            help=f"Plans: {', '.join(plans_there())}, all, or a TOML file.",
-            autocompletion=complete_plan,
-        ),
+        typer.Argument(help=f"Plans: {', '.join(plans_there())}, all, or a TOML file."),
     ],
     data: Annotated[
         list[Path] | None,
@@ -65,9 +55,7 @@ def reproduce(
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
     ] = False,
     force: Force = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was written as JSON.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Repeat the paper's experiments; write its tables, its figures and a report.
 
@@ -75,7 +63,15 @@ def reproduce(
     any time, even killed: the same command continues. Exit code 1 if a run failed.
     """
     with file_errors():
-        from unseen.experiments import plan_names, read_plan, read_results, run_plans
+        from unseen.experiments import (
+            make_table,
+            plan_names,
+            read_plan,
+            read_results,
+            run_plans,
+        )
+        from unseen.experiments.tables import MAKERS
+        from unseen.files import check_results
         from unseen.report.experiment import files_of, write_experiment_report
 
         names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
@@ -84,39 +80,30 @@ def reproduce(
         ready = say_what_is_absent(plans, folders)
         runs = [run for item in ready for run in item.runs(folders)]
         reading = {run.source.path for run in runs if run.source is not None}
-        with outputs(
-            *files_of(ready, out),
-            results=(out, "unseen reproduce"),
-            reading=reading,
-            force=force,
-        ):
+        question, files = "unseen reproduce", files_of(ready, out)
+        check_results(out, question, *files, reading=reading, force=force)
+        with show_runs() as progress:
             results = run_plans(
                 ready,
                 folders,
                 out,
                 n_jobs=jobs,
                 retry_failed=retry_failed,
-                progress=Progress(),
+                progress=progress,
             )
-            found = read_results(results)
-            page, *files = write_experiment_report(
-                results, plans=ready, folders=folders
-            )
+        found = read_results(results)
+        page, *files = write_experiment_report(results, plans=ready, folders=folders)
         keys = {run.key for run in runs}
     ends = found[found.measure.isin(["done", "failed"])]
     mine = [tuple(key) in keys for key in ends.iloc[:, :5].itertuples(index=False)]
     n_failed = int((ends[mine].measure == "failed").sum())
     if as_json:
-        answer = {
-            "runs": len(keys),
-            "failed": n_failed,
-            "results": str(results),
-            "report": str(page),
-            "files": [str(file) for file in files],
-        }
-        typer.echo(json.dumps(answer, indent=2))
+        counts = {"runs": len(keys), "failed": n_failed}
+        print_json({**counts, "results": results, "report": page, "files": files})
     else:
-        show(ready, found)
+        tables = [plan for plan in ready if plan.show in MAKERS and len(ready) <= 2]
+        for item in tables:  # more are for the page
+            typer.echo(f"{make_table(item, found).to_markdown()}\n")
         typer.echo(f"{len(keys)} runs, {n_failed} failed. Tables and figures: {out}")
         typer.echo(f"Open {page}")
     if n_failed:
@@ -139,42 +126,22 @@ def say_what_is_absent(plans: list[Plan], folders: list[str]) -> list[Plan]:
     return ready
 
 
-class Progress:
-    """Tell on stderr what ended, how much is done, and how long the rest may take."""
+@contextmanager
+def show_runs() -> Iterator[Callable[[PlannedRun, list[Finding], float], None]]:
+    """Yield a function that tells on stderr what ended, and how much is done.
 
-    def __init__(self) -> None:
-        self.start = time.monotonic()
-        self.first_share: float | None = None
-
-    def __call__(self, run: PlannedRun, findings: list[Finding], share: float) -> None:
-        """Write one line; on a terminal it replaces the line before."""
-        text = f"{share:4.0%} {self.left(share)}  {describe(run, findings)}"
-        if not sys.stderr.isatty():
-            typer.echo(text, err=True)
-            return
-        end = "\n" if share >= 1 or findings[-1].measure == "failed" else ""
-        typer.echo(f"\r\033[K{text[:100]}{end}", err=True, nl=False)
-
-    def left(self, share: float) -> str:
-        """Guess the time left from the work done since the start."""
-        if self.first_share is None:  # what was there before took no time now
-            self.first_share, self.start_of_guess = share, time.monotonic()
-            return "time left unknown"
-        if share >= 1:
-            return f"after {clock(time.monotonic() - self.start)}"
-        done = share - self.first_share
-        spent = time.monotonic() - self.start_of_guess
-        return f"about {clock(spent * (1 - share) / done)} left"
-
-
-def clock(seconds: float) -> str:
-    """Write a time for people.
-
-    >>> clock(42.3), clock(250)
-    ('42 s', '4 min 10 s')
+    A terminal shows a bar with the time left, and failed runs alone.
     """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+    from unseen.progress import show_items
+
+    with show_items("percent of runs") as advance:
+
+        def tell(run: PlannedRun, findings: list[Finding], share: float) -> None:
+            advance(round(100 * share), 100)
+            if not sys.stderr.isatty() or findings[-1].measure == "failed":
+                typer.echo(f"{share:4.0%}  {describe(run, findings)}", err=True)
+
+        yield tell
 
 
 def describe(run: PlannedRun, findings: list[Finding]) -> str:
@@ -185,14 +152,3 @@ def describe(run: PlannedRun, findings: list[Finding]) -> str:
         return f"{words} {key.seed}: failed, {findings[-1].note}"
     final = [f.value for f in findings if f.measure == "final" and f.value is not None]
     return f"{words} {key.seed}" + (f": {100 * final[0]:.1f} %" if final else "")
-
-
-def show(plans: list[Plan], found: Any) -> None:
-    """Print the tables of one or two plans; more are for the page."""
-    from unseen.experiments import make_table
-    from unseen.experiments.tables import MAKERS
-
-    if len(plans) <= 2:
-        for plan in plans:
-            if plan.show in MAKERS:
-                typer.echo(f"{make_table(plan, found).to_markdown()}\n")

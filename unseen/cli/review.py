@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.data import FeaturesFile, LabelledBy, PhotosFolder
-from unseen.cli.options import file_errors
+from unseen.cli.options import Labels, PhotosFolder, file_errors
 
 EXAMPLES = """
 Examples:
@@ -28,12 +27,16 @@ other commands, reviewed.csv with all labels, corrected. labels.csv stays as it 
 
 
 def review(
-    labels: Annotated[
-        Path, typer.Argument(help="Table of labels: a CSV file with id and label.")
-    ],
+    labels: Labels,
     photos: PhotosFolder = None,
-    features: FeaturesFile = None,
-    encoder: LabelledBy = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="Features to learn from, .npz or .npy, a row per label."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Encoder of the features.", show_default="as labelled"),
+    ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")
     ] = 0,

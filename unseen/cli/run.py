@@ -1,11 +1,12 @@
 """``unseen run``: learn from labelled rows, or take a saved model, and label the rest.
 
-data, class table -> fit, or a saved model -> adapt -> labels.csv -> score, page, model
+data, class table -> fit, or a saved model -> adapt -> labels.csv -> page, model, score
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -13,20 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from unseen._command import command_line
-from unseen.cli.bars import show_work
 from unseen.cli.options import (
     AsJson,
     Column,
     DataOptions,
     Force,
+    Given,
     Id,
+    Model,
+    Save,
     Source,
     Tables,
     Unseen,
-    complete_method,
     file_errors,
+    labels_and_page,
+    print_json,
+    read_given,
 )
-from unseen.cli.scoring import as_lines, score_labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +41,7 @@ Examples:
 
   unseen run birds.csv --classes attributes.csv
 
-  unseen run digits --method tstd --search --score
+  unseen run digits --method tstd --set search
 
   unseen run birds.csv --classes attributes.csv --id ring --save birds.unseen
 
@@ -56,30 +60,18 @@ def run(
     column: Column = None,
     id: Id = None,
     method: Annotated[
-        str | None,
-        typer.Option(
-            help="Method.", autocompletion=complete_method, show_default="ast"
-        ),
+        str | None, typer.Option(help="Method.", show_default="ast")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Set a parameter: NAME=VALUE. May be repeated."),
-    ] = None,
-    search: Annotated[
-        bool,
         typer.Option(
-            "--search",
-            help="Choose parameters by cross-validation over the seen classes.",
+            "--set",
+            help="Set a parameter, NAME=VALUE, such as random_state=1. Or search: "
+            "choose them by cross-validation over the seen classes. May be repeated.",
         ),
-    ] = False,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="Saved model to label with, instead of learning from DATA."),
     ] = None,
-    given: Annotated[
-        Path | None,
-        typer.Option(help="CSV file of id and label, for labels you are sure of."),
-    ] = None,
+    model: Model = None,
+    given: Given = None,
     generalized: Annotated[
         bool,
         typer.Option(
@@ -93,12 +85,7 @@ def run(
             min=0, max=1, help="Label rows below this reliability 'unknown' instead."
         ),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
-    save: Annotated[Path | None, typer.Option(help="Save the model here.")] = None,
-    score: Annotated[
-        bool,
-        typer.Option("--score", help="Compare with the true labels in DATA."),
-    ] = False,
+    save: Save = None,
     out: Annotated[
         Path, typer.Option(help="File for the labels; a folder gets a page as well.")
     ] = Path("labels.csv"),
@@ -108,29 +95,26 @@ def run(
     """Learn from the labelled rows of DATA, or take MODEL, and label all other rows.
 
     DATA is a file, a folder or a bundled set. Rows with an empty label, and rows of
-    classes that are unseen, get one of the unseen classes. Their labels, if they have
-    any, are used for --score alone.
+    classes that are unseen, get one of the unseen classes. If some of them have labels
+    in DATA, these are compared with the answer, and used for nothing else.
     """
-    is_file = bool(out.suffix) or (out.exists() and not out.is_dir())
-    target = out if is_file else out / "labels.csv"
-    page = None if is_file else out / "report.html"
+    target, page = labels_and_page(out)
     asked = DataOptions(data, classes, unseen, column, id)
-    with file_errors(), show_work():
+    with file_errors():
         from unseen.files import check_outputs
         from unseen.labels import label_table, write_labels
+        from unseen.progress import show_progress
         from unseen.review.origins import Origin, absolute, note_origin
 
         reading = [*asked.files, model, given]
         check_outputs(target, page, save, reading=reading, force=force)
-        who = "all" if generalized else None
-        with asked.naming_gaps():
+        with asked.naming_gaps(), show_progress(sys.stderr.isatty()):
             if model is None:
-                way = method or "ast"
-                fitted, rows = learn(asked, way, settings, search, generalized, seed)
-            elif method or settings or search or classes or unseen:
+                fitted, rows = learn(asked, method or "ast", settings, generalized)
+            elif method or settings or classes or unseen:
                 raise ValueError(
                     "--model says what was learned: leave out --classes, --unseen, "
-                    "--method, --set and --search."
+                    "--method and --set."
                 )
             else:
                 fitted, rows = take(asked, model, generalized)
@@ -140,12 +124,8 @@ def run(
                     "nothing to label. Leave labels empty, or name unseen classes "
                     "with --unseen."
                 )
-            if score and not (rows.truth != "").any():
-                raise ValueError(
-                    f"{data}: no row that is to be labelled has a true label, so there "
-                    "is nothing to score. Leave out --score."
-                )
-            labels = label(fitted, rows, who, read_given(given, rows.ids))
+            certain = by_place(read_given(given), rows.ids, given)
+            labels = label(fitted, rows, "all" if generalized else None, certain)
         labels = leave_unknown(labels, min_reliability)
         write_labels(labels, target)
         noted = Origin("rows", absolute(data), column=column or "", id=id or "")
@@ -159,27 +139,31 @@ def run(
             truth = label_table(rows.truth, ids=rows.ids) if known else None
             write_labels_report(target, page, data=truth)
         named = labels["label"].to_numpy()
-        found: dict[str, Any] = {}
-        if score:
-            kept = named != UNKNOWN
-            sides = fitted.unseen_classes_ if generalized else None
-            found = score_labels(rows.truth[kept], named[kept], sides)
-            found["without a label"] = int((~kept).sum())
+        sides = fitted.unseen_classes_ if generalized else None
+        found = score_labels(rows.truth, named, sides)
     if as_json:
-        answer = {
-            "labels": str(target),
-            "report": str(page) if page else None,
-            "model": str(save) if save else None,
-            "estimator": " ".join(repr(fitted).split()),
-            "rows": len(labels),
-            "counts": labels["label"].value_counts().to_dict(),
-            "rounds": [str(done) for done in getattr(fitted, "rounds_", [])],
-        }
-        typer.echo(json.dumps(answer | ({"score": found} if score else {}), indent=2))
+        print_json(
+            {
+                "labels": target,
+                "report": page,
+                "model": save,
+                "estimator": " ".join(repr(fitted).split()),
+                "rows": len(labels),
+                "counts": labels["label"].value_counts().to_dict(),
+                "rounds": [str(done) for done in getattr(fitted, "rounds_", [])],
+                "score": found,
+            }
+        )
         return
-    for line in as_lines(found) if score else []:
-        typer.echo(line)
-    typer.echo(f"{names_given(named)}.")
+    n_scored, *scores = found.items()
+    if scores:
+        shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in scores)
+        typer.echo(f"{shares}, by the true labels of {n_scored[1]:,} rows.")
+    rows_named = named[named != UNKNOWN]
+    n, k = len(rows_named), len(set(rows_named))
+    left = f", {len(named) - n:,} stay unknown" if n < len(named) else ""
+    got = f"{k} name" if k == 1 else f"{k} names"
+    typer.echo(f"{n:,} {'row' if n == 1 else 'rows'} got {got}{left}.")
     typer.echo(f"Labels are in {target}")
     if save is not None:
         typer.echo(f"The model is in {save}")
@@ -197,12 +181,7 @@ class Rows(NamedTuple):
 
 
 def learn(
-    asked: DataOptions,
-    method: str,
-    settings: list[str] | None,
-    search: bool,
-    generalized: bool,
-    seed: int,
+    asked: DataOptions, method: str, settings: list[str] | None, generalized: bool
 ) -> tuple[Any, Rows]:
     """Return a model that has learned from the labelled rows, and all other rows."""
     import numpy as np
@@ -211,37 +190,40 @@ def learn(
     from unseen.trust.calibrated import Calibrated
 
     way = find_method(method)
-    wanted = dict(map(parse_setting, settings or []))
+    search = "search" in (settings or [])
+    wanted = dict(parse_setting(one) for one in settings or [] if one != "search")
     data = asked.load()
     typer.echo(repr(data), err=True)
-    if not len(data.seen):
+    n_seen = len(data.seen)
+    if not n_seen:
         raise ValueError(
             f"{asked.source}: no row has a label, so there is nothing to learn from. "
             "Label rows of at least two classes; if the labels are in another column, "
             "name it with --column."
         )
-    places = data.pile
-    if generalized and data.seen_test is not None:  # rows that the set keeps to score
-        places = np.union1d(places, np.flatnonzero(data.seen_test))
     X, y = as_frame(data.X_seen, data.feature_names), data.y_seen
-    n_seen, table = len(data.seen), data.class_embeddings
+    table = data.class_embeddings
+    if search and not way.searchable:
+        typer.echo(f"--set search: {way.label} has nothing to search.", err=True)
     if search and way.searchable:
         if n_seen < 4:
             raise ValueError(
-                f"--search holds out classes with labels, two at a time, and needs "
-                f"four; the data has {n_seen}. Leave out --search."
+                f"--set search holds out classes with labels, two at a time, and needs "
+                f"four; the data has {n_seen}. Leave it out."
             )
         model = way.searched(X, y, table, n_folds=min(5, n_seen // 2))
     else:
-        if search:
-            typer.echo(f"--search: {way.label} has nothing to search.", err=True)
         model = way.make()
-    seeds = [name for name in model.get_params() if name.endswith("random_state")]
-    model.set_params(**(dict.fromkeys(seeds, seed) if seed else {}) | wanted)
+    seed = wanted.get("random_state", 0)
+    seeds = [name for name in model.get_params() if name.endswith("__random_state")]
+    model.set_params(**dict.fromkeys(seeds, seed) | wanted)
     if generalized:
         folds = max(2, min(4, n_seen // 2))
         model = Calibrated(model, cv=folds, random_state=seed)
     model.fit(X, y, class_embeddings=table)
+    places = data.pile
+    if generalized and data.seen_test is not None:  # rows that the set keeps to score
+        places = np.union1d(places, np.flatnonzero(data.seen_test))
     unlabelled = as_frame(data.X[places], data.feature_names)
     return model, Rows(unlabelled, data.ids_of(places), data.y[places])
 
@@ -281,78 +263,57 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, Rows]:
 
 
 def label(
-    model: Any, rows: Rows, who: str | None, given: dict[int, str] | None
+    model: Any, rows: Rows, who: str | None, given: dict[int, str]
 ) -> pd.DataFrame:
     """Return the table of labels: adapted where the method learns from the rows."""
+    import numpy as np
     import pandas as pd
 
     from unseen.labels import label_table
+    from unseen.named import second_best
 
-    reliability = None
-    if hasattr(model, "adapt"):
-        certain = {"given": given} if given else {}
-        model.adapt(rows.X, classes=who, **certain)
-        labels, reliability = model.labels_, model.reliability_
+    adapts = hasattr(model, "adapt")
+    if adapts:
+        model.adapt(rows.X, classes=who, **({"given": given} if given else {}))
+        labels, names = model.labels_, model.competing_classes_
     elif given:
         raise ValueError(f"{type(model).__name__} takes no given labels.")
     else:
         labels = model.predict(rows.X, classes=who)
-    second, lead = runners_up(model, rows.X, labels, who)
-    if reliability is None:  # the order of rows within their class is all there is
-        reliability = pd.Series(lead).groupby(labels).rank(pct=True).to_numpy()
-    return label_table(labels, ids=rows.ids, reliability=reliability, second=second)
-
-
-def runners_up(
-    model: Any, X: Any, labels: np.ndarray, who: str | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best class other than the label, and the label's lead over it."""
-    import numpy as np
-    import pandas as pd
-
-    adapted = hasattr(model, "adapt")
-    names = np.asarray(model.competing_classes_ if adapted else candidates(model, who))
-    if len(names) < 2:
-        return np.full(len(labels), ""), np.zeros(len(labels))
-    own = pd.Index(names).get_indexer(pd.Index(labels))  # -1: none of these
-    seconds, leads = [], []
+        unseen = model.unseen_classes_
+        names = model.classes_ if who == "all" or not len(unseen) else unseen
+    second, leads = [], []
     for start in range(0, len(labels), ROWS_AT_ONCE):
-        here = slice(start, start + ROWS_AT_ONCE)
-        scores = model.decision_function(X[here], classes=None if adapted else who)
-        if scores.ndim == 1:
+        part = slice(start, start + ROWS_AT_ONCE)
+        scores = model.decision_function(rows.X[part], classes=None if adapts else who)
+        if scores.ndim == 1 and len(names) == 2:
             scores = np.column_stack([-scores, scores])
-        number, mine = np.arange(len(scores)), own[here]
-        top = scores[number, mine]
-        others = np.where(np.arange(len(names)) == mine[:, None], -np.inf, scores)
-        best = others.argmax(axis=1)
-        seconds.append(names[best])
-        leads.append(top - others[number, best])
-    return np.concatenate(seconds), np.concatenate(leads)
+        scores = scores.reshape(len(scores), -1)
+        above = scores - scores.min(axis=1, keepdims=True)
+        second.append(second_best(above, labels[part], np.asarray(names)))
+        leads.append(np.ptp(np.sort(scores, axis=1)[:, -2:], axis=1))
+    if adapts:
+        reliability = model.reliability_
+    else:  # the order of rows within their class is all there is
+        lead = pd.Series(np.concatenate(leads))
+        reliability = lead.groupby(labels).rank(pct=True).to_numpy()
+    return label_table(
+        labels, ids=rows.ids, reliability=reliability, second=np.concatenate(second)
+    )
 
 
-def candidates(model: Any, who: str | None) -> Any:
-    """Return the names of the classes that compete."""
-    if who == "all" or not len(model.unseen_classes_):
-        return model.classes_
-    return model.unseen_classes_
-
-
-def read_given(path: Path | None, ids: np.ndarray) -> dict[int, str] | None:
-    """Return labels a person is sure of, by place among the rows to label."""
-    if path is None:
-        return None
-    from unseen.labels import read_labels
-
-    table = read_labels(path)
+def by_place(
+    given: dict[str, str], ids: np.ndarray, path: Path | None
+) -> dict[int, str]:
+    """Return given labels by place among the rows to label."""
     places = {str(name): place for place, name in enumerate(ids)}
-    known = {k: v for k, v in zip(table["id"], table["label"], strict=True) if v}
-    strange = [name for name in known if name not in places]
+    strange = [name for name in given if name not in places]
     if strange:
         raise ValueError(
             f"{path}: id {strange[0]!r} is none of the rows to label ({len(strange)} "
-            f"of {len(known)} are not), whose ids are like {str(ids[0])!r}."
+            f"of {len(given)} are not), whose ids are like {str(ids[0])!r}."
         )
-    return {places[name]: label for name, label in known.items()}
+    return {places[name]: label for name, label in given.items()}
 
 
 def known_features(model: Any) -> Any:
@@ -394,26 +355,38 @@ def leave_unknown(table: pd.DataFrame, least: float) -> pd.DataFrame:
     ['okapi', 'unknown']
     """
     kept = table["reliability"] >= least
-    if not kept.any() and len(kept):
+    if least and not kept.any():
         best = int(1000 * table["reliability"].max()) / 1000  # never rounded up
         warnings.warn(
             f"No label is this reliable; the best has {best:g}. Lower "
             "--min-reliability, or look at some labels by hand.",
-            UserWarning,
             stacklevel=2,
         )
     return table.assign(label=table["label"].where(kept, UNKNOWN)) if least else table
 
 
-def names_given(labels: np.ndarray) -> str:
-    """Say how many rows got how many names, and how many were left out.
+def score_labels(truth: Any, labels: Any, unseen: Any = None) -> dict[str, Any]:
+    """Compare labels with true ones, "" where nobody knows them.
+
+    With the names of the ``unseen`` classes, both sides of a mixed set are scored.
 
     >>> import numpy as np
-    >>> names_given(np.array(["okapi", "unknown", "zebra"]))
-    '2 rows got 2 names, 1 stay unknown'
+    >>> score_labels(np.array(["okapi", ""]), np.array(["okapi", "zebra"]))
+    {'rows': 1, 'per-class accuracy': 1.0}
     """
-    named = labels[labels != UNKNOWN]
-    left = f", {len(labels) - len(named):,} stay unknown" * (len(named) < len(labels))
-    rows = "1 row" if len(named) == 1 else f"{len(named):,} rows"
-    names = "1 name" if len(set(named)) == 1 else f"{len(set(named))} names"
-    return f"{rows} got {names}{left}"
+    import numpy as np
+
+    from unseen.metrics import harmonic_mean, per_class_accuracy
+
+    scored = (truth != "") & (labels != UNKNOWN)
+    truth, labels = truth[scored].astype(str), labels[scored].astype(str)
+    if not len(truth):
+        return {"rows": 0}
+    found = {"per-class accuracy": per_class_accuracy(truth, labels)}
+    theirs = np.isin(truth, [] if unseen is None else unseen)
+    if 0 < theirs.sum() < len(theirs):
+        found["U"] = U = per_class_accuracy(truth[theirs], labels[theirs])
+        found["S"] = S = per_class_accuracy(truth[~theirs], labels[~theirs])
+        found["H"] = harmonic_mean(S, U)
+    shares = {name: round(float(value), 6) for name, value in found.items()}
+    return {"rows": len(truth), **shares}

@@ -46,16 +46,6 @@ class Bench:
         self._winners: dict[tuple[str, str], dict[str, Any]] = {}
         self.kept: dict[Any, Any] = {}  # what a task wants to find again
 
-    @classmethod
-    def of(cls, data: ZeroShotData, n_folds: int | None) -> Bench:
-        """Put a set that is loaded already on a bench; its part is ``""``.
-
-        Without folds nothing is searched.
-        """
-        bench = cls(Source("", data.name, "", {"": data.tables}, n_folds or 0))
-        bench._data[""] = data
-        return bench
-
     def data(self, part: str) -> ZeroShotData:
         """Return the set with one class table; the rows are read once."""
         if part not in self._data:
@@ -100,18 +90,15 @@ class Bench:
         """Return what class-wise cross-validation chooses for a method."""
         key = method.name, part
         if key not in self._winners:
-            data = self.data(part)
-            if method.grid and self.source.n_folds:
+            data, found = self.data(part), {}
+            if method.grid:
+                model = self.build(method, part)
                 search = ClasswiseSearchCV(
-                    self.build(method, part),
-                    method.grid,
-                    transductive=method.adapts,
+                    model, method.grid, transductive=method.adapts
                 )
-                folds, _ = self.view(method)
-                search.fit(folds, class_embeddings=data.class_embeddings)
-                self._winners[key] = search.best_params_
-            else:
-                self._winners[key] = {}
+                search.fit(self.view(method)[0], class_embeddings=data.class_embeddings)
+                found = search.best_params_
+            self._winners[key] = found
         return self._winners[key]
 
     def build(self, method: Method, part: str) -> Any:
@@ -136,11 +123,7 @@ class Bench:
             if seed and name in names:
                 model.set_params(**{name: seed})
         model.set_params(**parameters)
-        data = self.data(part)
-        table = data.class_embeddings
-        if not self.source.n_folds:
-            return model.fit(data.X_seen, data.y_seen, class_embeddings=table)
-        folds, _ = self.view(method)
+        folds, table = self.view(method)[0], self.data(part).class_embeddings
         folds.fit_all(model, table, encode(folds.y, table)[0])
         return model
 

@@ -35,7 +35,7 @@ from unseen.experiments.tables import (
     signed,
 )
 from unseen.experiments.tasks import TASKS
-from unseen.methods import Method, find_method
+from unseen.methods import find_method
 from unseen.trust.metrics import per_class_accuracy
 from unseen.trust.search import ClasswiseFolds
 
@@ -76,10 +76,8 @@ def compare_plan(
     methods: Sequence[str],
     *,
     classes: Any = None,
-    unseen: str | None = None,
-    column: str | None = None,
-    id: str | None = None,
     n_seeds: int = 1,
+    **options: str,
 ) -> ComparePlan:
     """Plan a comparison of methods on one set.
 
@@ -91,14 +89,10 @@ def compare_plan(
         Names of :data:`unseen.methods.METHODS`.
     classes : str or list of str, optional
         Class table, as ``load_data`` takes it.
-    unseen : str, optional
-        Split, as ``load_data`` takes it.
-    column : str, optional
-        Column of labels, as ``load_data`` takes it.
-    id : str, optional
-        Column that names the rows, as ``load_data`` takes it.
     n_seeds : int, default=1
         How often the classes are dealt into folds.
+    **options : str
+        ``unseen``, ``column`` or ``id``, as ``load_data`` takes them.
 
     Examples
     --------
@@ -113,9 +107,7 @@ def compare_plan(
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
     name = Path(data).stem  # what else is called so differs in content
-    given = {"unseen": unseen, "column": column, "id": id}
-    options: dict[str, Any] = {name: one for name, one in given.items() if one}
-    source = Source(path, name, "", tables, **options)
+    source = Source(path, name, "", tables, options=options)
     return ComparePlan(
         name="compare",
         title=f"Methods on {name}",
@@ -132,11 +124,7 @@ def compare_plan(
         command=(
             *("compare", path, "--methods", ",".join(methods)),
             *(word for name in names for word in ("--classes", name)),
-            *(
-                word
-                for option in options.items()
-                for word in (f"--{option[0]}", option[1])
-            ),
+            *(word for key, one in options.items() for word in (f"--{key}", one)),
             *("--seeds", str(n_seeds)),
         ),
         source=source,
@@ -153,7 +141,7 @@ def compare(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     table = folds.seen_table(encode(folds.y, data.class_embeddings)[0])
     for number, fold in enumerate(folds.folds):
         start = time.process_time()
-        model = unfitted(bench, part, method)
+        model = method.make()
         fold.fit(model, table)
         labels = fold.answer(model, method.adapts)
         share = per_class_accuracy(fold.y_true, labels)
@@ -161,7 +149,7 @@ def compare(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("fold", str(n_folds), number, share, seconds=spent)
     known = data.y_unseen != ""
     if key.seed == 0 and known.any():
-        model = unfitted(bench, part, method).fit(
+        model = method.make().fit(
             data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
         )
         X = data.X_unseen
@@ -178,11 +166,6 @@ def count_folds(data: ZeroShotData) -> int:
             "folds of seen classes, and those need four."
         )
     return min(MOST_FOLDS, len(data.seen) // 2)
-
-
-def unfitted(bench: Bench, part: str, method: Method) -> Any:
-    """Return the method with its defaults."""
-    return type(bench).of(bench.data(part), None).build(method, "")
 
 
 class Paired(NamedTuple):

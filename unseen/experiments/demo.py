@@ -86,17 +86,14 @@ class DemoResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers alone, ready for JSON."""
+        """Return the numbers of all classes together, ready for JSON."""
         return {
             "data": "1,000 test photos of CIFAR-10",
-            "image_encoder": self.photos.image_encoder.name,
-            "text_encoder": self.photos.text_encoder.name,
             "metric": "per-class accuracy",
             "before": self.before,
             "after": self.after,
             "chance": self.chance,
             "by_round": self.by_round(),
-            "by_class": self.by_class().to_dict(orient="index"),
         }
 
 

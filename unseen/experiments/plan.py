@@ -120,8 +120,6 @@ class Plan:
         runs = []
         for row in self.rows or (Row("", "", ()),):
             method = METHODS.get(row.method)
-            if method is not None and not method.built:
-                continue
             for seed in range(self.n_seeds or (method.n_seeds if method else 1)):
                 key = RunKey(self.task, *where, row.method, seed)
                 runs.append(PlannedRun(key, column.classes, source))

@@ -28,7 +28,8 @@ import pandas as pd
 
 import unseen
 from unseen._command import command_line
-from unseen.files import check_target, named, replace_file
+from unseen.files import append, check_target, lock, named, replace_file
+from unseen.labels import csv_lines
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun
@@ -204,7 +205,15 @@ def make_runs(
 
 def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
     """Write down version and data; complain if results of others are there."""
-    before = read_origin(path)
+    try:
+        before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    except (ValueError, RecursionError):
+        before = None
+    if not isinstance(before, dict) or {type(v) for v in before.values()} - {str}:
+        raise ValueError(
+            f"{path}: is damaged, so nobody knows which data these results are of. "
+            "Give another --out."
+        )
     now = {"unseen": unseen.__version__}
     sources = {(run.key.task, run.key.data, run.part): run.source for run in runs}
     for (task, _, part), source in sources.items():
@@ -218,22 +227,6 @@ def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
             )
     with replace_file(path) as file:
         file.write(json.dumps({**before, **now}, indent=2).encode())
-
-
-def read_origin(path: Path) -> dict[str, str]:
-    """Return version and data of the results beside ``path``; nothing if it is new."""
-    if not path.exists():
-        return {}
-    try:
-        before = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError):
-        before = None
-    if not isinstance(before, dict) or {type(v) for v in before.values()} - {str}:
-        raise ValueError(
-            f"{path}: is damaged, so nobody knows which data these results are of. "
-            "Give another --out."
-        )
-    return before
 
 
 # ---- results.csv ---------------------------------------------------------------------
@@ -295,17 +288,9 @@ class ResultsFile:
 
     def append(self, key: RunKey, findings: Sequence[Finding]) -> None:
         """Write all lines of a run, the last of which says how it ended."""
-        left = memoryview(as_csv([(*key, *map(as_text, one)) for one in findings]))
-        file = self._file.fileno()
-        before = os.fstat(file).st_size
+        lines = as_csv([(*key, *map(as_text, one)) for one in findings])
         with named(self.path):
-            try:
-                while left:
-                    left = left[os.write(file, left) :]
-                os.fsync(file)
-            except OSError:  # such as a full disk: a run is in the file, or it is not
-                os.ftruncate(file, before)
-                raise
+            append(self._file, lines)
         self.finished.add(key)
 
 
@@ -318,13 +303,7 @@ def as_text(value: Any) -> str:
 
 def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:
     """Write lines as CSV."""
-    text = io.StringIO()
-    plain = csv.writer(text, lineterminator="\n")
-    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    for line in lines:
-        # Python before 3.13 leaves a carriage return unquoted, and reads it as an end.
-        (quoted if "\r" in "".join(map(str, line)) else plain).writerow(line)
-    return text.getvalue().encode()
+    return "".join(csv_lines(map(str, line) for line in lines)).encode()
 
 
 def complete_runs(path: Path) -> list[list[str]]:
@@ -343,9 +322,7 @@ def complete_runs(path: Path) -> list[list[str]]:
         )
     if not text.endswith("\n"):
         lines.pop()
-    ended = [
-        n for n, line in enumerate(lines, 1) if line[5:6] in (["done"], ["failed"])
-    ]
+    ended = [n for n, line in enumerate(lines, 1) if line[5:6] and line[5] in ENDS]
     lines = lines[: max(ended, default=1)]  # what follows is the trace of a kill
     for number, line in enumerate(lines[1:], 2):
         if len(line) != len(COLUMNS) or not line[4].isdecimal():
@@ -396,21 +373,4 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise ValueError(
             f"{path}: one of {', '.join(numbers)} holds more than numbers ({error}). "
             "Remove the row, or give another --out."
-        ) from error
-
-
-def lock(file: Any, path: Path) -> None:
-    """Let nobody else append; the system frees the lock when its holder dies.
-
-    Where the system has no such locks, two writers are the user's to avoid.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise ValueError(
-            f"Another run is writing {path}. Wait for it, or give another --out."
         ) from error

@@ -10,7 +10,7 @@ import glob
 import hashlib
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -42,12 +42,8 @@ class Source:
         Folds of the class-wise search.
     foreign : str
         Where rows of other classes are.
-    unseen : str
-        The split, as ``load_data`` takes it; the set's own if empty.
-    column : str
-        The column of labels, as ``load_data`` takes it; known by its name if empty.
-    id : str
-        The column that names the rows; numbers from 0 if empty.
+    options : dict
+        ``unseen``, ``column`` or ``id``, as ``load_data`` takes them.
     """
 
     path: str
@@ -56,21 +52,13 @@ class Source:
     tables: dict[str, Any]
     n_folds: int = 5
     foreign: str = ""
-    unseen: str = ""
-    column: str = ""
-    id: str = ""
+    options: dict[str, str] = field(default_factory=dict)
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
         from unseen.loading import load_data
 
-        return load_data(
-            self.path,
-            classes=self.tables[part],
-            unseen=self.unseen or None,
-            column=self.column or None,
-            id=self.id or None,
-        )
+        return load_data(self.path, classes=self.tables[part], **self.options)
 
     def classes(self, part: str) -> str:
         """Return the name of a class table in ``results.csv``; ``+`` fuses."""
@@ -82,7 +70,7 @@ class Source:
 
         The split and the column of labels count as part of the rows.
         """
-        given = [self.unseen, self.column, self.id]
+        given = [self.options.get(key, "") for key in ("unseen", "column", "id")]
         found = {self.name: digest_of([*with_class_tables(self.path), *given])}
         found |= {
             table: digest_of([table])

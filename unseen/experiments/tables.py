@@ -2,7 +2,7 @@
 
 Every column of a plan becomes a group: ours (mean ± standard deviation over seeds), the
 oracle (the best round by the true labels, which nobody has), the paper's number, and
-the difference. A method that is not built, and data that is absent, print as ``—``.
+the difference. Data that is absent prints as ``—``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import pandas as pd
 
 from unseen.experiments.plan import Column, Plan
 from unseen.experiments.sources import known_sources, own_name
-from unseen.methods import METHODS
 
 __all__ = ["MAKERS", "NOTHING", "Table", "in_column", "make_table", "notes"]
 
@@ -292,9 +291,6 @@ def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
         messages.append(f"The data is not the paper's. {message}.")
     if missing:
         messages.append(f"Without results: {', '.join(missing)}.")
-    waiting = [row.label for row in plan.rows if not METHODS[row.method].built]
-    if waiting:
-        messages.append(f"Not built yet: {', '.join(dict.fromkeys(waiting))}.")
     n_failed = int((mine.measure == "failed").sum())
     if n_failed:
         runs = "run" if n_failed == 1 else "runs"

@@ -2,34 +2,27 @@
 
 The page holds names and numbers; small copies of the photos, whole, stand in a folder
 beside it, and the browser fetches those that come into view. So it opens at once
-however many there are. A photo that is opened comes from its own file. The folder's
-name ends in a digest of the labels: it meets no folder of the user's, and a page that
-could not be written leaves the old page and its copies alone.
+however many there are. A photo that is opened comes from its own file.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import os
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from hashlib import sha256
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
 import pandas as pd
 
-from unseen.files import check_target, remove_folder, replace_folder
+from unseen._words import printable
+from unseen.files import check_target, replace_folder
 from unseen.report.page import write_page
 
 __all__ = ["GalleryPage", "write_gallery"]
 
-OWN_FOLDER = re.compile(rb'"folder": ("[^"/]+-thumbnails-[0-9a-f]{16}")')
-JPEG, PNG = b"\xff\xd8\xff", b"\x89PNG"
+STARTS = {b"\xff\xd8\xff": "jpg", b"\x89PNG": "png"}  # of what a browser shows
 GREY_CARD = base64.b64decode(  # one pixel, for a photo that cannot be shown
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV"
     "AAAACklEQVR4nGNYAAAAogCh3I2xzAAAAABJRU5ErkJggg=="
@@ -56,8 +49,7 @@ def write_gallery(
     frame : DataFrame
         Labels of photos by their path, as :func:`unseen.labels.label_table` makes it.
     path : path
-        The page. Thumbnails go into a new folder beside it, named after it; that of a
-        page which is replaced is removed.
+        The page. Thumbnails go into a folder beside it, named after it.
     thumbnails : callable
         Turns the number of a row into a small JPEG or PNG, as bytes; b"" if there is
         none, which is shown as a grey card.
@@ -97,89 +89,65 @@ def write_gallery(
     ['.made-by-unseen', '00000.jpg', 'gallery.html']
     """
     path = Path(path)
-    names = [printable(name) for name in classes or sorted(set(frame["label"]))]
-    known = None if truth is None else [printable(name) for name in truth]
-    with thumbnails_beside(path, frame) as folder:
-        files = write_thumbnails(folder, thumbnails, len(frame))
-        rows = list_photos(frame, files, known, linked=originals is not None)
-        write_page(
-            "gallery.html",
-            path,
-            title=printable(title),
-            about=printable(about),
-            readings=[[printable(one) for one in reading] for reading in readings],
-            n_photos=len(frame),
-            n_doubtful=int((frame["reliability"] < doubtful).sum()),
-            n_wrong=None if known is None else sum(row["wrong"] for row in rows),
-            doubtful=doubtful,
-            gallery={
-                "folder": folder.name,
-                "originals": None if originals is None else lead_to(originals, path),
-                "doubtful": doubtful,
-                "rows": [[name, pack(rows, name)] for name in names],
-            },
-        )
-    return path
+    check_target(path)  # complain now, not after the work
+    folder = path.with_name(f"{path.stem[:40]}-thumbnails")
+    shown = frame.assign(
+        file=write_thumbnails(folder, thumbnails, len(frame)),
+        path=[printable(name) for name in frame["id"]],
+        label=[printable(name) for name in frame["label"]],
+        second=[printable(name) for name in frame["second"]],
+        truth=None if truth is None else [printable(name) for name in truth],
+        original=None if originals is None else [as_address(i) for i in frame["id"]],
+    )
+    shown = shown.sort_values("reliability", ascending=False, kind="stable")
+    names = classes or sorted(set(frame["label"]))
+    return write_page(
+        "gallery.html",
+        path,
+        title=printable(title),
+        about=printable(about),
+        readings=[[printable(one) for one in reading] for reading in readings],
+        n_photos=len(frame),
+        n_doubtful=int((frame["reliability"] < doubtful).sum()),
+        n_wrong=None if truth is None else int((shown.truth != shown.label).sum()),
+        doubtful=doubtful,
+        gallery={
+            "folder": folder.name,
+            "originals": None if originals is None else lead_to(originals, path),
+            "doubtful": doubtful,
+            "rows": [[name, pack(shown, name)] for name in map(printable, names)],
+        },
+    )
 
 
 class GalleryPage:
-    """Collects the labelled photos of a folder, and writes them as a page.
+    """Collects the labelled photos of a job, and writes them as a page.
 
     Parameters
     ----------
     job : PhotoJob
-    path : path
-        The page.
     """
 
-    def __init__(self, job: Any, path: str | os.PathLike[str]) -> None:
-        check_target(path)  # now, not after the work
-        self.job, self.path = job, path
+    def __init__(self, job: Any) -> None:
+        self.job = job
         self._parts: list[pd.DataFrame] = []
 
     def add(self, part: pd.DataFrame) -> None:
         """Take in a table of labels."""
         self._parts.append(part)
 
-    def finish(self) -> Path:
+    def write(self, path: str | os.PathLike[str], *, title: str, about: str) -> Path:
         """Write the page, and thumbnails of all photos beside it."""
-        job, photos = self.job, self.job.photos
         frame = pd.concat(self._parts, ignore_index=True)
-        n_classes = len(job.fitted.classes_)
         return write_gallery(
             frame.assign(label=frame["label"].replace("", "without a label")),
-            self.path,
-            thumbnails=photos.thumbnail,
-            originals=photos.folder,
-            title=f"{photos.folder.resolve().name}: {n_classes} classes",
-            about=" ".join(filter(None, [job.message, job.weak_names])),
-            readings=job.readings,
+            path,
+            thumbnails=self.job.photos.thumbnail,
+            originals=self.job.photos.folder,
+            title=title,
+            about=about,
+            readings=self.job.readings,
         )
-
-
-@contextmanager
-def thumbnails_beside(page: Path, frame: pd.DataFrame) -> Iterator[Path]:
-    """Yield the folder for a page's thumbnails; remove the one no page needs after."""
-    check_target(page)  # complain now, not after the work
-    content = f"{page.name}\n{frame.to_csv()}".encode("utf-8", "surrogatepass")
-    name = f"{page.stem[:40]}-thumbnails-{sha256(content).hexdigest()[:16]}"
-    folder, old = page.with_name(name), thumbnails_of(page)
-    try:
-        yield folder
-    except BaseException:
-        if thumbnails_of(page) != folder:  # the page may be in place all the same
-            remove_folder(folder)
-        raise
-    if old is not None and old != folder:
-        remove_folder(old)
-
-
-def thumbnails_of(page: Path) -> Path | None:
-    """Return the folder of thumbnails that a page written here shows."""
-    if not page.is_file():
-        return None
-    found = OWN_FOLDER.search(page.read_bytes())
-    return page.with_name(json.loads(found[1])) if found else None
 
 
 def write_thumbnails(
@@ -190,36 +158,20 @@ def write_thumbnails(
     with replace_folder(folder, force=True) as draft:
         for number in range(n_photos):
             image = thumbnails(number) or GREY_CARD
-            names.append(f"{number:05d}.{ending(image)}")
+            kinds = [kind for start, kind in STARTS.items() if image.startswith(start)]
+            if not kinds:
+                raise ValueError(
+                    f"A thumbnail begins with {image[:4]!r}. Give bytes of a JPEG or "
+                    "PNG file."
+                )
+            names.append(f"{number:05d}.{kinds[0]}")
             (draft / names[-1]).write_bytes(image)
     return names
-
-
-def ending(image: bytes) -> str:
-    r"""Return the ending of an image's kind; only two kinds are shown.
-
-    Examples
-    --------
-    >>> from unseen.report.gallery import ending
-    >>> ending(b"\xff\xd8\xff\xe0 and so on")
-    'jpg'
-    """
-    if image.startswith(JPEG):
-        return "jpg"
-    if image.startswith(PNG):
-        return "png"
-    raise ValueError(
-        f"A thumbnail begins with {image[:4]!r}. Give bytes of a JPEG or PNG file."
-    )
 
 
 def lead_to(folder: str | os.PathLike[str], page: Path) -> str:
     """Return the address of a folder as seen from a page, with a slash at its end.
 
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from unseen.report.gallery import lead_to
     >>> lead_to("my photos", Path("pages/labels.html"))
     '../my%20photos/'
     """
@@ -234,60 +186,14 @@ def lead_to(folder: str | os.PathLike[str], page: Path) -> str:
 def as_address(path: str) -> str:
     r"""Return a relative path as part of an address; stray bytes of names are kept.
 
-    Examples
-    --------
-    >>> from unseen.report.gallery import as_address
     >>> as_address('a b/50% "#1"?.jpg'), as_address("caf\udce9.jpg")
     ('a%20b/50%25%20%22%231%22%3F.jpg', 'caf%E9.jpg')
     """
     return quote(os.fsencode(path.replace(os.sep, "/")))
 
 
-def list_photos(
-    frame: pd.DataFrame,
-    files: list[str],
-    truth: list[str] | None,
-    *,
-    linked: bool = False,
-) -> list[dict[str, Any]]:
-    """Return what the page tells of each photo, the most reliable first."""
-    order = np.argsort(-frame["reliability"].to_numpy(), kind="stable")
-    texts = {
-        column: [printable(value) for value in frame[column]]
-        for column in ("id", "label", "second")
-    }
-    reliability = frame["reliability"].round(4).tolist()
-    trusted = frame["first_trusted"].tolist()
-    ids = frame["id"].tolist()
-    return [
-        {
-            "file": files[i],
-            "path": texts["id"][i],
-            "label": texts["label"][i],
-            "reliability": reliability[i],
-            "second": texts["second"][i],
-            "trusted": int(trusted[i]),
-            "truth": None if truth is None else truth[i],
-            "original": as_address(str(ids[i])) if linked else None,
-            "wrong": truth is not None and truth[i] != texts["label"][i],
-        }
-        for i in order.tolist()
-    ]
-
-
-def pack(rows: list[dict[str, Any]], name: str) -> list[list[Any]]:
+def pack(shown: pd.DataFrame, name: str) -> list[list[Any]]:
     """Return the photos of one class as short lists, which the page's script reads."""
-    keys = ("file", "path", "reliability", "second", "trusted", "truth", "original")
-    return [[row[key] for key in keys] for row in rows if row["label"] == name]
-
-
-def printable(text: Any) -> str:
-    r"""Return text that can be written as UTF-8; stray bytes of file names show as \x.
-
-    Examples
-    --------
-    >>> from unseen.report.gallery import printable
-    >>> print(printable("caf\udce9.jpg"))
-    caf\udce9.jpg
-    """
-    return str(text).encode("utf-8", "backslashreplace").decode()
+    keys = ["file", "path", "reliability", "second", "first_trusted", "truth"]
+    own = shown.loc[shown["label"] == name, [*keys, "original"]]
+    return own.round({"reliability": 4}).astype(object).to_numpy().tolist()

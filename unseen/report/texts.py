@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.report.gallery import printable
+from unseen._words import printable
 from unseen.report.page import write_page
 
 __all__ = ["TextPage"]
@@ -113,7 +113,7 @@ class TextPage:
 
 def snippet(row: pd.Series) -> dict[str, Any]:
     """Return what the page shows of a text: its start, and the rest to be opened."""
-    text = printable(row["text"]).strip()
+    text = printable(row["text"], keep="\n\t").strip()
     start, rest = text[:SNIPPET], text[SNIPPET:MOST]
     cut = start.rfind(" ") + 1
     if rest and cut > SNIPPET // 2:  # between words, where there are any

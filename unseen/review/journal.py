@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen.files import named, sync_folder
+from unseen.files import append, lock, named, sync_folder
 
 __all__ = ["DamagedJournalError", "Journal", "fault_of", "read_head", "read_journal"]
 
@@ -85,14 +85,7 @@ class Journal:
 
     def _write(self, lines: Sequence[Entry]) -> None:
         texts = [json.dumps(line, separators=(",", ":")) + "\n" for line in lines]
-        data, end = "".join(texts).encode(), self._file.seek(0, os.SEEK_END)
-        try:
-            while data:
-                data = data[self._file.write(data) :]
-            os.fsync(self._file.fileno())
-        except OSError:
-            self._file.truncate(end)  # half a line would hide what comes after it
-            raise
+        append(self._file, "".join(texts).encode())
 
     def _set_aside(self, torn: bytes) -> None:
         with open(self.path.with_suffix(".torn"), "ab") as file:
@@ -191,21 +184,3 @@ def field_fault(name: str, value: Any, before: Sequence[Entry]) -> str:
 def is_text(value: Any, most: int) -> bool:
     """Tell whether something is a text, and not too long."""
     return isinstance(value, str) and len(value) <= most
-
-
-def lock(file: Any, path: Path) -> None:
-    """Keep other programs from writing this file until it is closed."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            file.seek(2**40)  # beyond the end: locked bytes cannot be read
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            import fcntl
-
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise FileExistsError(
-            f"{path}: another unseen review writes it. Use its page, or end it first."
-        ) from None

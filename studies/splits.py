@@ -41,8 +41,10 @@ def splits(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Fit on one deal's seen classes, adapt to its unseen rows, score both answers."""
     method = METHODS[key.method]
     data = deal(bench.data(part), key.seed)
-    dealt = type(bench).of(data, bench.source.n_folds)
-    model = dealt.fitted(method, "", 0)
+    seen = data.X_seen, data.y_seen
+    n_folds, table = bench.source.n_folds, data.class_embeddings
+    model = method.searched(*seen, table, n_folds=n_folds)
+    model.fit(*seen, class_embeddings=table)
     before = model.predict(data.X_unseen)
     yield Finding("before", value=per_class_accuracy(data.y_unseen, before))
     after = model.adapt(data.X_unseen).labels_ if method.adapts else before

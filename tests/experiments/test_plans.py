@@ -19,7 +19,7 @@ from unseen.experiments.bench import Bench
 from unseen.experiments.sources import find_path, how_to_fetch
 from unseen.experiments.tables import MAKERS
 from unseen.experiments.tasks import TASKS, run_task
-from unseen.methods import METHODS, register
+from unseen.methods import METHODS
 from unseen.report.figures import DRAWINGS
 
 PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "tstd.tex"
@@ -94,24 +94,6 @@ def test_runs_are_those_with_data_and_a_method(tmp_path):
     by_file = table3.runs([tmp_path / "cub_vgg.npz"])
     assert by_file == table3.runs([tmp_path]) != []
     assert {run.key.classes for run in by_file} == {"att_312"}
-
-
-def test_a_method_that_is_not_built_is_no_run_until_it_is(monkeypatch):
-    import unseen
-
-    register("nobody", "Nobody", "Nobody", adapts=True)
-    try:
-        plan = read_plan("digits")
-        plan = type(plan)(
-            **{**vars(plan), "rows": (type(plan.rows[0])("nobody", "N", (math.nan,)),)}
-        )
-        assert plan.runs([]) == []
-        monkeypatch.setattr(unseen, "Nobody", unseen.ESZSL, raising=False)
-        assert [run.key.method for run in plan.runs([])] == ["nobody"]
-        with pytest.raises(ValueError, match="already"):
-            register("nobody", "Nobody", "Nobody")
-    finally:
-        del METHODS["nobody"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A review without a browser: what answers come to, on the page and on the disk."""
 
-import threading
 import time
 
 import numpy as np
@@ -16,9 +15,8 @@ from unseen.review.answers import (
     rows_by_class,
     view_of,
 )
-from unseen.review.learning import NAME, RefusedError
 from unseen.review.opening import open_review
-from unseen.review.teaching import AXES, MANY, Teacher, class_means
+from unseen.review.teaching import AXES, MANY, RefusedError, Teacher, class_means
 
 pytest.importorskip("PIL")
 
@@ -44,10 +42,13 @@ def opened(tmp_path):
 
 
 def wait_for(learning, session):
-    for thread in threading.enumerate():
-        if thread.name == NAME:
-            thread.join(60)
-    return session.learning.last
+    end = time.monotonic() + 60
+    while (
+        learning.hindrance.startswith("Getting") or learning.last["state"] == "running"
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return learning.last
 
 
 def say(session, rows, label, tab=""):

@@ -51,8 +51,8 @@ def review(
     it.
     """
     with file_errors():
+        from unseen.review.app import serve
         from unseen.review.opening import open_review
-        from unseen.review.serve import serve
 
         session = open_review(labels, folder=photos, features=features, encoder=encoder)
         for notice in session.notices:

@@ -7,18 +7,15 @@ below the folder of photos, links resolved, with no hidden part in its path.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import threading
-import uuid
 import warnings
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from unseen._places import cache_folder
 from unseen.labels import COLUMNS
 from unseen.limits import limits
 from unseen.photos.photo import (
@@ -37,7 +34,6 @@ SMALL, LARGE = 240, 1600  # pixels of the longer side
 TEXT = 20_000  # characters of a text in the large view
 DECODED = 50_000_000  # pixels of a photo that is decoded in this process
 DECODING = threading.BoundedSemaphore(2)  # photos at a time
-END_OF_JPEG = b"\xff\xd9"
 
 
 class Items:
@@ -63,11 +59,9 @@ class Photos(Items):
         self.folder, self.ids = folder, list(ids)
 
     def picture(self, row: int, side: int) -> bytes | None:
-        """Return a JPEG; small ones are kept for the next time."""
+        """Return a JPEG."""
         path = find_photo(self.folder, self.ids[row])
-        if path is None:
-            return None
-        return small_jpeg(path) if side <= SMALL else as_jpeg(path, side)
+        return None if path is None else as_jpeg(path, side)
 
 
 class DemoPhotos(Items):
@@ -118,9 +112,8 @@ def noted_texts(origin: Origin, ids: Sequence[str]) -> list[str]:
     """Return the texts that were labelled, read again from where they are."""
     from unseen.texts.source import texts_of
 
-    return texts_of(
-        origin.source, ids, column=origin.column or None, id=origin.id or None
-    )
+    columns = {"column": origin.column or None, "id": origin.id or None}
+    return texts_of(origin.source, ids, **columns)
 
 
 def find_photo(folder: Path, name: str) -> Path | None:
@@ -154,26 +147,6 @@ def find_photo(folder: Path, name: str) -> Path | None:
 def visible(parts: Sequence[str]) -> bool:
     """Tell whether parts of a path lead down, and none of them is hidden."""
     return bool(parts) and not any(part.startswith((".", "/")) for part in parts)
-
-
-def small_jpeg(path: Path) -> bytes | None:
-    """Return a small copy of a photo, from the cache if it is there; None if it fails.
-
-    It is kept under a digest of where the photo is, its size and its time.
-    """
-    found = os.stat(path)
-    content = f"{path} {found.st_size} {found.st_mtime_ns} {SMALL}"
-    name = hashlib.sha256(os.fsencode(content)).hexdigest()
-    kept = cache_folder("review") / name[:2] / f"{name}.jpg"
-    if kept.exists() and (known := kept.read_bytes()).endswith(END_OF_JPEG):
-        return known
-    made = as_jpeg(path, SMALL)
-    if made is not None:
-        kept.parent.mkdir(exist_ok=True)
-        draft = kept.with_name(f".{uuid.uuid4().hex}.tmp")
-        draft.write_bytes(made)  # not synced: a copy that was torn is made again
-        os.replace(draft, kept)
-    return made
 
 
 def as_jpeg(path: Path, side: int) -> bytes | None:

@@ -19,10 +19,9 @@ from unseen.labels import read_labels
 from unseen.review.answers import given_by_id
 from unseen.review.items import find_items, noted_texts
 from unseen.review.journal import DamagedJournalError, Entry, read_head, read_journal
-from unseen.review.learning import Stop
 from unseen.review.origins import Origin, find_origin
 from unseen.review.session import Session
-from unseen.review.teaching import Teacher
+from unseen.review.teaching import Stop, Teacher
 
 __all__ = ["find_features", "finished_review", "open_review"]
 

@@ -34,8 +34,7 @@ from unseen.review.answers import (
 )
 from unseen.review.items import Items
 from unseen.review.journal import UNDOABLE, Entry, Journal, fault_of
-from unseen.review.learning import Learning, RefusedError, Stop, moves
-from unseen.review.teaching import Teacher
+from unseen.review.teaching import Learning, RefusedError, Stop, Teacher, moves
 from unseen.trust.asking import draw_check
 
 __all__ = ["RefusedError", "Session"]

@@ -103,10 +103,6 @@ def test_a_bad_folder_is_one_line_and_exit_code_2(tmp_path, out):
     assert line.startswith("unseen: ") and "file" in line
 
 
-def test_a_bad_option_is_exit_code_2():
-    assert runner.invoke(app, ["demo", "--nope"]).exit_code == 2
-
-
 def test_the_module_of_a_command_imports_nothing_heavy():
     code = (
         "import sys, types; import unseen; before = set(sys.modules);"

@@ -101,21 +101,6 @@ def test_info_counts_by_the_table_and_the_split_asked_for(csv_and_table):
     ] == int((load_data("digits").y == "1").sum())
 
 
-def test_check_with_a_table_still_names_numbers_that_are_no_class(tmp_path):
-    np.savez(
-        tmp_path / "set.npz",
-        X=np.eye(3),
-        y=np.array([0, 1, 7]),
-        class_names=np.array(["ant", "bee"]),
-    )
-    (tmp_path / "looks.csv").write_text("class,a,b\nant,1,0\nbee,0,1\ncow,1,1\n")
-    ended = run("check", tmp_path / "set.npz", "--classes", tmp_path / "looks.csv")
-    assert ended.exit_code == 1
-    assert ended.stdout.splitlines()[0].endswith(
-        "names 'number 7', which is none of the 3 classes"
-    )
-
-
 @pytest.mark.parametrize("target", ["d.npz", "d.h5", "d.csv", "d.parquet", "d"])
 def test_convert_writes_what_the_suffix_says(target, tmp_path):
     ended = run("convert", "digits", tmp_path / target)
@@ -169,30 +154,3 @@ def test_fetch_states_licence_citation_and_trust(tmp_path, monkeypatch):
     assert ended.exit_code == 0
     assert "no checksum" in ended.stderr and "abab" in ended.stdout
     assert "Xian" in ended.stdout and "licence" in ended.stdout
-
-
-def test_help_shows_the_five_commands():
-    shown = runner.invoke(app, ["data", "--help"]).stdout
-    for command in ("list", "info", "check", "fetch", "convert"):
-        assert command in shown
-
-
-def test_convert_says_which_tables_it_leaves_out(tmp_path, shared_data):
-    source = shared_data / "awa1_shallow.npz"
-    if not source.exists():
-        pytest.skip("the set is absent")
-    shown = run("convert", source, tmp_path / "one.npz")
-    assert shown.exit_code == 0
-    assert "Class tables left out: att_binary, wordvec_1000;" in shown.stdout
-    shown = run("convert", source, tmp_path / "two.npz", "--classes", "att_binary")
-    assert "left out" not in shown.stdout
-
-
-@pytest.mark.parametrize(
-    "words",
-    [f"data {one}" for one in ("info", "check", "convert")] + "run compare".split(),
-)
-def test_commands_that_read_rows_take_the_same_options(words):
-    shown = runner.invoke(app, [*words.split(), "--help"]).stdout
-    for option in ("--classes TEXT", "--unseen TEXT", "--column TEXT"):
-        assert option in shown  # and not <list[str]>, as typer would have it

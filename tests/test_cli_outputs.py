@@ -96,21 +96,6 @@ def test_other_classes_do_not_replace_labels(tmp_path, monkeypatch):
     assert (tmp_path / "labels.csv").read_bytes() == before
 
 
-def test_a_csv_file_as_out_is_the_table(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ended = run("run", "digits", "--method", "eszsl", "--out", "l.csv")
-    assert ended.exit_code == 0, ended.output
-    assert (tmp_path / "l.csv").read_text().startswith("id,label")
-
-
-def test_a_file_of_somebody_is_never_written_over(model, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "labels.csv").write_text("my thesis")
-    ended = run("run", "digits", "--model", model)
-    assert ended.exit_code == 2 and "labels-2.csv" in ended.stderr
-    assert (tmp_path / "labels.csv").read_text() == "my thesis"
-
-
 def test_force_writes_over_no_input(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", np.zeros((3, 64), dtype=np.float32))

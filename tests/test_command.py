@@ -54,21 +54,6 @@ def test_what_a_checkout_prints_runs_there(checkout):
     assert "1,797" in start(printed, checkout).stdout
 
 
-def test_from_elsewhere_the_whole_path_is_printed(checkout, tmp_path):
-    script = checkout / ".venv" / "bin" / "unseen"
-    away = tmp_path / "away"
-    away.mkdir()
-    printed = next_step(start(f"{shlex.quote(str(script))} label --nonsense", away))
-    assert shlex.split(printed)[0] == str(script)
-    assert start(printed, away).returncode == 0
-
-
-def test_on_the_path_the_name_is_enough(checkout):
-    path = {"PATH": f"{checkout / '.venv' / 'bin'}{os.pathsep}/usr/bin"}
-    printed = next_step(start("unseen label --nonsense", checkout, **path))
-    assert printed == "unseen label -h"
-
-
 def test_as_a_module_it_names_the_python(checkout):
     printed = next_step(start(f"{sys.executable} -m unseen label --nonsense", checkout))
     assert shlex.split(printed)[1:] == "-m unseen label -h".split()
@@ -81,16 +66,6 @@ def test_examples_of_help_are_typed_alike(checkout):
     examples = shown.split("Examples:")[1].split("In classes.txt")[0]
     assert examples.count(".venv/bin/unseen label") >= 7
     assert not re.search(r"(?<!bin/)\bunseen label", examples)
-
-
-def test_another_program_of_that_name_does_not_count(checkout, tmp_path):
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "unseen").write_text("#!/bin/sh\nexit 7\n")
-    (other / "unseen").chmod(0o755)
-    path = {"PATH": f"{other}{os.pathsep}/usr/bin"}
-    printed = next_step(start(".venv/bin/unseen label --nonsense", checkout, **path))
-    assert printed.startswith(".venv/bin/unseen ")
 
 
 def test_whoever_imports_the_package_reads_the_name(monkeypatch):
@@ -137,13 +112,6 @@ def test_what_is_missing_comes_from_where_the_package_came(monkeypatch, origin, 
     python, *words = shlex.split(command)
     assert words == ["-m", "pip", "install", *wanted]
     assert Path(python).name == Path(sys.executable).name
-
-
-def test_in_the_checkout_the_folder_is_a_dot(monkeypatch, tmp_path):
-    origin = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
-    monkeypatch.setattr(metadata, "distribution", lambda name: Installed(origin))
-    monkeypatch.chdir(tmp_path)
-    assert str(needs_extra("a", "review", "b")).endswith("install -e '.[review]'")
 
 
 def test_sources_that_were_never_installed_ask_the_index(monkeypatch):

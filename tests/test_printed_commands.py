@@ -73,13 +73,6 @@ def parsed(words):
     return command.make_context(name, list(words))
 
 
-def test_there_are_many():
-    lines = printed()
-    assert len(lines) > 60
-    for wanted in ("label", "review", "run", "compare", "export", "data"):
-        assert any(words_of(line)[0] == wanted for line in lines), wanted
-
-
 # Named in a sentence, not to be typed as it stands.
 MENTIONED = {
     "unseen data fetch",

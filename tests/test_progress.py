@@ -16,7 +16,7 @@ from unseen import (
     show_progress,
 )
 from unseen.models import ALE
-from unseen.progress import counted, steps
+from unseen.progress import counted
 
 
 @pytest.fixture
@@ -70,15 +70,6 @@ def test_fit_adapt_and_searches_report(rows, capfd, model, task):
     assert task in capfd.readouterr().err
 
 
-def test_reporting_changes_no_answer(rows):
-    plain = fitted(TSTD(), rows).adapt(rows[3])
-    with show_progress():
-        shown = fitted(TSTD(), rows).adapt(rows[3])
-    np.testing.assert_array_equal(
-        plain.decision_function(rows[3]), shown.decision_function(rows[3])
-    )
-
-
 def test_loops_are_drawn_two_deep(capfd):
     with show_progress():
         for _ in counted("outer", range(2)):
@@ -95,14 +86,6 @@ def test_a_loop_that_stops_early_is_done(capfd):
             if number == 3:
                 break
     assert "3/3" in capfd.readouterr().err
-
-
-def test_bars_inside_bars_are_one_display(capfd):
-    with show_progress():
-        for _ in counted("outer", range(2)):
-            with show_progress(), steps("inner", None) as advance:
-                advance()
-    assert "2/2" in capfd.readouterr().err
 
 
 def test_importing_the_package_brings_in_no_bar():

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
-from sklearn.cluster import KMeans as SklearnKMeans
 
 import unseen.photos
 from tests.checks import close
@@ -30,10 +28,8 @@ sys.path.insert(0, str(FOLDER))
 import laboratory  # noqa: E402, they are no package
 
 STUDIES = laboratory.studies()
-import baselines  # noqa: E402
 import cells  # noqa: E402
 import scenes  # noqa: E402
-import splits  # noqa: E402
 import trust  # noqa: E402
 
 
@@ -118,36 +114,6 @@ def test_foreign_rows_are_a_fifth_and_not_on_offer():
         assert np.isin(data.y[rows[~foreign]], offered).all()
 
 
-def test_a_wrong_cell_is_the_only_change_and_at_the_other_end():
-    seen = pd.DataFrame([[0.0, 5], [1, 7], [4, 9]], ["a", "b", "c"])
-    table = pd.DataFrame([[3.0, 8], [0.5, 6]], ["d", "e"])
-    made = trust.with_wrong_cell(table, seen, "d", 0)
-    assert made.loc["d"].tolist() == [0.0, 8.0] and made.loc["e"].tolist() == [0.5, 6]
-    assert trust.with_wrong_cell(table, seen, "e", 1).loc["e"].tolist() == [0.5, 9.0]
-
-
-def test_hard_sets_of_rows_are_what_they_say():
-    data = load_data("digits")
-    sizes = {
-        name: pd.Series(data.y[rows]).value_counts()
-        for name, rows in splits.hard_piles(data, 0)
-    }
-    assert len(sizes["half of the classes absent"]) == 1
-    assert set(sizes["10 rows per class"]) == {10}
-    largest = max((data.y == name).sum() for name in data.unseen)
-    zipf = sorted(sizes["sizes by Zipf's law"])
-    assert zipf[:2] == [largest // 3, largest // 2]
-    foreign = sizes["20 % foreign rows"]
-    strange = foreign[~foreign.index.isin(data.unseen)].sum()
-    close(strange / foreign.sum(), 0.2, within=0.01)
-
-
-def test_the_interval_of_paired_differences_covers_their_mean_nine_times_in_ten():
-    rng = np.random.default_rng(0)
-    intervals = [splits.paired_interval(rng.normal(0.3, 2, 10)) for _ in range(2000)]
-    assert 0.88 < np.mean([low <= 0.3 <= high for low, high in intervals]) < 0.92
-
-
 # ---- names alone ---------------------------------------------------------------------
 
 
@@ -158,32 +124,6 @@ def cell():
     y = np.repeat(np.arange(6), 30)
     X = means[y] + rng.normal(size=(180, 8))
     return cells.Cell(X, y, means + rng.normal(size=means.shape), -np.ones((50, 8)))
-
-
-def test_k_means_is_that_of_sklearn_from_the_same_labels(cell):
-    def at_unit_length(M):
-        return M / np.linalg.norm(M, axis=1, keepdims=True)
-
-    A, Z = (
-        at_unit_length(M - M.mean(axis=0))
-        for M in map(at_unit_length, (cell.X, cell.prototypes))
-    )
-    labels = (A @ Z.T).argmax(axis=1)
-    means = np.array([A[labels == c].mean(axis=0) for c in range(6)])
-    expected = SklearnKMeans(6, init=means, n_init=1, tol=0).fit(A).labels_
-    ours = baselines.KMeans.from_prototypes(cell.prototypes).adapt(cell.X).labels_
-    assert_array_equal(ours, expected)
-    assert (ours != labels).any()
-
-
-def test_kinds_of_unlabelled_rows_are_what_they_say(cell):
-    found = {kind: y for kind, _, y in cells.piles(cell, 0)}
-    sizes = {kind: np.bincount(y[y >= 0], minlength=6) for kind, y in found.items()}
-    assert tuple(found) == cells.KINDS
-    assert sorted(sizes["half absent"]) == [0, 0, 0, 30, 30, 30]
-    assert sorted(sizes["Zipf"]) == sorted(round(30 / k) for k in range(1, 7))
-    assert_array_equal(sizes["ten rows per class"], [10] * 6)
-    assert (found["20 % foreign"] < 0).sum() == 45
 
 
 def test_truth_decides_nothing_but_the_score(tmp_path, cell):

@@ -163,12 +163,6 @@ def test_the_curve_of_rates_starts_at_the_base_on_all_rows_together(folder):
     assert len(both.axes) == 2
 
 
-def test_the_same_results_write_the_same_page(folder, tmp_path):
-    (tmp_path / "results.csv").write_bytes((folder / "results.csv").read_bytes())
-    again = write_experiment_report(tmp_path / "results.csv", plans=PLANS)[0]
-    assert again.read_bytes() == (folder / "report.html").read_bytes()
-
-
 def test_tables_and_figures_are_files_too(folder):
     files = write_experiment_report(folder, plans=PLANS)
     assert files_of(PLANS, folder) == files

@@ -3,12 +3,11 @@
 import statistics
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
 from results_made_up import accuracy_run, key, write
 
 from unseen.experiments import make_table, read_plan, read_results
-from unseen.experiments.run import COLUMNS, Finding
+from unseen.experiments.run import Finding
 from unseen.experiments.tables import Table
 from unseen.report.experiment import table_as_html
 
@@ -69,18 +68,6 @@ def test_the_caption_says_what_differs_what_is_absent_and_what_failed(results):
     assert "1 run failed" in words and "GloVe" not in words
 
 
-def test_without_results_a_table_is_the_papers_numbers(results):
-    table = make_table(read_plan("table6"), results.iloc[:0])
-    assert cells(table, "TSTD") == {
-        ("AwA", "ours"): "—",
-        ("AwA", "paper"): "90.3",
-        ("AwA", "diff."): "—",
-        ("CUB", "ours"): "—",
-        ("CUB", "paper"): "58.2",
-        ("CUB", "diff."): "—",
-    }
-
-
 def test_a_second_source_fills_a_column_only_if_the_first_is_absent(tmp_path):
     runs = {key("eszsl", data="AWA1", table="att"): accuracy_run([0.6])}
     other = read_results(write(tmp_path / "a" / "results.csv", runs))
@@ -121,27 +108,3 @@ def test_every_form_escapes_what_it_is_given():
     latex = table.to_latex()
     assert latex.count(r"\end{table}") == 1
     assert r"\textbackslash{}end\{table\}" in latex and r"\$x\_1\$" in latex
-
-
-def test_the_three_forms_hold_the_same_cells(results):
-    table = make_table(read_plan("table5"), results)
-    page, markdown, latex = (
-        Tags(table_as_html(table)),
-        table.to_markdown(),
-        table.to_latex(),
-    )
-    for label, found in table.rows:
-        assert f"| {label} | {' | '.join(found)} |" in markdown
-        assert label in page.text
-        for cell in found:
-            assert cell in page.text
-            assert (
-                cell.replace("±", r"$\pm$").replace("−", "$-$").replace("—", "---")
-                in latex
-            )
-
-
-def test_an_empty_frame_is_no_error():
-    nothing = pd.DataFrame(columns=list(COLUMNS))
-    for name in ("table2", "table6", "race"):
-        assert table_as_html(make_table(read_plan(name), nothing))

@@ -1,7 +1,6 @@
 """The runner: killed or not, it ends with the same file."""
 
 import csv
-import random
 import subprocess
 import sys
 import time
@@ -97,20 +96,6 @@ def test_killed_in_mid_run_it_goes_on_and_ends_the_same(
     )
     assert without_times(results) == lines
     assert again.stderr.count("accuracy digits") < len(METHODS)  # some were there
-
-
-@pytest.mark.slow
-def test_killed_at_ten_random_moments_it_ends_the_same(
-    plan_file, undisturbed, tmp_path
-):
-    lines, seconds = undisturbed
-    moments = random.Random()
-    for _ in range(10):
-        process = quiet(plan_file, tmp_path)
-        time.sleep(moments.uniform(0, 0.9 * seconds))
-        kill(process)
-    subprocess.run(command(plan_file, tmp_path), check=True, capture_output=True)
-    assert without_times(tmp_path / "results.csv") == lines
 
 
 def test_a_finished_plan_runs_nothing(tmp_path):

@@ -429,25 +429,6 @@ def test_a_class_that_is_pressed_while_an_answer_comes_in_is_chosen(chromium, tm
         expect(line).to_have_attribute("aria-pressed", "false")
 
 
-def test_two_tabs_see_each_other_and_lose_nothing(chromium, tmp_path):
-    _, server = start(tmp_path)
-    with server, tab(chromium, server) as one, tab(chromium, server) as two:
-        for page, key in ((one, "1"), (two, "3"), (one, "3"), (two, "1")):
-            page.locator("#grid").focus()
-            page.keyboard.press("ArrowRight")
-            page.keyboard.press(key)
-            saved(page, server)
-        for page in (one, two):
-            expect(page.locator("#progress")).to_contain_text(
-                f"{server.get('state')['given']} answers"
-            )
-        assert len(answers(server)) == 4
-        one.keyboard.press("u")
-        one.wait_for_timeout(500)
-        last = read_journal(tmp_path / "labels.review" / "answers.jsonl").entries[-1]
-        assert last["op"] == "undo" and last["of"] == 3  # its own, not the last
-
-
 def test_hostile_names_are_only_text(chromium, tmp_path):
     evil = "<img src=x onerror=alert(1)>"
     ids = [
@@ -526,26 +507,6 @@ def test_a_page_of_another_origin_gets_nothing(chromium, tmp_path):
     finally:
         evil.shutdown()
         evil.server_close()
-
-
-def test_a_killed_server_loses_nothing_that_was_called_saved(chromium, tmp_path):
-    _, server = start(tmp_path)
-    rows = parts(server)["cat"]
-    with pytest.raises(AssertionError), tab(chromium, server) as page:
-        page.locator(".tile").first.click()
-        for _ in range(3):
-            page.keyboard.press("3")
-        expect(page.locator("#view-why")).to_have_text("4 of 30")
-        saved(page, server)
-        server.kill()
-        page.keyboard.press("3")  # in mid-answer
-        page.keyboard.press("Escape")
-        expect(page.locator("#saved")).to_have_text("not saved")
-        expect(page.locator("#trouble")).to_contain_text("1 answer wait")
-    with Served(tmp_path, *WITH) as again:
-        told = labels(again)
-        assert [told[row] for row in rows[:3]] == ["dog"] * 3
-        assert again.get("state")["given"] == 3
 
 
 def test_an_answer_waits_for_a_server_that_comes_back(chromium, tmp_path):

@@ -68,14 +68,6 @@ def test_the_last_answer_counts_and_undo_goes_back_one_by_one(opened):
     assert session.undo("a", "3") is None
 
 
-def test_a_tab_undoes_what_was_done_in_it(opened):
-    session = opened()
-    say(session, [0], "dog", "a")
-    say(session, [1], "cow", "b")
-    session.undo("a", "1")
-    assert session.state.given == {1: "cow"}
-
-
 def test_an_answer_sent_twice_counts_once(opened):
     session = opened()
     entry = {"op": "label", "rows": [0], "label": "dog", "uid": "x"}
@@ -204,15 +196,6 @@ def test_there_is_nothing_to_teach_without_an_answer_or_features(opened):
         assert bare.suggest(3) == doubtful[:3]
     finally:
         bare.close()
-
-
-def test_a_suggestion_is_new_and_of_the_number_asked_for(opened):
-    session = opened()
-    wait_for(session.learning, session)
-    first = session.suggest(5)
-    assert len(set(first)) == 5
-    say(session, first, "dog")
-    assert not set(session.suggest(5)) & set(first)
 
 
 @pytest.mark.parametrize(

@@ -255,3 +255,15 @@ def test_one_silent_text_is_told_as_one(tmp_path):
     file.write_text('{"text": "my card is lost"}\n{"text": ""}\n{"text": "a refund"}\n')
     frame = label_texts(file, "card lost, refund", column="text")
     assert "1 text says nothing and has no label." in frame.attrs["message"]
+
+
+def test_names_stand_in_a_sentence(table, tmp_path):
+    words = [table, "--classes", NAMES, "--template", "this is about {}", "--out"]
+    assert run(*words, tmp_path / "l.csv").exit_code == 0
+    expected = label_texts(DEMO.texts, DEMO.classes, template="this is about {}")
+    assert (
+        read_labels(tmp_path / "l.csv")["label"].tolist() == expected["label"].tolist()
+    )
+    words[4] = "no place for it"
+    ended = run(*words, tmp_path / "m.csv")
+    assert ended.exit_code == 2 and "Write {} once" in ended.stderr

@@ -376,7 +376,7 @@ def score_labels(truth: Any, labels: Any, unseen: Any = None) -> dict[str, Any]:
     """
     import numpy as np
 
-    from unseen.metrics import harmonic_mean, per_class_accuracy
+    from unseen.trust.metrics import harmonic_mean, per_class_accuracy
 
     scored = (truth != "") & (labels != UNKNOWN)
     truth, labels = truth[scored].astype(str), labels[scored].astype(str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,7 +19,7 @@ from unseen.exporting.placing import (
     place_all,
     safe_names,
 )
-from unseen.files import check_apart
+from unseen.files import AnyPath, check_apart
 from unseen.labels import read_labels
 from unseen.review.items import find_photo, noted_texts
 from unseen.review.origins import Origin, find_origin
@@ -40,32 +39,30 @@ class Export:
 
     def run(self) -> Path:
         """Write everything, or nothing; return the folder."""
-        rows = self.chosen.rows if self.places else []
-        pairs = [
-            (row.source, place)
-            for row, place in zip(rows, self.places, strict=True)
+        moves = [
+            (row.id, row.source, place)
+            for row, place in zip(self.chosen.rows, self.places, strict=False)
             if row.source is not None
         ]
-        moving = self.how == "move"
         with new_folder(self.out) as draft:
             FORMATS[self.to].write(self.chosen, draft, self.out)
-            if moving:
-                list_moves(draft / "moved.csv", [row.id for row in rows], pairs)
+            if self.how == "move":
+                list_moves(draft / "moved.csv", moves)
             else:
-                place_all([(old, draft / new) for old, new in pairs], self.how)
-        if moving:
-            move_all([(old, self.out / new) for old, new in pairs])
+                place_all([(old, draft / new) for _, old, new in moves], self.how)
+        if self.how == "move":
+            move_all([(old, self.out / new) for _, old, new in moves])
         return self.out
 
 
 def plan_export(
-    labels: str | os.PathLike[str],
+    labels: AnyPath,
     to: str,
-    out: str | os.PathLike[str],
+    out: AnyPath,
     *,
     how: str = "copy",
     min_reliability: float = 0.0,
-    photos: str | os.PathLike[str] | None = None,
+    photos: AnyPath | None = None,
 ) -> Export:
     """Find out what would be exported, and complain of what cannot be.
 
@@ -79,8 +76,7 @@ def plan_export(
     if how not in WAYS:
         raise ValueError(f"--how is {how!r}. Give one of {', '.join(WAYS)}.")
     table, origin, format = read_labels(labels), find_origin(labels), FORMATS[to]
-    given = None if photos is None else Path(photos)
-    folder = photo_folder(table, labels, origin, given)
+    folder = photo_folder(table, labels, origin, photos)
     if folder is None and not format.takes_texts:
         takers = " or ".join(sorted(n for n, f in FORMATS.items() if f.takes_texts))
         raise ValueError(
@@ -101,16 +97,16 @@ def plan_export(
 
 
 def photo_folder(
-    table: pd.DataFrame, labels: Path, origin: Origin | None, folder: Path | None
+    table: pd.DataFrame, labels: Path, origin: Origin | None, photos: AnyPath | None
 ) -> Path | None:
     """Return where the photos of a table are; None if it is about texts.
 
     It is never guessed: the table may be anybody's, and its ids any file's name.
     """
-    if folder is not None:
-        if not folder.is_dir():
-            raise NotADirectoryError(f"{folder}: is no folder. Give the photos' own.")
-        return folder
+    if photos is not None:
+        if not Path(photos).is_dir():
+            raise NotADirectoryError(f"{photos}: is no folder. Give the photos' own.")
+        return Path(photos)
     kind = None if origin is None else origin.kind
     if origin is not None and kind == "photos":
         return Path(origin.source)

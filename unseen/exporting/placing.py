@@ -7,8 +7,6 @@ is there before the first, so that each can be found and put back.
 
 from __future__ import annotations
 
-import csv
-import errno
 import os
 import re
 import shutil
@@ -19,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unseen.files import named, sync, sync_folder
+from unseen.labels import csv_lines
 
 __all__ = ["WAYS", "new_folder", "place_all", "safe_name", "safe_names"]
 
@@ -108,41 +107,23 @@ def place_all(places: list[tuple[Path, Path]], how: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         if how == "symlink":
             place.symlink_to(os.path.abspath(source))
-        elif how == "hardlink":
-            link(source, place)
+        elif how == "copy":
+            shutil.copy2(source, place)
         else:
-            copy(source, place)
+            try:
+                os.link(os.path.realpath(source), place)
+            except OSError as error:
+                raise OSError(
+                    f"{source}: cannot have a second name there "
+                    f"({error.strerror or error}). Use --how copy or symlink."
+                ) from error
 
 
-def link(source: Path, place: Path) -> None:
-    """Give a photo a second name."""
-    try:
-        os.link(os.path.realpath(source), place)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP):
-            raise
-        raise OSError(
-            f"{source}: cannot have a second name there, on another disk. Use --how "
-            "copy or symlink."
-        ) from error
-
-
-def copy(source: Path, place: Path) -> None:
-    """Copy a photo with its times; nothing is written over."""
-    with open(source, "rb") as old, open(place, "xb") as new:
-        shutil.copyfileobj(old, new, 1 << 20)
-    shutil.copystat(source, place)
-
-
-def list_moves(path: Path, ids: list[str], places: list[tuple[Path, str]]) -> None:
-    """Write down which photo goes where, before any does."""
-    with open(
-        path, "x", newline="", encoding="utf-8", errors="surrogateescape"
-    ) as file:
-        lines = csv.writer(file)
-        lines.writerow(["id", "from", "to"])
-        for name, (source, place) in zip(ids, places, strict=True):
-            lines.writerow([name, os.path.abspath(source), place])
+def list_moves(path: Path, moves: Iterable[tuple[str, Path, str]]) -> None:
+    """Write down which photo goes from where to where, before any does."""
+    rows = [(name, os.path.abspath(old), new) for name, old, new in moves]
+    text = "".join(csv_lines([("id", "from", "to"), *rows]))
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     sync(path)
 
 
@@ -167,6 +148,6 @@ def move(source: Path, place: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # another disk, or no hard links there
-        copy(source, place)
+        shutil.copy2(source, place)
         sync(place)
     os.unlink(source)

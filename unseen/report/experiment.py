@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,17 +64,16 @@ def write_experiment_report(
     results = Path(results)
     home = results if results.is_dir() else results.parent
     found = read_results(results)
-    with damaged_results(results):
-        files: dict[Path, str] = {}
-        page: dict[str, Any] = {
-            "headline": make_headline(plans, found),
-            "about": what_was_run(found),
-            "sections": [make_section(plan, found, home, files) for plan in plans],
-            "cases": make_cases(found),
-            "troubles": find_troubles(found),
-            "chosen": what_was_chosen(found),
-            "command": repeat_command(plans, folders),
-        }
+    files: dict[Path, str] = {}
+    page: dict[str, Any] = {
+        "headline": make_headline(plans, found),
+        "about": what_was_run(found),
+        "sections": [make_section(plan, found, home, files) for plan in plans],
+        "cases": make_cases(found),
+        "troubles": find_troubles(found),
+        "chosen": what_was_chosen(found),
+        "command": repeat_command(plans, folders),
+    }
     for path, text in files.items():
         with replace_file(path) as file:
             file.write(f"{text}\n".encode())
@@ -87,10 +85,7 @@ def write_experiment_report(
 def files_of(plans: Sequence[Plan], out: str | os.PathLike[str]) -> list[Path]:
     """Return the files that a report is written to.
 
-    Examples
-    --------
     >>> from unseen.experiments import read_plan
-    >>> from unseen.report.experiment import files_of
     >>> [file.as_posix() for file in files_of([read_plan("fig5")], "results")]
     ['results/report.html', 'results/figures/fig5.svg']
     """
@@ -101,19 +96,6 @@ def files_of(plans: Sequence[Plan], out: str | os.PathLike[str]) -> list[Path]:
         else:
             names.append(f"figures/{plan.name}.svg")
     return [Path(out, name) for name in names]
-
-
-@contextmanager
-def damaged_results(results: Path) -> Iterator[None]:
-    """Say of which file it is if findings are not what any run leaves behind."""
-    try:
-        yield
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ValueError(
-            f"{results}: its rows do not fit together ({type(error).__name__}: "
-            f"{reason}). Make them anew, in another folder."
-        ) from error
 
 
 def make_section(
@@ -137,7 +119,7 @@ def make_section(
 
 def table_as_html(table: Table, *, titled: bool = True) -> str:
     """Write a table as HTML, everything escaped; its title may be elsewhere."""
-    return render("table.html", table=table, name=table.name, titled=titled)
+    return render("table.html", table=table, titled=titled)
 
 
 # ---- what happened -------------------------------------------------------------------

@@ -28,23 +28,7 @@ DASHES = ["-", "--", "-.", ":"]
 
 
 def draw_plan(plan: Plan, results: pd.DataFrame) -> Figure | None:
-    """Draw a plan's figure, or return None if nothing of it was found.
-
-    Parameters
-    ----------
-    plan : Plan
-        One whose ``show`` names a drawing.
-    results : DataFrame
-        From :func:`unseen.experiments.read_results`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen.experiments import read_plan
-    >>> from unseen.experiments.run import COLUMNS
-    >>> from unseen.report.figures import draw_plan
-    >>> draw_plan(read_plan("fig4"), pd.DataFrame(columns=list(COLUMNS)))
-    """
+    """Draw a plan's figure from results, or return None if nothing of it was found."""
     mine = results[results.task == plan.task]
     found = DRAWINGS[plan.show](plan, mine)
     return found if found is not None and len(found.axes) else None
@@ -180,21 +164,7 @@ DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
 
 
 def draw_recalls(recalls: pd.DataFrame) -> Figure:
-    """Draw the accuracy of every class before and after, worst first.
-
-    Parameters
-    ----------
-    recalls : DataFrame
-        Columns ``before`` and ``after``, shares; indexed by class name.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen.report.figures import draw_recalls
-    >>> frame = pd.DataFrame({"before": [0.2], "after": [0.7]}, index=["okapi"])
-    >>> [text.get_text() for text in draw_recalls(frame).axes[0].get_yticklabels()]
-    ['okapi']
-    """
+    """Draw the shares ``before`` and ``after`` of every class, the worst first."""
     ordered = recalls.sort_values("after")
     figure = new_figure(4.8, 1.2 + 0.24 * len(ordered))
     (axes,) = figure.axes
@@ -212,21 +182,7 @@ def draw_recalls(recalls: pd.DataFrame) -> Figure:
 
 
 def draw_confusion(counts: pd.DataFrame) -> Figure:
-    """Draw what the rows of each class were called, as shares of the class.
-
-    Parameters
-    ----------
-    counts : DataFrame
-        Rows are true classes, columns given ones.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen.report.figures import draw_confusion
-    >>> counts = pd.DataFrame([[3, 1], [0, 4]], index=["a", "b"], columns=["a", "b"])
-    >>> draw_confusion(counts).axes[0].get_xlabel()
-    'name given'
-    """
+    """Draw what the rows of each class (a row) were called, as shares of the class."""
     shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
     n_rows, n_columns = shares.shape
     side = max(4.2, 1.6 + 0.2 * max(n_rows, n_columns))

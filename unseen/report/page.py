@@ -24,32 +24,7 @@ FAINT = "#8c8c8c"
 
 
 def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> Path:
-    """Fill a template of this package, escaping everything, and write it whole.
-
-    Parameters
-    ----------
-    template : str
-        File in ``unseen/report/templates``.
-    path : path
-        The page; its folder is made if need be.
-    **content
-        What the template shows.
-
-    Returns
-    -------
-    Path
-        The page written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.report.page import write_page
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_page("base.html", Path(folder) / "empty.html")
-    ...     page.name
-    'empty.html'
-    """
+    """Fill a template, see :func:`render`, write it whole, and return its path."""
     html = render(template, **content)
     path = Path(path)
     with replace_file(path) as file:
@@ -58,11 +33,8 @@ def write_page(template: str, path: str | os.PathLike[str], **content: Any) -> P
 
 
 def render(template: str, **content: Any) -> str:
-    """Fill a template of this package, escaping everything.
+    """Fill a template of ``unseen/report/templates``, escaping everything.
 
-    Examples
-    --------
-    >>> from unseen.report.page import render
     >>> render("base.html")[:15]
     '<!doctype html>'
     """
@@ -134,9 +106,6 @@ def inline_svg(figure: Figure, name: str) -> Markup:
 
     ``name`` keeps its ids apart from those of other figures.
 
-    Examples
-    --------
-    >>> from unseen.report.page import inline_svg, new_figure
     >>> inline_svg(new_figure(3, 2), "empty")[:23]
     Markup('<svg aria-hidden="true"')
     """

@@ -46,7 +46,6 @@ SHARED = {
         "posterior",
         "refits",
         "relative_codes",
-        "simplex",
     },
     "transduction": {
         "__init__",

@@ -125,7 +125,7 @@ def test_labels_that_are_numbers_are_the_numbers_of_classes(dtype):
 @pytest.mark.parametrize("stranger", [5, 2**63])
 def test_a_number_beyond_the_table_is_named_with_its_row(stranger):
     y = np.array([0, 1, stranger], dtype=np.uint64)
-    with pytest.raises(ValueError, match=rf"{stranger} \(row 2\).*5 rows, numbered"):
+    with pytest.raises(ValueError, match=rf"{stranger} \(row 2\).*5 classes"):
         encode(y, np.eye(5))
-    with pytest.raises(ValueError, match=r"-1 \(row 1\).*5 rows, numbered"):
+    with pytest.raises(ValueError, match=r"-1 \(row 1\).*5 classes"):
         encode(np.array([0, -1, 2]), np.eye(5))

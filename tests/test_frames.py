@@ -75,17 +75,6 @@ def test_a_note_of_a_round_cannot_be_markup(data):
     assert "<script>" not in done._repr_html_()
 
 
-def test_estimators_link_to_their_page():
-    assert ESZSL()._get_doc_link().endswith("api/generated/unseen.ESZSL.html")
-    assert "unseen.ESZSL.html" in ESZSL()._repr_html_()
-    assert SelfTraining(ESZSL())._get_doc_link().endswith("unseen.SelfTraining.html")
-
-    class Mine(ESZSL):
-        pass
-
-    assert Mine()._get_doc_link() == ""
-
-
 def test_self_training_says_what_an_estimator_has_to_be(data):
     from sklearn.linear_model import LogisticRegression
 

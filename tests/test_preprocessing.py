@@ -114,11 +114,3 @@ def test_principal_axes_are_those_of_scikit_learn_and_can_be_undone():
     close(back, theirs.inverse_transform(theirs.transform(X)), digits=9)
     with pytest.raises(ValueError, match="4 columns, but there are 3 axes"):
         ours.inverse_transform(X[:, :4])
-
-
-def test_rooms_offer_their_public_names():
-    import unseen
-    from unseen import models, transduction
-
-    assert models.ESZSL is unseen.ESZSL
-    assert transduction.TSTD is unseen.TSTD

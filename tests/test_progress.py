@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from unseen import (
+    ALE,
     JEDM,
     TSTD,
     AnchoredSelfTraining,
@@ -15,7 +16,6 @@ from unseen import (
     SelfTraining,
     show_progress,
 )
-from unseen.models import ALE
 from unseen.progress import counted
 
 

@@ -49,7 +49,7 @@ PARTS = {
     "unseen.core.base": "LinearRule LinearScorer Round",
     "unseen.core.classes": "Candidates ClassTable Offered",
     "unseen.core.given": "Given",
-    "unseen.core.sums": "Sums",
+    "unseen.core.sums": "RunningSums Sums",
     "unseen.models.jedm": "Reading",
     "unseen.models.kernel_ridge": "EmbeddingScale",
     "unseen.photos.named": "NamedPhotos",

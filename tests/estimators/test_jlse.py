@@ -7,8 +7,12 @@ from scipy.optimize import minimize
 
 from tests.checks import close, make_data, never_rises
 from unseen import JLSE, SelfTraining
-from unseen.models.jlse import class_dictionary, renew_atoms, squared_hinge
-from unseen.models.simplex import simplex_codes
+from unseen.models.jlse import (
+    class_dictionary,
+    renew_atoms,
+    simplex_codes,
+    squared_hinge,
+)
 
 
 @pytest.fixture

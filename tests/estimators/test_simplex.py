@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 
 from tests.checks import close
 from tests.oracles import minimise
+from unseen.models.jlse import onto_simplex, simplex_codes
 from unseen.models.relative_codes import minimise_loss, squared_hinge
-from unseen.models.simplex import onto_simplex, simplex_codes
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from sklearn.base import clone
 from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
 from unseen.core import dask_rows
-from unseen.core.dask_rows import sum_dask, take_apart, tree_sum
-from unseen.core.sums import sum_rows
+from unseen.core.dask_rows import chunks_of, sum_dask, tree_sum
+from unseen.core.sums import RunningSums, sum_rows
 from unseen.rows.distributed_rows import DaskRows
 
 dask = pytest.importorskip("dask")
@@ -208,7 +208,7 @@ def test_trees_add_up(n, threads):
 def test_sums_of_chunks_are_the_sums(rows, threads):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.array(list("zyx"))[rng.integers(3, size=60)]
-    running, _ = sum_dask(da.from_array(X, chunks=(rows, 2)), y)
+    running = sum_dask(da.from_array(X, chunks=(rows, 2)), y, RunningSums.of(None))
     sums, table = running.finish()
     codes = np.searchsorted(["x", "y", "z"], y)
     theirs = sum_rows(X, codes, 3)
@@ -227,14 +227,14 @@ def test_odd_collections_are_refused(threads):
     data = make_data()
     X, y, A = da.from_array(data.X_seen, chunks=(40, 16)), data.y_seen, None
     with pytest.raises(ValueError, match="of 1 dimensions"):
-        take_apart(da.ones(5))
+        chunks_of(da.ones(5))
     with pytest.raises(ValueError, match="but y has 3 labels"):
         JEDM().fit(X, y[:3], class_embeddings=A)
     with pytest.raises(ValueError, match="but y has 3 labels"):
         JEDM().fit(X, da.from_array(y[:3], chunks=3), class_embeddings=A)
     with pytest.raises(ValueError, match="needs labels"):
         JEDM().fit(X, None)
-    with pytest.raises(ValueError, match=r"labels hold '.*', but"):
+    with pytest.raises(ValueError, match=r"y holds .*, but class_emb"):
         JEDM().fit(X, y, class_embeddings=data.class_embeddings[9:])
     bad = data.X_seen.copy()
     bad[50, 3] = np.nan

@@ -3,7 +3,7 @@
 A model that meets rows on axes gives its parameters and
 
     _learn(seen)                     learn from the seen classes; sets fitted names
-    _state()                         what unlabelled rows may move, as ``fit`` left it
+    _state()                         what unlabelled rows may move: ``coef_``
     _score(state, A)                 (coef, offset) on the axes, from codes of classes
     _refit(state, A, sums, lam, mu)  learn from self-labelled rows: (state, objective)
 
@@ -72,7 +72,6 @@ from unseen.core.rows import (
 )
 from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
 
-DOCUMENTATION = "https://unseen.readthedocs.io/en/latest/"
 LEAST, MOST = 0.02, 0.98  # share of labels taken to be right: never all, never none
 
 
@@ -228,14 +227,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that change nothing that ``fit`` learns: a search fits once for all.
     _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
 
-    # Notebooks show an estimator with a link to its page.
-    _doc_link_module = "unseen"
-    _doc_link_template = f"{DOCUMENTATION}api/generated/unseen.{{name}}.html"
-
     _table: ClassTable
     _default: Candidates
     _adapted: LinearRule | None
-    _running: tuple  # what partial_fit has summed so far
+    _running: RunningSums  # what partial_fit has summed so far
+    coef_: np.ndarray
     axes_: np.ndarray
     mean_: np.ndarray
     embedding_mean_: np.ndarray
@@ -254,15 +250,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-    def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"name": type(self).__name__}
-
-    def _get_doc_link(self) -> str:
-        import unseen
-
-        public = type(self).__name__ in unseen.__all__  # others have no page
-        return super()._get_doc_link() if public else ""
 
     # ---- learning from the seen classes ----------------------------------------------
 
@@ -306,13 +293,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} needs all rows at once, but X is a "
                 f"{type(X).__name__}. Give an array, or a model that learns from sums."
             )
+        running = RunningSums.of(class_embeddings, self.unit_rows)
         if root_module(X) == "dask":
-            from unseen.core.dask_rows import sum_dask
+            from unseen.core.dask_rows import head_of, sum_dask
 
-            running, head = sum_dask(X, y, class_embeddings, unit_rows=self.unit_rows)
+            if isinstance(y, str):
+                X, y = X.drop(columns=y), X[y]
+            running, head = sum_dask(X, y, running), head_of(X)
         else:
             stream = open_stream(X, y)
-            running = RunningSums(class_embeddings, unit_rows=self.unit_rows)
             add_stream(running, stream, None if isinstance(y, str) else y)
             head = stream.head
         return self._fit_sums(*running.finish())._note_features(head)
@@ -342,9 +331,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             names = np.unique(classes)
             class_embeddings = pd.DataFrame(np.eye(len(names)), index=names)
         rows, y = check_rows_and_labels(X, y, estimator=self)
-        running = RunningSums(class_embeddings, unit_rows=self.unit_rows)
+        running = RunningSums.of(class_embeddings, self.unit_rows)
         if hasattr(self, "_running"):
-            running = RunningSums.of(self._running)
+            running = self._running
         n_features = rows.shape[1] if running.sums is None else len(running.sums.gram)
         if n_features != rows.shape[1]:
             raise ValueError(
@@ -354,7 +343,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         running.add(rows, y)
         if running.sums is not None and np.count_nonzero(running.sums.counts) > 1:
             self._fit_sums(*running.finish())._note_features(X)
-        self._running = running.state()
+        self._running = running
         return self
 
     def _sums(self, X, codes, n_classes: int, *, span: bool = True) -> Sums:
@@ -549,9 +538,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
                 return answer(X)
             return np.concatenate([answer(X[here]) for here in blocks])
         if root_module(X) == "dask":
-            from unseen.core.dask_rows import map_chunks, take_apart
+            from unseen.core.dask_rows import head_of, map_chunks
 
-            head = take_apart(X).head
+            head = head_of(X)
             validate_data(self, head, skip_check_array=True, reset=False)
             scores = np.zeros((1, len(candidates)), dtype=float_type(head, "X"))
             return map_chunks(X, answer, finish(candidates, scores))
@@ -587,6 +576,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return LinearRule(candidates, scorer, self.unit_rows)
 
     # ---- on axes ---------------------------------------------------------------------
+
+    def _state(self) -> Any:
+        """Return what unlabelled rows may move, as ``fit`` left it."""
+        return self.coef_
 
     def _codes(self, candidates: Candidates, own_mean: bool) -> np.ndarray:
         """Return the codes of classes, less their own mean or that of the seen."""
@@ -793,11 +786,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             return X
         X = X if self._streams() else in_one_piece(X)
         if root_module(X) == "dask":
-            from unseen.core.dask_rows import DaskUnlabelled, take_apart
+            from unseen.core.dask_rows import DaskUnlabelled
 
-            parts = take_apart(X)
-            validate_data(self, parts.head, skip_check_array=True, reset=False)
-            return DaskUnlabelled(parts)
+            unlabelled = DaskUnlabelled(X)
+            validate_data(self, unlabelled.head, skip_check_array=True, reset=False)
+            return unlabelled
         if is_stream(X):
             return StreamedUnlabelled(self._stream(X))
         # On axes it shows whether the numbers are finite: no pass of its own.
@@ -868,11 +861,6 @@ def add_stream(running: RunningSums, stream: RowStream, y: Any) -> None:
             else f"{stream.what} comes without labels. Give y, or chunks that are "
             "pairs (rows, labels)."
         )
-    y = None if y is None else np.asarray(y)
-    if y is not None and stream.n_rows not in (None, len(y)):
-        raise ValueError(
-            f"{stream.what} has {stream.n_rows} rows, but y has {len(y)} labels."
-        )
     start = 0
     for X, labels in stream.blocks("summing"):
         own = np.array(labels if y is None else y[start : start + len(X)])
@@ -880,7 +868,7 @@ def add_stream(running: RunningSums, stream: RowStream, y: Any) -> None:
         if len(own) == len(X):
             running.add(X, own, keep=True)
     if y is not None and start != len(y):
-        raise ValueError(f"{stream.what} gave {start} rows, but y has {len(y)} labels.")
+        raise ValueError(f"{stream.what} has {start} rows, but y has {len(y)} labels.")
 
 
 # ---- scores ------------------------------------------------------------------------

@@ -10,7 +10,7 @@ to fuse, or none at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,6 +171,22 @@ class Candidates:
         )
 
 
+def checked_prior(prior, candidates: Candidates) -> np.ndarray | None:
+    """Return known class sizes as shares of the distinct classes, or None."""
+    if prior is None:
+        return None
+    if isinstance(prior, str):
+        return np.full(len(candidates), 1 / len(candidates))
+    n_classes = len(candidates.columns)
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape != (n_classes,) or not (prior > 0).all():
+        raise ValueError(
+            f"class_prior has shape {prior.shape}; give one positive number for each "
+            f"of the {n_classes} competing classes."
+        )
+    return candidates.merge(prior) / prior.sum()
+
+
 def equal_rows(rows: np.ndarray) -> np.ndarray:
     """Return a number for every row, the same for rows equal but for rounding.
 
@@ -226,6 +242,28 @@ class ClassTable:
         """Return embeddings, by default its own, at unit length, table by table."""
         own = self.embeddings if embeddings is None else embeddings
         return unit_blocks(own, self.widths)
+
+    def codes(self, y: np.ndarray) -> np.ndarray:
+        """Return the number of each label's class, or name the first without one."""
+        if y.dtype.kind in "iu" and np.array_equal(self.names, np.arange(len(self))):
+            codes = np.where((y < 0) | (y >= len(self)), -1, y.astype(np.intp))
+        else:
+            codes = pd.Index(self.names).get_indexer(pd.Index(y))
+        if (codes < 0).any():
+            row = int(np.flatnonzero(codes < 0)[0])
+            raise ValueError(
+                f"y holds {short_list(y[[row]])} (row {row}), but class_embeddings has "
+                f"{len(self)} classes, {short_list(self.names)}. Give one row per "
+                "class that occurs in y."
+            )
+        return codes
+
+    def with_seen(self, seen: np.ndarray) -> ClassTable:
+        """Return the table with these classes seen, two or more."""
+        if seen.sum() < 2:
+            only = short_list(self.names[seen])
+            raise ValueError(f"y holds one class only ({only}). Give two or more.")
+        return replace(self, seen=seen)
 
     def candidates(
         self, classes: Any = None, seen_as: Callable | None = None
@@ -340,32 +378,21 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     array(['horse'], dtype='<U5')
     """
     refuse_mixed(y, "y")
-    whole = y.ndim == 1 and y.dtype.kind in "iu"  # numbers of classes, nothing to check
-    if not whole:
+    if y.ndim != 1 or y.dtype.kind not in "iu":  # whole numbers name classes as it is
         check_classification_targets(y)
     if class_embeddings is None:
         own = np.unique(y)
         class_embeddings = pd.DataFrame(np.eye(len(own)), index=own)
+    table = described(class_embeddings)
+    codes = table.codes(y)
+    return table.with_seen(np.bincount(codes, minlength=len(table)) > 0), codes
+
+
+def described(class_embeddings: Any) -> ClassTable:
+    """Return a table of which no class has been seen yet."""
     given, embeddings, widths = read_table(class_embeddings)
     names = np.arange(len(embeddings)) if given is None else given
-    if whole and given is None:
-        codes = np.where((y < 0) | (y >= len(names)), -1, y.astype(np.intp))
-    else:
-        codes = pd.Index(names).get_indexer(pd.Index(y))
-    if (codes < 0).any():
-        row = int(np.flatnonzero(codes < 0)[0])
-        what = "rows, numbered from 0" if given is None else "classes"
-        raise ValueError(
-            f"y holds {short_list(y[[row]])} (row {row}), but class_embeddings has "
-            f"{len(names)} {what}. Give one row per class that occurs in y."
-        )
-    seen = np.bincount(codes, minlength=len(names)) > 0
-    if seen.sum() < 2:
-        only = names[seen][0] if seen.any() else None
-        raise ValueError(
-            f"y holds one class only ({short_list([only])}). Give rows of two or more."
-        )
-    return ClassTable(names, embeddings, seen, widths), codes
+    return ClassTable(names, embeddings, np.zeros(len(names), dtype=bool), widths)
 
 
 # ---- tables of any kind --------------------------------------------------------------

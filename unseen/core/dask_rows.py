@@ -15,9 +15,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,38 +30,20 @@ TREE_WIDTH = 8  # results that are added up at a time
 GROUP_BYTES = 2**28  # of the chunks that one task takes
 
 
-class DaskParts(NamedTuple):
-    """A Dask collection taken apart: one delayed chunk of rows each."""
-
-    chunks: list[Any]
-    lengths: list[int] | None
-    head: Any
-
-
-def take_apart(X: Any) -> DaskParts:
-    """Return the chunks of a Dask array or dataframe.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from unseen.core.dask_rows import take_apart
-    >>> parts = take_apart(da.ones((10, 4), chunks=(3, 2)))
-    >>> parts.lengths, parts.head.shape
-    ([3, 3, 3, 1], (1, 4))
-    """
-    if hasattr(X, "columns"):
-        return DaskParts(list(X.to_delayed()), None, X._meta)
-    if getattr(X, "ndim", 0) != 2 or not hasattr(X, "to_delayed"):
+def chunks_of(X: Any) -> list[Any]:
+    """Return the delayed chunks of a Dask array or dataframe, rows in one piece."""
+    if not hasattr(X, "to_delayed") or X.ndim != 2:
         raise ValueError(
             f"X is a Dask {type(X).__name__} of {getattr(X, 'ndim', 'no')} dimensions. "
             "Give an array of two, or a dataframe."
         )
-    if X.numblocks[1] > 1:  # a row must be whole where it is summed
-        X = X.rechunk({1: -1})
-    known = not np.isnan(X.chunks[0]).any()
-    head = np.zeros((1, X.shape[1]), dtype=X.dtype)
-    chunks = list(X.to_delayed().ravel())
-    return DaskParts(chunks, list(X.chunks[0]) if known else None, head)
+    X = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
+    return list(np.ravel(X.to_delayed()))
+
+
+def head_of(X: Any) -> Any:
+    """Return a row or none that names the features and has their type."""
+    return X._meta if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
 
 
 def checked_chunk(X: Any, number: int) -> np.ndarray:
@@ -74,60 +57,49 @@ def checked_chunk(X: Any, number: int) -> np.ndarray:
 # ---- fit -----------------------------------------------------------------------------
 
 
-def sum_dask(
-    X: Any, y: Any, class_embeddings: Any = None, *, unit_rows: bool = False
-) -> tuple[RunningSums, Any]:
-    """Sum labelled rows where they are; only the sums travel.
+def sum_dask(X: Any, y: Any, running: RunningSums) -> RunningSums:
+    """Return running sums with labelled rows added where they are; only sums travel.
 
     Parameters
     ----------
     X : Dask array or dataframe
     y : Dask array or series, array-like, or str
         Labels; of a dataframe also the name of their column.
-    class_embeddings : optional
-        As for ``fit``.
-    unit_rows : bool, default=False
-        Scale each row to unit length first.
-
-    Returns
-    -------
     running : RunningSums
-    head : array or DataFrame
-        What names the features.
+        Empty ones.
 
     Examples
     --------
     >>> import dask.array as da, numpy as np
     >>> from unseen.core.dask_rows import sum_dask
+    >>> from unseen.core.sums import RunningSums
     >>> X = da.from_array(np.eye(4), chunks=(2, 4))
-    >>> running, _ = sum_dask(X, np.array([0, 0, 1, 1]))
+    >>> running = sum_dask(X, np.array([0, 0, 1, 1]), RunningSums.of(None))
     >>> running.finish()[0].counts
     array([2., 2.])
     """
     from dask import delayed
 
-    if isinstance(y, str):
-        X, y = X.drop(columns=y), X[y]
-    parts = take_apart(X)
-    labels = label_parts(y, parts)
-    shared = delayed((class_embeddings, unit_rows), traverse=False)
-    summed = [
-        delayed(sum_chunk)(shared, chunk, part, number)
-        for number, (chunk, part) in enumerate(zip(parts.chunks, labels, strict=True))
-    ]
-    return tree_sum(summed).compute(), parts.head
+    chunks, shared = chunks_of(X), delayed(running, traverse=False)
+    known = [one.chunks[0] for one in (X, y) if hasattr(one, "chunks")]
+    if len(known) == 2 and not np.isnan(np.concatenate(known)).any():
+        check_lengths(sum(known[0]), sum(known[1]))
+        y = y.rechunk((known[0],))  # labels may move, rows do not
+    pairs = enumerate(zip(chunks, label_parts(y, chunks), strict=True))
+    return tree_sum(
+        delayed(sum_chunk)(shared, *pair, number) for number, pair in pairs
+    ).compute()
 
 
-def sum_chunk(shared: tuple, X: Any, y: Any, number: int) -> RunningSums:
+def sum_chunk(empty: RunningSums, X: Any, y: Any, number: int) -> RunningSums:
     """Return the sums of a chunk; runs on a worker."""
-    class_embeddings, unit_rows = shared
     rows, labels = checked_chunk(X, number), np.array(np.asarray(y).tolist())
     if len(rows) != len(labels):
         raise ValueError(
             f"X, chunk {number}: {len(rows)} rows, but {len(labels)} labels. Cut X and "
             "y at the same rows."
         )
-    return RunningSums(class_embeddings, unit_rows=unit_rows).add(rows, labels)
+    return replace(empty).add(rows, labels)
 
 
 def tree_sum(parts: Iterable[Any]) -> Any:
@@ -146,35 +118,34 @@ def add_up(parts: list[Any]) -> Any:
     return reduce(add, parts)
 
 
-def label_parts(y: Any, parts: DaskParts) -> list[Any]:
+def label_parts(y: Any, chunks: list[Any]) -> list[Any]:
     """Return the labels of each chunk, delayed or here."""
-    from dask import compute, delayed
-
     if y is None:
         raise ValueError("A Dask X needs labels. Give y: Dask, an array, or a column.")
-    if hasattr(y, "to_delayed"):
-        known = getattr(y, "chunks", None)
-        if known and parts.lengths and not np.isnan(known[0]).any():
-            check_lengths(sum(parts.lengths), sum(known[0]))
-            y = y.rechunk((tuple(parts.lengths),))  # labels may move, rows do not
-        found = list(np.ravel(y.to_delayed()))
-        if len(found) != len(parts.chunks):
-            raise ValueError(
-                f"X has {len(parts.chunks)} chunks, but y has {len(found)}. Cut both "
-                "at the same rows."
-            )
-        return found
-    y = np.asarray(y)
-    counted = (delayed(len)(chunk) for chunk in parts.chunks)
-    lengths = parts.lengths or compute(*counted)
-    check_lengths(sum(lengths), len(y))
-    return np.split(y, np.cumsum(lengths)[:-1])
+    if not hasattr(y, "to_delayed"):
+        lengths = lengths_of(chunks)
+        check_lengths(sum(lengths), len(y))
+        return np.split(np.asarray(y), np.cumsum(lengths)[:-1])
+    found = list(np.ravel(y.to_delayed()))
+    if len(found) != len(chunks):
+        raise ValueError(
+            f"X has {len(chunks)} chunks, but y has {len(found)}. Cut both at the same "
+            "rows."
+        )
+    return found
 
 
 def check_lengths(n_rows: int, n_labels: int) -> None:
     """Raise if there is not one label per row."""
     if n_rows != n_labels:
         raise ValueError(f"X has {n_rows} rows, but y has {n_labels} labels.")
+
+
+def lengths_of(chunks: list[Any]) -> list[int]:
+    """Return the number of rows of each chunk, counted where it is."""
+    from dask import compute, delayed
+
+    return list(compute(*(delayed(len)(chunk) for chunk in chunks)))
 
 
 # ---- predict -------------------------------------------------------------------------
@@ -188,8 +159,7 @@ def map_chunks(X: Any, answer: Callable, example: np.ndarray) -> Any:
     import dask.array as da
     from dask import delayed
 
-    parts = take_apart(X)
-    lengths: list[Any] = parts.lengths or [np.nan] * len(parts.chunks)
+    lengths = getattr(X, "chunks", [[np.nan] * X.npartitions])[0]
     shared = delayed(answer, traverse=False)
     found = [
         da.from_delayed(
@@ -197,7 +167,7 @@ def map_chunks(X: Any, answer: Callable, example: np.ndarray) -> Any:
             shape=(n, *example.shape[1:]),
             dtype=example.dtype,
         )
-        for number, (chunk, n) in enumerate(zip(parts.chunks, lengths, strict=True))
+        for number, (chunk, n) in enumerate(zip(chunks_of(X), lengths, strict=True))
     ]
     return da.concatenate(found)
 
@@ -213,8 +183,9 @@ def answer_chunk(answer: Callable, X: Any, number: int) -> np.ndarray:
 class DaskUnlabelled(Unlabelled):
     """Unlabelled rows in a Dask collection."""
 
-    def __init__(self, parts: DaskParts):
-        self.parts = parts
+    def __init__(self, X: Any):
+        self.chunks, self.head = chunks_of(X), head_of(X)
+        self._length: int | None = None
 
     @property
     def X(self) -> np.ndarray:  # type: ignore[override] # noqa: N802
@@ -223,16 +194,13 @@ class DaskUnlabelled(Unlabelled):
 
     def __len__(self) -> int:
         """Count the rows, on the workers."""
-        from dask import compute, delayed
-
-        if self.parts.lengths is None:
-            counted = compute(*(delayed(len)(chunk) for chunk in self.parts.chunks))
-            self.parts = self.parts._replace(lengths=list(counted))
-        return sum(self.parts.lengths or [])
+        if self._length is None:
+            self._length = sum(lengths_of(self.chunks))
+        return self._length
 
     def mean(self, unit_rows: bool) -> np.ndarray:
         """Return the mean row in float64."""
-        return self.on(np.zeros((self.parts.head.shape[1], 0)), unit_rows)[1]
+        return self.on(np.zeros((self.head.shape[1], 0)), unit_rows)[1]
 
     def on(self, axes, unit_rows, mean=None):
         """See ``Unlabelled.on``; the workers keep the rows."""
@@ -242,7 +210,7 @@ class DaskUnlabelled(Unlabelled):
         carried = persist(
             *(
                 delayed(carry_chunk)(shared, chunk, number)
-                for number, chunk in enumerate(self.parts.chunks)
+                for number, chunk in enumerate(self.chunks)
             )
         )
         # Where a chunk is, its length and sum are asked for, lest it travel for them.
@@ -253,7 +221,7 @@ class DaskUnlabelled(Unlabelled):
         lengths, sums = zip(*compute(*found), strict=True)
         mean = sum(sums) / max(sum(lengths), 1) if mean is None else mean
         width = axes.shape[1]
-        row_bytes = width * float_type(self.parts.head, "X").itemsize
+        row_bytes = width * float_type(self.head, "X").itemsize
         groups = group_chunks(homes, [n * row_bytes for n in lengths])
         rows = DaskRows(list(carried), homes, groups, list(lengths), width)
         rows.centre = mean @ axes

@@ -16,14 +16,15 @@ and accumulated in float64. Few and wide rows are summed in the space they span.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import linalg, sparse
 
-from unseen.core.classes import ClassTable, encode, read_table
+from unseen.core.classes import ClassTable, described
 from unseen.core.linalg import (
     DOUBLE,
     inverse_lengths,
@@ -306,6 +307,7 @@ def check_range(sums: Sums, X: np.ndarray) -> Sums:
     return sums
 
 
+@dataclass(eq=False)
 class RunningSums:
     """Sums that grow, with the classes they have met so far.
 
@@ -314,8 +316,8 @@ class RunningSums:
 
     Parameters
     ----------
-    class_embeddings : optional
-        As for ``fit``; without it the classes are those that labels name.
+    table : ClassTable or None
+        All classes, none of them seen; None where the classes are those of the labels.
     unit_rows : bool, default=False
         Scale each row to unit length first.
 
@@ -323,7 +325,7 @@ class RunningSums:
     --------
     >>> import numpy as np
     >>> from unseen.core.sums import RunningSums
-    >>> running = RunningSums()
+    >>> running = RunningSums.of(None)
     >>> _ = running.add(np.eye(2), np.array(["seal", "otter"]))
     >>> _ = running.add(np.ones((1, 2)), np.array(["seal"]))
     >>> sums, table = running.finish()
@@ -331,15 +333,19 @@ class RunningSums:
     (['otter', 'seal'], array([1., 2.]))
     """
 
-    def __init__(self, class_embeddings: Any = None, *, unit_rows: bool = False):
-        self.class_embeddings, self.unit_rows = class_embeddings, unit_rows
-        self.names: pd.Index = pd.Index([])
-        if class_embeddings is not None:
-            given, embeddings, _ = read_table(class_embeddings)
-            numbers = np.arange(len(embeddings))
-            self.names = pd.Index(numbers if given is None else given)
-        self.sums: Sums | None = None
-        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
+    table: ClassTable | None
+    unit_rows: bool
+    names: np.ndarray
+    sums: Sums | None = None
+    _kept: list = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def of(cls, class_embeddings: Any, unit_rows: bool = False) -> RunningSums:
+        """Return empty sums for the ``class_embeddings`` of a ``fit``."""
+        if class_embeddings is None:
+            return cls(None, unit_rows, np.empty(0, dtype=np.intp))
+        table = described(class_embeddings)
+        return cls(table, unit_rows, table.names)
 
     def add(self, X: np.ndarray, y: np.ndarray, *, keep: bool = False) -> RunningSums:
         """Add rows in float32 or float64 and their labels.
@@ -351,81 +357,51 @@ class RunningSums:
         if keep and wide and self.sums is None:
             self._kept.append((np.array(X), y))  # a source may use its memory again
             return self
-        for rows, labels in [*self._kept, (X, y)]:
-            new = sum_rows(rows, *self._numbered(labels), unit_rows=self.unit_rows)
-            if self.sums is not None:
-                known = np.arange(len(self.names)) < len(self.sums.counts)
-                new = self.sums.for_table(known) + new
-            self.sums = new
-        self._kept = []
+        waiting, self._kept = [*self._kept, (X, y)], []
+        for rows, labels in waiting:
+            codes = self._numbered(labels)
+            new = sum_rows(rows, codes, len(self.names), unit_rows=self.unit_rows)
+            self.sums = new if self.sums is None else self._longer(self.names) + new
         return self
 
-    def _numbered(self, y: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return the numbers of classes, and how many there are; meet new ones."""
-        codes = self.names.get_indexer(pd.Index(y))
-        if (codes < 0).any():
-            strangers = np.unique(y[codes < 0])
-            if self.class_embeddings is not None:
-                raise ValueError(
-                    f"The labels hold {strangers[0].item()!r}, but class_embeddings "
-                    f"has {len(self.names)} classes without it. Give one row per class."
-                )
-            self.names = pd.Index([*self.names, *strangers.tolist()])
-            codes = self.names.get_indexer(pd.Index(y))
-        return codes, len(self.names)
+    def _numbered(self, y: np.ndarray) -> np.ndarray:
+        """Return the numbers of classes; those that come up first are noted."""
+        if self.table is not None:
+            return self.table.codes(y)
+        new = np.setdiff1d(y, self.names) if len(self.names) else np.unique(y)
+        self.names = np.concatenate([self.names, new]) if len(self.names) else new
+        return pd.Index(self.names).get_indexer(pd.Index(y))
 
-    def state(self) -> tuple:
-        """Return plain values and arrays that :meth:`of` builds the sums from again."""
-        numbers: tuple = ()
-        if self.sums is not None:
-            s = self.sums
-            numbers = s.gram, s.class_sums, s.counts, s.dtype.str
-        names = np.array(self.names.tolist())
-        return self.class_embeddings, self.unit_rows, names, numbers
-
-    @classmethod
-    def of(cls, state: tuple) -> RunningSums:
-        """Return the sums with this :meth:`state`."""
-        class_embeddings, unit_rows, names, numbers = state
-        running = cls(class_embeddings, unit_rows=unit_rows)
-        running.names = pd.Index(names)
-        if numbers:
-            gram, class_sums, counts, dtype = numbers
-            running.sums = Sums(gram, class_sums, counts, np.dtype(dtype))
-        return running
+    def _longer(self, names: np.ndarray) -> Sums:
+        """Return the sums for these classes, its own among them."""
+        assert self.sums is not None
+        own = self.names[: len(self.sums.counts)]
+        place = pd.Index(names).get_indexer(pd.Index(own))
+        there = np.isin(np.arange(len(names)), place)
+        return self.sums.for_classes(np.argsort(place)).for_table(there)
 
     def __add__(self, other: RunningSums) -> RunningSums:
         """Return the sums of both, with the classes of both."""
-        made = RunningSums(unit_rows=self.unit_rows)
-        made.class_embeddings = self.class_embeddings
-        new = other.names[~other.names.isin(self.names)]
-        made.names = pd.Index([*self.names, *new])
-        parts = []
-        for one in (self, other):
-            if one.sums is not None:
-                place = made.names.get_indexer(one.names[: len(one.sums.counts)])
-                whole = np.zeros(len(made.names), dtype=bool)
-                whole[place] = True
-                order = np.argsort(place)
-                parts.append(one.sums.for_classes(order).for_table(whole))
-        made.sums = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        return made
+        names = np.concatenate([self.names, np.setdiff1d(other.names, self.names)])
+        parts = [one._longer(names) for one in (self, other) if one.sums is not None]
+        return RunningSums(self.table, self.unit_rows, names, reduce(add, parts))
 
     def finish(self) -> tuple[Sums, ClassTable]:
         """Return the sums and the class table, which needs two classes with rows."""
         if self._kept:
             X, y = (np.concatenate(part) for part in zip(*self._kept, strict=True))
-            table, codes = encode(y, self.class_embeddings)
-            n, unit = len(table), self.unit_rows
-            return sum_rows(X, codes, n, unit_rows=unit, span=True), table
-        if self.sums is None:
+            codes, unit = self._numbered(y), self.unit_rows
+            sums = sum_rows(X, codes, len(self.names), unit_rows=unit, span=True)
+        elif self.sums is None:
             raise ValueError("No rows were added. Give at least one chunk.")
-        names = np.array(self.names.tolist())
-        met = names[: len(self.sums.counts)][self.sums.counts > 0]
-        # Twice each: names that occur once look like numbers to be predicted.
-        table, _ = encode(np.repeat(met, 2), self.class_embeddings)
-        order = pd.Index(names).get_indexer(pd.Index(table.names))
-        return self.sums.for_classes(order), table
+        else:
+            sums = self.sums
+        seen = sums.counts > 0
+        if self.table is not None:
+            return sums, self.table.with_seen(seen)
+        order = np.flatnonzero(seen)[np.argsort(self.names[seen])]
+        own = described(pd.DataFrame(np.eye(len(order)), index=self.names[order]))
+        return sums.for_classes(order), own.with_seen(seen[order])
 
 
 # ---- few rows of many features -------------------------------------------------------

@@ -21,14 +21,12 @@ the model is sure of.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy import linalg
 
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space, to_unit
-from unseen.core.params import ON_AXES, POSITIVE, Interval
+from unseen.core.params import AT_LEAST_0, COUNT, ON_AXES, POSITIVE
 from unseen.core.sums import Sums
 from unseen.models.refits import row_map
 
@@ -82,8 +80,8 @@ class CCA(ZeroShotClassifier):
     _adapt_parameters = frozenset({"per_domain_centering", "power"})
     _parameter_constraints: dict = {
         "regularisation": POSITIVE,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "power": [Interval(Real, 0, None, closed="left")],
+        "n_components": [*COUNT, None],
+        "power": AT_LEAST_0,
         **ON_AXES,
     }
 
@@ -115,12 +113,9 @@ class CCA(ZeroShotClassifier):
         self.correlations_ = rho[:k]
 
     @property
-    def coef_(self) -> np.ndarray:
+    def coef_(self) -> np.ndarray:  # type: ignore[override]
         """The map of rows: their projections, weighted by ``power``."""
         return self.x_weights_ * self.correlations_**self.power
-
-    def _state(self):
-        return self.coef_
 
     def _embed(self, A):
         R = self.embedding_weights_ * self.correlations_**self.power

@@ -11,13 +11,11 @@ Rows are samples.
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from unseen.core.classes import unit_blocks
 from unseen.core.linalg import to_unit
-from unseen.core.params import Interval
+from unseen.core.params import COUNT
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 
 
@@ -67,7 +65,7 @@ class ConSE(PosteriorClassifier):
 
     _adapt_parameters = frozenset({"n_top", "temperature"})
     _parameter_constraints: dict = {
-        "n_top": [Interval(Integral, 1, None, closed="left")],
+        "n_top": COUNT,
         **GAUSSIAN,
     }
 

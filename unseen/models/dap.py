@@ -148,9 +148,6 @@ class DAP(ZeroShotClassifier):
     def _seen_as(self, names, embeddings):
         return binary(embeddings, self.thresholds_) * self.slopes_
 
-    def _state(self):
-        return self.coef_
-
     def _codes(self, candidates, own_mean):
         return 2 * binary(candidates.embeddings, self.thresholds_) - 1
 

@@ -17,7 +17,7 @@ then learned anew on all seen classes for that many epochs.
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,17 +25,17 @@ from sklearn.utils import check_random_state
 
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space
-from unseen.core.params import ON_AXES, POSITIVE, Interval
-from unseen.models.refits import label_fit
+from unseen.core.params import COUNT, ON_AXES, POSITIVE, Interval
+from unseen.models.refits import bilinear, label_fit
 from unseen.progress import counted
 
 EPOCHS: dict = {
     "learning_rate": POSITIVE,
     "margin": POSITIVE,
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": COUNT,
+    "batch_size": COUNT,
     "validation_fraction": [Interval(Real, 0, 1, closed="left")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "n_iter_no_change": COUNT,
     "average": ["boolean"],
     "random_state": ["random_state"],
     **ON_AXES,
@@ -160,11 +160,7 @@ class RankingClassifier(ZeroShotClassifier):
     def _learn(self, seen: Seen) -> None:
         self.coef_ = self._learn_maps(seen)[0]
 
-    def _state(self):
-        return self.coef_
-
-    def _score(self, W, A):
-        return A @ W.T, np.zeros(len(A))
+    _score = staticmethod(bilinear)
 
     _refit = staticmethod(label_fit)
 

@@ -32,7 +32,7 @@ from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import right_factor, solve_on_axes
 from unseen.core.params import ON_AXES, POSITIVE, StrOptions
 from unseen.core.sums import label_products
-from unseen.models.refits import label_fit
+from unseen.models.refits import bilinear, label_fit
 
 MAX_SILENCING = 50
 
@@ -123,11 +123,7 @@ class ESZSL(ZeroShotClassifier):
         solve = {"l2": solve_eszsl, "l21": solve_silencing}[self.penalty]
         self.coef_ = solve(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
 
-    def _state(self):
-        return self.coef_
-
-    def _score(self, W, A):
-        return A @ W.T, np.zeros(len(A))
+    _score = staticmethod(bilinear)
 
 
 def solve_eszsl(XtX, XtY, A, gamma, lam, diagonal: bool) -> np.ndarray:

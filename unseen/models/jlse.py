@@ -24,20 +24,17 @@ of the first sum alone, z(x) = x E with one matrix E, and
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 from scipy import linalg
 
 from unseen.core.base import Seen
-from unseen.core.params import POSITIVE, Interval
+from unseen.core.params import COUNT, POSITIVE
 from unseen.models.relative_codes import (
     BY_STEPS,
     RelativeCodesClassifier,
     minimise_loss,
     squared_hinge,
 )
-from unseen.models.simplex import simplex_codes
 
 CODE_STEPS, ATOM_STEPS = 100, 20  # of a turn; the next begins where it ended
 
@@ -109,8 +106,8 @@ class JLSE(RelativeCodesClassifier):
         "softness": POSITIVE,
         "code_ridge": POSITIVE,
         "reconstruction": POSITIVE,
-        "n_atoms": [Interval(Integral, 1, None, closed="left")],
-        "n_turns": [Interval(Integral, 1, None, closed="left")],
+        "n_atoms": COUNT,
+        "n_turns": COUNT,
         **BY_STEPS,
     }
 
@@ -226,3 +223,33 @@ def renew_atoms(D: np.ndarray, Z: np.ndarray, X: np.ndarray) -> np.ndarray:
 def short(V: np.ndarray) -> np.ndarray:
     """Return rows cut to length 1 where they are longer."""
     return V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1)
+
+
+def simplex_codes(
+    A: np.ndarray, S: np.ndarray, softness: float, *, max_iter=10_000, tol=1e-12
+) -> np.ndarray:
+    """Return φ(a) for every row of A by accelerated projected gradient.
+
+    Centring A and S alike changes nothing, for codes sum to 1.
+    """
+    H = S @ S.T + softness * np.eye(len(S))
+    target = A @ S.T
+    values = linalg.eigvalsh(H)
+    largest, root = values[-1], np.sqrt(max(values[0], softness) / values[-1])
+    momentum = (1 - root) / (1 + root)  # right for a strongly convex problem
+    Z = ahead = np.full((len(A), len(S)), 1 / len(S))
+    for _ in range(max_iter):
+        before, Z = Z, onto_simplex(ahead - (ahead @ H - target) / largest)
+        ahead = Z + momentum * (Z - before)
+        if np.abs(Z - before).max() <= tol:
+            break
+    return Z
+
+
+def onto_simplex(V: np.ndarray) -> np.ndarray:
+    """Return the nearest point of the simplex to each row."""
+    falling = -np.sort(-V, axis=1)
+    excess = np.cumsum(falling, axis=1) - 1
+    kept = (falling * np.arange(1, V.shape[1] + 1) > excess).sum(axis=1)
+    level = np.take_along_axis(excess, kept[:, None] - 1, axis=1) / kept[:, None]
+    return np.maximum(V - level, 0)

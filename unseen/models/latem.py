@@ -16,12 +16,10 @@ model with one drawn class per row and step.
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from unseen.core.base import linear_scores
-from unseen.core.params import Interval
+from unseen.core.params import COUNT
 from unseen.models.epochs import EPOCHS, RankingClassifier
 
 
@@ -77,7 +75,7 @@ class LatEm(RankingClassifier):
     """
 
     _parameter_constraints: dict = {
-        "n_maps": [Interval(Integral, 1, None, closed="left")],
+        "n_maps": COUNT,
         **EPOCHS,
     }
 

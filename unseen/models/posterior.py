@@ -13,7 +13,6 @@ scatter make it: sums are enough, and no row is looked at twice.
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import softmax
@@ -21,13 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.base import LinearScorer, ZeroShotClassifier, linear_scores
 from unseen.core.classes import Candidates, ClassTable
-from unseen.core.params import Interval, StrOptions, check_rows
+from unseen.core.params import N_AXES, POSITIVE, check_rows
 from unseen.core.sums import Sums
 
 GAUSSIAN: dict = {
-    "temperature": [Interval(Real, 0, None, closed="neither")],
-    "shrinkage": [Interval(Real, 0, None, closed="neither")],
-    "n_axes": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+    "temperature": POSITIVE,
+    "shrinkage": POSITIVE,
+    "n_axes": N_AXES,
     "unit_rows": ["boolean"],
 }
 

@@ -72,6 +72,11 @@ def class_map(
     return W, float(lam * near + mu * linalg.norm(W - before) ** 2)
 
 
+def bilinear(W: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (coef, offset) of the scores x W aᵀ."""
+    return A @ W.T, np.zeros(len(A))
+
+
 def nearest_prototype(Z: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Return (coef, offset) of classes with prototypes Z.
 

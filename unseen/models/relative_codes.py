@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,15 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.params import ON_AXES, POSITIVE, Interval
-from unseen.models.refits import label_fit
+from unseen.core.params import COUNT, ON_AXES, POSITIVE
+from unseen.models.refits import bilinear, label_fit
 
 # From the scores of rows to the loss and its derivative by the scores.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 BY_STEPS: dict = {
     "lam": POSITIVE,
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": COUNT,
     "tol": POSITIVE,
     **ON_AXES,
 }
@@ -54,15 +53,11 @@ class RelativeCodesClassifier(ZeroShotClassifier):
     def _needs_rows(self) -> bool:
         return True
 
-    def _state(self):
-        return self.coef_
-
     def _codes(self, candidates, own_mean):
         codes = super()._codes(candidates, False)
         return codes - codes.mean(axis=0) if own_mean else codes
 
-    def _score(self, W, A):
-        return A @ W.T, np.zeros(len(A))
+    _score = staticmethod(bilinear)
 
     _refit = staticmethod(label_fit)
 

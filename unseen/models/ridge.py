@@ -26,7 +26,7 @@ from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import right_factor, solve_on_axes, to_unit
 from unseen.core.params import ON_AXES, POSITIVE, StrOptions
 from unseen.core.sums import Sums
-from unseen.models.refits import class_map, nearest_prototype, row_map
+from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
 
 
 class RidgeToVisual(ZeroShotClassifier):
@@ -94,9 +94,6 @@ class RidgeToVisual(ZeroShotClassifier):
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
 
-    def _state(self):
-        return self.coef_
-
     def _score(self, W, A):
         return nearest_prototype(A @ W.T, self.metric)
 
@@ -158,14 +155,10 @@ class RidgeToSemantic(ZeroShotClassifier):
             seen.sums.gram, target, self.lam, diagonal=seen.diagonal
         )
 
-    def _state(self):
-        return self.coef_
-
     def _embed(self, A):
         return to_unit(A)
 
-    def _score(self, W, A):
-        return A @ W.T, np.zeros(len(A))
+    _score = staticmethod(bilinear)
 
 
 def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:

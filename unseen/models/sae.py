@@ -103,9 +103,6 @@ class SAE(ZeroShotClassifier):
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=seen.diagonal)
 
-    def _state(self):
-        return self.coef_
-
     def _embed(self, A):
         return to_unit(A) if self.direction == "to_semantic" else A
 

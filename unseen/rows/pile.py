@@ -22,7 +22,7 @@ def hold(
     if hasattr(unlabelled, "parts"):
         from unseen.rows.distributed_rows import hold_dask
 
-        return hold_dask(unlabelled.parts, axes, unit_rows)
+        return hold_dask(unlabelled, axes, unit_rows)
     if isinstance(unlabelled, StreamedUnlabelled):
         return hold_stream(unlabelled, axes, unit_rows)
     rows = MemoryRows(unlabelled.on_axes(axes, unit_rows))

@@ -18,7 +18,7 @@ from unseen.core.base import (
     Round,
     ZeroShotClassifier,
 )
-from unseen.core.classes import Candidates
+from unseen.core.classes import Candidates, checked_prior
 from unseen.rows.holders import Holder
 from unseen.transduction.anchored_absent import (
     effective_number,
@@ -270,19 +270,3 @@ def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float
             evidence = posteriors(L / T)[1]
             loss[i] += (evidence - L[np.arange(len(truth)), truth] / T).mean()
     return float(TEMPERATURES[loss.argmin()])
-
-
-def checked_prior(prior, competition: Candidates) -> np.ndarray | None:
-    """Return known class sizes as shares of the distinct classes, or None."""
-    if prior is None:
-        return None
-    if isinstance(prior, str):
-        return np.full(len(competition), 1 / len(competition))
-    n_classes = len(competition.columns)
-    prior = np.asarray(prior, dtype=np.float64)
-    if prior.shape != (n_classes,) or not (prior > 0).all():
-        raise ValueError(
-            f"class_prior has shape {prior.shape}; give one positive number for each "
-            f"of the {n_classes} competing classes."
-        )
-    return competition.merge(prior) / prior.sum()

@@ -23,8 +23,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.base import LinearScorer
+from unseen.core.classes import checked_prior
 from unseen.core.params import POSITIVE, StrOptions
-from unseen.transduction.anchored_rounds import checked_prior
 
 MAX_STEPS = 500
 RAREST = 1e-12  # share of a class that is estimated

@@ -126,9 +126,6 @@ class SMS(ZeroShotClassifier):
         self.coef_ = solve_eszsl(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
 
-    def _state(self):
-        return self.coef_
-
     def _score(self, W, A):
         return A @ W.T, np.zeros(len(A))
 

@@ -134,15 +134,15 @@ def two_views(
     semantic = P_scaled @ (to_shared_P * weights)
     visual = X_scaled @ (to_shared_X * weights)
     # A prototype has no looks: it stands in both views where its meaning is.
-    nearest = most_similar(to_unit(P), min(n_similar, start.even_size))
-    prototypes = np.stack([semantic[rows].mean(axis=0) for rows in nearest])
+    prototypes = best_means(semantic, to_unit(P), min(n_similar, start.even_size))
     views = [to_unit(np.vstack([prototypes, view])) for view in (visual, semantic)]
     return views, rho
 
 
-def most_similar(similarity: np.ndarray, k: int) -> np.ndarray:
-    """Return, for every class, its k most similar rows, (N, k)."""
-    return np.argpartition(-similarity, k - 1, axis=0)[:k].T
+def best_means(rows: np.ndarray, similarity: np.ndarray, k: int) -> np.ndarray:
+    """Return, for every class, the mean of the k rows most similar to it."""
+    nearest = np.argpartition(-similarity, k - 1, axis=0)[:k].T
+    return np.stack([rows[own].mean(axis=0) for own in nearest])
 
 
 def standardised(view: np.ndarray) -> np.ndarray:
@@ -254,8 +254,7 @@ def prototype_averaging(start: Start, *, n_neighbors=50) -> Relabelled:
     True
     """
     units, k = to_unit(start.rows), min(n_neighbors, start.even_size)
-    nearest = most_similar(units @ to_unit(start.prototypes).T, k)
-    moved = to_unit(np.stack([units[rows].mean(axis=0) for rows in nearest]))
+    moved = to_unit(best_means(units, units @ to_unit(start.prototypes).T, k))
     scores = start.rows @ moved.T
     note = f"Prototypes became means of {k} rows."
     step = start.round(start.scores, scores, note=note)

@@ -134,9 +134,6 @@ class KodirovUDA(ZeroShotClassifier):
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
 
-    def _state(self):
-        return self.coef_
-
     def _score(self, W, A):
         return nearest_prototype(A @ W.T, self.metric)
 

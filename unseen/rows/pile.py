@@ -19,7 +19,7 @@ def hold(
     unlabelled: Unlabelled, axes: np.ndarray, unit_rows: bool
 ) -> tuple[Holder, np.ndarray]:
     """Return the rows times ``axes``, not centred, and the mean row."""
-    if hasattr(unlabelled, "parts"):
+    if hasattr(unlabelled, "chunks"):
         from unseen.rows.distributed_rows import hold_dask
 
         return hold_dask(unlabelled, axes, unit_rows)

@@ -198,31 +198,8 @@ def test_truth_is_found_by_id_whatever_the_order(tmp_path):
     assert find_truth(labels, truth).tolist() == ["okapi", "seal"]
     path = write_labels(truth, tmp_path / "truth.csv")
     assert find_truth(labels, path).tolist() == ["okapi", "seal"]
-    with pytest.raises(ValueError, match=r"no label of 'd.jpg' \(1 of 1 are missing"):
+    with pytest.raises(ValueError, match=r"true label of 'd.jpg' \(1 of 1 are missing"):
         find_truth(label_table(["x"], ids=["d.jpg"]), path)
-
-
-def test_truth_is_found_by_row_without_a_class_table(tmp_path):
-    (tmp_path / "set.csv").write_text("label,a,b\nzebra,1,2\nokapi,3,4\n")
-    labels = label_table(["okapi"], ids=[1])
-    assert find_truth(labels, tmp_path / "set.csv").tolist() == ["okapi"]
-    (tmp_path / "named.csv").write_text("id,label,a\n1,zebra,2\n0,okapi,4\n")
-    assert find_truth(labels, tmp_path / "named.csv").tolist() == ["okapi"]
-
-
-@pytest.mark.parametrize(
-    ("ids", "words"),
-    [
-        (["a.jpg"], "'a.jpg' is no number of a row of digits. Give the true labels"),
-        (["1.5"], "'1.5' is no number"),
-        (["-1"], "'-1' is no number"),
-        (["99999"], "row 99999, but digits has 1797 rows"),
-        ([], "no label to score"),
-    ],
-)
-def test_labels_of_something_else_are_not_scored(ids, words):
-    with pytest.raises(ValueError, match=words):
-        find_truth(label_table(["x"] * len(ids), ids=ids), "digits")
 
 
 def test_a_text_of_a_megabyte_survives(tmp_path):

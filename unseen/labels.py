@@ -15,7 +15,6 @@ no number, is written behind an apostrophe, which is taken away when the table i
 from __future__ import annotations
 
 import csv
-import io
 import math
 import os
 import re
@@ -33,7 +32,6 @@ from unseen.limits import allow_long_cells, check_plain_file, limits
 __all__ = [
     "COLUMNS",
     "find_truth",
-    "heads_of",
     "label_table",
     "labels_as_csv",
     "read_labels",
@@ -41,15 +39,6 @@ __all__ = [
 ]
 
 COLUMNS = ("id", "label", "reliability", "second", "first_trusted")
-KNOWN = {
-    *COLUMNS,
-    "novelty",
-    "given",
-    "changed",
-    "text",
-    "answer",
-}  # others are a set's features
-SEPARATORS = ",;\t"
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # wide signs count too
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]?\d+)?", re.IGNORECASE)
 
@@ -159,11 +148,11 @@ def labels_as_csv(
     for part in [labels] if isinstance(labels, pd.DataFrame) else labels:
         heads = [str(name) for name in part.columns]
         check_columns(heads, where)
-        lines = [] if known else [[_as_text(head) for head in heads]]
+        first = [] if known else [[_as_text(head) for head in heads]]
         check_ids(part["id"].tolist(), where, lambda row: f"row {row}", known)
         cells = [[_as_text(value) for value in part[name]] for name in heads]
-        for text in csv_lines([*lines, *zip(*cells, strict=True)]):
-            yield text.encode("utf-8", "surrogateescape")
+        for line in csv_lines([*first, *zip(*cells, strict=True)]):
+            yield line.encode("utf-8", "surrogateescape")
 
 
 def _as_text(value: Any) -> str:
@@ -192,16 +181,14 @@ def _without_guard(text: str) -> str:
 
 def csv_lines(lines: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield lines as CSV."""
-    text = io.StringIO()
-    plain = csv.writer(text, lineterminator="\n")
-    quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    for cells in map(list, lines):
-        # Python before 3.13 leaves a carriage return unquoted, and reads it as an end.
-        odd = any("\r" in cell for cell in cells)
-        (quoted if odd else plain).writerow(cells)
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
+    for cells in lines:
+        yield ",".join(map(_quoted, cells)) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    # csv before Python 3.13 leaves a carriage return unquoted, and reads it as an end.
+    special = any(sign in cell for sign in ',"\r\n')
+    return '"' + cell.replace('"', '""') + '"' if special else cell
 
 
 def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -231,35 +218,27 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
     0  0  okapi         0.75                     0
     """
     path = Path(path)
-    separator, heads, lines, cells = _read_cells(path)
+    decimal, heads, lines, cells = _read_cells(path)
     table = {name: [row[i] for row in cells] for i, name in enumerate(heads)}
-
-    def where(row: int) -> str:
-        return f"line {lines[row]}"
-
-    check_ids(table["id"], str(path), where)
-    check_text(heads, path, lambda _: "a head in line 1")
-    for name in ("label", "second"):  # a path may be any bytes, a name may not
-        check_text(table.get(name, []), path, lambda row: f"{name} in {where(row)}")  # noqa: B023
-    decimal = "," if separator == ";" else "."
-    numbers = {
-        "reliability": numbers_in(path, table, "reliability", decimal, where, most=1),
-        "first_trusted": numbers_in(path, table, "first_trusted", decimal, where),
-    }
-    first = np.nan_to_num(numbers["first_trusted"]).astype(int)
+    check_ids(table["id"], str(path), lambda row: f"line {lines[row]}")
+    # A path may be any bytes, a name may not.
+    for name in ("label", "second"):
+        for line, text in zip(lines, table.get(name, []), strict=False):
+            _check_utf8(text, f"{path}: {name} in line {line}")
     more = {name: table[name] for name in heads if name not in COLUMNS}
+    first = _numbers(path, table, "first_trusted", decimal, lines)
     return label_table(
         table["label"],
         ids=table["id"],
-        reliability=numbers["reliability"],
+        reliability=_numbers(path, table, "reliability", decimal, lines),
         second=table.get("second"),
-        first_trusted=first,
+        first_trusted=first.fillna(0).astype(int).to_numpy(),
         **more,
     )
 
 
 def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]:
-    """Return separator, heads, and the number and cells of every line with any."""
+    """Return decimal sign, heads, and the number and cells of every line with any."""
     check_plain_file(path)
     allow_long_cells()
     with open(path, "rb") as binary:
@@ -270,15 +249,13 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
     cells: list[list[str]] = []
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         first = file.readline(limits().line_bytes)
-        separator = max(SEPARATORS, key=first.count)
+        separator = max(",;\t", key=first.count)
         file.seek(0)
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
             heads = [_without_guard(head.strip()) for head in next(reader, [])]
             check_columns(heads, str(path))
-            for row in reader:
-                if not any(row):  # spreadsheets leave such lines at the end
-                    continue
+            for row in filter(any, reader):  # spreadsheets leave empty lines at the end
                 if len(row) != len(heads):
                     raise ValueError(
                         f"{path}: line {reader.line_num} has {len(row)} cells, but "
@@ -290,95 +267,32 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
             raise ValueError(
                 f"{path}: line {reader.line_num} is no CSV ({error})."
             ) from error
-    return separator, heads, lines, cells
+    return "," if separator == ";" else ".", heads, lines, cells
 
 
-def find_truth(
-    labels: pd.DataFrame, source: Any, column: str | None = None
-) -> np.ndarray:
-    """Return the true class of everything that has a label.
-
-    Parameters
-    ----------
-    labels : DataFrame
-        From :func:`read_labels`.
-    source : path, str or DataFrame
-        A table of the true labels by ``id``; or the data set whose rows were labelled,
-        as ``load_data`` takes it. It needs no class table.
-    column : str, optional
-        The column of the true labels, as ``load_data`` takes it.
-
-    Returns
-    -------
-    ndarray of str
-
-    Examples
-    --------
-    >>> from unseen.labels import find_truth, label_table
-    >>> labels = label_table(["okapi", "okapi"], ids=["b.jpg", "a.jpg"])
-    >>> find_truth(labels, label_table(["okapi", "zebra"], ids=["a.jpg", "b.jpg"]))
-    array(['zebra', 'okapi'], dtype='<U5')
-    """
-    if not len(labels):
-        raise ValueError("There is no label to score.")
-    if isinstance(source, pd.DataFrame) and "id" in source:
-        return _by_id(labels, source, "the table")
-    heads = heads_of(source)
-    numbered = all(name.isdecimal() for name in labels["id"])
-    by_id = {"id", "label"} <= heads and not (numbered and heads - KNOWN)
-    if by_id and column is None:
-        return _by_id(labels, read_labels(source), str(source))
-    from unseen.loading import read_raw
-
-    parts = read_raw(source, column)
-    return _by_row(labels, parts.y, str(source))
+def _check_utf8(text: str, where: str) -> None:
+    if not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text):
+        raise ValueError(f"{where} is no UTF-8 text. Save the file as 'CSV UTF-8'.")
 
 
-def heads_of(source: Any) -> set[str]:
-    """Return the names of a file's columns, by its first line; none of other things.
-
-    Examples
-    --------
-    >>> from unseen.labels import heads_of
-    >>> heads_of("digits")
-    set()
-    """
-    if not isinstance(source, str | os.PathLike) or not Path(source).is_file():
-        return set()
-    with open(source, encoding="utf-8-sig", errors="replace", newline="") as file:
-        line = file.readline(100_000)
-    heads = csv.reader([line], delimiter=max(SEPARATORS, key=line.count))
-    return {_without_guard(head.strip()) for head in next(heads, [])}
-
-
-def _by_id(labels: pd.DataFrame, truth: pd.DataFrame, where: str) -> np.ndarray:
-    known = dict(zip(truth["id"], truth["label"], strict=True))
-    lost = [name for name in labels["id"] if not known.get(name)]
-    if lost:
+def _numbers(
+    path: Path, table: dict[str, list[str]], name: str, decimal: str, lines: list[int]
+) -> pd.Series:
+    """Return shares, or whole numbers for first_trusted; NaN where a cell is empty."""
+    texts = pd.Series(table.get(name, [""] * len(lines)), dtype=object).str.strip()
+    plain = texts.str.replace(decimal, ".", regex=False)
+    numbers = pd.to_numeric(plain, errors="coerce").astype(float)
+    whole = name == "first_trusted"
+    right = numbers.between(0, 2**53 if whole else 1)
+    right &= numbers % 1 == 0 if whole else True
+    odd = np.flatnonzero((texts != "") & ~right)
+    if len(odd):
+        span = "whole, 0 or more" if whole else "0 to 1"
         raise ValueError(
-            f"{where} has no label of {lost[0]!r} ({len(lost)} of {len(labels)} are "
-            "missing). Is it the truth of what was labelled?"
+            f"{path}: {name} in line {lines[odd[0]]} is {shown(texts[odd[0]])}. Give a "
+            f"number, {span}, or leave it empty."
         )
-    return np.array([known[name] for name in labels["id"]], dtype=str)
-
-
-def _by_row(labels: pd.DataFrame, y: np.ndarray, where: str) -> np.ndarray:
-    strange = [name for name in labels["id"] if not name.isdecimal()]
-    if strange:
-        raise ValueError(
-            f"id {strange[0]!r} is no number of a row of {where}. Give the true labels "
-            "of these ids: a CSV file with the columns id and label."
-        )
-    rows = labels["id"].astype(int).to_numpy()
-    if rows.max() >= len(y):
-        raise ValueError(
-            f"A label is for row {rows.max()}, but {where} has {len(y)} rows. Is it "
-            "the set that was labelled?"
-        )
-    return y[rows]
-
-
-# ---- checks --------------------------------------------------------------------------
+    return numbers
 
 
 def check_columns(heads: list[str], where: str) -> None:
@@ -389,9 +303,10 @@ def check_columns(heads: list[str], where: str) -> None:
             raise ValueError(
                 f"{where}: there is no column {name!r}; its columns are {known}."
             )
-    again = [name for i, name in enumerate(heads) if name in heads[:i]]
-    if again:
-        raise ValueError(f"{where}: has two columns {shown(again[0])}. Keep one.")
+    for i, name in enumerate(heads):
+        _check_utf8(name, f"{where}: a head in line 1")
+        if name in heads[:i]:
+            raise ValueError(f"{where}: has two columns {shown(name)}. Keep one.")
 
 
 def check_ids(
@@ -413,38 +328,35 @@ def check_ids(
         first[name] = row
 
 
-def check_text(names: list[str], path: Path, place: Callable[[int], str]) -> None:
-    """Raise if a name holds bytes that are no UTF-8."""
-    for row, name in enumerate(names):
-        if not name.isascii() and any("\udc80" <= char <= "\udcff" for char in name):
-            raise ValueError(
-                f"{path}: {place(row)} is no UTF-8 text. Save the file as 'CSV UTF-8'."
-            )
-
-
-def numbers_in(
-    path: Path,
-    table: dict[str, list[str]],
-    name: str,
-    decimal: str,
-    place: Callable[[int], str],
-    most: float = math.inf,
+def find_truth(
+    labels: pd.DataFrame, truth: pd.DataFrame | str | os.PathLike[str]
 ) -> np.ndarray:
-    """Return a column as numbers, NaN where it is empty."""
-    texts = table.get(name, [""] * len(table["id"]))
-    numbers = np.full(len(texts), np.nan)
-    for row, text in enumerate(texts):
-        if not text.strip():
-            continue
-        try:
-            numbers[row] = float(text.replace(decimal, "."))
-        except ValueError:
-            pass
-        whole = most < math.inf or numbers[row] == np.floor(numbers[row])
-        if not (whole and 0 <= numbers[row] <= min(most, 2**53)):
-            span = "whole, 0 or more" if most == math.inf else f"0 to {most:.0f}"
-            raise ValueError(
-                f"{path}: {name} in {place(row)} is {shown(text)}. Give a number, "
-                f"{span}, or leave it empty."
-            )
-    return numbers
+    """Return the true class of everything that has a label.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        From :func:`read_labels`.
+    truth : DataFrame or path
+        A table of the true labels by ``id``.
+
+    Returns
+    -------
+    ndarray of str
+
+    Examples
+    --------
+    >>> from unseen.labels import find_truth, label_table
+    >>> labels = label_table(["okapi", "okapi"], ids=["b.jpg", "a.jpg"])
+    >>> find_truth(labels, label_table(["okapi", "zebra"], ids=["a.jpg", "b.jpg"]))
+    array(['zebra', 'okapi'], dtype='<U5')
+    """
+    table = truth if isinstance(truth, pd.DataFrame) else read_labels(truth)
+    known = dict(zip(table["id"], table["label"], strict=True))
+    lost = [name for name in labels["id"] if not known.get(name)]
+    if lost:
+        raise ValueError(
+            f"There is no true label of {lost[0]!r} ({len(lost)} of {len(labels)} are "
+            "missing). Is it the truth of what was labelled?"
+        )
+    return np.array([known[name] for name in labels["id"]], dtype=str)

@@ -41,9 +41,9 @@ def write_labels_report(
         CSV of labels, see :func:`unseen.labels.read_labels`.
     path : path
         The page; its folder is made if need be.
-    data : optional
-        The true labels, see :func:`unseen.labels.find_truth`. With them the page also
-        scores the labels.
+    data : DataFrame or path, optional
+        The true labels by id, see :func:`unseen.labels.find_truth`. With them the page
+        also scores the labels.
 
     Returns
     -------

@@ -161,6 +161,12 @@ def test_what_others_write_by_the_name_of_the_draft_is_named_too(tmp_path):
     assert found.value.filename == str(path) and ".tmp" not in str(found.value)
 
 
+def test_an_error_without_a_number_keeps_its_words(tmp_path):
+    with pytest.raises(OSError, match=r"out\.h5: no room in /.*/out\.h5 for X$"):
+        with replace_file(tmp_path / "out.h5") as file:
+            raise OSError(f"no room in {file.name} for X")
+
+
 def test_a_free_name_is_free(tmp_path):
     path = tmp_path / "labels.csv"
     path.touch()

@@ -65,7 +65,7 @@ def replace_file(path: AnyPath) -> Iterator[BinaryIO]:
             os.replace(draft, target)
         finally:
             draft.unlink(missing_ok=True)
-        sync_folder(target.parent)
+        sync(target.parent)
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
             if old.exists() and not target.exists():
                 os.replace(old, target)
             shutil.rmtree(old, ignore_errors=True)
-        sync_folder(target.parent)
+        sync(target.parent)
 
 
 def remove_folder(path: Path) -> None:
@@ -153,7 +153,7 @@ def check_outputs(
             raise ValueError(f"{file}: would be written twice. Give another name.")
         targets.add(target)
         if target.exists() and not force:
-            raise FileExistsError(_already(file))
+            raise _already(file)
 
 
 def check_results(
@@ -191,7 +191,7 @@ def check_folder(
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:
-        raise FileExistsError(_already(path))
+        raise _already(path)
     foreign = _foreign(path) if path.is_dir() else path.name
     if foreign:
         raise FileExistsError(
@@ -253,11 +253,12 @@ def named(path: Path, draft: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        of_draft = draft is None or not error.filename or draft.name in str(error)
-        if not of_draft or (error.errno is None and draft is None):
-            raise
-        code = error.errno or errno.EIO
-        raise OSError(code, os.strerror(code), str(path)) from error
+        if error.errno is None:  # of a library, which says what it knows in words
+            reason = str(error).replace(str(draft or path), str(path))
+            raise OSError(f"{path}: {reason.removeprefix(f'{path}: ')}") from error
+        if draft and error.filename and draft.name not in str(error):
+            raise  # of another file
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
 
 
 def temporary_name(target: Path) -> Path:
@@ -266,16 +267,10 @@ def temporary_name(target: Path) -> Path:
 
 
 def sync(path: Path) -> None:
-    """Wait until the disk has a file."""
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder, where that can be asked for."""
-    if os.name == "nt":
+    """Wait until the disk has a file, or the names in a folder."""
+    if os.name == "nt":  # nothing there can be opened for that
         return
-    opened = os.open(folder, os.O_RDONLY)
+    opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
     except OSError as error:
@@ -318,14 +313,11 @@ def lock(file: IO[bytes], path: Path) -> None:
 def _mark(folder: Path) -> None:
     """Write down which files a folder holds; wait until the disk has all of it."""
     places = sorted(folder.rglob("*"))
-    files = [path for path in places if path.is_file()]
     with ThreadPoolExecutor(8) as pool:  # the disk takes many at once
-        list(pool.map(sync, files))
-    names = [path.relative_to(folder).as_posix() for path in files]
+        list(pool.map(sync, places))
+    files = [path.relative_to(folder).as_posix() for path in places if path.is_file()]
     with replace_file(folder / MARK) as file:
-        file.write(json.dumps(names, indent=0).encode("utf-8", "surrogateescape"))
-    for place in filter(Path.is_dir, places):
-        sync_folder(place)
+        file.write(json.dumps(files, indent=0).encode("utf-8", "surrogateescape"))
 
 
 def _foreign(folder: Path) -> str:
@@ -340,8 +332,8 @@ def _foreign(folder: Path) -> str:
     return min(found - known - {MARK}, default="")
 
 
-def _already(path: Path) -> str:
-    return (
+def _already(path: Path) -> FileExistsError:
+    return FileExistsError(
         f"{path}: already exists. Give another name, such as {free_name(path)}, or "
         "replace it with force=True."
     )
@@ -353,8 +345,6 @@ def _existing(reading: Iterable[AnyPath | None]) -> list[Path]:
 
 def _with_tables(source: Path) -> list[Path]:
     """Return what is read, with the class tables that are read beside a file."""
-    if not source.is_file():
-        return [source]
     start = f"{source.stem}.classes."
-    beside = [path for path in source.parent.iterdir() if path.name.startswith(start)]
-    return [source, *beside]
+    beside = source.parent.iterdir() if source.is_file() else ()
+    return [source, *(path for path in beside if path.name.startswith(start))]

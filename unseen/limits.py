@@ -19,6 +19,7 @@ __all__ = [
     "check_plain_file",
     "check_unpacked",
     "limits",
+    "read_small",
     "unpacked_allowance",
 ]
 
@@ -75,6 +76,18 @@ def check_unpacked(size: int, packed: int, where: Any) -> None:
         raise ValueError(
             f"{where}: {packed} bytes would unpack to {size}. Is it damaged?"
         )
+
+
+def read_small(path: Path) -> bytes:
+    """Return what a file of names or settings holds, unless it is too large for one."""
+    check_plain_file(path)
+    size, most = path.stat().st_size, LIMITS.text_bytes
+    if size > most:
+        raise ValueError(
+            f"{path}: has {size} bytes, too many for a list of names or settings. "
+            f"Give at most {most}."
+        )
+    return path.read_bytes()
 
 
 def allow_long_cells() -> None:

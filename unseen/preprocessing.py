@@ -3,8 +3,8 @@
 Unit rows are scikit-learn's ``Normalizer()``, centring by the seen mean its
 ``StandardScaler(with_std=False)``. Here is what it lacks:
 
-- ``PerDomainCenterer`` centres the pile by its own mean. It is named for what it
-  does because it looks at the pile: that is transductive.
+- ``PerDomainCenterer`` centres unlabelled rows by their own mean. It is named for what
+  it does because it looks at them: that is transductive.
 - ``SumsPCA`` and ``WithinClassWhitener`` learn from sums, so they take data in
   chunks (``partial_fit``) and are exact whatever the chunks.
 
@@ -37,23 +37,31 @@ from unseen.core.sums import Sums, check_range, sum_rows
 SIZE = [*COUNT, None]
 
 
-class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Centre seen rows by their mean and, after ``adapt``, a pile by its own.
+class _KeepsPrecision(TransformerMixin, BaseEstimator):
+    def __sklearn_tags__(self):
+        """Declare that float32 stays float32."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class PerDomainCenterer(OneToOneFeatureMixin, _KeepsPrecision):
+    """Centre seen rows by their mean and, after ``adapt``, unlabelled rows by theirs.
 
     Attributes
     ----------
     seen_mean_ : ndarray of shape (n_features,)
         Mean of the rows given to ``fit``.
     mean_ : ndarray of shape (n_features,)
-        What ``transform`` takes away: the seen mean, after ``adapt`` the pile's.
+        What ``transform`` takes away: the seen mean, or that given to ``adapt``.
 
     Examples
     --------
     >>> import numpy as np
     >>> from unseen import PerDomainCenterer
     >>> centerer = PerDomainCenterer().fit(np.array([[0.0], [2.0]]))
-    >>> pile = np.array([[10.0], [14.0]])
-    >>> centerer.transform(pile).ravel(), centerer.adapt(pile).transform(pile).ravel()
+    >>> X = np.array([[10.0], [14.0]])
+    >>> centerer.transform(X).ravel(), centerer.adapt(X).transform(X).ravel()
     (array([ 9., 13.]), array([-2.,  2.]))
     """
 
@@ -64,7 +72,7 @@ class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def adapt(self, X):
-        """Take the mean of a pile of unlabelled rows from now on."""
+        """Take the mean of unlabelled rows from now on."""
         check_is_fitted(self)
         X = check_rows(self, X, reset=False)
         self.mean_ = mean_row(X)
@@ -76,12 +84,6 @@ class PerDomainCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_rows(self, X, reset=False)
         return X - self.mean_.astype(X.dtype)
 
-    def __sklearn_tags__(self):
-        """Declare that float32 stays float32."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def mean_row(X: np.ndarray) -> np.ndarray:
     """Return the mean of the rows; raise if their sum leaves the range of floats."""
@@ -92,8 +94,14 @@ def mean_row(X: np.ndarray) -> np.ndarray:
     return mean
 
 
-class _FromSums(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class _FromSums(ClassNamePrefixFeaturesOutMixin, _KeepsPrecision):
     """A linear map learned from sums: ``(x - mean_) @ axes_``."""
+
+    def fit(self, X, y=None):
+        """Learn from these rows alone."""
+        if hasattr(self, "axes_"):
+            del self.axes_
+        return self.partial_fit(X, y)
 
     def transform(self, X):
         """Return the rows on the learned axes."""
@@ -107,9 +115,6 @@ class _FromSums(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._seen_sums: Sums = sums if first else self._seen_sums + sums
         self._solve(self._seen_sums)
 
-    def _solve(self, sums: Sums) -> None:
-        raise TypeError(f"{type(self).__name__} solves nothing.")
-
     @property
     def _n_features_out(self) -> int:
         return self.axes_.shape[1]
@@ -117,12 +122,6 @@ class _FromSums(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether there are axes."""
         return hasattr(self, "axes_")
-
-    def __sklearn_tags__(self):
-        """Declare that float32 stays float32."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class SumsPCA(_FromSums):
@@ -157,13 +156,6 @@ class SumsPCA(_FromSums):
 
     def __init__(self, n_axes=None):
         self.n_axes = n_axes
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Learn the axes of these rows."""
-        X = check_rows(self, X)
-        self._add(X, np.zeros(len(X), dtype=int), 1, first=True)
-        return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -242,20 +234,12 @@ class WithinClassWhitener(_FromSums):
         self.shrinkage = shrinkage
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Learn from labelled rows of seen classes."""
-        X, y = check_rows_and_labels(X, y, self)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self._add(X, codes, len(self.classes_), first=True)
-        return self
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y):
-        """Learn from these rows and all before; new classes may turn up."""
+    def partial_fit(self, X, y=None):
+        """Learn from these labelled rows and all before; new classes may turn up."""
         first = not hasattr(self, "axes_")
         X, y = check_rows_and_labels(X, y, self, reset=first)
-        before = self.classes_ if not first else y[:0]
-        self.classes_ = np.union1d(before, y)
+        before = y[:0] if first else self.classes_
+        self.classes_: np.ndarray = np.union1d(before, y)
         if not first:
             known = np.isin(self.classes_, before)
             self._seen_sums = self._seen_sums.for_table(known)

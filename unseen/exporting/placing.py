@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unseen.files import named, sync, sync_folder
+from unseen.files import named, sync
 from unseen.labels import csv_lines
 
 __all__ = ["WAYS", "new_folder", "place_all", "safe_name", "safe_names"]
@@ -85,7 +85,7 @@ def new_folder(target: Path) -> Iterator[Path]:
             if target.exists():
                 target.rmdir()  # it was empty; if it is not any more, this fails
             os.rename(draft, target)
-            sync_folder(target.parent)
+            sync(target.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

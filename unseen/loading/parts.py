@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.data import ZeroShotData, one_table
-from unseen.limits import check_plain_file, limits, unpacked_allowance
+from unseen.limits import check_plain_file, limits, read_small, unpacked_allowance
 from unseen.naming.classes import existing_file
 
 __all__ = [
@@ -354,15 +354,9 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
 
 def read_whole(path: Path) -> str:
     """Return the text of a small file; a byte order mark is left out."""
-    check_plain_file(path)
-    size, most = path.stat().st_size, limits().text_bytes
-    if size > most:
-        raise ValueError(
-            f"{path}: has {size} bytes, too many for a list of names or settings. "
-            f"Give at most {most}."
-        )
+    content = read_small(path)
     with damaged_file(path):
-        return path.read_text("utf-8-sig")
+        return content.decode("utf-8-sig")
 
 
 def read_lines(path: Path) -> list[str]:

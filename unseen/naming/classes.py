@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen.limits import check_plain_file, limits
+from unseen.limits import limits, read_small
 from unseen.naming.names import broken_name, twice
 
 __all__ = ["ClassNames", "existing_file", "read_classes"]
@@ -215,11 +215,8 @@ def _listing(pairs: list[tuple[str, str]], most: int = 4) -> str:
 
 
 def _from_file(path: Path) -> list[tuple[str, str]]:
-    check_plain_file(path)
-    if path.stat().st_size > limits().text_bytes:
-        raise ValueError(f"{path}: is larger than {limits().text_bytes:,} bytes.")
     try:
-        text = path.read_text("utf-8-sig")
+        text = read_small(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: is not UTF-8 text. Save it as UTF-8.") from error
     if path.suffix.lower() != ".csv":

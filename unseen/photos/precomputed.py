@@ -19,7 +19,7 @@ import numpy as np
 
 from unseen._words import listed
 from unseen.files import replace_file
-from unseen.limits import check_plain_file, limits
+from unseen.limits import check_plain_file, read_small
 from unseen.loading.arrays import open_npy, open_npz
 from unseen.naming.names import twice
 from unseen.photos.folder import EncodedFolder, Skipped, find_photos, look_at
@@ -204,14 +204,8 @@ def _names_beside(path: Path) -> list[str] | None:
     """Return the lines of the file that says whose the rows are, if there is one."""
     if not path.is_file():
         return None
-    size, most = path.stat().st_size, limits().text_bytes
-    if size > most:
-        raise ValueError(
-            f"{path}: has {size} bytes, too many for a list of paths. Give at most "
-            f"{most}."
-        )
     # Names of files are bytes: not all of them are text.
-    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    text = read_small(path).decode("utf-8", "surrogateescape")
     return re.split(r"\r?\n", text)[: -1 if text.endswith("\n") else None]
 
 

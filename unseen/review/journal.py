@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen.files import append, lock, named, sync_folder
+from unseen.files import append, lock, named, sync
 
 __all__ = ["DamagedJournalError", "Journal", "fault_of", "read_head", "read_journal"]
 
@@ -70,7 +70,7 @@ class Journal:
             if found.head is None:
                 self._write([head])
             os.fsync(self._file.fileno())
-            sync_folder(path.parent)
+            sync(path.parent)
         except BaseException:
             self._file.close()
             raise

@@ -1,7 +1,6 @@
 """What to ask a person, and how right labels are by the answers."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
@@ -85,15 +84,6 @@ def test_what_cannot_be_asked_is_refused():
 
 
 # ---- accuracy ------------------------------------------------------------------------
-
-
-def test_any_beginning_of_a_draw_is_spread_over_the_labels():
-    labels = np.repeat(["a", "b", "c"], [600, 300, 100])
-    rows = draw_check(labels, 1000)
-    assert sorted(rows) == list(range(1000))
-    for n in (10, 50, 200):
-        shares = pd.Series(labels[rows[:n]]).value_counts()
-        assert (abs(shares - n * pd.Series({"a": 0.6, "b": 0.3, "c": 0.1})) <= 1).all()
 
 
 def test_all_rows_checked_leave_nothing_to_guess():

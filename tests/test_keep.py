@@ -129,15 +129,6 @@ def test_an_unfitted_estimator_keeps_its_parameters(name, tmp_path):
     assert repr(again) == repr(model)
 
 
-def test_new_classes_and_groups_work_after_loading(data, tmp_path):
-    model = fitted(unseen.TSTD(), data).adapt(data.X_unseen)
-    again = unseen.load_model(model.save(tmp_path / "tstd.unseen"))
-    table = data.class_embeddings.iloc[:3].rename(index=lambda name: f"new {name}")
-    for who in ("all", "seen", ["1", "2"], table):
-        ours, theirs = (m.predict(data.X_unseen, classes=who) for m in (model, again))
-        assert_array_equal(ours, theirs)
-
-
 def test_names_of_features_and_numbered_classes_are_kept(data, tmp_path):
     frame = pd.DataFrame(data.X_seen, columns=[f"pixel {i}" for i in range(64)])
     table = data.class_embeddings.to_numpy()
@@ -452,37 +443,6 @@ def test_a_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         save_model(unseen.TSTD(), path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-
-
-ONNX = [
-    "AnchoredSelfTraining",
-    "JEDM",
-    "TSTD",
-    "ESZSL",
-    "CCA",
-    "SelfTraining",
-    "ClasswiseSearchCV",
-]
-
-
-@pytest.mark.filterwarnings("ignore:Class embeddings explain")
-@pytest.mark.parametrize("name", ONNX)
-@pytest.mark.parametrize("adapted", [False, True])
-def test_onnx_gives_the_scores_and_labels_of_the_model(name, adapted, data, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
-    from unseen.onnx_export import export_onnx
-
-    model = fitted(estimators()[name], data)
-    if adapted:
-        model.adapt(data.X_unseen)
-    session = onnxruntime.InferenceSession(export_onnx(model, tmp_path / "model.onnx"))
-    X = np.vstack([data.X_unseen, np.zeros((1, 64))]).astype(np.float32)
-    scores, labels = session.run(None, {"features": X})
-    exact = 1e-6 * max(10, np.abs(scores).max())  # a few roundings of float32
-    assert np.abs(scores - model.decision_function(X)).max() < exact
-    sure = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
-    assert sure.mean() > 0.9
-    assert_array_equal(labels[sure], model.predict(X)[sure])
 
 
 def test_onnx_of_two_numbered_classes(data, tmp_path):

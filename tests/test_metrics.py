@@ -25,13 +25,6 @@ pairs = st.lists(
 
 
 @given(pairs)
-def test_per_class_accuracy_is_its_definition(labels):
-    y_true, y_pred = map(np.array, zip(*labels, strict=True))
-    recalls = [np.mean(y_pred[y_true == c] == c) for c in np.unique(y_true)]
-    close(per_class_accuracy(y_true, y_pred), np.mean(recalls))
-
-
-@given(pairs)
 def test_per_class_accuracy_is_the_mean_recall_in_the_confusion(labels):
     y_true, y_pred = zip(*labels, strict=True)
     counts = confusion(y_true, y_pred)
@@ -45,11 +38,6 @@ def test_agrees_with_sklearn_where_every_prediction_is_a_true_class():
     rng = np.random.default_rng(0)
     y_true, y_pred = rng.integers(5, size=(2, 200))
     close(per_class_accuracy(y_true, y_pred), balanced_accuracy_score(y_true, y_pred))
-
-
-def test_class_sizes_do_not_weigh():
-    y_true = ["a"] * 98 + ["b"] * 2
-    assert per_class_accuracy(y_true, ["a"] * 100) == 0.5
 
 
 def test_labels_may_be_object_arrays_and_series():
@@ -76,11 +64,6 @@ def test_top_1_is_the_accuracy_of_the_argmax_even_with_ties():
     assert top_k_accuracy(y_true, table, k=4) == 1
 
 
-def test_constant_scores_do_not_count_as_hits_for_all():
-    scores = np.zeros((4, 4))
-    assert top_k_accuracy(NAMES, scores, k=2, classes=NAMES) == 0.5
-
-
 def test_two_classes_may_come_as_one_column():
     y_true, scores = ["a", "b", "b"], np.array([-1.0, 2.0, -3.0])
     assert top_k_accuracy(y_true, scores, k=1, classes=["a", "b"]) == 0.75
@@ -91,12 +74,6 @@ def test_harmonic_mean_lies_between_and_is_symmetric(a, b):
     mean = harmonic_mean(a, b)
     assert mean == harmonic_mean(b, a)
     assert min(a, b) - 1e-12 <= mean <= max(a, b) + 1e-12 or mean == 0
-
-
-def test_harmonic_mean_of_nothing_is_nothing():
-    assert harmonic_mean(0, 0) == 0
-    assert harmonic_mean(1, 0) == 0
-    assert harmonic_mean(0.5, 0.5) == 0.5
 
 
 def test_confusion_in_a_given_order():

@@ -12,7 +12,6 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import unseen._threads as threads
-from tests.checks import close
 from unseen import (
     JEDM,
     TSTD,
@@ -20,8 +19,7 @@ from unseen import (
     ClasswiseSearchCV,
     GuidedMixture,
 )
-from unseen._threads import each, n_threads, one_thread, product
-from unseen.core.sums import sum_rows
+from unseen._threads import each, one_thread
 from unseen.trust.search import PAPER_STAGES
 
 
@@ -42,28 +40,6 @@ def rows_of(n, p, dtype=np.float32):
     X = means[y] + rng.standard_normal((n, p))
     pile = means[rng.integers(8, 12, size=n)] + rng.standard_normal((n, p))
     return X.astype(dtype), y, A, pile.astype(dtype)
-
-
-@pytest.mark.parametrize("p", [40, 512, 1_100])
-@pytest.mark.parametrize("unit_rows", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sums_are_those_of_numpy_and_the_same_on_any_number_of_threads(
-    on, p, unit_rows, dtype
-):
-    X, y, _, _ = rows_of(4_200, p, dtype)
-    made = []
-    for n in (1, 2, 3):
-        on(n)
-        with one_thread():
-            made.append(sum_rows(X, y, 8, unit_rows=unit_rows))
-    for other in made[1:]:
-        assert_array_equal(other.gram, made[0].gram)
-        assert_array_equal(other.class_sums, made[0].class_sums)
-    X = X.astype(np.float64)
-    if unit_rows:
-        X /= np.linalg.norm(X, axis=1, keepdims=True)
-    close(made[0].gram, X.T @ X, digits=9 if dtype == np.float64 else 4)
-    assert_array_equal(made[0].gram, made[0].gram.T)
 
 
 @pytest.mark.parametrize(
@@ -114,28 +90,6 @@ def test_a_mixture_of_names_answers_alike_on_any_number_of_threads(on):
     assert_array_equal(*made)
 
 
-def test_inside_of_a_strip_there_is_one_thread_and_blas_has_one_too(on):
-    on(2)
-
-    def seen(_):
-        blas = [a for a in threadpool_info() if a["user_api"] == "blas"]
-        # faiss brings a BLAS of its own, which none of these products runs on.
-        ours = [a["num_threads"] for a in blas if "faiss" not in a["filepath"]]
-        return n_threads(), set(ours)
-
-    assert each(seen, range(4)) == [(1, {1})] * 4
-
-
-def test_a_limit_by_the_user_is_kept_and_comes_back():
-    with threadpool_limits(limits=1, user_api="blas"):
-        assert n_threads() == 1
-    blas = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
-    with one_thread(), one_thread():
-        pass
-    after = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
-    assert after == blas
-
-
 def test_two_threads_of_the_user_do_not_leave_blas_at_one():
     """The first to enter is the first to leave."""
     with threadpool_limits(limits=2, user_api="blas"):
@@ -167,59 +121,6 @@ def test_an_error_in_a_strip_is_raised(on):
     with pytest.raises(ValueError, match="the third"):
         each(fail, range(6))
     assert each(abs, [-1, -2, -3]) == [1, 2, 3]  # and the pool works on
-
-
-def test_the_first_error_is_that_of_map_whoever_meets_one_before(on):
-    on(2)
-    second = threading.Event()
-
-    def fail(i):
-        if i == 0:
-            second.wait(10)  # which fails earlier
-        second.set()
-        raise ValueError(f"strip {i}")
-
-    with pytest.raises(ValueError, match="strip 0"):
-        each(fail, range(5))
-
-
-def test_a_helper_that_is_late_is_not_waited_for(on):
-    on(2)
-    leave = threading.Event()
-    late = threads._pool(1).submit(leave.wait, 60)
-    assert each(abs, [-1, -2, -3]) == [1, 2, 3]
-    assert not late.done()
-    leave.set()
-    late.result()
-
-
-def test_who_deals_out_strips_works_on_them_and_may_deal_out_again(on):
-    on(2)
-    workers = set()
-    both = threading.Barrier(2)
-
-    def work(_):
-        both.wait(10)
-        workers.add(threading.current_thread())
-        return n_threads()
-
-    assert each(work, range(2)) == [1, 1]
-    assert threading.current_thread() in workers
-    assert len(workers) == 2
-    assert n_threads() == 2
-
-
-def test_what_is_ignored_outside_is_ignored_in_strips(on):
-    on(2)
-    with np.errstate(over="ignore"):
-        each(lambda x: np.array([x]) * 1e300, [1e300, 1e300])
-
-
-def test_a_product_in_strips_is_the_product(on):
-    on(2)
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(5_000, 300)), rng.normal(size=(300, 7))
-    close(product(A, B), A @ B, digits=10)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

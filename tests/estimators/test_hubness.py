@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import make_data
 from unseen import (
     CSLS,
-    ESZSL,
     GlobalCorrection,
     InvertedSoftmax,
     NormalisedScores,
@@ -112,18 +110,6 @@ def test_csls_with_every_neighbour_does_too():
     assert_array_equal(labels, (2 * S - S.mean(axis=0)).argmax(axis=1))
 
 
-def test_the_scale_of_scores_does_not_matter():
-    data = make_data()
-    for method in (CSLS, InvertedSoftmax, GlobalCorrection, NormalisedScores):
-        first, second = (
-            method(ESZSL(gamma=g, lam=lam))
-            .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-            .adapt(data.X_unseen)
-            for g, lam in ((1e6, 1.0), (1e7, 1.0))  # scores a tenth, all else equal
-        )
-        assert (first.labels_ == second.labels_).mean() > 0.95
-
-
 # ---- prototype averaging --------------------------------------------------------
 
 
@@ -135,17 +121,6 @@ def test_prototypes_become_means_of_their_nearest_rows(k):
     moved = [units[np.argsort(-S[:, c])[:k]].mean(axis=0) for c in range(S.shape[1])]
     model = PrototypeAveraging.from_prototypes(prototypes, n_neighbors=k).adapt(X)
     assert_array_equal(model.labels_, cosines(X, np.array(moved)).argmax(axis=1))
-
-
-def test_prototypes_move_to_where_the_rows_are():
-    rng = np.random.default_rng(0)
-    means = rng.normal(size=(5, 30))
-    y = np.repeat(np.arange(5), 60)
-    X = means[y] + rng.normal(size=(300, 30))
-    prototypes = means + 1.5 * rng.normal(size=means.shape)
-    model = PrototypeAveraging.from_prototypes(prototypes)
-    before = (model.predict(X) == y).mean()
-    assert (model.adapt(X).labels_ == y).mean() > before + 0.05
 
 
 def test_prototypes_stay_apart_however_large_k_is():

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
 from tests.checks import close, make_data, never_rises
-from unseen import JLSE, SelfTraining
+from unseen import JLSE
 from unseen.models.jlse import (
     class_dictionary,
     renew_atoms,
@@ -111,18 +111,3 @@ def test_every_turn_lowers_the_objective():
     model, _ = fit(n_turns=6, tol=1e-6)
     assert len(model.history_) == model.n_iter_ == 6
     assert np.all(np.diff(model.history_) < 0)
-
-
-def test_scores_have_no_more_directions_than_there_are_atoms():
-    ranks = [
-        np.linalg.matrix_rank(fit(n_atoms=n, n_turns=1)[0].coef_) for n in (1, 2, 3)
-    ]
-    assert ranks == [1, 2, 3]
-
-
-def test_self_training_ends_with_what_it_predicts():
-    data = make_data()
-    model = SelfTraining(JLSE(1e-3, n_turns=2))
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    labels = model.adapt(data.X_unseen).labels_
-    assert_array_equal(model.predict(data.X_unseen), labels)

@@ -72,15 +72,3 @@ def test_one_map_self_trains_and_several_do_not_pretend_to():
     assert not hasattr(LatEm(2), "adapt")
     with pytest.raises(TypeError, match=r"which LatEm\(.*\) lacks"):
         SelfTraining(LatEm(2)).fit(data.X_seen, data.y_seen)
-
-
-def test_several_maps_have_no_linear_scorer():
-    _, model = fitted(2)
-    assert not hasattr(model, "linear_rule")
-    assert hasattr(fitted(1)[1], "linear_rule")
-
-
-def test_the_seed_decides():
-    first, second, other = (fitted(2, random_state=s)[1].maps_ for s in (0, 0, 1))
-    assert_array_equal(first, second)
-    assert not np.array_equal(first, other)

@@ -7,8 +7,8 @@ from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.checks import close, make_data
-from unseen import CCA, OTTER
+from tests.checks import close
+from unseen import OTTER
 from unseen.transduction.otter import negative_dual, transport_prices
 
 
@@ -101,22 +101,6 @@ def test_labels_follow_a_given_prior_whatever_the_start_says():
     sizes = np.bincount(model.labels_, minlength=3)
     assert np.abs(sizes - prior).max() <= 1
     close(model.class_prior_, prior / 60)
-
-
-def test_by_default_all_classes_get_as_many_rows():
-    rng = np.random.default_rng(0)
-    texts, X = rng.normal(size=(4, 10)), rng.normal(size=(80, 10))
-    model = OTTER.from_prototypes(texts).adapt(X)
-    close(model.class_prior_, 0.25)
-    assert np.abs(np.bincount(model.labels_, minlength=4) - 20).max() <= 1
-
-
-def test_new_rows_get_the_same_prices():
-    data = make_data()
-    model = OTTER(CCA(), class_prior="uniform")
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    model.adapt(data.X_unseen)
-    assert_array_equal(model.predict(data.X_unseen), model.labels_)
 
 
 def test_a_uniform_prior_deals_rows_to_absent_classes_and_the_estimate_does_not():

@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data
-from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning, SelfTraining
+from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning
 from unseen.core.linalg import row_space
 from unseen.models.epochs import canonical
 from unseen.models.ranking import rank_weights
@@ -113,15 +113,6 @@ def test_the_own_order_of_rows_and_classes_is_free_of_theirs(small):
     ):
         assert_array_equal(ours, theirs)
     assert_array_equal(canonical(X, y, A)[2], sorted(A.tolist()))
-
-
-@pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
-def test_self_training_ends_with_what_it_predicts(kind):
-    data = make_data()
-    model = SelfTraining(kind())
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    labels = model.adapt(data.X_unseen).labels_
-    assert_array_equal(model.predict(data.X_unseen), labels)
 
 
 @pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])

@@ -52,18 +52,6 @@ def test_the_nearest_prototype_wins(metric):
     assert_array_equal(model.predict(data.X_unseen), data.unseen[nearest])
 
 
-def test_all_axes_are_all_features():
-    data = make_data()
-    for kind in (RidgeToSemantic, RidgeToVisual):
-        scores = [
-            kind(0.3, n_axes=n_axes)
-            .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-            .decision_function(data.X, classes="all")
-            for n_axes in ("all", 16)
-        ]
-        close(*scores, digits=10)
-
-
 def test_a_large_ridge_leaves_the_direction_of_the_class_means():
     data = make_data()
     model = RidgeToSemantic(1e8, n_axes="all")

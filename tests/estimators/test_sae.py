@@ -7,7 +7,7 @@ from scipy import linalg
 
 from tests.checks import close, make_data
 from tests.oracles import minimise
-from unseen import SAE, SelfTraining
+from unseen import SAE
 from unseen.core.sums import sum_rows
 from unseen.models.sae import solve_sae
 
@@ -56,17 +56,6 @@ def test_more_dimensions_than_classes_leave_nothing_to_divide_by_zero():
     assert np.isfinite(W).all()
 
 
-def test_dividing_on_all_the_axes_is_solving_on_the_features():
-    data = make_data()
-    scores = [
-        SAE(0.3, n_axes=n_axes)
-        .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-        .decision_function(data.X, classes="all")
-        for n_axes in ("all", 16)
-    ]
-    close(*scores, digits=9)
-
-
 @pytest.mark.parametrize("direction", ["to_visual", "to_semantic"])
 def test_the_largest_cosine_wins(direction):
     data = make_data()
@@ -80,12 +69,3 @@ def test_the_largest_cosine_wins(direction):
     cosine = x @ (a / np.linalg.norm(a, axis=1, keepdims=True)).T
     expected = data.unseen[cosine.argmax(axis=1)]
     assert_array_equal(model.predict(data.X_unseen), expected)
-
-
-@pytest.mark.parametrize("direction", ["to_visual", "to_semantic"])
-def test_self_training_takes_either_direction(direction):
-    data = make_data()
-    model = SelfTraining(SAE(direction=direction))
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    labels = model.adapt(data.X_unseen).labels_
-    assert_array_equal(model.predict(data.X_unseen), labels)

@@ -62,15 +62,6 @@ def test_it_learns_something_and_predicts_new_rows_so(base):
     assert_array_equal(around.competing_classes_, data.unseen)
 
 
-@pytest.mark.parametrize("base", BASES, ids=named)
-@pytest.mark.parametrize("n_rows", [1, 2])
-def test_tiny_piles_give_no_nan(base, n_rows):
-    data = make_data()
-    around = fitted(SelfTraining(base, rounding="at_least_one"), data)
-    around.adapt(data.X_unseen[:n_rows])
-    assert np.isfinite(around.decision_function(data.X_unseen)).all()
-
-
 def test_a_search_through_the_wrapper_shares_its_sums():
     data = make_data()
     grid = {"estimator__gamma": [0.1, 10.0], "mu": [0.1, 10.0]}

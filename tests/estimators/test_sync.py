@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data, never_rises
 from tests.oracles import minimise
-from unseen import SelfTraining, SynC
+from unseen import SynC
 from unseen.models.relative_codes import minimise_loss, squared_hinge
 from unseen.models.sync import combine_phantoms, structured
 
@@ -116,12 +115,3 @@ def test_it_says_when_it_stopped_too_early():
     model = SynC(1e-8, max_iter=2)
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
         model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-
-
-@pytest.mark.parametrize("loss", ["one_vs_other", "squared"])
-def test_self_training_ends_with_what_it_predicts(loss):
-    data = make_data()
-    model = SelfTraining(SynC(1e-3, loss=loss))
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    labels = model.adapt(data.X_unseen).labels_
-    assert_array_equal(model.predict(data.X_unseen), labels)

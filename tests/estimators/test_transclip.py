@@ -139,11 +139,3 @@ def test_all_weight_on_texts_keeps_their_answer():
     model = TransCLIP.from_prototypes(texts, text_weight=1e6)
     start = model.predict(X)
     assert_array_equal(model.adapt(X).labels_, start)
-
-
-def test_single_precision_gives_the_labels_of_double():
-    texts, X, truth = clip_like()
-    single = TransCLIP.from_prototypes(texts).adapt(X.astype(np.float32)).labels_
-    double = TransCLIP.from_prototypes(texts).adapt(X).labels_
-    assert_array_equal(single, double)
-    assert (single == truth).mean() > 0.85

@@ -1,7 +1,6 @@
 """TSTD: Algorithm 1 against samples, and the piles nobody likes."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,19 +108,6 @@ def test_an_anchor_of_endless_weight_is_jedm(problem):
     assert_array_equal(labels, model.set_params(rates=[]).adapt(pile).labels_)
 
 
-def test_adapting_again_starts_from_the_seen_classes(problem):
-    model, pile = fitted(problem, mu=1.0, lam=1.0)
-    first = model.adapt(pile).labels_
-    assert_array_equal(model.adapt(pile).labels_, first)
-
-
-def test_new_rows_are_predicted_by_the_adapted_model(problem):
-    model, pile = fitted(problem, mu=1.0, lam=1.0)
-    model.adapt(pile)
-    assert_array_equal(model.predict(pile), model.labels_)
-    assert_array_equal(model.predict(pile[:1]), model.labels_[:1])
-
-
 def test_rounds_tell_what_happened(problem):
     model, pile = fitted(problem, mu=1.0, lam=1.0)
     rounds = model.adapt(pile).rounds_
@@ -135,32 +121,6 @@ def test_rounds_tell_what_happened(problem):
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels
     assert "rows (rate 0.4)" in str(rounds[0])
-
-
-def test_row_order_and_class_order_are_free(problem):
-    X, y, A, seen = problem
-    names = np.array(list("abcdefghi"))
-    table = pd.DataFrame(A, index=names)
-    order = np.random.default_rng(3).permutation(9)
-    pile = X[~seen]
-    rows = np.random.default_rng(4).permutation(len(pile))
-    first = TSTD(lam=1, mu=1).fit(X[seen], names[y[seen]], class_embeddings=table)
-    second = TSTD(lam=1, mu=1).fit(
-        X[seen], names[y[seen]], class_embeddings=table.iloc[order]
-    )
-    labels = first.adapt(pile).labels_
-    assert_array_equal(second.adapt(pile[rows]).labels_, labels[rows])
-
-
-@pytest.mark.parametrize("reading", ["reference", "paper"])
-@pytest.mark.parametrize("n_rows", [1, 2, 5])
-def test_fewer_rows_than_classes(problem, reading, n_rows):
-    choices = READINGS[reading]._replace(tol=1e-2)
-    model, pile = fitted(problem, reading=choices, n_components=5)
-    model.adapt(pile[:n_rows])
-    assert len(model.labels_) == n_rows
-    assert np.isfinite(model.reliability_).all()
-    assert np.isfinite(model.decision_function(pile)).all()
 
 
 def test_a_class_nobody_is_predicted_into_keeps_its_prototype(problem):
@@ -191,11 +151,6 @@ def test_a_rate_that_is_no_share_is_named(problem, rates):
     with pytest.raises(ValueError, match=r"rates=.* in \(0, 1\]"):
         model.adapt(pile)
     assert not hasattr(model, "labels_")
-
-
-def test_adapting_before_fitting_is_told():
-    with pytest.raises(ValueError, match="not fitted"):
-        TSTD().adapt(np.ones((3, 3)))
 
 
 @settings(max_examples=50, deadline=None)

@@ -50,12 +50,6 @@ def test_the_codes_are_a_generic_minimum(many_steps):
     close(solve_codes(B, D, targets, targets, 0.5, 0.4)[0], a - b, digits=4)
 
 
-def test_no_sparsity_is_the_limit_of_little(many_steps):
-    B, targets, D = made_up()
-    none, little = (solve_codes(B, D, targets, targets, 0.5, s) for s in (0.0, 1e-9))
-    close(none, little, digits=6)
-
-
 def test_soft_labels_enter_as_the_head_says():
     """Σ_ij w_ij |z_i - t_j|² is |z - w T|² and a constant."""
     rng = np.random.default_rng(0)

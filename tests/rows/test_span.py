@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 import unseen
 from tests.checks import close
 from unseen import ClasswiseFolds, ClasswiseSearchCV
-from unseen.core.sums import is_wide, span_of, sum_rows
+from unseen.core.sums import span_of, sum_rows
 
 
 def wide(n_features=700, per_class=20, dtype=np.float64, seed=0):
@@ -147,16 +147,6 @@ def test_chunks_that_become_many_are_summed_after_all(monkeypatch):
     close(found.decision_function(pile), wanted.decision_function(pile), digits=8)
 
 
-def test_a_file_of_wide_rows_is_gathered(tmp_path, narrow):
-    X, y, pile, table = wide()
-    np.save(tmp_path / "rows.npy", X)
-    rows = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    found = unseen.ESZSL(n_axes=60).fit(rows, y, class_embeddings=table)
-    narrow()
-    wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
-    close(found.decision_function(pile), wanted.decision_function(pile), digits=9)
-
-
 def test_the_span_of_rows_gives_them_back():
     X = wide()[0]
     found, C = span_of(X)
@@ -166,24 +156,6 @@ def test_the_span_of_rows_gives_them_back():
     unit, U = span_of(X, unit_rows=True)
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     close(U @ unit.lift(np.eye(U.shape[1])).T, X / lengths, digits=10)
-
-
-def test_rows_that_repeat_span_no_more_than_once():
-    X = wide()[0]
-    _, C = span_of(np.vstack([X[:10], X[:10], 2 * X[:5]]))
-    assert C.shape == (25, 10)
-    _, nothing = span_of(np.zeros((3, 600)))
-    assert_array_equal(nothing, 0)
-
-
-def test_float32_rows_are_learned_from_as_float64_ones():
-    X, y, pile, table = wide(dtype=np.float32)
-    fitted = [
-        unseen.ESZSL(n_axes=60).fit(rows, y, class_embeddings=table)
-        for rows in (X, X.astype(np.float64))
-    ]
-    single, double = (model.decision_function(pile) for model in fitted)
-    close(single, double, digits=3)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
@@ -202,11 +174,6 @@ def test_sums_of_two_spans_are_not_added():
         one + other
 
 
-def test_what_is_wide():
-    assert is_wide(30, 50_000) and is_wide(2_000, 100_000) and is_wide(256, 512)
-    assert not is_wide(257, 512) and not is_wide(10, 100)
-
-
 def test_thirty_rows_of_fifty_thousand_features_need_no_gram_of_them():
     import tracemalloc
 
@@ -220,20 +187,6 @@ def test_thirty_rows_of_fifty_thousand_features_need_no_gram_of_them():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40 * X.nbytes  # 18.6 GiB is 3,000 times
-
-
-@pytest.mark.parametrize("repeated", [False, True])
-@pytest.mark.parametrize("unit_rows", [False, True])
-def test_a_span_holds_its_rows_whether_they_are_independent_or_not(repeated, unit_rows):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 600))
-    X = np.vstack([X, X[:5] + X[5:10]]) if repeated else X
-    span, coordinates = span_of(X, unit_rows=unit_rows)
-    basis = span.lift(np.eye(coordinates.shape[1]))
-    assert coordinates.shape[1] == 12
-    close(basis.T @ basis, np.eye(12), digits=10)
-    lengths = np.linalg.norm(X, axis=1, keepdims=True) if unit_rows else 1
-    close(coordinates @ basis.T, X / lengths, digits=10)
 
 
 def test_rows_that_rounding_can_hardly_tell_apart_take_the_careful_way():

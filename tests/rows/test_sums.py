@@ -61,13 +61,6 @@ def test_blocks_of_any_size_change_nothing(
     assert cut.gram.dtype == np.float64
 
 
-def test_rows_that_are_not_contiguous_are_summed_the_same(rows):
-    X, codes = rows
-    wide = np.repeat(X, 2, axis=1)
-    assert_same(sum_rows(wide[:, ::2], codes, 4), sum_rows(X, codes, 4))
-    assert_same(sum_rows(np.asfortranarray(X), codes, 4), sum_rows(X, codes, 4))
-
-
 def test_sums_add_and_held_out_classes_are_taken_away(rows):
     X, codes = rows
     held = codes == 2
@@ -78,21 +71,6 @@ def test_sums_add_and_held_out_classes_are_taken_away(rows):
     assert not (whole - own).class_sums[2].any()
     with pytest.raises(ValueError, match="rows that the whole lacks"):
         own - whole
-
-
-def test_projecting_needs_no_samples(rows):
-    X, codes = rows
-    rng = np.random.default_rng(1)
-    axes = rng.normal(size=(7, 3))
-    assert_same(sum_rows(X, codes, 4).projected(axes), sum_rows(X @ axes, codes, 4))
-
-
-def test_parts_add_up_to_the_whole(rows):
-    X, codes = rows
-    parts = [sum_rows(X[i::3], codes[i::3], 4) for i in range(3)]
-    before = parts[0].gram.copy()
-    assert_same(parts[0] + parts[1] + parts[2], sum_rows(X, codes, 4))
-    assert_array_equal(parts[0].gram, before)
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 50, None])
@@ -168,16 +146,6 @@ def test_low_rank_matrices_are_left_to_lapack(rank, dtype):
     close(vectors.T @ vectors, np.eye(20), digits=5)
 
 
-def test_equal_eigenvalues_do_not_stop_lanczos_from_being_right():
-    values, basis, _ = decaying()
-    values[:40] = values[0]  # more of one value than a block holds
-    S = (basis * values) @ basis.T
-    found, vectors = leading_eigenvectors(S.astype, len(S), 20)
-    close(found, values[:20], digits=9)
-    residual = S @ vectors - vectors * found
-    assert np.abs(residual).max() < 1e-7 * values[0]
-
-
 def gapless(p=1024, n=3000, dtype=np.float64, fall=0.0):
     rows = np.random.default_rng(3).normal(size=(n, p)) / (1 + np.arange(p)) ** fall
     return (rows.T @ rows).astype(dtype)
@@ -216,12 +184,3 @@ def test_lanczos_gives_up_on_a_spectrum_without_gaps_in_time(fall, most, dtype):
     answer, products = counted_products(gapless(dtype=dtype, fall=fall), 100)
     assert answer is None
     assert products <= most  # S has 1,024 columns, and the first look comes at 264
-
-
-def test_lapack_alone_answers_where_it_is_faster(monkeypatch):
-    S = gapless(fall=1.0)
-    monkeypatch.setattr("unseen.core.linalg.block_lanczos", None)
-    found, _ = leading_eigenvectors(S.astype, len(S), 100, np.float64)
-    close(found, np.linalg.eigvalsh(S)[::-1][:100], digits=9)
-    with pytest.raises(TypeError):  # half the precision, half the cost of Lanczos
-        leading_eigenvectors(S.astype, len(S), 100, np.float32)

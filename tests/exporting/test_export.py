@@ -306,16 +306,6 @@ def test_coco_is_read_by_pycocotools(home, capsys):
             assert picture.size == (one["width"], one["height"])
 
 
-def test_coco_has_the_sizes_of_photos_held_upright(home):
-    exif = Image.Exif()
-    exif[0x0112] = 6  # turn it by a quarter
-    Image.new("RGB", (30, 20)).save(home / "photos/a.jpg", exif=exif)
-    plan(home, "coco").run()
-    images = json.loads((home / "out/annotations.json").read_text())["images"]
-    sizes = {one["file_name"]: (one["width"], one["height"]) for one in images}
-    assert sizes["a.jpg"] == (20, 30) and sizes["b.png"] == (12, 20)
-
-
 def test_label_studio_knows_the_tasks(home):
     sdk = pytest.importorskip("label_studio_sdk.label_interface")
     table = label_table(LABELS, ids=IDS, reliability=SURE, given=["yes"] + [""] * 5)

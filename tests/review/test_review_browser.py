@@ -4,14 +4,13 @@ import http.server
 import os
 import resource
 import shutil
-import subprocess
 import threading
 import time
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from reviewing import MAIN, Served, make_review
+from reviewing import Served, make_review
 
 from unseen.labels import label_table, read_labels, write_labels
 from unseen.review.journal import read_journal
@@ -648,49 +647,3 @@ def test_twenty_thousand_photos_scroll_and_learn_at_once(chromium, tmp_path):
         assert slowest < 2 * busy
         assert taught["seconds"] < 5 * busy  # exact neighbours are most of it
         assert taught["changed"] > 1000
-
-
-def test_from_the_demo_to_ten_corrections_and_nothing_lost(chromium, tmp_path):
-    """The path of three minutes; the truth is known here, and used to answer only."""
-    from unseen.photos.bundled import load_photos
-
-    subprocess.run([*MAIN, "demo"], cwd=tmp_path, check=True, capture_output=True)
-    photos = load_photos()
-    truth = dict(zip(photos.paths, photos.truth.tolist(), strict=True))
-    began = time.monotonic()
-
-    def right():
-        found = server.get("items?rows=" + ",".join(map(str, range(500))))["items"]
-        rest = ",".join(map(str, range(500, 1000)))
-        found += server.get("items?rows=" + rest)["items"]
-        own = {item["id"]: item["label"] == truth[item["id"]] for item in found}
-        return own, {item["id"] for item in found if item["mine"]}
-
-    with Served(tmp_path / "unseen-demo") as server, tab(chromium, server) as page:
-        server.ready()
-        before, _ = right()
-        expect(page.locator("#teach")).to_be_enabled()
-        page.click("#ask")
-        for place in range(1, 11):
-            expect(page.locator("#view-why")).to_contain_text(f": {place} of 10")
-            name = page.locator("#view-caption .soft").inner_text()
-            page.locator("#view-classes button", has_text=truth[name]).click()
-        expect(page.locator("#viewer")).to_be_hidden()
-        saved(page, server)
-        page.click("#teach")
-        expect(page.locator("#learned")).to_contain_text("Learned", timeout=60_000)
-        after, given = right()
-        assert len(given) == 10
-        others = [name for name in truth if name not in given]
-        share = [
-            100 * np.mean([one[name] for name in others]) for one in (before, after)
-        ]
-        whole = [100 * np.mean(list(one.values())) for one in (before, after)]
-        print(
-            f"ten answers: {whole[0]:.1f} -> {whole[1]:.1f} % of all, "
-            f"{share[0]:.1f} -> {share[1]:.1f} % of the others, "
-            f"{time.monotonic() - began:.0f} s"
-        )
-        assert whole[1] >= whole[0] + 0.3  # names are good there: little to be won
-        assert share[1] >= share[0]
-        assert time.monotonic() - began < 180

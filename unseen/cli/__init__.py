@@ -67,21 +67,7 @@ def unseen(
 
 
 def main() -> None:
-    """Run the command line.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from unittest import mock
-    >>> from unseen.cli import main
-    >>> with mock.patch.object(sys, "argv", ["unseen", "--version"]):
-    ...     try:
-    ...         main()
-    ...     except SystemExit as end:
-    ...         print("exit", end.code)
-    unseen ...
-    exit 0
-    """
+    """Run the command line."""
     for one in (*app.registered_commands, *data.app.registered_commands):
         one.epilog = spelled(one.epilog)
     try:

@@ -30,14 +30,6 @@ class Bench:
     Parameters
     ----------
     source : Source
-
-    Examples
-    --------
-    >>> from unseen.experiments.sources import find_source
-    >>> from unseen.experiments.bench import Bench
-    >>> bench = Bench(find_source("digits", "attributes", []))
-    >>> bench.data("attributes").n_classes
-    10
     """
 
     def __init__(self, source: Source):

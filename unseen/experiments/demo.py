@@ -26,12 +26,6 @@ class DemoResult:
         Their ``truth`` is used for scoring only.
     model : NamedPhotos
         Fitted on the names and adapted to the photos.
-
-    Examples
-    --------
-    >>> from unseen.experiments import run_demo
-    >>> run_demo().by_class().index[:2].tolist()
-    ['airplane', 'automobile']
     """
 
     photos: BundledPhotos

@@ -49,14 +49,7 @@ class RunKey(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One finding of a run.
-
-    Examples
-    --------
-    >>> from unseen.experiments.run import Finding
-    >>> Finding("accuracy", round=1, value=0.5)
-    Finding(measure='accuracy', item='', round=1, value=0.5, note='', seconds=None)
-    """
+    """One finding of a run."""
 
     measure: str
     item: str = ""
@@ -241,19 +234,6 @@ class ResultsFile:
         Made if need be; the trace of a kill is removed.
     retry_failed : bool, default=False
         Forget runs that failed, so that they are made again.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.experiments.run import Finding, ResultsFile, RunKey
-    >>> key = RunKey("accuracy", "digits", "strokes", "eszsl", 0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with ResultsFile(Path(folder) / "results.csv") as results:
-    ...         results.append(key, [Finding("final", value=0.5), Finding("done")])
-    ...     with ResultsFile(Path(folder) / "results.csv") as results:
-    ...         results.finished == {key}
-    True
     """
 
     def __init__(self, path: str | os.PathLike[str], *, retry_failed: bool = False):

@@ -26,33 +26,15 @@ __all__ = ["Source", "find_source", "how_to_fetch", "known_sources"]
 
 @dataclass(frozen=True)
 class Source:
-    """One file that stands for a data set of the paper.
+    """One file that stands for a data set of the paper."""
 
-    Parameters
-    ----------
-    path : str
-        File, folder or bundled set, as ``load_data`` takes it.
-    name : str
-        What it is called in ``results.csv``.
-    about : str
-        How it differs from what the paper had.
-    tables : dict
-        Class tables of the file by the part they play, such as ``"attributes"``.
-    n_folds : int
-        Folds of the class-wise search.
-    foreign : str
-        Where rows of other classes are.
-    options : dict
-        ``unseen``, ``column`` or ``id``, as ``load_data`` takes them.
-    """
-
-    path: str
-    name: str
-    about: str
-    tables: dict[str, Any]
-    n_folds: int = 5
-    foreign: str = ""
-    options: dict[str, str] = field(default_factory=dict)
+    path: str  # file, folder or bundled set, as ``load_data`` takes it
+    name: str  # what it is called in ``results.csv``
+    about: str  # how it differs from what the paper had
+    tables: dict[str, Any]  # class tables by the part they play: "attributes"
+    n_folds: int = 5  # of the class-wise search
+    foreign: str = ""  # where rows of other classes are
+    options: dict[str, str] = field(default_factory=dict)  # unseen, column or id
 
     def load(self, part: str) -> ZeroShotData:
         """Load the set with the class table that plays a part."""
@@ -105,43 +87,17 @@ def digest_of(given: Sequence[str]) -> str:
 
 @cache
 def known_sources() -> dict[str, Any]:
-    """Return the content of ``sources.toml``.
-
-    Examples
-    --------
-    >>> from unseen.experiments.sources import known_sources
-    >>> list(known_sources())
-    ['awa', 'cub', 'sun', 'digits', 'cifar10']
-    """
+    """Return the content of ``sources.toml``."""
     text = files("unseen.experiments").joinpath("sources.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
 def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source | None:
-    """Find a data set with a class table among the user's folders.
+    """Find a data set with a class table among the user's folders; None if it is not.
 
-    Parameters
-    ----------
-    data : str
-        A set of ``sources.toml``, or the path of any other, by itself or below one of
-        the folders.
-    part : str
-        The part a class table plays, such as ``"attributes"``; for a path the name of
-        the table, or names joined by ``+``.
-    folders : sequence of paths
-        Folders that hold sets, or sets themselves.
-
-    Returns
-    -------
-    Source or None
-        None if there is none.
-
-    Examples
-    --------
-    >>> from unseen.experiments.sources import find_source
-    >>> find_source("digits", "attributes", []).name
-    'digits'
-    >>> find_source("cub", "attributes", ["/nowhere"])
+    ``data`` is a set of ``sources.toml``, or the path of any other, by itself or below
+    one of the folders; ``part`` the part a class table plays, such as "attributes", or
+    for a path the name of the table, or names joined by ``+``.
     """
     if data not in known_sources():
         place = find_path(data, folders)
@@ -196,14 +152,7 @@ def _locate(name: str, folders: Sequence[str | Path]) -> Path | None:
 
 
 def how_to_fetch(data: str) -> str:
-    """Say how to get a data set that is absent.
-
-    Examples
-    --------
-    >>> from unseen.experiments.sources import how_to_fetch
-    >>> print(how_to_fetch("sun"))
-    SUN is not in --data. Fetch it: unseen data fetch xlsa17 --out benchmarks; ...
-    """
+    """Say how to get a data set that is absent."""
     from unseen.loading.fetch import CATALOGUE
 
     entry = known_sources().get(data, {})

@@ -175,19 +175,7 @@ TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
 def run_task(
     bench: Bench | None, part: str, key: RunKey, task: Callable | None = None
 ) -> list[Finding]:
-    """Make one run; what goes wrong in it is a finding too.
-
-    Examples
-    --------
-    >>> from unseen.experiments.bench import Bench
-    >>> from unseen.experiments.run import RunKey
-    >>> from unseen.experiments.sources import find_source
-    >>> from unseen.experiments.tasks import run_task
-    >>> bench = Bench(find_source("digits", "attributes", []))
-    >>> key = RunKey("statistics", "digits", "segments+strokes", "", 0)
-    >>> [(f.measure, f.value) for f in run_task(bench, "attributes", key)][:2]
-    [('instances', 1797), ('features', 64)]
-    """
+    """Make one run; what goes wrong in it is a finding too."""
     start = time.process_time()
     try:
         with warnings.catch_warnings(record=True) as caught:

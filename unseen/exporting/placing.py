@@ -31,14 +31,7 @@ LONGEST = 120  # bytes, so that a number and an ending still fit
 
 
 def safe_name(name: str) -> str:
-    """Return a name of a file or folder as near to this as every system takes.
-
-    Examples
-    --------
-    >>> from unseen.exporting.placing import safe_name
-    >>> safe_name("AC/DC: <live>?"), safe_name("../.."), safe_name("con.tar")
-    ('AC_DC_ _live__', '_.._', '_con.tar')
-    """
+    """Return a name of a file or folder as near to this as every system takes."""
     text = FORBIDDEN.sub("_", unicodedata.normalize("NFC", name)).strip(" ")
     text = text.encode()[:LONGEST].decode(errors="ignore").rstrip(" .")
     odd = not text or text.startswith((".", "-")) or RESERVED.match(text)
@@ -46,14 +39,7 @@ def safe_name(name: str) -> str:
 
 
 def safe_names(names: Iterable[tuple[str, str]]) -> list[str]:
-    """Return safe names of (name, ending) pairs, no two alike on any system.
-
-    Examples
-    --------
-    >>> from unseen.exporting.placing import safe_names
-    >>> safe_names([("a", ".jpg"), ("A", ".jpg"), ("a", ".png")])
-    ['a.jpg', 'A (2).jpg', 'a (3).png']
-    """
+    """Return safe names of (name, ending) pairs, no two alike on any system."""
     taken: set[str] = set()
     following: dict[str, int] = {}  # number to try next, by name
     found = []

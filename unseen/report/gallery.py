@@ -121,12 +121,7 @@ def write_gallery(
 
 
 class GalleryPage:
-    """Collects the labelled photos of a job, and writes them as a page.
-
-    Parameters
-    ----------
-    job : PhotoJob
-    """
+    """Collects the labelled photos of a ``PhotoJob``, and writes them as a page."""
 
     def __init__(self, job: Any) -> None:
         self.job = job

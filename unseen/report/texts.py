@@ -25,28 +25,7 @@ SNIPPET, MOST = 240, 4000  # characters at first sight, and when opened
 
 
 class TextPage:
-    """Collects labelled texts, and writes the page.
-
-    Parameters
-    ----------
-    classes : sequence of str
-        The names, in the order of the page.
-    doubtful : float, default=0.5
-        Texts less reliable than this are marked.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.labels import label_table
-    >>> from unseen.report.texts import TextPage
-    >>> page = TextPage(["pets", "weather"])
-    >>> page.add(label_table(["pets"], reliability=[0.9], text=["<b>cats</b> purr"]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = page.write(Path(folder) / "texts.html", title="Tickets")
-    ...     "&lt;b&gt;cats" in written.read_text()
-    True
-    """
+    """Collects labelled texts, and writes them by class, doubtful ones marked."""
 
     def __init__(self, classes: Iterable[str], doubtful: float = 0.5) -> None:
         self.doubtful = doubtful
@@ -70,19 +49,7 @@ class TextPage:
     def write(
         self, path: str | os.PathLike[str], *, title: str, about: str = ""
     ) -> Path:
-        """Write the page, whole or not at all.
-
-        Parameters
-        ----------
-        path : path
-        title, about : str
-            Its head, and a sentence or two below.
-
-        Returns
-        -------
-        Path
-            The page written.
-        """
+        """Write the page: its head, a sentence or two, and the texts."""
         others = sorted(set(self._counts) - set(self.classes))
         names = [name for name in [*self.classes, *others] if name in self._counts]
         return write_page(

@@ -114,17 +114,6 @@ def replay(
     """Let the entries of a journal change where a review stands, and return it.
 
     ``rows`` are the numbers of ids; ``read`` returns labels that teaching wrote.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.review.answers import ModelLabels, ReviewState, replay
-    >>> none = np.array(["", ""], object)
-    >>> first = ModelLabels(np.array(["cat", "dog"], object), np.ones(2), none)
-    >>> answer = {"seq": 1, "op": "label", "ids": ["b.jpg"], "label": "cat"}
-    >>> start = ReviewState(first, ["cat", "dog"])
-    >>> replay([answer], start, {"a.jpg": 0, "b.jpg": 1}, None).labels().tolist()
-    ['cat', 'cat']
     """
     undone = {entry["of"] for entry in entries if entry["op"] == "undo"}
     for entry in entries:

@@ -145,14 +145,7 @@ def parse_line(line: bytes, before: list[Entry], is_head: bool) -> tuple[Entry, 
 
 
 def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
-    """Say what is wrong with an answer that comes after others; "" if nothing is.
-
-    Examples
-    --------
-    >>> from unseen.review.journal import fault_of
-    >>> fault_of({"op": "teach", "file": "/home/me/secret.csv"}, [])
-    'file is none that teaching writes'
-    """
+    """Say what is wrong with an answer that comes after others; "" if nothing is."""
     fields = FIELDS.get(str(entry.get("op")))
     if fields is None:
         return "op is none that is known"

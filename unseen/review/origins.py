@@ -39,18 +39,7 @@ class Origin:
 
 
 def note_origin(labels: AnyPath, origin: Origin) -> None:
-    """Write down how a table of labels was made.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.review.origins import Origin, find_origin, note_origin
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     note_origin(Path(folder) / "labels.csv", Origin("photos", "/photos"))
-    ...     find_origin(Path(folder) / "labels.csv").source
-    '/photos'
-    """
+    """Write down how a table of labels was made."""
     text = json.dumps(asdict(origin))
     try:
         with replace_file(place_of(labels)) as file:

@@ -42,19 +42,6 @@ class Teacher:
 
     ``start`` is fitted to the prototypes of names; without it classes start at the mean
     of the rows that have their label now.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.review.answers import ModelLabels
-    >>> from unseen.review.teaching import Teacher
-    >>> rng = np.random.default_rng(0)
-    >>> truth = np.repeat(["a", "b"], 50).astype(object)
-    >>> X = np.where(truth == "a", 3, -3)[:, None] + rng.normal(size=(100, 5))
-    >>> start = np.repeat(["a", "b", "a"], [40, 50, 10]).astype(object)
-    >>> current = ModelLabels(start, np.full(100, 0.6), np.repeat("", 100))
-    >>> bool((Teacher(X).teach(current, {99: "b"}).labels == truth).all())
-    True
     """
 
     X: np.ndarray
@@ -283,12 +270,7 @@ def message_of(error: Exception) -> str:
 
 
 def moves(before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
-    """Return how many labels changed, and from what to what, the most frequent first.
-
-    >>> import numpy as np
-    >>> moves(np.array(["cat", "cat", "dog"]), np.array(["cat", "dog", "dog"]))
-    {'changed': 1, 'moves': [{'old': 'cat', 'new': 'dog', 'n': 1}]}
-    """
+    """Return how many labels changed, and from what to what, most frequent first."""
     other = np.flatnonzero(before != after)
     counts = Counter((str(before[i]), str(after[i])) for i in other)
     most = [{"old": old, "new": new, "n": n} for (old, new), n in counts.most_common()]

@@ -70,6 +70,7 @@ class PhotoSet(NamedTuple):
 def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Label photos in every way; score the labels and what is said about them."""
     from unseen.photos import NamedPhotos, WeakNamesWarning
+    from unseen.photos.prototypes import cosines
 
     found = read_set(bench.source.path, part)
     # Names that no dictionary has are part of the case: nobody describes them here.
@@ -77,19 +78,17 @@ def photos(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         "descriptions": found.descriptions,
         "allow_unknown": True,
     }
-    words = NamedPhotos(found.image, found.text, tree=False).fit(found.names, **more)
     model = NamedPhotos(found.image, found.text).fit(found.names, **more)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakNamesWarning)  # it is a finding here
         model.adapt(found.X)
         seconds = time.process_time() - start
-        words.adapt(found.X)
     names = np.array(found.names)
     around = METHODS["k-means"].from_prototypes(model.prototypes_).adapt(found.X)
     scores = posterior_by_tree(found.X, found.image.head(), found.names)
     answers = {
-        "words": words.projected_,
+        "words": names[cosines(found.X, by_words(found)).argmax(axis=1)],
         "ImageNet": names[scores.argmax(axis=1)],
         "names": model.projected_,
         "k-means": names[around.labels_],
@@ -130,6 +129,17 @@ def among_pets(found: PhotoSet) -> Iterator[Finding]:
     apart = novelty > FOREIGN
     yield Finding("foreign", "found", value=float(apart[strange].mean()))
     yield Finding("foreign", "mistaken", value=float(apart[~strange].mean()))
+
+
+def by_words(found: PhotoSet) -> np.ndarray:
+    """Return prototypes by the words of names alone, without WordNet's tree."""
+    from unseen.naming.reading import plain_text, read_names, saying
+    from unseen.photos.prototypes import NameMap
+
+    told = found.descriptions or {}
+    readings = read_names(found.names, told)
+    texts = [plain_text(r.name, told.get(r.name) or saying(r)) for r in readings]
+    return NameMap(found.image.head()[0], found.text, tree=0.0)(texts, readings)
 
 
 def posterior_by_tree(

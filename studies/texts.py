@@ -69,7 +69,7 @@ def texts(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 
 
 def _read(path: Path, encoder: str) -> _Set:
-    from unseen.naming.names import spoken
+    from unseen.naming.classes import spoken
     from unseen.texts import read_texts
 
     if path.suffix == ".csv":

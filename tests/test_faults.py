@@ -183,7 +183,7 @@ COMMANDS = {
     ),
     "encode": (
         "encode in/photos --encoder colours --out out/f.npz",
-        "encode in/photos --encoder colours --out out/f.npy",
+        "encode in/photos --encoder colours --out out/f.npz",
     ),
     "convert": (
         "data convert digits out/d.csv --unseen in/names.txt",

@@ -101,11 +101,6 @@ class Cache:
         }
         return np.array([found[key] for key in keys], np.float32)
 
-    def blocks(self, keys: Sequence[bytes]) -> Iterator[np.ndarray]:
-        """Yield the vectors of keys in their order, some hundred rows at a time."""
-        for start in range(0, len(keys), BLOCK):
-            yield self.vectors(keys[start : start + BLOCK])
-
     def picture(self, key: bytes) -> bytes:
         """Return the picture of a key; b"" if there is none."""
         return next((found for _, found in self._rows("picture", [key])), b"")

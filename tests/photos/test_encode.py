@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tests.checks import close
-from unseen.photos import encode_folder, write_features
+from unseen.photos import encode_folder, photo, write_features
 from unseen.photos import folder as module
 from unseen.photos.photo import decode_square, read_square
 from unseen.photos.precomputed import match_features
@@ -74,12 +75,6 @@ def test_a_second_run_encodes_nothing_even_after_moving(folder, colours, tmp_pat
     np.testing.assert_array_equal(features[copy], features[place])
 
 
-def test_copies_are_encoded_once(folder, colours, tmp_path):
-    for name in "abc":
-        shutil.copy(folder / "0" / "00.png", folder / name)
-    assert encode(folder, colours, tmp_path).n_new == colours.n_seen == 40
-
-
 def damage(folder, rng):
     """Spoil what a twentieth of the photos is worth, in as many ways as there are."""
     spoiled = {
@@ -124,19 +119,6 @@ def test_progress_counts_every_file_to_the_end(folder, colours, tmp_path):
     assert counts == sorted(set(counts)) and told[-1] == (47, 47)
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(folder, colours, tmp_path):
-    class Interrupted(type(colours)):
-        def encode(self, images):
-            if self.n_seen >= 32:
-                raise KeyboardInterrupt
-            return super().encode(images)
-
-    with pytest.raises(KeyboardInterrupt):
-        encode(folder, Interrupted(), tmp_path)
-    encoded = encode(folder, colours, tmp_path)
-    assert encoded.n_new == colours.n_seen == 8 and len(encoded) == 40
-
-
 def test_a_killed_run_keeps_what_it_flushed(folder, colours, tmp_path):
     script = f"""
 import os, sys
@@ -174,37 +156,41 @@ def test_only_few_photos_are_ahead(folder, colours, tmp_path, monkeypatch):
     assert max(most) <= 9 and max(colours.batches) == 4
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".npy"])
-def test_features_are_written_for_use_elsewhere(folder, colours, tmp_path, suffix):
-    encoded = encode(folder, colours, tmp_path)
-    path = write_features(encoded, tmp_path / f"features{suffix}")
-    if suffix == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            features, paths = file["features"], file["paths"].tolist()
-            assert str(file["encoder"]) == "colours"
-    else:
-        features = np.load(path, allow_pickle=False)
-        paths = path.with_suffix(".txt").read_text().splitlines()
-    np.testing.assert_array_equal(features, encoded.features())
-    assert paths == encoded.paths
+@pytest.mark.parametrize("large", [True, False])
+def test_large_photos_are_decoded_one_at_a_time(
+    folder, colours, tmp_path, monkeypatch, large
+):
+    """So that several that are allowed by themselves do not fill the memory."""
+    inside, together, decode = [], [], photo.decode
+
+    def counted(image, size):
+        inside.append(image)
+        together.append(len(inside))
+        time.sleep(0.02)
+        inside.remove(image)
+        return decode(image, size)
+
+    monkeypatch.setattr(module, "THREADS", 4)
+    monkeypatch.setattr(photo, "LARGE", 24 * 23 - large)  # pixels of every photo here
+    monkeypatch.setattr(photo, "decode", counted)
+    assert len(encode(folder, colours, tmp_path)) == 40
+    assert (max(together) == 1) == large
 
 
-def test_another_suffix_is_refused(folder, colours, tmp_path):
+def test_features_are_written_for_use_elsewhere(folder, colours, tmp_path):
+    (folder / "0" / "00.png").rename(folder / "0" / "sea\nlion.png")
     encoded = encode(folder, colours, tmp_path)
-    with pytest.raises(ValueError, match=r"\.npz or \.npy"):
-        write_features(encoded, tmp_path / "features.mat")
+    path = write_features(encoded, tmp_path / "features.npz")
+    with np.load(path, allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["features"], encoded.features())
+        assert file["paths"].tolist() == encoded.paths
+        assert str(file["encoder"]) == "colours"
+    assert match_features(folder, path).paths == encoded.paths
+    with pytest.raises(ValueError, match=r"written as \.npz"):
+        write_features(encoded, tmp_path / "features.npy")
 
 
 def test_an_empty_folder_has_no_features(colours, tmp_path):
     (tmp_path / "photos").mkdir()
     encoded = encode(tmp_path / "photos", colours, tmp_path)
     assert len(encoded) == 0 and encoded.features().shape == (0, 6)
-
-
-def test_a_name_of_two_lines_needs_npz(folder, colours, tmp_path):
-    (folder / "0" / "00.png").rename(folder / "0" / "sea\nlion.png")
-    encoded = encode(folder, colours, tmp_path)
-    with pytest.raises(ValueError, match=r"'0/sea\\nlion.png' has a line break"):
-        write_features(encoded, tmp_path / "features.npy")
-    path = write_features(encoded, tmp_path / "features.npz")
-    assert match_features(folder, path).paths == encoded.paths

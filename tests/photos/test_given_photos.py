@@ -44,21 +44,19 @@ def some(truth, n, name=None):
 # ---- in Python -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", ["any", "surest"])
-def test_ten_corrections_of_wrong_labels_do_not_ruin_the_rest(photos, which):
+def test_ten_corrections_of_wrong_labels_do_not_ruin_the_rest(photos):
     """What people do: they see a wrong label, and correct it."""
     X, truth = photos.features, photos.truth
     alone = fitted(photos).adapt(X)
     wrong = np.flatnonzero(alone.labels_ != truth)
-    if which == "surest":
-        wrong = wrong[np.argsort(-alone.reliability_[wrong], kind="stable")]
-    else:
-        wrong = np.random.default_rng(0).permutation(wrong)
-    given = {int(row): truth[row] for row in wrong[:10]}
-    taught = fitted(photos).adapt(X, given=given)
-    before, after = (np.mean(one.labels_ == truth) for one in (alone, taught))
+    surest = wrong[np.argsort(-alone.reliability_[wrong], kind="stable")]
+    before = np.mean(alone.labels_ == truth)
     # 2 and 33 points were lost once; the surest mistakes still say that names are wrong
-    assert after >= before + (0.005 if which == "any" else -0.02)
+    drawn = np.random.default_rng(0).permutation(wrong)
+    for rows, gain in (drawn, 0.005), (surest, -0.02):
+        given = {int(row): truth[row] for row in rows[:10]}
+        taught = fitted(photos).adapt(X, given=given)
+        assert np.mean(taught.labels_ == truth) >= before + gain
 
 
 def test_given_labels_are_kept_and_names_that_mislead_are_mended(photos, rows):
@@ -153,11 +151,6 @@ def test_a_saved_model_remembers_what_was_given(photos, rows, tmp_path):
     assert_array_equal(again.predict(X), model.predict(X))
 
 
-def test_a_row_that_is_not_there_is_said(photos):
-    with pytest.raises(ValueError, match=r"label for row 40, but X has 40 rows"):
-        fitted(photos).adapt(photos.features[:40], given={40: "cat"})
-
-
 # ---- from the shell ------------------------------------------------------------------
 
 
@@ -214,22 +207,16 @@ def test_given_from_the_shell(home, photos, rows, tmp_path):
     assert table.loc[list(said), "label"].tolist() == list(said.values())
 
 
-def test_corrections_are_never_written_over(home, photos, tmp_path):
+def test_corrections_are_never_written_over_and_lost_photos_are_named(
+    home, photos, tmp_path
+):
     given, names = tmp_path / "corrections.csv", ",".join(photos.classes)
-    given.write_text(f"id,label\n{photos.paths[0]},cat\n")
-    before = given.read_bytes()
+    given.write_text(before := f"id,label\n{photos.paths[0]},cat\nlost.jpg,cat\n")
     ended = label(home, "--given", given, "--out", given, "--force", classes=names)
     assert ended.exit_code == 2 and "corrections.csv" in ended.stderr
-    assert given.read_bytes() == before
-
-
-def test_a_label_for_a_photo_that_is_not_there_is_one_line(home, photos, tmp_path):
-    given, names = tmp_path / "corrections.csv", ",".join(photos.classes)
-    given.write_text("id,label\nlost.jpg,cat\n")
-    ended = label(
-        home, "--given", given, "--out", tmp_path / "labels.csv", classes=names
-    )
-    assert ended.exit_code == 2
+    assert given.read_text() == before
+    out = tmp_path / "labels.csv"
+    ended = label(home, "--given", given, "--out", out, classes=names)
+    assert ended.exit_code == 2 and not out.exists()
     assert "A label is given for 'lost.jpg', but" in ended.stderr
     assert "no photo of that path (1 such labels)" in ended.stderr
-    assert not (tmp_path / "labels.csv").exists()

@@ -1,6 +1,5 @@
 """Names become prototypes: oracles, limits and the ways it may fail."""
 
-import copy
 import gzip
 import warnings
 
@@ -11,21 +10,15 @@ from scipy.spatial.distance import cdist
 
 import unseen
 from tests.checks import close
-from unseen.models.kernel_ridge import INTERCEPT
 from unseen.named import second_best
 from unseen.naming.nouns import N_CLASSES, Nouns, nouns
 from unseen.naming.reading import read_name, read_names
 from unseen.photos import NamedPhotos, WeakNamesWarning, prototypes
 from unseen.photos.bundled import load_photos
 from unseen.photos.prototypes import (
-    BRANCH,
-    RIDGE,
     TREE,
-    branches,
     cosines,
     drawn_to,
-    learn_map,
-    left_out,
     measure_scale,
     named_prototypes,
 )
@@ -72,16 +65,6 @@ def small():
 # ---- the tree ---------------------------------------------------------------------
 
 
-def test_the_tree_is_whole():
-    tree = nouns()
-    assert len(set(tree.wnids)) == len(tree.words) == len(tree.parents)
-    roots = [i for i, up in enumerate(tree.parents) if not up]
-    assert [tree.words[i] for i in roots] == ["entity"]
-    assert tree.members[roots[0]] == list(range(N_CLASSES))
-    for node, up in enumerate(tree.parents):
-        assert all(set(tree.members[node]) <= set(tree.members[p]) for p in up)
-
-
 def test_vectors_hold_what_rare_ancestors_say_and_no_more_than_is_known():
     text = "a\troot\t\t8\tall\nb\tx\t0\t2\tfew\nc\ty\t0\t1\tone\n\nx\t1\n\n\n\n"
     tree = Nouns(gzip.decompress(gzip.compress(text.encode())).decode())
@@ -91,11 +74,6 @@ def test_vectors_hold_what_rare_ancestors_say_and_no_more_than_is_known():
     close(np.sum(half**2, axis=1), [0.25, 1.0])
     assert not tree.vectors([[]]).any()
     assert tree.glosses == ["all", "few", "one"]
-
-
-def test_of_a_kind_far_below_its_place_little_is_known():
-    suburb, tiger = read_name("suburb"), read_name("tiger")
-    assert tiger.known == 1 and suburb.known < 0.3
 
 
 # ---- prototypes -------------------------------------------------------------------
@@ -132,26 +110,13 @@ def test_prototypes_equal_a_ridge_written_out(small):
     close(small.prototypes_[0], expected, digits=3)
 
 
-def test_left_out_is_what_a_ridge_without_the_group_says():
-    rng = np.random.default_rng(0)
-    S, C = rng.normal(size=(12, 3)), rng.normal(size=(6, 2))
-    K, groups = S @ S.T + 0.5 * np.eye(12), np.array([0, 0, 1, 1, 1, 2])
-    inverse = np.linalg.inv(K)
-    Z = left_out(inverse, inverse @ np.vstack([C, C]), C, groups)
-    for group in range(3):
-        kept = np.flatnonzero(np.tile(groups, 2) != group)
-        alpha = np.linalg.solve(K[np.ix_(kept, kept)], np.vstack([C, C])[kept])
-        mine = np.flatnonzero(groups == group)
-        close(Z[mine], S[mine] @ S[kept].T @ alpha)
-
-
 def test_what_names_explain_is_measured_on_classes_left_out(monkeypatch):
     rng = np.random.default_rng(0)
     M, groups = 14, np.repeat(np.arange(5), [1, 2, 3, 4, 4])
     seen, places = rng.normal(size=(2 * M, 3)), 0.3 * rng.normal(size=(M, 2))
     C = np.hstack([places, seen[:M, :2]])
     monkeypatch.setattr(prototypes, "branches", lambda most: groups)
-    learned = prototypes.learn_map(seen, places, C, tree=True)
+    learned = prototypes.learn_map(seen, places, C, TREE)
 
     texts, there = (np.exp(-cdist(a, a, "sqeuclidean")) for a in (seen, places))
     K, both = 0.7 * texts + 0.3 * np.tile(there, (2, 2)) + 100, np.vstack([C, C])
@@ -163,20 +128,6 @@ def test_what_names_explain_is_measured_on_classes_left_out(monkeypatch):
     by_mean = [C[m] - np.delete(C, m, axis=0).mean(axis=0) for m in range(M)]
     share = 1 - np.sum(missed**2) / np.sum(np.square(by_mean))
     close(learned.explained, share, within=1e-6)
-
-
-def test_a_name_lands_at_its_own_kind(small):
-    C, _, _ = named_prototypes(Eyes().head()[0])
-    for row, name in zip(small.prototypes_, ["dog", "cat", "truck"], strict=True):
-        (node,) = read_name(name).place
-        kind = C[nouns().members[node]].mean(axis=0)
-        others = np.corrcoef(np.vstack([row, kind, C]))[0, 1:]
-        assert others[0] > np.median(others[1:]) + 0.3
-
-
-def test_the_order_of_names_is_free(small):
-    turned = NamedPhotos(Eyes(), Letters()).fit(["truck", "dog", "cat"])
-    close(turned.prototypes_, small.prototypes_[[2, 0, 1]], digits=9)
 
 
 def test_a_description_changes_only_its_own_class(small):
@@ -198,8 +149,8 @@ def test_text_vectors_of_the_same_space_are_the_prototypes():
 @pytest.mark.parametrize(
     ("names", "told", "message"),
     [
-        ([], None, "0 names"),
-        (["cat", " "], None, "2 names, some"),
+        ([], None, "names no class"),
+        (["cat", " "], None, "a class has no name"),
         (["cat", "dog", "cat"], None, "'cat' is named twice"),
         ("cat", None, "one text"),
         (["cat"], {"dog": "barks"}, "'dog' is described"),
@@ -253,6 +204,7 @@ def test_the_answer_is_consistent(demo, photos):
         just = demo.first_trusted_ == number + 1
         assert (labels[just] != demo.labels_[just]).all()
     assert ((demo.novelty_ >= 0) & (demo.novelty_ <= 1)).all()
+    assert demo.weak_names_ == "" and demo.message_.startswith("Adapted to 1,000")
     close(demo.novelty(photos.features), demo.novelty_, digits=5)
 
 
@@ -270,12 +222,6 @@ def test_photos_of_other_classes_are_novel(photos):
     assert pairs.mean() > 0.85
 
 
-def test_the_order_of_photos_is_free(demo, photos):
-    order = np.random.default_rng(0).permutation(len(photos.features))
-    model = copy.copy(demo).adapt(photos.features[order])
-    assert np.mean(model.labels_ == demo.labels_[order]) > 0.999
-
-
 def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
     again = unseen.load_model(demo.save(tmp_path / "photos.unseen"))
     assert again.image_encoder == "lite0" and again.text_encoder == "wordllama"
@@ -285,8 +231,7 @@ def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
 
 
 @pytest.mark.parametrize("n", [0, 3, 1000])  # none, too few to adapt to, enough
-def test_predict_labels_chances_and_onnx_agree(n, photos, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
+def test_predict_labels_and_chances_agree(n, photos):
     model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
     X = photos.features.astype(np.float32)
     if n:
@@ -296,34 +241,6 @@ def test_predict_labels_chances_and_onnx_agree(n, photos, tmp_path):
     assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], labels)
     if n == 3:
         assert_array_equal(model.labels_, labels[:3])
-    session = onnxruntime.InferenceSession(model.to_onnx(tmp_path / "photos.onnx"))
-    scores, theirs = session.run(None, {"features": X})
-    best = np.sort(scores, axis=1)
-    sure = best[:, -1] - best[:, -2] > 1e-4 * np.abs(scores).max()
-    assert sure.mean() > 0.95
-    assert_array_equal(theirs[sure], labels[sure])
-
-
-def test_one_class_takes_all_and_one_photo_keeps_the_start(small):
-    X = np.random.default_rng(0).normal(size=(5, 12))
-    alone = NamedPhotos(Eyes(), Letters()).fit(["dog"]).adapt(X)
-    assert set(alone.labels_) == {"dog"} and set(alone.second_) == {""}
-    assert not alone.adapted_ and not alone.first_trusted_.any()
-    single = NamedPhotos(Eyes(), Letters()).fit(["dog", "cat", "truck"]).adapt(X[:1])
-    assert not single.adapted_
-    assert_array_equal(single.labels_, single.projected_)
-
-
-def test_the_start_is_the_nearest_by_centred_cosine():
-    X, Z = np.random.default_rng(0).normal(size=(2, 6, 4))
-    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
-    texts = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    rows, texts = rows - rows.mean(axis=0), texts - texts.mean(axis=0)
-    best = [
-        max(range(6), key=lambda c: row @ texts[c] / np.linalg.norm(texts[c]))
-        for row in rows
-    ]
-    assert_array_equal(cosines(X, Z).argmax(axis=1), best)
 
 
 def test_a_name_nobody_knows_is_taken_if_asked_for(small):
@@ -409,20 +326,3 @@ def test_a_name_the_tree_is_silent_of_is_drawn_to_what_it_explains():
     assert 0 < share < 0.5
     close(drawn[0], (1 - share) * Z[0] + share * kind)
     assert_array_equal(drawn[1:], Z[1:])  # dogs are well known, qwertz explains nothing
-
-
-def test_the_share_that_names_explain_is_one_less_what_is_missed_of_left_out_classes():
-    """Against predicting each left-out class by the mean of all others."""
-    rng = np.random.default_rng(0)
-    texts, places = rng.normal(size=(2000, 4)), rng.normal(size=(1000, 3))
-    C = np.tanh(texts[:1000] @ rng.normal(size=(4, 6)))
-    K = np.exp(-cdist(texts, texts, "sqeuclidean"))
-    tree = np.exp(-cdist(places, places, "sqeuclidean"))
-    K = (1 - TREE) * K + TREE * np.tile(tree, (2, 2)) + INTERCEPT
-    inverse = np.linalg.inv(K + RIDGE * np.eye(2000))
-    Z = left_out(inverse, inverse @ np.vstack([C, C]), C, branches(BRANCH))
-    others = (C.sum(axis=0) - C) / 999
-    expected = 1 - np.sum((C - Z) ** 2) / np.sum((C - others) ** 2)
-    found = learn_map(texts, places, C, tree=True)
-    close(found.explained, expected, digits=7)
-    assert 0.1 < expected < 0.9

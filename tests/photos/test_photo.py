@@ -3,7 +3,6 @@
 import io
 import os
 import struct
-import subprocess
 import sys
 import time
 import zlib
@@ -17,8 +16,8 @@ from PIL import Image
 from tests.checks import close
 from unseen.limits import Limits
 from unseen.photos import photo
-from unseen.photos.folder import find_photos, look_at
-from unseen.photos.photo import THUMBNAIL, read_square, views
+from unseen.photos.folder import digest_of, find_photos
+from unseen.photos.photo import read_square, views
 
 KINDS = {
     "jpg": {"format": "JPEG", "quality": 95},
@@ -75,35 +74,14 @@ def test_exif_brings_a_photo_upright_as_pillow_does(tmp_path, orientation, wide)
     tags[0x0112] = orientation
     content = saved(picture, format="PNG", exif=tags)
     upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
-    theirs = seen(tmp_path, saved(upright, format="PNG")).pixels.astype(int)
-    ours = seen(tmp_path, content).pixels.astype(int)
-    assert np.abs(ours - theirs).max() <= 4  # rounding; a wrong turn is far off
-
-
-@pytest.mark.parametrize("orientation", range(1, 9))
-def test_the_thumbnail_is_the_whole_photo_upright(tmp_path, orientation):
-    from PIL import ImageOps
-
-    picture = Image.fromarray(quarters()).resize((900, 300), Image.Resampling.NEAREST)
-    tags = Image.Exif()
-    tags[0x0112] = orientation
-    content = saved(picture, format="JPEG", exif=tags, quality=95)
-    upright = ImageOps.exif_transpose(Image.open(io.BytesIO(content)))
-    with Image.open(io.BytesIO(seen(tmp_path, content, 224).thumbnail)) as small:
-        assert max(small.size) == THUMBNAIL
-        assert small.width / small.height == pytest.approx(
-            upright.width / upright.height, abs=0.02
-        )
-        ours = np.asarray(small.resize((40, 40))).astype(int)
-    theirs = np.asarray(upright.resize((40, 40))).astype(int)
-    assert np.abs(corners(ours) - corners(theirs)).max() <= 30
-
-
-@pytest.mark.parametrize("size", [(3000, 1), (1, 3000), (1, 1)])
-def test_a_thumbnail_of_a_line_has_a_pixel_each_way(tmp_path, size):
-    square = seen(tmp_path, saved(Image.new("RGB", size, "red"), format="PNG"))
-    with Image.open(io.BytesIO(square.thumbnail)) as small:
-        assert min(small.size) == 1 and max(small.size) == min(max(size), THUMBNAIL)
+    theirs = seen(tmp_path, saved(upright, format="PNG"))
+    ours = seen(tmp_path, content)
+    gaps = ours.pixels.astype(int) - theirs.pixels
+    assert np.abs(gaps).max() <= 4  # rounding; a wrong turn is far off
+    small = [Image.open(io.BytesIO(one.thumbnail)) for one in (ours, theirs)]
+    assert small[0].size == small[1].size == upright.size
+    gaps = np.asarray(small[0]).astype(int) - np.asarray(small[1])
+    assert np.abs(gaps).mean() <= 8
 
 
 SIDES = [(300, 225), (225, 300), (900, 300), (300, 901), (1500, 1100), (60, 40)]
@@ -122,14 +100,6 @@ def test_both_views_are_as_if_each_were_cut_by_itself(sides):
         theirs = picture.resize((48, 48), Image.Resampling.BICUBIC, box=box)
         gaps = np.abs(ours.astype(int) - np.asarray(theirs))
         assert gaps.mean() < 2 and gaps.max() <= 24  # half a pixel at most
-
-
-def test_only_the_middle_square_is_seen(tmp_path):
-    picture = Image.new("RGB", (300, 100), "red")
-    picture.paste("blue", (100, 0, 200, 100))
-    square = seen(tmp_path, saved(picture, format="PNG"))
-    assert square.pixels[2:-2, 2:-2, 2].min() == 255
-    assert square.pixels[2:-2, 2:-2, 0].max() == 0
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16"])
@@ -160,12 +130,6 @@ def test_of_an_animation_the_first_frame_is_seen(tmp_path):
     red, blue = Image.new("RGB", (30, 30), "red"), Image.new("RGB", (30, 30), "blue")
     content = saved(red, format="GIF", save_all=True, append_images=[blue] * 3)
     assert seen(tmp_path, content).pixels[4, 4].tolist() == [255, 0, 0]
-
-
-def test_one_pixel_and_a_thin_line_are_pictures_too(tmp_path):
-    for size in [(1, 1), (1, 500), (500, 1)]:
-        content = saved(Image.new("RGB", size, "lime"), format="PNG")
-        assert seen(tmp_path, content).pixels[4, 4].tolist() == [0, 255, 0]
 
 
 def chunk(kind, data):
@@ -228,44 +192,15 @@ def test_a_huge_file_and_a_pipe_are_refused_unread(tmp_path):
     os.mkfifo(tmp_path / "pipe.jpg")
     os.symlink("pipe.jpg", tmp_path / "link.jpg")
     started = time.perf_counter()
-    assert "3,221,225,472 bytes" in look_at(huge)[1]
+    assert "3,221,225,472 bytes" in digest_of(huge)[1]
     assert "too large" in read_square(huge, 8).reason
     for name in ("pipe.jpg", "link.jpg"):
         reason = "cannot be read: not a file (a pipe, socket or device)"
-        assert look_at(tmp_path / name) == (b"", reason)
+        assert digest_of(tmp_path / name) == (b"", reason)
         assert read_square(tmp_path / name, 8).reason == reason
     skipped = dict(find_photos(tmp_path).skipped)
     assert set(skipped.values()) == {"not a file (a pipe, socket or device)"}
     assert time.perf_counter() - started < 5
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="not Linux")
-@pytest.mark.parametrize("kind", ["PNG", "huge"])
-def test_refusals_take_little_memory_and_time(tmp_path, kind):
-    """100 megapixels that shine through, and 3 GB that start like a JPEG."""
-    path = tmp_path / "photos" / "large"
-    path.parent.mkdir()
-    if kind == "huge":
-        with open(path, "wb") as file:
-            file.write(b"\xff\xd8\xff\xe0")
-            file.truncate(3 << 30)
-    else:
-        picture = Image.new("RGBA", (10_000, 10_000), (9, 9, 9, 9))
-        picture.save(path, kind, compress_level=1)
-    script = (
-        "import re, time; from unseen.photos.photo import read_square\n"
-        "started = time.process_time()\n"
-        f"print(read_square({str(path)!r}, 224).reason)\n"
-        "print(time.process_time() - started)\n"
-        "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    reason, seconds, kilobytes = ended.stdout.splitlines()
-    assert reason.startswith("too large: ")
-    assert float(seconds) < 5 and int(kilobytes) < 1_000_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -280,21 +215,6 @@ def test_a_truncated_picture_is_damaged(tmp_path, kind):
 def test_a_damaged_exif_tag_loses_no_picture(tmp_path):
     content = saved(Image.fromarray(quarters()), format="JPEG", exif=b"Exif\0\0II*\0zz")
     assert seen(tmp_path, content).pixels is not None
-
-
-def test_a_file_that_is_gone_says_so(tmp_path):
-    assert read_square(tmp_path / "none.jpg", 8).reason == (
-        "cannot be read: No such file or directory"
-    )
-
-
-def test_a_missing_library_is_no_damage(tmp_path, monkeypatch):
-    def missing(*_):
-        raise ImportError("pillow")
-
-    monkeypatch.setattr(photo, "decode", missing)
-    with pytest.raises(ImportError):
-        seen(tmp_path, saved(Image.fromarray(quarters()), format="PNG"))
 
 
 @pytest.fixture(scope="module")

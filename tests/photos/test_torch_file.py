@@ -5,10 +5,8 @@ import io
 import pickle
 from collections import OrderedDict
 
-import numpy as np
 import pytest
 
-from unseen.photos.efficientnet import LITE0, find_weights
 from unseen.photos.torch_file import MAGIC, _Unpickler, read_torch_file
 
 
@@ -43,15 +41,18 @@ def test_any_other_name_is_refused_wherever_it_stands(tmp_path, capsys, place):
     assert capsys.readouterr().out == ""
 
 
-def test_names_reached_through_a_known_module_are_refused():
-    for module, name in [
+@pytest.mark.parametrize(
+    "module, name",
+    [
         ("torch", "load"),
         ("collections", "OrderedDict.__init__"),
         ("torch._utils", "_rebuild_tensor"),
         ("builtins", "eval"),
-    ]:
-        with pytest.raises(pickle.UnpicklingError):
-            _Unpickler(io.BytesIO()).find_class(module, name)
+    ],
+)
+def test_names_reached_through_a_known_module_are_refused(module, name):
+    with pytest.raises(pickle.UnpicklingError):
+        _Unpickler(io.BytesIO()).find_class(module, name)
 
 
 def test_another_layout_says_so(tmp_path):
@@ -59,23 +60,3 @@ def test_another_layout_says_so(tmp_path):
     digest = written(path, 1, 1001, {}, OrderedDict(), [])
     with pytest.raises(ValueError, match="no PyTorch weight file"):
         read_torch_file(path, digest)
-
-
-def test_the_tensors_are_those_pytorch_reads():
-    torch = pytest.importorskip("torch")
-    path = find_weights(LITE0)
-    theirs = torch.load(path, weights_only=True)
-    ours = read_torch_file(path, LITE0.sha256)
-    assert list(ours) == list(theirs)
-    for name, tensor in theirs.items():
-        np.testing.assert_array_equal(ours[name], tensor.numpy())
-
-
-def test_the_tensors_fill_the_whole_file():
-    # Every float of the file is in one tensor: nothing is read twice or left out.
-    ours = read_torch_file(find_weights(LITE0), LITE0.sha256)
-    floats = sum(t.size for t in ours.values() if t.dtype == np.float32)
-    size = find_weights(LITE0).stat().st_size
-    assert size - 100_000 < 4 * floats < size
-    assert ours["_fc.weight"].shape == (1000, 1280)
-    assert all(np.isfinite(t).all() for t in ours.values())

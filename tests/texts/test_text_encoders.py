@@ -38,7 +38,7 @@ def test_a_text_is_encoded_once_wherever_it_stands(tmp_path):
     again = RememberingEncoder(encoder, tmp_path)
     assert_array_equal(again.encode(["new", "two words", "one", ""])[[2, 1]], rows[:2])
     assert encoder.asked.count("one") == asked == 1
-    assert again.n_new == 2  # "new" and ""
+    assert encoder.asked.count("new") == 1
     assert again.encode([]).shape[0] == 0
 
 
@@ -68,7 +68,7 @@ def test_functions_are_encoders():
 def test_signs_that_nobody_knows_are_read_by_their_names():
     words = find_encoder()
     rows = encode_texts(words, ["🦓", "🎸🎶", "🦓 zebra", "\ue000"])
-    assert_array_equal(rows[:1], words.encode(["zebra face"]))
+    assert_array_equal(rows[:1], words.encode(["zebra"]))
     assert_array_equal(rows[1:2], words.encode(["guitar multiple musical notes"]))
     assert rows[2].any() and not rows[3].any()
 
@@ -81,7 +81,7 @@ def test_halves_of_signs_do_not_stop_an_encoder():
     "name", ["model2vec:absent/one", "sentence-transformers:absent"]
 )
 def test_nothing_is_fetched_unless_asked_for(name, monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     fakes(monkeypatch)
     with pytest.raises(FileNotFoundError, match="hf download"):
         find_encoder(name)
@@ -126,10 +126,10 @@ def test_folders_are_told_apart_by_their_files(monkeypatch, tmp_path):
 
 def test_a_model_that_was_fetched_before_is_found(monkeypatch, tmp_path):
     fakes(monkeypatch)
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    home = tmp_path / "hub" / "models--sentence-transformers--tiny"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    home = tmp_path / "models--sentence-transformers--tiny"
     (home / "refs").mkdir(parents=True)
-    (home / "refs" / "main").write_text("abc\n")
+    (home / "refs" / "main").write_text("abc")
     (home / "snapshots" / "abc").mkdir(parents=True)
     found = find_encoder("sentence-transformers:tiny")
     assert found._model.place == str(home / "snapshots" / "abc")

@@ -100,7 +100,7 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     from unseen.texts import NamedTexts, label_texts, load_demo_texts
 
     demo = load_demo_texts()
-    table = label_texts(demo.texts, demo.classes, keep_text=True)
+    table = label_texts(demo.texts, demo.classes)
     table["id"] = demo.ids
     shown = TextPage(demo.classes)
     shown.add(table)

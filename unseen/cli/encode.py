@@ -15,13 +15,13 @@ Examples:
 
   unseen encode photos/ --out features.npz
 
-  unseen encode photos/ --out features.npy --encoder lite2
+  unseen encode photos/ --out features.npz --encoder lite2
 """
 
 
 def encode(
     folder: Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")],
-    out: Annotated[Path, typer.Option(help="File to write: .npz or .npy.")] = Path(
+    out: Annotated[Path, typer.Option(help="File to write, .npz.")] = Path(
         "features.npz"
     ),
     encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
@@ -40,15 +40,14 @@ def encode(
     listed with the reason. Photos encoded before come from the cache, so an interrupted
     run can be continued.
     """
-    beside = out.with_suffix(".txt") if out.suffix == ".npy" else None
     with file_errors():
         from unseen.files import check_outputs
         from unseen.photos import encode_folder, write_features
         from unseen.progress import show_items
 
-        if out.suffix not in (".npz", ".npy"):
-            raise ValueError(f"{out}: features are written as .npz or .npy.")
-        check_outputs(out, beside, reading=[folder], force=force)
+        if out.suffix != ".npz":
+            raise ValueError(f"{out}: features are written as .npz.")
+        check_outputs(out, reading=[folder], force=force)
         with show_items("files") as progress:
             encoded = encode_folder(
                 folder, encoder=encoder, cache=cache, progress=progress

@@ -176,8 +176,7 @@ def label(
             if of_texts:
                 from unseen.texts.label import TextJob
 
-                options |= for_texts | {"keep_text": page is not None}
-                job: Any = TextJob(source, classes, **options)
+                job: Any = TextJob(source, classes, **(options | for_texts))
             else:
                 from unseen.photos.label import PhotoJob
 
@@ -200,7 +199,7 @@ def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
     Names of texts are read by their encoder, names of photos by WordNet, too.
     """
     from unseen.naming import read_classes, read_names
-    from unseen.naming.places import nearest_classes, way_up
+    from unseen.naming.reading import nearest_classes
 
     if classes is None:
         raise ValueError("--dry-run shows how names are understood. Give --classes.")
@@ -211,7 +210,7 @@ def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
     ]
     read = [] if of_texts else read_names(named.names, named.descriptions)
     for row, one in zip(rows, read, strict=not of_texts):
-        row |= {"read_as": one.how, "place": way_up(one), "trust": one.trust}
+        row |= {"read_as": one.how, "trust": one.trust}
         row["nearest"] = nearest_classes(one)
     if as_json:
         print_json(rows)

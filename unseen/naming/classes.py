@@ -30,15 +30,16 @@ import numpy as np
 import pandas as pd
 
 from unseen.limits import limits, read_small
-from unseen.naming.names import broken_name, twice
 
-__all__ = ["ClassNames", "existing_file", "read_classes"]
+__all__ = ["ClassNames", "checked_names", "existing_file", "read_classes", "spoken"]
 
 # name, "name", name: text, name: "text" or "name: text", up to the next comma
 ENTRY = re.compile(
     r'\s*(?:"(?P<whole>[^"]*)"|(?P<name>[^",:][^,:]*)?)\s*'
     r'(?P<colon>:\s*(?:"(?P<quoted>[^"]*)"|(?P<text>[^,]*))\s*)?(?:,|$)'
 )
+# cardLost -> card Lost, HTTPError -> HTTP Error
+HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class ClassNames(NamedTuple):
@@ -80,32 +81,66 @@ def read_classes(source: Any) -> ClassNames:
     {'zebra': 'stripes', 'okapi': 'stripes, long neck'}
     """
     where, pairs = _pairs(source)
-    names = [name for name, _ in pairs]
-    if not names:
-        raise ValueError(f"{where} names no class. Give at least one.")
-    if "" in names:
-        raise ValueError(f"{where}: a class has no name ({_shown(pairs)}).")
-    if (again := twice(names)) is not None:
-        raise ValueError(f"{where}: class {again!r} is named twice.")
-    check_limits(where, names)
-    described = {name: text or _spell_out(name) for name, text in pairs}
+    names = checked_names([name for name, _ in pairs], where)
+    described = {name: text or spell_out(name) for name, text in pairs}
     return ClassNames(names, {name: text for name, text in described.items() if text})
 
 
-def check_limits(where: str, names: list[str]) -> None:
-    """Raise if there are more classes, or longer names, than anyone would mean."""
-    bounds = limits()
+def checked_names(
+    names: Iterable[str],
+    where: str = "The list of classes",
+    descriptions: Iterable[str] = (),
+) -> list[str]:
+    """Return class names as a list, or say what is wrong with them.
+
+    Whatever is described must be named, too.
+    """
+    if isinstance(names, str):
+        raise ValueError(f"names is one text, {names!r}. Give a list of class names.")
+    names, bounds = [str(name) for name in names], limits()
+    if not names:
+        raise ValueError(f"{where} names no class. Give at least one.")
+    if not all(name.strip() for name in names):
+        raise ValueError(f"{where}: a class has no name. Name each.")
+    if (again := twice(names)) is not None:
+        raise ValueError(f"{where}: class {again!r} is named twice.")
+    if broken := [name for name in names if len(name.splitlines()) > 1]:
+        raise ValueError(
+            f"Class name {broken[0]!r} runs over several lines. Write names between "
+            "commas, or one per line in a .txt file."
+        )
     if len(names) > bounds.classes:
         raise ValueError(
             f"{where}: {len(names):,} classes are more than {bounds.classes:,}."
         )
-    longest = max(names, key=len)
-    if len(longest) > bounds.name_letters:
+    if len(longest := max(names, key=len)) > bounds.name_letters:
         raise ValueError(
             f"{where}: a name of {len(longest):,} letters ({longest[:20]!r}...) is "
             f"longer than {bounds.name_letters:,}. Put what describes a class behind a "
             "colon."
         )
+    if strange := sorted(set(map(str, descriptions)) - set(names)):
+        raise ValueError(f"{strange[0]!r} is described, but no class has that name.")
+    return names
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """Return the first name that was there before, None if there is none."""
+    listed = pd.Index(list(names), dtype=object)
+    return next(iter(listed[listed.duplicated()]), None)
+
+
+def spoken(name: str) -> str:
+    """Return a name as one would say it: words apart, however they were joined.
+
+    Examples
+    --------
+    >>> from unseen.naming.classes import spoken
+    >>> spoken("card_payment-fee"), spoken("cardLost"), spoken("HTTPError")
+    ('card payment fee', 'card Lost', 'HTTP Error')
+    """
+    parts = re.sub(r"[_/|.]+|(?<=\w)-(?=\w)", " ", HUMPS.sub(" ", name))
+    return " ".join(parts.split()) or name
 
 
 def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
@@ -132,14 +167,7 @@ def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
 
 
 def existing_file(text: str | os.PathLike[str]) -> Path | None:
-    """Return the file that a text names; None if there is none, however long it is.
-
-    Examples
-    --------
-    >>> from unseen.naming.classes import existing_file
-    >>> existing_file(", ".join(["great white shark"] * 100)) is None
-    True
-    """
+    """Return the file that a text names; None if there is none, however long it is."""
     return Path(text) if os.path.exists(text) and not os.path.isdir(text) else None
 
 
@@ -246,21 +274,16 @@ def _from_table(table: pd.DataFrame) -> list[tuple[str, str]]:
     cells, has = texts.to_numpy(dtype=object), much.to_numpy(dtype=bool)
     pairs = []
     for row, name in enumerate(table.index):
-        said = [_clean(text) for text in cells[row] if isinstance(text, str)]
-        said += list(words[has[row]])
+        parts = [_clean(text) for text in cells[row] if isinstance(text, str)]
+        parts += list(words[has[row]])
         named = isinstance(name, str) or not pd.isna(name)
-        pairs.append((_name(name) if named else "", ", ".join(filter(None, said))))
+        pairs.append((_name(name) if named else "", ", ".join(filter(None, parts))))
     return pairs
 
 
 def _name(text: Any) -> str:
-    """Return a name cleaned; one of several lines is more likely several names."""
-    if (broken := broken_name([str(text).strip()])) is not None:
-        raise ValueError(
-            f"Class name {broken!r} runs over several lines. Write names between "
-            "commas, or one per line in a .txt file."
-        )
-    return _clean(str(text))
+    """Return a name cleaned; one of several lines is left, to be refused."""
+    return str(text) if len(str(text).strip().splitlines()) > 1 else _clean(str(text))
 
 
 def _clean(text: str) -> str:
@@ -268,15 +291,10 @@ def _clean(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", str(text)).split())
 
 
-def _spell_out(name: str) -> str:
-    """Return what Unicode calls the signs of a name without letters: 🦓 is a zebra."""
-    if any(char.isalnum() for char in name):
+def spell_out(text: str) -> str:
+    """Return what Unicode calls the signs of a text without letters: 🦓 is a zebra."""
+    if any(char.isalnum() for char in text):
         return ""
-    signs = [char for char in name if unicodedata.category(char) == "So"]
+    signs = [char for char in text if unicodedata.category(char) == "So"][:50]
     spelt = (unicodedata.name(sign, "").lower() for sign in signs)
-    return " ".join(text.removesuffix(" face") for text in spelt if text)
-
-
-def _shown(pairs: list[tuple[str, str]]) -> str:
-    text = next(text for name, text in pairs if not name)
-    return f"its description is {text!r}" if text else "a line is empty"
+    return " ".join(words.removesuffix(" face") for words in spelt if words)

@@ -31,24 +31,7 @@ PROMPTS = ("a photo of a {}.", "a blurry photo of a {}.", "a photo of many {}.")
 class ClipTexts:
     """The text tower of a CLIP model (extra ``clip``, needs PyTorch).
 
-    Parameters
-    ----------
-    model : open_clip model
-    tokenizer : callable
-        Turns a list of texts into a tensor of tokens.
-    prompts : sequence of str
-        Sentences with ``{}`` where the text goes.
-
-    Attributes
-    ----------
-    name, dimension, space
-        See :class:`unseen.naming.Encoder`.
-
-    Examples
-    --------
-    >>> from unseen.naming.clip import ClipTexts
-    >>> ClipTexts.space
-    'clip'
+    Prompts are sentences with ``{}`` where the text goes.
     """
 
     name = "clip"
@@ -68,9 +51,11 @@ class ClipTexts:
         for vector, text in zip(vectors, texts, strict=True):
             if not text.strip():
                 continue
-            said = [prompt.format(text) for prompt in self._prompts]
+            sentences = [prompt.format(text) for prompt in self._prompts]
             with torch.inference_mode():
-                rows = self._model.encode_text(self._tokenizer(said), normalize=True)
+                rows = self._model.encode_text(
+                    self._tokenizer(sentences), normalize=True
+                )
             mean = rows.numpy().mean(axis=0)
             vector[:] = mean / np.linalg.norm(mean)
         return vectors
@@ -83,45 +68,18 @@ def clip_texts() -> ClipTexts:
 
 
 class ClipImages:
-    """The image tower of a CLIP model (extra ``clip``, needs PyTorch).
-
-    Parameters
-    ----------
-    model : open_clip model
-    mean, std : sequences of 3 floats
-        Colours are standardised by them.
-    size : int
-        Side of the squares it takes, in pixels.
-    version : str
-        Tells weights apart in the cache.
-
-    Attributes
-    ----------
-    name, version, dimension, size
-        See :class:`unseen.naming.Encoder`.
-
-    Examples
-    --------
-    >>> from unseen.naming.clip import ClipImages
-    >>> ClipImages.name
-    'clip'
-    """
+    """The image tower of a CLIP model (extra ``clip``, needs PyTorch)."""
 
     name = "clip"
 
-    def __init__(
-        self,
-        model: Any,
-        mean: Sequence[float],
-        std: Sequence[float],
-        size: int,
-        version: str,
-    ) -> None:
-        self._model = model
-        self._mean = np.array(mean, np.float32) * 255
-        self._std = np.array(std, np.float32) * 255
-        self.size, self.version = size, version
-        self.dimension = int(model.visual.output_dim)
+    def __init__(self, model: Any, version: str) -> None:
+        visual = model.visual
+        sides = visual.image_size
+        self._model, self.version = model, version
+        self._mean = np.array(visual.image_mean, np.float32) * 255
+        self._std = np.array(visual.image_std, np.float32) * 255
+        self.size = sides if isinstance(sides, int) else max(sides)
+        self.dimension = int(visual.output_dim)
 
     def encode(self, images: np.ndarray) -> np.ndarray:
         """Turn (n, size, size, 3) ``uint8`` into unit rows, (n, dimension)."""
@@ -136,13 +94,7 @@ class ClipImages:
 def clip_images() -> ClipImages:
     """Make the image tower of the model that ``UNSEEN_CLIP`` names."""
     model, _tokenizer, version = load_clip()
-    visual = model.visual
-    size = (
-        visual.image_size
-        if isinstance(visual.image_size, int)
-        else max(visual.image_size)
-    )
-    return ClipImages(model, visual.image_mean, visual.image_std, size, version)
+    return ClipImages(model, version)
 
 
 def load_clip() -> tuple[Any, Any, str]:
@@ -164,13 +116,8 @@ def _load(wanted: str) -> tuple[Any, Any, str]:
         )
     model = open_clip.create_model(architecture, pretrained=weights)
     model.eval()
-    version = f"{architecture.replace('/', '-')}-{_weights_version(weights)}"
+    if Path(weights).is_file():  # known by its content, wherever it is
+        with open(weights, "rb") as file:
+            weights = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+    version = f"{architecture.replace('/', '-')}-{weights}"
     return model, open_clip.get_tokenizer(architecture), version
-
-
-def _weights_version(weights: str) -> str:
-    """Return the name of known weights, or the hash of a file's content."""
-    if not Path(weights).is_file():
-        return weights
-    with open(weights, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

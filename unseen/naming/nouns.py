@@ -129,9 +129,7 @@ class Nouns:
         return line.removeprefix(head) if line.startswith(head) else ""
 
     def _forms(self, noun: str) -> list[str]:
-        forms = [noun]
-        if noun in self._singular:
-            forms.append(self._singular[noun])
+        forms = [noun, *filter(None, [self._singular.get(noun)])]
         forms += [
             noun.removesuffix(end) + new for end, new in PLURALS if noun.endswith(end)
         ]
@@ -147,26 +145,15 @@ class Nouns:
         """Return the classes of ImageNet that WordNet explains by a noun.
 
         A vase is *an open jar of glass*, so it says how glass may look.
-
-        Examples
-        --------
-        >>> from unseen.naming.nouns import nouns
-        >>> [nouns().words[leaf] for leaf in nouns().mentioning("kitchens")]
-        ['microwave, microwave oven', 'toaster', 'waffle iron']
         """
         forms = [form for form in self._forms(noun) if self._own(form)] or [noun]
-        said = re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})(?:e?s)?\b")
-        return [leaf for leaf in range(N_CLASSES) if said.search(self.glosses[leaf])]
+        mentioned = re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})(?:e?s)?\b")
+        return [
+            leaf for leaf in range(N_CLASSES) if mentioned.search(self.glosses[leaf])
+        ]
 
     def adjectives_of(self, noun: str) -> list[str]:
-        """Return the adjectives made of a noun.
-
-        Examples
-        --------
-        >>> from unseen.naming.nouns import nouns
-        >>> nouns().adjectives_of("clouds"), nouns().adjectives_of("zebra")
-        (['clouded', 'cloudy'], [])
-        """
+        """Return the adjectives made of a noun: of clouds, clouded and cloudy."""
         forms = [form for form in self._forms(noun) if self._own(form)]
         stems = {stem for form in forms for stem in (form, form.removesuffix("e"))}
         made = {f"{stem}{ending}" for stem in stems for ending in ADJECTIVES}
@@ -225,14 +212,7 @@ class Nouns:
 
 @cache
 def nouns() -> Nouns:
-    """Read the table of the package, once.
-
-    Examples
-    --------
-    >>> from unseen.naming.nouns import nouns
-    >>> nouns().words[0]
-    'tench, Tinca tinca'
-    """
+    """Read the table of the package, once."""
     data = files("unseen.naming").joinpath("data", "nouns.tsv.gz").read_bytes()
     return Nouns(gzip.decompress(data).decode())
 

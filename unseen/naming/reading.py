@@ -28,7 +28,7 @@ import numpy as np
 
 from unseen.naming.nouns import N_CLASSES, Nouns, Sense, nouns
 
-__all__ = ["Reading", "plain_text", "read_name", "read_names"]
+__all__ = ["Reading", "nearest_classes", "plain_text", "read_name", "read_names"]
 
 EXACT_CLASS, EXACT_NODE = 4.0, 1.5
 COUNT, LIST = 0.7, 8.0
@@ -45,7 +45,8 @@ KINDS = {
 }
 AGREES = 0.25  # likeness of a sense and a description that mean one thing
 CLOSE, BROAD = 30, 300  # classes of ImageNet below a place
-HALF, LITTLE = 0.5, 0.2  # shares of what WordNet says of a sense that its place says
+# Shares of what WordNet says of a sense that its place says.
+ENOUGH, HALF, LITTLE = 0.6, 0.5, 0.2
 # What a thing is comes before: "horse | with stripes", "cup | of tea".
 HEAD_ENDS = re.compile(r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b")
 DEFINES = re.compile(r"\s*(?:an?|the|my|our|some|any|(?:kind|type|sort)s? of)\s")
@@ -163,14 +164,7 @@ def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], 
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in small letters, without a number in front.
-
-    Examples
-    --------
-    >>> from unseen.naming.reading import words_of
-    >>> words_of("012.Black_footed-Albatross")
-    ['black', 'footed', 'albatross']
-    """
+    """Return the words of a name in small letters, without a number in front."""
     name = NUMBER.sub("", name.strip()).lower()
     return "".join(c if c.isalnum() else " " for c in name).split()
 
@@ -195,30 +189,43 @@ def plain_text(name: str, description: str = "") -> str:
 
 
 def head_noun(name: str) -> str:
-    """Return the longest ending of a name that is a noun, else its last word.
-
-    Examples
-    --------
-    >>> from unseen.naming.reading import head_noun
-    >>> head_noun("old fire trucks"), head_noun("opencountry")
-    ('fire trucks', 'country')
-    """
+    """Return the longest ending of a name that is a noun, else its last word."""
     words = words_of(plain_text(name))
     return _of_ending(words, nouns())[1] or "".join(words[-1:])
 
 
 def saying(reading: Reading) -> str:
-    """Return the adjectives of a noun that says little about looks, to be read, too.
-
-    Examples
-    --------
-    >>> from unseen.naming.reading import read_name, saying
-    >>> saying(read_name("clouds")), saying(read_name("glass"))
-    ('clouded, cloudy', '')
-    """
+    """Return the adjectives of a noun that says little about looks, to be read, too."""
     if reading.trust not in ("vague", "unknown"):
         return ""
     return ", ".join(nouns().adjectives_of(reading.noun))
+
+
+def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
+    """Return the names of the classes of ImageNet nearest to a reading.
+
+    They are those nearest in the tree; where that says little, those that WordNet
+    explains by the noun, if there are any. A vague reading is near to none.
+
+    Examples
+    --------
+    >>> from unseen.naming.reading import nearest_classes, read_name
+    >>> nearest_classes(read_name("zebra")), nearest_classes(read_name("sunrise"))
+    (['zebra'], [])
+    >>> nearest_classes(read_name("kitchen"))
+    ['microwave', 'toaster', 'waffle iron']
+    """
+    if reading.trust == "vague":
+        return []
+    tree, own = nouns(), Sense(reading.place, False, 0)
+    if not reading.place or reading.trust == "exact":
+        return [first_word(node, tree) for node in reading.place]
+    if reading.known < ENOUGH and (mentioning := tree.mentioning(reading.noun)):
+        return [first_word(leaf, tree) for leaf in mentioning[:most]]
+    inside = {leaf for node in reading.place for leaf in tree.members[node]}
+    alike = [likeness(Sense((leaf,), True, 0), own) for leaf in range(N_CLASSES)]
+    order = sorted(inside or range(N_CLASSES), key=lambda leaf: -alike[leaf])
+    return [first_word(leaf, tree) for leaf in order[:most]]
 
 
 def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
@@ -370,13 +377,13 @@ def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
     node, below = sense.place[0], _below(sense.place)
     if _is_class(sense):
         kind = first_word(tree.parents[node][0], tree)
-        said = f"a class of ImageNet, a kind of {kind}"
+        text = f"a class of ImageNet, a kind of {kind}"
     elif sense.exact:
-        said = f"{below} class{'es' if below > 1 else ''} of ImageNet"
+        text = f"{below} class{'es' if below > 1 else ''} of ImageNet"
     else:
-        said = f"a kind of {first_word(node, tree)}"
-    said = f"{said}, {how}" if how else said
-    return Reading(name, sense.place, said, _trust(sense, below, how), sense.known)
+        text = f"a kind of {first_word(node, tree)}"
+    text = f"{text}, {how}" if how else text
+    return Reading(name, sense.place, text, _trust(sense, below, how), sense.known)
 
 
 def _trust(sense: Sense, below: int, how: str) -> str:

@@ -57,12 +57,14 @@ class WordLlama:
         if spec is None or spec.origin is None:
             raise needs_extra("wordllama", "images", "Reading class names")
         home = Path(spec.origin).parent
-        (self._packed,) = load_file(home / TABLE).values()  # float16
+        (table,) = load_file(home / TABLE).values()  # float16
+        self._table = table.astype(np.float32)
         self._tokenizer = Tokenizer.from_file(str(home / TOKENIZER))
-        # A few names meet a few pieces: the others are never unpacked.
-        self._table = np.zeros(self._packed.shape, np.float32)
-        self._says = np.zeros(len(self._packed), np.float32)
-        self._met = np.zeros(len(self._packed), bool)
+        self._says = np.zeros(
+            len(table), np.float32
+        )  # 1 for a piece that says something
+        for piece, number in self._tokenizer.get_vocab().items():
+            self._says[number] = _says_something(piece)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Turn n texts into (n, 256) ``float32``; nothing known is a zero row."""
@@ -74,29 +76,14 @@ class WordLlama:
         ids = [entry.ids for entry in found]
         flat = np.fromiter(chain.from_iterable(ids), np.int64)
         ends = np.cumsum([0, *map(len, ids)])
-        self._unpack(np.unique(flat[~self._met[flat]]))
         shape = len(texts), len(self._table)
         counts = csr_array((self._says[flat], flat, ends), shape=shape)
         lengths = counts.sum(axis=1)
         return (counts @ self._table) / np.maximum(lengths, 1)[:, None]
 
-    def _unpack(self, new: np.ndarray) -> None:
-        """Take up the vectors of some pieces, and whether they say anything."""
-        pieces = map(self._tokenizer.id_to_token, new.tolist())
-        self._table[new] = self._packed[new]
-        self._says[new] = [_says_something(piece or "") for piece in pieces]
-        self._met[new] = True
-
 
 def printable(text: str) -> str:
-    r"""Return a text without halves of signs, which no encoder takes.
-
-    Examples
-    --------
-    >>> from unseen.naming.wordllama import printable
-    >>> printable("caf\udce9")
-    'caf?'
-    """
+    """Return a text without halves of signs, which no encoder takes."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

@@ -1,7 +1,7 @@
 """A thousand small photos in the package, and encoders that have seen them already.
 
 100 test photos of each class of CIFAR-10 with their EfficientNet-Lite0 features, the
-head of that network, and word vectors of the class names: enough to show the whole road
+head of that network, and word vectors of the class names: enough to show everything
 without a network, PyTorch or onnxruntime. ``data/NOTICE.md`` says where all came from.
 """
 
@@ -18,14 +18,7 @@ __all__ = ["BundledImageEncoder", "BundledPhotos", "BundledTextEncoder", "load_p
 
 
 class BundledImageEncoder:
-    """EfficientNet-Lite0 without its body: the head alone.
-
-    Examples
-    --------
-    >>> from unseen.photos.bundled import load_photos
-    >>> load_photos().image_encoder.head()[0].shape
-    (1000, 1280)
-    """
+    """EfficientNet-Lite0 without its body: the head alone."""
 
     name = "lite0"
 
@@ -38,19 +31,11 @@ class BundledImageEncoder:
 
 
 class BundledTextEncoder:
-    """wordllama vectors of ImageNet's and CIFAR-10's class names, and of no others.
-
-    Examples
-    --------
-    >>> from unseen.photos.bundled import load_photos
-    >>> load_photos().text_encoder.encode(["deer", "frog"]).shape
-    (2, 256)
-    """
+    """wordllama vectors of ImageNet's and CIFAR-10's class names, and of no others."""
 
     name, space = "wordllama", None
 
     def __init__(self, texts: list[str], vectors: np.ndarray):
-        self.dimension = vectors.shape[1]
         self._vectors = dict(zip(texts, vectors, strict=True))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
@@ -81,12 +66,6 @@ class BundledPhotos:
         The photos, 32 x 32.
     image_encoder, text_encoder
         Encoders for :class:`unseen.photos.NamedPhotos`.
-
-    Examples
-    --------
-    >>> from unseen.photos.bundled import load_photos
-    >>> load_photos().paths[0]
-    'test_00003.jpg'
     """
 
     classes: list[str]

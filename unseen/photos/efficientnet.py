@@ -70,18 +70,6 @@ LITE2 = _Net(
 class EfficientNetLite:
     """An image encoder whose head knows ImageNet's 1,000 classes.
 
-    Parameters
-    ----------
-    name : str
-    net : _Net
-
-    Attributes
-    ----------
-    name, version, dimension, size
-        See :class:`unseen.naming.Encoder`.
-    session : onnxruntime.InferenceSession
-        Runs the graph: input ``images``, output ``features``.
-
     Examples
     --------
     >>> import numpy as np
@@ -132,14 +120,7 @@ class EfficientNetLite:
 
 
 def lite0() -> EfficientNetLite:
-    """Make EfficientNet-Lite0: 224 pixels, 4.7 million weights.
-
-    Examples
-    --------
-    >>> from unseen.photos.efficientnet import lite0
-    >>> lite0().size
-    224
-    """
+    """Make EfficientNet-Lite0: 224 pixels, 4.7 million weights."""
     return EfficientNetLite("lite0", LITE0)
 
 
@@ -258,12 +239,11 @@ class _Graph:
 
     def block(self, x: str, name: str, stride: int) -> str:
         came_in = x
+        n_in = len(self.tensors[f"{name}_depthwise_conv.weight"])
         if f"{name}_expand_conv.weight" in self.tensors:
+            n_in = self.tensors[f"{name}_expand_conv.weight"].shape[1]
             x = self.clip(self.convolve(x, f"{name}_expand_conv", f"{name}_bn0"))
         x = self.convolve(x, f"{name}_depthwise_conv", f"{name}_bn1", stride)
         x = self.convolve(self.clip(x), f"{name}_project_conv", f"{name}_bn2")
-        first = "_expand_conv" if f"{name}_expand_conv.weight" in self.tensors else None
-        shape = self.tensors[f"{name}{first or '_depthwise_conv'}.weight"].shape
-        n_in = shape[1] if first else shape[0]
-        n_out = self.tensors[f"{name}_project_conv.weight"].shape[0]
+        n_out = len(self.tensors[f"{name}_project_conv.weight"])
         return self.add("Add", x, came_in) if stride == 1 and n_in == n_out else x

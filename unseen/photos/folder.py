@@ -43,7 +43,7 @@ __all__ = ["EncodedFolder", "Found", "Skipped", "encode_folder", "find_photos"]
 
 BATCH = 16  # photos encoded at once; more is no faster and takes more memory
 THREADS = min(4, os.cpu_count() or 1)  # that read and decode files
-VIEWS = 3  # raise it when the way photos are cut for an encoder changes
+VIEWS = 4  # raise it when the way photos are cut for an encoder changes
 
 Progress = Callable[[int, int], None]
 
@@ -66,28 +66,8 @@ class Found(NamedTuple):
 def find_photos(folder: str | os.PathLike[str]) -> Found:
     """List all files below a folder, in the order of their paths.
 
-    Parameters
-    ----------
-    folder : path
-        Or one photo, which is then the only one of its folder.
-
-    Returns
-    -------
-    Found
-        ``(folder, paths, skipped)``. Paths are relative, with ``/`` between parts.
-        Whether a file is a photo is found out when it is read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.photos.folder import find_photos
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     (Path(name) / "zoo").mkdir()
-    ...     for file in ("zoo/b.jpg", "zoo/a.png", "c.gif"):
-    ...         (Path(name) / file).touch()
-    ...     find_photos(name).paths
-    ['c.gif', 'zoo/a.png', 'zoo/b.jpg']
+    One photo is the only one of its folder. Paths are relative, with ``/`` between
+    parts. Whether a file is a photo is found out when it is read.
     """
     folder = Path(folder)
     if not folder.exists():
@@ -146,7 +126,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
     return "not a file (a pipe, socket or device)"
 
 
-def look_at(path: Path) -> tuple[bytes, str]:
+def digest_of(path: Path) -> tuple[bytes, str]:
     """Return the SHA-256 of a picture's file and "", or b"" and why it is none."""
     try:
         with open_photo(path) as file:
@@ -299,10 +279,10 @@ class _Files:
         """Yield the photos whose content was never met; settle all others."""
         asked: set[bytes] = set()
 
-        def look(path: str) -> Future:
-            return threads.submit(look_at, self.found.folder / path)
+        def hashed(path: str) -> Future:
+            return threads.submit(digest_of, self.found.folder / path)
 
-        for path, (digest, reason) in ahead(look, self.found.paths, BATCH):
+        for path, (digest, reason) in ahead(hashed, self.found.paths, BATCH):
             if reason:
                 self.reason[path] = reason
             else:

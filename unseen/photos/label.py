@@ -7,7 +7,6 @@ names → prototypes ┴→ adapt to the photos → label, reliability, second c
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ import pandas as pd
 
 from unseen.core.given import NONE_OF_THESE
 from unseen.named import LabelJob
-from unseen.naming.classes import ClassNames, read_classes
+from unseen.naming.classes import read_classes
 from unseen.naming.encoders import encoders, find_encoder
 from unseen.photos.folder import EncodedFolder, encode_folder
 from unseen.photos.named import NamedPhotos
@@ -111,8 +110,6 @@ class PhotoJob(LabelJob):
         What reads the names: a name of ``unseen.naming.encoders("text")``, an encoder,
         or a ``.npy`` file of class vectors in the space of the features; by default
         ``"wordllama"``, and CLIP's own for CLIP.
-    allow_unknown : bool, default=False
-        Take names that are no English noun, too, by their letters alone.
     model : path, optional
         A model saved before, instead of ``classes``: photos get its answers as it is,
         nothing is adapted. Its image encoder is used.
@@ -121,8 +118,6 @@ class PhotoJob(LabelJob):
         has makes a new class; ``unseen.NONE_OF_THESE`` says that no class fits.
     unknown : bool, default=False
         Set photos apart that are like no class, as ``unseen.NONE_OF_THESE``.
-    min_reliability : float, default=0
-        Photos less reliable than this get no label.
     cache : path, optional
         Folder for features; by default the user's cache folder.
     progress : callable, optional
@@ -146,17 +141,15 @@ class PhotoJob(LabelJob):
         *,
         encoder: Any = None,
         text: Any = None,
-        allow_unknown: bool = False,
         model: str | os.PathLike[str] | None = None,
         given: Mapping[str, str] | None = None,
         unknown: bool = False,
-        min_reliability: float = 0.0,
         cache: str | os.PathLike[str] | None = None,
         progress: Any = None,
     ) -> None:
         paths = {os.path.normpath(path): label for path, label in (given or {}).items()}
-        super().__init__(classes, model, paths, unknown, min_reliability)
-        self.named = None if classes is None else read_classes(classes)
+        super().__init__(classes, model, paths, unknown)
+        self.named: Any = None if classes is None else read_classes(classes)
         self.asked = encoder, text
         options = {"cache": cache, "progress": progress}
         if model is not None:
@@ -165,16 +158,12 @@ class PhotoJob(LabelJob):
             self.photos = see_folder(folder, encoder, **options)
         elif is_features(encoder):
             self.photos = see_folder(folder, encoder)
-            self.fitted = self._fit(self.photos.encoder, text, allow_unknown)
+            self.fitted = fit_names(self.named, self.photos.encoder, text)
         else:  # a name that cannot be read is said before hours of encoding
             encoder = find_encoder(encoder or "lite0", "image")
-            self.fitted = self._fit(encoder, text, allow_unknown)
+            self.fitted = fit_names(self.named, encoder, text)
             self.photos = see_folder(folder, encoder, **options)
         self.skipped = [(path, reason) for path, reason in self.photos.skipped]
-
-    def _fit(self, encoder: Any, text: Any, allow_unknown: bool) -> NamedPhotos:
-        assert self.named is not None  # there is no model instead
-        return fit_names(self.named, encoder, text, allow_unknown)
 
     @property
     def weak_names(self) -> str:
@@ -194,20 +183,10 @@ class PhotoJob(LabelJob):
         photos, model = self.photos, self.fitted
         rows = given_rows(self.given, photos)
         if self.adapts:
-            model.adapt(photos.features(), given=rows or None)
-            found = pd.DataFrame(
-                {
-                    "label": model.labels_,
-                    "reliability": model.reliability_,
-                    "second": model.second_,
-                    "first_trusted": model.first_trusted_,
-                    "novelty": model.novelty_,
-                }
-            )
+            found = model.adapt(photos.features(), given=rows or None).answer()
             answer = "adapted" if model.adapted_ else "names only"
         else:
-            found = model.answer(photos.features()).assign(first_trusted=0)
-            answer = "saved model"
+            found, answer = model.answer(photos.features()), "saved model"
         if self.unknown:
             found = set_apart(found)
         self.n_items = len(found)
@@ -223,23 +202,16 @@ def see_folder(
     else:
         photos = encode_folder(folder, encoder=encoder, **options)
     if not len(photos):
-        raise ValueError(f"{photos.folder}: {_why_none(photos)}")
+        why = "there is no file in this folder."
+        if photos.skipped:
+            path, reason = photos.skipped[0]
+            n = len(photos.skipped)
+            why = f"there is no photo among its {n} files or folders; {path}: {reason}."
+        raise ValueError(f"{photos.folder}: {why}")
     return photos
 
 
-def _why_none(photos: EncodedFolder) -> str:
-    if not photos.skipped:
-        return "there is no file in this folder."
-    path, reason = photos.skipped[0]
-    return (
-        f"there is no photo among its {len(photos.skipped)} files or folders; "
-        f"{path}: {reason}."
-    )
-
-
-def fit_names(
-    named: ClassNames, encoder: Any, text: Any, allow_unknown: bool = False
-) -> NamedPhotos:
+def fit_names(named: Any, encoder: Any, text: Any) -> NamedPhotos:
     """Turn class names into prototypes for the features of an image encoder."""
     name = encoder.name
     if isinstance(encoder, PrecomputedImageEncoder) and name in encoders("image"):
@@ -252,28 +224,7 @@ def fit_names(
         text, descriptions = PrecomputedTexts(named.names, vectors, space=name), None
     else:
         text = find_encoder(text)
-    _warn_of_scripts(named, text.name)
-    model = NamedPhotos(image_encoder=encoder, text_encoder=text)
-    return model.fit(
-        named.names, descriptions=descriptions, allow_unknown=allow_unknown
-    )
-
-
-def _warn_of_scripts(named: ClassNames, reader: str) -> None:
-    """Say which names are in no script that English is written in."""
-    strange = [
-        name
-        for name in named.names
-        if name not in named.descriptions
-        and any(char.isalpha() for char in name)
-        and not any(char.isascii() and char.isalpha() for char in name)
-    ]
-    if strange and reader != PrecomputedTexts.name:
-        warnings.warn(
-            f"{reader} reads English, and {', '.join(strange[:3])} is not. Describe "
-            f"such a class in English: '{strange[0]}: ...'.",
-            stacklevel=4,
-        )
+    return NamedPhotos(encoder, text).fit(named.names, descriptions=descriptions)
 
 
 def given_rows(given: Mapping[str, str], photos: EncodedFolder) -> dict[int, str]:
@@ -295,18 +246,6 @@ def set_apart(table: pd.DataFrame) -> pd.DataFrame:
     What they would have been is their second choice. Of the photos of the classes, a
     share of ``MISTAKEN`` is set apart, too: the fewer there are apart, the likelier it
     is that one is there by mistake.
-
-    Examples
-    --------
-    >>> from unseen.labels import label_table
-    >>> from unseen.photos.label import set_apart
-    >>> novelty = [0.2] * 24 + [1.0]
-    >>> labels, sure = ["cat"] * 24 + ["dog"], [0.9] * 25
-    >>> table = label_table(labels, reliability=sure, novelty=novelty)
-    >>> set_apart(table)[["label", "second", "reliability"]].tail(2)
-                label second  reliability
-    23            cat                 0.9
-    24  none of these    dog          0.5
     """
     table = table.copy()
     apart = table["novelty"] > FOREIGN

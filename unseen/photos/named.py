@@ -4,7 +4,7 @@
 
 whose rounds adapt the prototypes to unlabelled photos. No photo with a label is needed
 anywhere. How little a photo is like any class is its novelty, by the names alone (a
-pile of foreign photos would teach that they belong here), all rows of unit length:
+folder of foreign photos would teach that they belong here), all rows of unit length:
 
     novelty(x) = 1 - max_c x·P_c
 """
@@ -13,24 +13,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
-from sklearn.utils.validation import check_is_fitted
 
 from unseen._threads import one_thread
-from unseen.core.base import LinearRule, LinearScorer
 from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
+from unseen.naming.classes import checked_names
 from unseen.naming.encoders import find_encoder
-from unseen.naming.names import checked_descriptions, checked_names, joined
 from unseen.naming.reading import Reading, plain_text, read_names, saying
-from unseen.onnx_export import export_onnx
-from unseen.photos.doubt import Doubt, WeakNamesWarning, look_for_doubt
+from unseen.photos.doubt import WeakNamesWarning, doubt_in_names
 from unseen.photos.prototypes import NameMap, centred
-from unseen.transduction.guided_mixture import GuidedMixture
-from unseen.transduction.guided_scores import Turning
 
 __all__ = ["NamedPhotos"]
 
@@ -58,8 +54,6 @@ class NamedPhotos(NamedItems):
         or one whose features are comparable with the text encoder's vectors (CLIP).
     text_encoder : str or Encoder, default='wordllama'
         What reads the names.
-    tree : bool, default=True
-        Place names in WordNet's tree above ImageNet's classes, too.
 
     Attributes
     ----------
@@ -76,7 +70,7 @@ class NamedPhotos(NamedItems):
         How each name was read, and how far to trust that; see
         :class:`unseen.naming.Reading`.
     labels_, second_ : ndarray of str
-        Label of every photo of the pile, and the next best ('' if there is none).
+        Label of every photo, and the next best ('' if there is none).
     reliability_ : ndarray of float
         Probability of the label, roughly.
     first_trusted_ : ndarray of int
@@ -85,8 +79,7 @@ class NamedPhotos(NamedItems):
         Labels by the prototypes alone, before adapting.
     rounds_ : list of Round
     adapted_ : bool
-        Whether ``labels_`` are the adapted answer; a pile too small is not learned
-        from.
+        Whether ``labels_`` are the adapted answer; too few photos are not learned from.
     stopped_because_ : str
     weak_names_ : str
         Why the names say too little about these photos; "" if they do not.
@@ -114,16 +107,9 @@ class NamedPhotos(NamedItems):
     _items = "photos"
     _encoders = {"image_encoder": "image", "text_encoder": "text"}
 
-    def __init__(
-        self,
-        image_encoder="lite0",
-        text_encoder="wordllama",
-        *,
-        tree=True,
-    ):
+    def __init__(self, image_encoder="lite0", text_encoder="wordllama"):
         self.image_encoder = image_encoder
         self.text_encoder = text_encoder
-        self.tree = tree
 
     @one_thread()  # of BLAS: a second one spins for longer than it helps
     def fit(
@@ -151,12 +137,13 @@ class NamedPhotos(NamedItems):
         -------
         self
         """
-        names = checked_names(names)
-        descriptions = checked_descriptions(descriptions, names)
+        descriptions = {str(k): str(v) for k, v in (descriptions or {}).items()}
+        names = checked_names(names, descriptions=descriptions)
         image = find_encoder(self.image_encoder, "image")
         text = find_encoder(self.text_encoder)
         if text.space is not None and text.space == image.name:
-            texts = [joined(name, descriptions) for name in names]
+            pairs = [(name, descriptions.get(name)) for name in names]
+            texts = [f"{name}, {more}" if more else name for name, more in pairs]
             prototypes = np.asarray(text.encode(texts), dtype=np.float64)
             self.explained_, self.cosine_scale_ = np.nan, CLIP_SCALE
             self.plain_ = PLAIN["shared"]
@@ -165,20 +152,20 @@ class NamedPhotos(NamedItems):
             self._places: list[tuple[int, ...]] = [()] * len(names)
         else:
             readings = read_names(names, descriptions)
-            if self.tree and not allow_unknown:
+            if not allow_unknown:
                 refuse_unknown(readings)
             self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])
             self.trust_ = np.array([reading.trust for reading in readings])
-            prototypes = self._prototypes(readings, descriptions, image, text)
+            prototypes = self._through_head(readings, descriptions, image, text)
             self.plain_ = PLAIN["head"]
         self.rows_mean_ = np.zeros(prototypes.shape[1])
         self.evidence_ = 1.0
         self._begin(names, prototypes)
         return self
 
-    def _prototypes(
-        self, readings: list[Reading], descriptions, image, text
+    def _through_head(
+        self, readings: list[Reading], descriptions: Any, image: Any, text: Any
     ) -> np.ndarray:
         if not hasattr(image, "head"):
             raise ValueError(
@@ -186,19 +173,15 @@ class NamedPhotos(NamedItems):
                 f"encoder {text.name!r} does not share its space. Use 'lite0' or "
                 "'lite2', or a text encoder made for these features."
             )
-        names = [reading.name for reading in readings]
-        to_prototypes = NameMap(image.head()[0], text, self.tree)
+        to_prototypes = NameMap(image.head()[0], text)
+        self.explained_ = to_prototypes.learned.explained
+        self.cosine_scale_ = to_prototypes.learned.cosine_scale
         more = [descriptions.get(r.name) or saying(r) for r in readings]
-        texts = [plain_text(*pair) for pair in zip(names, more, strict=True)]
-        learned = to_prototypes.learned
-        self.explained_, self.cosine_scale_ = learned.explained, learned.cosine_scale
-        return to_prototypes(texts, readings)
+        pairs = zip(readings, more, strict=True)
+        return to_prototypes([plain_text(r.name, text) for r, text in pairs], readings)
 
-    def _mixture(self) -> GuidedMixture:
-        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
-        return GuidedMixture.from_prototypes(
-            frame, plain=self.plain_, loose=LOOSE, tight=TIGHT
-        )
+    def _guidance(self) -> dict[str, Any]:
+        return {"plain": self.plain_, "loose": LOOSE, "tight": TIGHT}
 
     @one_thread()  # of BLAS: a second one spins for longer than it helps
     def adapt(self, X, *, given=None) -> NamedPhotos:  # noqa: D102
@@ -208,36 +191,34 @@ class NamedPhotos(NamedItems):
         rows = np.asarray(X)
         return rows if rows.dtype == np.float64 else rows.astype(np.float32)
 
-    def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
+    def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
         """Note how far the photos bear the names out, and warn if they hardly do.
 
         Of the doubt in a name, 1 / (1 + k) is left if k photos are given for it.
         """
+        n = len(self.classes_)
+        self.read_as_, self.trust_ = self.read_as_[:n], self.trust_[:n]
         if len(rows) > 1:
             self.rows_mean_ = to_unit(rows).mean(axis=0)
-        found: Doubt = look_for_doubt(
+        found = doubt_in_names(
             rows,
             self.classes_[self._by_names(rows)],
             self.classes_.tolist(),
-            getattr(self, "_places", [()] * len(self.classes_)),  # not in a file
-            getattr(self, "trust_", self.classes_).tolist(),
+            getattr(self, "_places", [()] * n),  # not in a file
+            self.trust_.tolist(),
         )
-        counts = pd.Series(list(given), dtype=object).value_counts()
-        n_given = counts.reindex(self.classes_.tolist(), fill_value=0).to_numpy()
-        left = float(np.mean(1 / (1 + n_given)))
-        self.evidence_ = 1 - (1 - found.evidence) * left if left < 1 else found.evidence
+        labels = list(given.values())
+        n_given = np.array([labels.count(name) for name in self.classes_.tolist()])
+        self.evidence_ = 1 - (1 - found.evidence) * float(np.mean(1 / (1 + n_given)))
         self.weak_names_ = "" if n_given.all() else found.why
         if self.weak_names_:
             warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=4)
 
-    def _forget_given(self) -> None:
-        named = np.isin(self.classes_, self.model_.classes_)
-        self.read_as_, self.trust_ = self.read_as_[named], self.trust_[named]
-        super()._forget_given()
-
-    def _describe(self, name: str) -> None:
-        self.read_as_ = np.append(self.read_as_, "by the photos you gave")
-        self.trust_ = np.append(self.trust_, GIVEN)
+    def _add_given(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
+        super()._add_given(rows, given)
+        new = len(self.classes_) - len(self.trust_)
+        self.read_as_ = np.append(self.read_as_, ["by the photos you gave"] * new)
+        self.trust_ = np.append(self.trust_, [GIVEN] * new)
 
     def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
         if self.adapted_:
@@ -273,33 +254,6 @@ class NamedPhotos(NamedItems):
     def _novelty(self, rows: np.ndarray) -> np.ndarray:
         likeness = to_unit(rows.astype(np.float32)) @ to_unit(self.prototypes_).T
         return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
-
-    def to_onnx(self, path, *, classes=None):
-        """Write the classifier of features as an ONNX file.
-
-        Parameters
-        ----------
-        path : path
-        classes : list of str, optional
-            Who competes; by default all classes.
-
-        Returns
-        -------
-        Path
-            The file written.
-        """
-        check_is_fitted(self)
-        return export_onnx(self, path, classes=classes)
-
-    def turned_rule(self, classes=None) -> tuple[LinearRule, Turning | None]:
-        """Return how new photos are scored; see ``GuidedMixture.turned_rule``."""
-        rule, turning = self.model_.turned_rule(classes)
-        if getattr(self, "adapted_", False):
-            return rule, turning
-        own = pd.Index(self.classes_).get_indexer(rule.candidates.names)
-        scorer = LinearScorer(centred(self.prototypes_)[own], np.zeros(len(own)))
-        turning = Turning(self.rows_mean_, None)
-        return LinearRule(rule.candidates, scorer, True), turning
 
 
 def refuse_unknown(readings: list[Reading]) -> None:

@@ -44,12 +44,11 @@ HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
 LONGEST_START = 12
 LARGE, ONE_LARGE = 25_000_000, threading.Lock()  # pixels; decoded one at a time
 THUMBNAIL = 160  # pixels of the longer side
-BICUBIC = 3  # as Pillow counts its filters; it is imported only where it is used
-SQUARE, WIDEST = 1.05, 2  # sides' ratio of what needs no second look; most squeezed
-SPARE = 3  # times the pixels needed along a side that are left to a careful filter
-ROOM = 1.5  # times the pixels needed along a side from which views are worth sharing
-ORIENTATION = 0x0112  # EXIF: how the camera was held
-TILE = (322, 323)  # TIFF: width and height of the pieces a picture is kept in
+SQUARE, WIDEST = 1.05, 2  # sides' ratio of what needs no second view; most squeezed
+# As Pillow counts them; it is imported only where it is used.
+BICUBIC = 3
+TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF's orientations upright
+ORIENTATION, TILE = 0x0112, (322, 323)  # tags of EXIF; of TIFF, the sides of its pieces
 
 
 class Square(NamedTuple):
@@ -68,14 +67,7 @@ class Square(NamedTuple):
 
 
 def kind_of(start: bytes) -> str | None:
-    r"""Tell the kind of a picture by its first 12 bytes, whatever it is called.
-
-    Examples
-    --------
-    >>> from unseen.photos.photo import kind_of
-    >>> kind_of(b"GIF89a......"), kind_of(b"Dear diary, ")
-    ('GIF', None)
-    """
+    """Tell the kind of a picture by its first 12 bytes, whatever it is called."""
     if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
         return "WEBP"
     if start[4:8] == b"ftyp" and start[8:12] in HEIF_BRANDS:
@@ -84,14 +76,7 @@ def kind_of(start: bytes) -> str | None:
 
 
 def why_unread(start: bytes) -> str:
-    r"""Return why a file that starts so is not read as a photo; "" if it is.
-
-    Examples
-    --------
-    >>> from unseen.photos.photo import why_unread
-    >>> why_unread(b"Dear diary, ")
-    'not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture'
-    """
+    """Return why a file that starts so is not read as a photo; "" if it is."""
     kind = kind_of(start)
     if kind is None:
         return "not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture"
@@ -101,18 +86,9 @@ def why_unread(start: bytes) -> str:
 
 
 def read_square(path: str | os.PathLike[str], size: int) -> Square:
-    """Read a photo from its file; never raises for what the file holds.
+    """Read a photo from its file for squares of a size, in pixels.
 
-    Parameters
-    ----------
-    path : path
-    size : int
-        Side of the square, in pixels.
-
-    Returns
-    -------
-    Square
-        Its ``pixels`` are the middle of the picture, or None; then ``reason`` says why.
+    Whatever the file holds, nothing is raised: without ``pixels`` there is a reason.
 
     Examples
     --------
@@ -169,8 +145,8 @@ def decode_square(path: str | os.PathLike[str], size: int) -> Square:
     except MemoryError:
         return Square(digest, reason="too large: not enough memory to decode it")
     except Exception as error:  # decoders raise whatever they stumble over
-        said = " ".join(str(error).split())[:200] or type(error).__name__
-        return Square(digest, reason=f"damaged: {said}")
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        return Square(digest, reason=f"damaged: {reason}")
 
 
 class TooLargeError(Exception):
@@ -222,31 +198,22 @@ def open_image(content: bytes) -> Any:
     return image
 
 
-def decode(image: Any, size: int) -> tuple[Any, Any]:
-    """Decode a picture in RGB, as it lies in its file.
+def decode(image: Any, size: int) -> tuple[Any, int | None]:
+    """Decode a picture in RGB as it lies in its file, and say what turns it upright.
 
-    Of an animated picture it is the first frame. What is transparent becomes white.
-
-    Parameters
-    ----------
-    image : PIL Image
-        Opened.
-    size : int
-        Pixels that the shorter side needs: more are not decoded if they can be spared.
-
-    Returns
-    -------
-    image : PIL Image
-    turn : PIL Transpose or None
-        What brings it upright. Do it last, where few pixels are left.
+    Of an animated picture it is the first frame. What is transparent becomes white. Of
+    a JPEG no more pixels are decoded than the shorter side needs, ``size`` at least.
     """
-    turn = _turn(image)
-    image.draft("RGB", (size, size))  # JPEG: decode at a fraction
+    try:
+        turn = TURNS.get(image.getexif().get(ORIENTATION))
+    except Exception:  # a damaged tag is no reason to lose a sound picture
+        turn = None
+    image.draft("RGB", (size, size))
     return _as_rgb(image), turn
 
 
 def views(
-    image: Any, size: int, turn: Any = None
+    image: Any, size: int, turn: int | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the middle square of a picture and all of it squeezed into a square.
 
@@ -263,46 +230,19 @@ def views(
     >>> views(Image.new("RGB", (41, 40), "red"), 8)[1] is None
     True
     """
-    short, square = min(image.size), (size, size)
+
+    def middle(wide: int, high: int) -> np.ndarray:
+        left, top = (image.width - wide) / 2, (image.height - high) / 2
+        box = left, top, left + wide, top + high
+        small = image.resize((size, size), BICUBIC, box=box, reducing_gap=3)
+        # The middle stays the middle under every turn: turn it where pixels are few.
+        return np.asarray(small if turn is None else small.transpose(turn))
+
+    short = min(image.size)
     if max(image.size) <= SQUARE * short:
-        return _upright(_part(image, short, short, square), turn), None
-    if short < ROOM * size:
-        wide, high = (min(side, WIDEST * short) for side in image.size)
-        middle = _part(image, short, short, square)
-        return _upright(middle, turn), _upright(_part(image, wide, high, square), turn)
-    # Both views shrink the short side alike: once is enough, and saves up to a third.
-    image = _roughly(image, size)
-    (width, height), short = image.size, min(image.size)
-    if width > height:
-        band = image.resize((width, size), BICUBIC)
-        middle = _part(band, short, size, square)
-    else:
-        band = image.resize((size, height), BICUBIC)
-        middle = _part(band, size, short, square)
-    return _upright(middle, turn), _upright(band.resize(square, BICUBIC), turn)
-
-
-def _part(image: Any, wide: int, high: int, shape: tuple[int, int]) -> Any:
-    """Return the middle part, so wide and high, in another size."""
-    left, top = (image.width - wide) / 2, (image.height - high) / 2
-    box = left, top, left + wide, top + high
-    return image.resize(shape, BICUBIC, box=box, reducing_gap=SPARE)
-
-
-def _roughly(image: Any, size: int) -> Any:
-    """Return a picture not too long, and of not many times the pixels needed."""
-    (width, height), short = image.size, min(image.size)
-    times = max(1, short // (SPARE * size))
-    wide, high = (min(side, WIDEST * short) // times * times for side in image.size)
-    if (wide, high) != image.size:
-        left, top = (width - wide) // 2, (height - high) // 2
-        image = image.crop((left, top, left + wide, top + high))
-    return image.reduce(times) if times > 1 else image
-
-
-def _upright(image: Any, turn: Any) -> np.ndarray:
-    # The middle stays the middle under every turn, so turn it last.
-    return np.asarray(image if turn is None else image.transpose(turn))
+        return middle(short, short), None
+    wide, high = (min(side, WIDEST * short) for side in image.size)
+    return middle(short, short), middle(wide, high)
 
 
 def check_size(image: Any, content: bytes) -> None:
@@ -326,18 +266,8 @@ def check_size(image: Any, content: bytes) -> None:
             raise TooLargeError(f"{found} samples", "photo_samples")
 
 
-def make_thumbnail(image: Any, turn: Any = None) -> bytes:
-    """Make a small JPEG of a whole picture, upright, never larger than it is.
-
-    Examples
-    --------
-    >>> import io
-    >>> from PIL import Image
-    >>> from unseen.photos.photo import make_thumbnail
-    >>> wide = make_thumbnail(Image.new("RGB", (640, 320), "red"))
-    >>> Image.open(io.BytesIO(wide)).size
-    (160, 80)
-    """
+def make_thumbnail(image: Any, turn: int | None = None) -> bytes:
+    """Make a small JPEG of a whole picture, upright, never larger than it is."""
     scale = min(1.0, THUMBNAIL / max(image.size))
     width, height = (max(1, round(scale * side)) for side in image.size)
     # A third of the time of a careful one; the two differ by 40 dB, so very little.
@@ -349,41 +279,18 @@ def make_thumbnail(image: Any, turn: Any = None) -> bytes:
     return file.getvalue()
 
 
-def _turn(image: Any) -> Any:
-    """Return what brings a photo upright by its EXIF tag, None if it is or says not."""
-    from PIL import Image
-
-    turns = {
-        2: Image.Transpose.FLIP_LEFT_RIGHT,
-        3: Image.Transpose.ROTATE_180,
-        4: Image.Transpose.FLIP_TOP_BOTTOM,
-        5: Image.Transpose.TRANSPOSE,
-        6: Image.Transpose.ROTATE_270,
-        7: Image.Transpose.TRANSVERSE,
-        8: Image.Transpose.ROTATE_90,
-    }
-    try:
-        return turns.get(image.getexif().get(ORIENTATION))
-    except Exception:  # a damaged tag is no reason to lose a sound picture
-        return None
-
-
 def _as_rgb(image: Any) -> Any:
     from PIL import Image
 
-    if image.mode.startswith("I;16") or image.mode in ("I", "F"):
+    if image.mode.startswith("I") or image.mode == "F":
         values = np.asarray(image, dtype=np.float32)
-        low, high = (0, 65535) if image.mode.startswith("I;16") else _range(values)
-        shades = np.clip((values - low) * (255 / (high - low)), 0, 255)
+        low, high = 0.0, 65535.0
+        if not image.mode.startswith("I;16"):  # no range is agreed on: take its own
+            low, high = float(values.min()), float(values.max())
+        shades = np.clip((values - low) * (255 / ((high - low) or 1)), 0, 255)
         image = Image.fromarray(shades.astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image)
     return image.convert("RGB")
-
-
-def _range(values: np.ndarray) -> tuple[float, float]:
-    """Return the darkest and lightest value, apart even if all are equal."""
-    low, high = float(values.min()), float(values.max())
-    return low, high if high > low else low + 1

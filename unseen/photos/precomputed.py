@@ -1,8 +1,7 @@
 """Features that were made elsewhere, in the place of an encoder.
 
     features.npz   what ``unseen encode`` writes: features, paths, encoder
-    features.npy   rows; a ``.txt`` file of that name beside it says whose they are, one
-                   path per line, else they follow the photos of the folder in order
+    features.npy   rows, which follow the photos of the folder in order
 
 Class vectors in the same space may stand in for a text encoder: ``.npy``, one row per
 class in the order of the class names.
@@ -11,7 +10,6 @@ class in the order of the class names.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,32 +17,18 @@ import numpy as np
 
 from unseen._words import listed
 from unseen.files import replace_file
-from unseen.limits import check_plain_file, read_small
+from unseen.limits import check_plain_file
 from unseen.loading.arrays import open_npy, open_npz
-from unseen.naming.names import twice
-from unseen.photos.folder import EncodedFolder, Skipped, find_photos, look_at
+from unseen.naming.classes import twice
+from unseen.photos.folder import EncodedFolder, Skipped, digest_of, find_photos
 
-__all__ = [
-    "PrecomputedTexts",
-    "is_features",
-    "match_features",
-    "read_features",
-    "read_vectors",
-    "write_features",
-]
+__all__ = ["PrecomputedTexts", "is_features", "match_features", "write_features"]
 
 NAME = "precomputed"  # of an encoder nobody named
 
 
 class PrecomputedImageEncoder:
-    """Stands for whatever made the features; it cannot encode more.
-
-    Examples
-    --------
-    >>> from unseen.photos.precomputed import PrecomputedImageEncoder
-    >>> PrecomputedImageEncoder("my net").name
-    'my net'
-    """
+    """Stands for whatever made the features; it cannot encode more."""
 
     def __init__(self, name: str = NAME) -> None:
         self.name = name
@@ -59,14 +43,6 @@ class PrecomputedTexts:
     vectors : ndarray of shape (n_names, dimension)
     space : str
         Name of the image encoder whose features they may be compared with.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.photos.precomputed import PrecomputedTexts
-    >>> texts = PrecomputedTexts(["zebra", "okapi"], np.eye(2))
-    >>> texts.encode(["okapi"])
-    array([[0., 1.]], dtype=float32)
     """
 
     name = NAME
@@ -74,86 +50,44 @@ class PrecomputedTexts:
     def __init__(
         self, names: Sequence[str], vectors: np.ndarray, space: str = NAME
     ) -> None:
-        vectors = np.asarray(vectors, np.float32)
         if vectors.ndim != 2 or len(vectors) != len(names):
             raise ValueError(
                 f"Class vectors have shape {vectors.shape}, but there are {len(names)} "
                 "classes. Give one row per class, in their order."
             )
         self.space: str | None = space
-        self.dimension = vectors.shape[1]
-        self._vectors = dict(zip(names, vectors, strict=True))
+        self._vectors = dict(zip(names, vectors.astype(np.float32), strict=True))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of class names; any other text is a zero row."""
-        nothing = np.zeros(self.dimension, np.float32)
-        rows = [self._vectors.get(text, nothing) for text in texts]
-        return np.array(rows, np.float32).reshape(len(texts), self.dimension)
+        """Return the vectors of class names."""
+        return np.array([self._vectors[text] for text in texts])
 
 
 def is_features(encoder: object) -> bool:
-    """Tell whether an encoder is given as a file of features.
-
-    Examples
-    --------
-    >>> from unseen.photos.precomputed import is_features
-    >>> is_features("lite0"), is_features("features.npz")
-    (False, True)
-    """
-    return isinstance(encoder, (str, os.PathLike)) and str(encoder).endswith(
-        (".npy", ".npz")
-    )
+    """Tell whether an encoder is given as a file of features."""
+    path = isinstance(encoder, str | os.PathLike)
+    return path and str(encoder).endswith((".npy", ".npz"))
 
 
 def match_features(
     folder: str | os.PathLike[str], path: str | os.PathLike[str]
 ) -> EncodedFolder:
-    """Match the rows of a feature file with the photos of a folder.
+    """Match the rows of a ``.npz`` or ``.npy`` file with the photos of a folder.
 
-    Parameters
-    ----------
-    folder : path
-    path : path
-        ``.npz`` or ``.npy``.
-
-    Returns
-    -------
-    EncodedFolder
-        Photos without a row are among its ``skipped``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from PIL import Image
-    >>> from unseen.photos.precomputed import match_features
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in "ab":
-    ...         Image.new("RGB", (8, 8)).save(Path(folder) / f"{name}.png")
-    ...     np.save(Path(folder) / "features.npy", np.eye(2))
-    ...     match_features(folder, Path(folder) / "features.npy").paths
-    ['a.png', 'b.png']
+    Photos without a row are among those skipped.
     """
     path = Path(path)
     features, paths, made_by = read_features(path)
     found = find_photos(folder)
-    skipped, photos = list(found.skipped), []
-    for name in found.paths:
-        _digest, reason = look_at(found.folder / name)
-        if reason:
-            skipped.append(Skipped(name, reason))
-        else:
-            photos.append(name)
-    if paths is None:
-        if len(features) != len(photos):
-            raise ValueError(
-                f"{path}: has {len(features)} rows, but {found.folder} has "
-                f"{len(photos)} photos. Say whose the rows are in "
-                f"{path.with_suffix('.txt').name}, one path per line."
-            )
-        paths = photos
-    place = {name: row for row, name in enumerate(paths)}
+    checked = [(name, digest_of(found.folder / name)[1]) for name in found.paths]
+    skipped = [*found.skipped, *(Skipped(*one) for one in checked if one[1])]
+    photos = [name for name, reason in checked if not reason]
+    if paths is None and len(features) != len(photos):
+        raise ValueError(
+            f"{path}: has {len(features)} rows, but {found.folder} has {len(photos)} "
+            "photos. Say whose the rows are: give a .npz file with features and paths."
+        )
+    place = {name: row for row, name in enumerate(photos if paths is None else paths)}
     known = [name for name in photos if name in place]
     missing = f"has no row in {path.name}"
     skipped += [Skipped(name, missing) for name in photos if name not in place]
@@ -163,14 +97,14 @@ def match_features(
 
 
 def read_vectors(path: str | os.PathLike[str]) -> np.ndarray:
-    """Return the class vectors of a ``.npy`` file."""
+    """Return the array of a ``.npy`` file."""
     check_plain_file(path)
     return np.array(open_npy(path))
 
 
 def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
     """Return features, the photos they belong to (None: unsaid), and the encoder."""
-    names, encoder = None, NAME
+    paths, encoder = None, NAME
     check_plain_file(path)
     if path.suffix == ".npz":
         with open_npz(path) as file:
@@ -179,34 +113,24 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
                     f"{path}: has no array 'features', only {listed(file.shapes)}."
                 )
             features = file["features"]
-            names = file["paths"].tolist() if "paths" in file.shapes else None
+            paths = file["paths"].tolist() if "paths" in file.shapes else None
             encoder = str(file["encoder"]) if "encoder" in file.shapes else NAME
     else:
-        features = np.array(open_npy(path))
-        names = _names_beside(path.with_suffix(".txt"))
+        features = read_vectors(path)
     if features.ndim != 2 or features.dtype.kind != "f":
         raise ValueError(
             f"{path}: features are {features.dtype} of shape {features.shape}. Give "
             "one row of floats per photo."
         )
-    if names is not None and len(names) != len(features):
-        raise ValueError(f"{path}: {len(features)} rows, but {len(names)} paths.")
-    if names is not None and (again := twice(names)) is not None:
+    if paths is not None and len(paths) != len(features):
+        raise ValueError(f"{path}: {len(features)} rows, but {len(paths)} paths.")
+    if paths is not None and (again := twice(paths)) is not None:
         raise ValueError(
             f"{path}: the path {again!r} is there twice. Give one row per photo."
         )
     if not np.isfinite(features).all():
         raise ValueError(f"{path}: features hold NaN or infinity.")
-    return features, names, encoder
-
-
-def _names_beside(path: Path) -> list[str] | None:
-    """Return the lines of the file that says whose the rows are, if there is one."""
-    if not path.is_file():
-        return None
-    # Names of files are bytes: not all of them are text.
-    text = read_small(path).decode("utf-8", "surrogateescape")
-    return re.split(r"\r?\n", text)[: -1 if text.endswith("\n") else None]
+    return features, paths, encoder
 
 
 def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path:
@@ -216,9 +140,7 @@ def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path
     ----------
     encoded : EncodedFolder
     path : path
-        ``.npz`` with ``features``, ``paths``, ``encoder`` and ``version``; or ``.npy``
-        with the features alone, then the paths are in a ``.txt`` file beside it, one
-        per line.
+        ``.npz`` with ``features``, ``paths``, ``encoder`` and ``version``.
 
     Returns
     -------
@@ -240,27 +162,15 @@ def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path
     ...         file["features"].shape, file["paths"].tolist(), str(file["encoder"])
     ((1, 1280), ['meadow.png'], 'lite0')
     """
-    path, features = Path(path), encoded.features()
-    if path.suffix == ".npz":
-        with replace_file(path) as file:
-            np.savez(
-                file,
-                features=features,
-                paths=np.array(encoded.paths, dtype=str),
-                encoder=np.array(encoded.encoder.name),
-                version=np.array(encoded.encoder.version),
-            )
-        return path
-    if path.suffix != ".npy":
-        raise ValueError(f"{path}: features are written as .npz or .npy.")
-    if broken := [name for name in encoded.paths if "\n" in name]:
-        raise ValueError(
-            f"{broken[0]!r} has a line break in its name, and a .npy file has its "
-            "paths beside it, one per line. Write .npz."
-        )
-    names = "".join(f"{name}\n" for name in encoded.paths)
-    with replace_file(path.with_suffix(".txt")) as file:
-        file.write(names.encode("utf-8", "surrogateescape"))
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise ValueError(f"{path}: features are written as .npz.")
     with replace_file(path) as file:
-        np.save(file, features)
+        np.savez(
+            file,
+            features=encoded.features(),
+            paths=np.array(encoded.paths, dtype=str),
+            encoder=np.array(encoded.encoder.name),
+            version=np.array(encoded.encoder.version),
+        )
     return path

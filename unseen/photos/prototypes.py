@@ -89,15 +89,15 @@ class NameMap:
     head : array of shape (1000, n_features)
         Rows of the classifier's last layer.
     text : Encoder
-    tree : bool
-        Use places in ImageNet's tree beside the texts.
+    tree : float
+        The weight of places in ImageNet's tree beside texts.
 
     Attributes
     ----------
     learned : Learned
     """
 
-    def __init__(self, head: np.ndarray, text: Any, tree: bool) -> None:
+    def __init__(self, head: np.ndarray, text: Any, tree: float = TREE) -> None:
         C, named, described = named_prototypes(head)
         self.text, self.tree, self.C = text, tree, C
         names, glosses = self._vectors(named), self._vectors(described)
@@ -110,20 +110,25 @@ class NameMap:
 
     def __call__(self, texts: Sequence[str], readings: Sequence[Reading]) -> np.ndarray:
         """Return the prototypes of names, by their texts and readings."""
-        Z = self._by_ridge(texts, readings)
-        return drawn_to(Z, self.C, readings) if self.tree else Z
-
-    def _by_ridge(self, texts, readings: Sequence[Reading]) -> np.ndarray:
         vectors = self._vectors(texts)
         places = nouns().vectors(
             [reading.place for reading in readings],
             [reading.known for reading in readings],
         )
-        refuse_nothing(vectors, places if self.tree else None, readings)
-        K = near(self.words(vectors), self.seen)
-        if self.tree:
-            K = with_places(K, near(self.places(places), self.seen_places))
-        return (K + INTERCEPT) @ self.learned.alpha
+        lost = ~(vectors.any(axis=1) | places.any(axis=1))
+        if lost.any():  # its prototype would be made of nothing
+            names = ", ".join(repr(readings[i].name) for i in np.flatnonzero(lost)[:3])
+            raise ValueError(
+                f"Nothing is known of {names}. Describe such a class in plain English "
+                "words."
+            )
+        K = with_places(
+            near(self.words(vectors), self.seen),
+            near(self.places(places), self.seen_places),
+            self.tree,
+        )
+        Z = (K + INTERCEPT) @ self.learned.alpha
+        return drawn_to(Z, self.C, readings) if self.tree else Z
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         return to_unit(np.asarray(self.text.encode(texts), dtype=np.float64))
@@ -150,19 +155,16 @@ def near(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.exp(-np.maximum(squares - 2 * left @ right.T, 0))
 
 
-def with_places(texts: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Mix kernels: a class has one place, and as many texts as the first is wider."""
-    ways = texts.shape[1] // places.shape[1]
-    return (1 - TREE) * texts + TREE * np.tile(places, (1, ways))
+def with_places(texts: np.ndarray, places: np.ndarray, tree: float) -> np.ndarray:
+    """Mix kernels: a class has one place, and two texts."""
+    return (1 - tree) * texts + tree * np.tile(places, (1, 2))
 
 
 def learn_map(
-    seen: np.ndarray, places: np.ndarray, C: np.ndarray, tree: bool
+    seen: np.ndarray, places: np.ndarray, C: np.ndarray, tree: float
 ) -> Learned:
     """Learn the ridge from texts and places of known classes to their prototypes."""
-    K = near(seen, seen)
-    if tree:
-        K = with_places(K, np.tile(near(places, places), (2, 1)))
+    K = with_places(near(seen, seen), np.tile(near(places, places), (2, 1)), tree)
     inverse = inverse_positive(K + INTERCEPT + RIDGE * np.eye(len(K)))
     alpha = inverse @ np.vstack([C, C])
     Z = left_out(inverse, alpha, C, branches(BRANCH))
@@ -231,7 +233,7 @@ def centred(rows: np.ndarray) -> np.ndarray:
 
 
 def kept_or_learned(
-    seen: np.ndarray, places: np.ndarray, C: np.ndarray, tree: bool
+    seen: np.ndarray, places: np.ndarray, C: np.ndarray, tree: float
 ) -> Learned:
     """Return what was learned from these very tables before, or learn and keep it."""
     kept = Cache("maps")
@@ -250,21 +252,7 @@ def kept_or_learned(
 
 
 def named_prototypes(head: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
-    """Return prototypes of ImageNet's classes, and both texts of each.
-
-    Parameters
-    ----------
-    head : array of shape (1000, n_features)
-        Rows of the classifier's last layer.
-
-    Returns
-    -------
-    prototypes : ndarray of shape (1000, n_features)
-        Rows less their mean at unit length.
-    names : list of str
-        All words of every class.
-    glosses : list of str
-        What each class is.
+    """Return prototypes of ImageNet's classes (1000, n_features), names and glosses.
 
     Examples
     --------
@@ -284,18 +272,3 @@ def named_prototypes(head: np.ndarray) -> tuple[np.ndarray, list[str], list[str]
     tree = nouns()
     C = to_unit(head - head.mean(axis=0))
     return C, tree.words[:N_CLASSES], tree.glosses[:N_CLASSES]
-
-
-def refuse_nothing(
-    vectors: np.ndarray, places: np.ndarray | None, readings: Sequence[Reading]
-) -> None:
-    """Raise if nothing is known of a name: its prototype would be made of nothing."""
-    known = np.any(vectors != 0, axis=1)
-    if places is not None:
-        known |= np.any(places != 0, axis=1)
-    if not known.all():
-        lost = [readings[i].name for i in np.flatnonzero(~known)[:3]]
-        raise ValueError(
-            f"Nothing is known of {', '.join(map(repr, lost))}. Describe such a class "
-            "in plain English words."
-        )

@@ -36,32 +36,7 @@ class _Tensor(NamedTuple):
 
 
 def read_torch_file(path: Path, sha256: str) -> dict[str, np.ndarray]:
-    """Read all tensors of a weight file whose hash is known.
-
-    Parameters
-    ----------
-    path : Path
-    sha256 : str
-        The SHA-256 the file must have, in hexadecimal digits.
-
-    Returns
-    -------
-    dict of str to ndarray
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.photos.torch_file import read_torch_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "weights.pth"
-    ...     _ = path.write_bytes(b"something else")
-    ...     read_torch_file(path, "0" * 64)
-    Traceback (most recent call last):
-    ...
-    ValueError: ...weights.pth: is not the file this package knows: its SHA-256 is
-    f41f3fa6..., not 00000000.... Install it again.
-    """
+    """Read all tensors of a weight file by name; it must have the SHA-256 given."""
     content = Path(path).read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:

@@ -32,7 +32,7 @@ class RowState(NamedTuple):
     strength: np.ndarray
 
 
-def look_at(scores: np.ndarray, ranking: Ranking, answer: Any = None) -> RowState:
+def digest_of(scores: np.ndarray, ranking: Ranking, answer: Any = None) -> RowState:
     """Label and rank rows by their scores; report labels by ``answer`` if given."""
     small = np.min_scalar_type(scores.shape[1])
     codes, reliability = scores.argmax(axis=1).astype(small), ranking(scores)
@@ -48,8 +48,8 @@ def held(state: RowState, given: np.ndarray) -> RowState:
     """Return the state with the labels of some rows given, -1 for all others.
 
     >>> import numpy as np
-    >>> from unseen.rows.labelling import best_score, held, look_at
-    >>> state = look_at(np.array([[0.9, 0.1], [0.6, 0.4]]), best_score)
+    >>> from unseen.rows.labelling import best_score, held, digest_of
+    >>> state = digest_of(np.array([[0.9, 0.1], [0.6, 0.4]]), best_score)
     >>> held(state, np.array([-1, 1])).codes
     array([0, 1], dtype=uint8)
     """
@@ -98,7 +98,7 @@ class Labelling:
         ``ranking`` turns scores into reliability. Reported are the labels by
         ``answer``, by default the same scores.
         """
-        state = look_at(scores, ranking, answer)
+        state = digest_of(scores, ranking, answer)
         return cls(state, np.bincount(state.codes, minlength=scores.shape[1]))
 
     def __len__(self) -> int:

@@ -23,12 +23,6 @@ class DemoTexts:
     ids, texts : list of str
     truth : ndarray of str
         Their classes, for scoring only.
-
-    Examples
-    --------
-    >>> from unseen.texts import load_demo_texts
-    >>> load_demo_texts().classes[:3]
-    ['computers', 'cooking', 'football']
     """
 
     classes: list[str]

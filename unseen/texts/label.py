@@ -12,9 +12,9 @@ the file.
 
 from __future__ import annotations
 
-import heapq
 import os
 from collections.abc import Callable, Iterator, Mapping
+from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,9 @@ def label_texts(source: Any, classes: Any = None, **options: Any) -> pd.DataFram
     Returns
     -------
     DataFrame
-        ``id``, ``label``, ``reliability``, ``second``, ``first_trusted``, ``novelty``,
-        and ``text`` if asked for; :func:`unseen.labels.write_labels` writes it. Of
-        ``frame.attrs``, ``message`` says whether the answer was adapted.
+        ``id``, ``label``, ``reliability``, ``second``, ``first_trusted``, ``novelty``
+        and ``text``; :func:`unseen.labels.write_labels` writes it. Of ``frame.attrs``,
+        ``message`` says whether the answer was adapted.
 
     Examples
     --------
@@ -85,10 +85,6 @@ class TextJob(LabelJob):
         Labels of some texts by their ids, which are certain.
     unknown : bool, default=False
         Set texts apart that are like no class, as ``unseen.NONE_OF_THESE``.
-    min_reliability : float, default=0
-        Texts less reliable than this get no label.
-    keep_text : bool, default=False
-        Put the texts into the answer.
     learn_from : int, optional
         Most texts to learn from; by default 5,000, or 10 per class if that is more, up
         to 20,000.
@@ -132,20 +128,18 @@ class TextJob(LabelJob):
         template: str = "",
         given: Mapping[str, str] | None = None,
         unknown: bool = False,
-        min_reliability: float = 0.0,
-        keep_text: bool = False,
         learn_from: int | None = None,
         model: str | os.PathLike[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
         download: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        super().__init__(classes, model, given, unknown, min_reliability)
+        super().__init__(classes, model, given, unknown)
         if learn_from is not None and learn_from < 1:
             raise ValueError(f"learn_from is {learn_from}. Give 1 or more texts.")
         self.source: TextSource = read_texts(source, column=column, id=id)
         self.skipped = self.source.skipped
-        self.keep_text, self.n_silent = keep_text, 0
+        self.n_silent = 0
         self.progress = progress or (lambda done, total: None)
         if model is None:
             named = read_classes(classes)
@@ -181,18 +175,26 @@ class TextJob(LabelJob):
 
     def _learn(self) -> pd.DataFrame:
         """Read once, adapt to a sample; return its answers by the texts' digests."""
-        sample = _Sample(self.learn_from)
-        labelled: dict[bytes, tuple[str, str]] = {}
+        sample: dict[bytes, str] = {}
+        certain: dict[bytes, str] = {}  # texts whose labels are given
+        labels: dict[bytes, str] = {}
         missing = set(self.given)
         for batch in self.source:
             self.n_items += len(batch.ids)
-            for key, text in zip(batch.ids, batch.texts, strict=True):
+            for key, text in zip(*batch, strict=True):
+                one = digest(text)
                 if key in self.given:
                     missing.discard(key)
-                    _note(labelled, digest(text), key, self.given[key])
-                    sample.keep(text)
+                    certain[one], label = text, self.given[key]
+                    if labels.setdefault(one, label) != label:
+                        raise ValueError(
+                            f"The text {key!r} is there twice, with the given labels "
+                            f"{labels[one]!r} and {label!r}. Give one."
+                        )
                 elif self.adapts:
-                    sample.offer(text)
+                    sample[one] = text
+            if len(sample) > 2 * self.learn_from:
+                sample = dict(nsmallest(self.learn_from, sample.items()))
         if not self.n_items:
             raise ValueError(f"{self.source.name}: there is no text in it.")
         if missing:
@@ -202,19 +204,12 @@ class TextJob(LabelJob):
             )
         if not self.adapts:
             return pd.DataFrame(index=pd.Index([], dtype=object))
-        digests, texts = sample.texts()
-        given = {i: labelled[d][1] for i, d in enumerate(digests) if d in labelled}
-        fitted = self.fitted.adapt(texts, given=given or None)
-        return pd.DataFrame(
-            {
-                "label": fitted.labels_,
-                "reliability": fitted.reliability_,
-                "second": fitted.second_,
-                "first_trusted": fitted.first_trusted_,
-                "novelty": fitted.novelty_,
-            },
-            index=pd.Index(digests, dtype=object),
-        )
+        sample = dict(nsmallest(self.learn_from, sample.items())) | certain
+        digests = sorted(sample)
+        given = {row: labels[d] for row, d in enumerate(digests) if d in labels}
+        texts = [sample[one] for one in digests]
+        found = self.fitted.adapt(texts, given=given or None).answer()
+        return found.set_index(pd.Index(digests, dtype=object))
 
     def _label(
         self, ids: list[str], texts: list[str], answers: pd.DataFrame
@@ -227,54 +222,10 @@ class TextJob(LabelJob):
             parts.append(answers.iloc[place[learned]].set_index(learned))
         if len(new):
             own = self.fitted.answer([texts[row] for row in new])
-            parts.append(own.assign(first_trusted=0).set_index(new))
+            parts.append(own.set_index(new))
         found = pd.concat(parts).sort_index()
         self.n_silent += int((found["label"] == "").sum())
         if self.unknown:
             strange = (found["label"] != "") & (found["novelty"] > FOREIGN)
             found.loc[strange, "label"] = NONE_OF_THESE
-        return self.table(found, ids, **({"text": texts} if self.keep_text else {}))
-
-
-def _note(
-    labelled: dict[bytes, tuple[str, str]], one: bytes, key: str, label: str
-) -> None:
-    """Note a given label; the same text cannot have two."""
-    other, known = labelled.setdefault(one, (key, label))
-    if known != label:
-        raise ValueError(
-            f"The texts {other!r} and {key!r} are the same, but their given labels are "
-            f"{known!r} and {label!r}. Give one."
-        )
-
-
-class _Sample:
-    """The distinct texts whose digests come first, and those that must be kept."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._kept: dict[bytes, str] = {}
-        self._heap: list[tuple[int, bytes]] = []
-        self._offered: dict[bytes, str] = {}
-
-    def keep(self, text: str) -> None:
-        self._kept[digest(text)] = text
-
-    def offer(self, text: str) -> None:
-        one = digest(text)
-        if one in self._offered:
-            return
-        entry = -int.from_bytes(one, "big"), one
-        if len(self._heap) < self.most:
-            heapq.heappush(self._heap, entry)
-        elif entry > self._heap[0]:
-            _, gone = heapq.heapreplace(self._heap, entry)
-            del self._offered[gone]
-        else:
-            return
-        self._offered[one] = text
-
-    def texts(self) -> tuple[list[bytes], list[str]]:
-        """Return digests and texts in the order of the digests."""
-        pairs = sorted({**self._offered, **self._kept}.items())
-        return [one for one, _ in pairs], [text for _, text in pairs]
+        return self.table(found, ids, text=texts)

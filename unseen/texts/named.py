@@ -15,20 +15,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from unseen.core.given import NONE_OF_THESE
 from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
+from unseen.naming.classes import checked_names, spoken
 from unseen.naming.encoders import (
     encode_texts,
     encoder_name,
     encoders,
     find_encoder,
 )
-from unseen.naming.names import checked_descriptions, checked_names, spoken
 from unseen.texts.encoders import EncoderOfAFile
-from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
 
@@ -113,12 +111,11 @@ class NamedTexts(NamedItems):
         -------
         self
         """
-        names = checked_names(names)
-        said = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
-        checked_descriptions({key: "" for key in said}, names)
+        more = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
+        names = checked_names(names, descriptions=more)
         template = _checked_template(self.template)
         prototypes = self._read(
-            [[template.format(spoken(name)), *said.get(name, [])] for name in names]
+            [[template.format(spoken(name)), *more.get(name, [])] for name in names]
         )
         silent = [n for n, row in zip(names, prototypes, strict=True) if not row.any()]
         if silent:
@@ -132,22 +129,18 @@ class NamedTexts(NamedItems):
         return self
 
     def _read(self, phrasings: list[list[str]]) -> np.ndarray:
-        """Return the mean of unit rows for every class, of all it is said by."""
+        """Return the mean of unit rows for every class, of all that describes it."""
         flat = [text for own in phrasings for text in own]
         rows = to_unit(self._encode(flat).astype(np.float64))
         ends = np.cumsum([len(own) for own in phrasings])[:-1]
         return np.array([own.mean(axis=0) for own in np.split(rows, ends)])
-
-    def _mixture(self) -> GuidedMixture:
-        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
-        return GuidedMixture.from_prototypes(frame)
 
     def _measure_by_names(self) -> None:
         """Measure novelty by the prototypes, as long as no text was learned from."""
         self.means_ = to_unit(self.prototypes_)
         self.mean_ = np.zeros(self.means_.shape[1])
 
-    def _learn(self, rows: np.ndarray, given: Sequence[str]) -> None:
+    def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
         if not self.adapted_:
             self._measure_by_names()
             return
@@ -183,25 +176,21 @@ class NamedTexts(NamedItems):
         """Return unit rows of texts, or of their vectors."""
         if isinstance(X, str):
             raise TypeError("X is one text. Give a list of texts.")
-        array = X if isinstance(X, np.ndarray) else None
-        if array is None or array.ndim != 2:
-            texts = list(X)
-            strange = [text for text in texts if not isinstance(text, str)]
-            if strange:
+        n_features = self.prototypes_.shape[1]
+        if not (isinstance(X, np.ndarray) and X.ndim == 2):
+            X = list(X)
+            if strange := [text for text in X if not isinstance(text, str)]:
                 raise TypeError(
                     f"X holds {strange[0]!r}, which is no text. Give a list of texts, "
                     "or an array with one vector per row."
                 )
-            array = self._encode(texts) if texts else None
-        if array is None:
-            return np.zeros((0, self.prototypes_.shape[1]), np.float32)
-        if array.shape[1] != self.prototypes_.shape[1]:
+            X = self._encode(X) if X else np.zeros((0, n_features))
+        if X.shape[1] != n_features:
             raise ValueError(
-                f"Vectors have {array.shape[1]} numbers, but those of the names have "
-                f"{self.prototypes_.shape[1]}. Use one encoder for both."
+                f"Vectors have {X.shape[1]} numbers, but those of the names have "
+                f"{n_features}. Use one encoder for both."
             )
-        rows = array if array.dtype == np.float64 else array.astype(np.float32)
-        return to_unit(rows)
+        return to_unit(X if X.dtype == np.float64 else X.astype(np.float32))
 
 
 def _phrasings(value: Any) -> list[str]:

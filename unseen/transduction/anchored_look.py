@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from unseen.rows.labelling import best_score, held, look_at
+from unseen.rows.labelling import best_score, digest_of, held
 
 
 def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
@@ -94,7 +94,7 @@ def look(
         scored = broad.start_scores if np.ndim(means.q) else broad.scores
         L = np.column_stack([L, scored(block) / temperature + log_size])
     R, evidence = posteriors(L)
-    state = look_at(S + known, best_score)
+    state = digest_of(S + known, best_score)
     if given is not None:
         R[given >= 0], evidence[given >= 0] = 0, 0
         state = held(state, given)
@@ -118,5 +118,5 @@ def temper(block, kept, means, known, temperature) -> tuple[Any, tuple]:
     S = scores_of(block, kept, means) + known
     lead = S - S.max(axis=1, keepdims=True)
     best = 1 / np.exp(lead / temperature).sum(axis=1)  # the largest of a softmax
-    state = look_at(S, lambda scores: best)
+    state = digest_of(S, lambda scores: best)
     return state, (np.bincount(state.codes, minlength=S.shape[1]),)

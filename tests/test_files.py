@@ -13,7 +13,6 @@ from unseen.files import (
     check_outputs,
     check_results,
     check_target,
-    free_name,
     remove_folder,
     replace_file,
     replace_folder,
@@ -43,18 +42,6 @@ def test_a_link_stays_and_its_target_is_written(tmp_path):
     ]
 
 
-def test_a_link_to_nothing_makes_its_target(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "sub" / "made.csv")
-    write(tmp_path / "link")
-    assert (tmp_path / "sub" / "made.csv").read_bytes() == b"new"
-
-
-def test_a_link_to_itself_is_named(tmp_path):
-    (tmp_path / "round").symlink_to(tmp_path / "round")
-    with pytest.raises(OSError, match="round"):
-        write(tmp_path / "round")
-
-
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
 def test_a_file_keeps_its_mode(tmp_path, mode):
     path = tmp_path / "model"
@@ -62,12 +49,6 @@ def test_a_file_keeps_its_mode(tmp_path, mode):
     path.chmod(mode)
     write(path)
     assert stat.S_IMODE(path.stat().st_mode) == mode
-
-
-def test_a_new_file_has_the_mode_any_program_gives(tmp_path):
-    (tmp_path / "plain").write_bytes(b"")
-    write(tmp_path / "ours")
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_pipes_sockets_devices_and_folders_are_refused(tmp_path):
@@ -146,39 +127,25 @@ def test_a_full_disk_names_the_file_and_leaves_it(tmp_path, monkeypatch):
     assert path.read_text() == "old" and names(tmp_path) == ["labels.csv"]
 
 
-def test_an_error_about_another_file_keeps_its_name(tmp_path):
-    with pytest.raises(FileNotFoundError) as found, replace_file(tmp_path / "out"):
-        open(tmp_path / "absent")
-    assert found.value.filename == str(tmp_path / "absent")
-    assert names(tmp_path) == []
-
-
-def test_what_others_write_by_the_name_of_the_draft_is_named_too(tmp_path):
+def test_errors_name_the_file_that_was_asked_for_and_keep_their_words(tmp_path):
     path = tmp_path / "out.h5"
+    with pytest.raises(OSError, match=r"out\.h5: no room in /.*/out\.h5 for X$"):
+        with replace_file(path) as file:
+            raise OSError(f"no room in {file.name} for X")
     with pytest.raises(OSError, match="Is a directory") as found:
         with replace_file(path) as file:
             raise OSError(errno.EISDIR, f"h5: filename = '{file.name}'")
     assert found.value.filename == str(path) and ".tmp" not in str(found.value)
-
-
-def test_an_error_without_a_number_keeps_its_words(tmp_path):
-    with pytest.raises(OSError, match=r"out\.h5: no room in /.*/out\.h5 for X$"):
-        with replace_file(tmp_path / "out.h5") as file:
-            raise OSError(f"no room in {file.name} for X")
-
-
-def test_a_free_name_is_free(tmp_path):
-    path = tmp_path / "labels.csv"
-    path.touch()
-    assert free_name(path).name == "labels-2.csv"
-    (tmp_path / "labels-2.csv").touch()
-    assert free_name(path).name == "labels-3.csv"
+    with pytest.raises(FileNotFoundError) as found, replace_file(path):
+        open(tmp_path / "absent")
+    assert found.value.filename == str(tmp_path / "absent") and names(tmp_path) == []
 
 
 def test_a_file_that_exists_stays_and_another_name_is_offered(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"labels-2\.csv"):
+    (tmp_path / "labels-2.csv").touch()
+    with pytest.raises(FileExistsError, match=r"labels-3\.csv"):
         check_outputs(path)
     check_outputs(path, None, tmp_path / "new.csv", force=True)
     with pytest.raises(ValueError, match="written twice"):

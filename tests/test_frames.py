@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.checks import close, make_data
-from unseen import ESZSL, SelfTraining, load_data
+from unseen import ESZSL, SelfTraining
 
 
 def polars(frame):
@@ -40,15 +40,6 @@ def test_rows_labels_and_tables_of_any_frame(data, kind):
     found = ESZSL().fit(X, labels_of(kind, data.y_seen), class_embeddings=given)
     close(found.coef_, wanted.coef_)
     assert found.predict(pile).tolist() == wanted.predict(data.X_unseen).tolist()
-
-
-@pytest.mark.parametrize("kind", [polars, pyarrow])
-def test_load_data_takes_a_class_table_of_any_frame(kind):
-    rows = pd.DataFrame({"f": [0.0, 1, 2], "label": ["a", "b", ""]})
-    table = pd.DataFrame({"class": ["a", "b", "c"], "x": [0.0, 1, 2]})
-    data = load_data(rows, classes=kind(table))
-    assert data.class_embeddings["x"].tolist() == [0, 1, 2]
-    assert data.unseen.tolist() == ["c"]
 
 
 @pytest.mark.parametrize("kind", [polars, pyarrow])

@@ -1,18 +1,10 @@
-"""How much may be unpacked, and what is no plain file."""
+"""What is no plain file."""
 
 import os
 
 import pytest
 
-from unseen.limits import Limits, check_plain_file, unpacked_allowance
-
-
-def test_the_allowance_grows_with_the_file_and_never_falls_below_the_free_part(
-    monkeypatch,
-):
-    few = Limits(unpacked_free=1000, unpacked_ratio=10)
-    monkeypatch.setattr("unseen.limits.LIMITS", few)
-    assert [unpacked_allowance(n) for n in (0, 100, 101)] == [1000, 1000, 1010]
+from unseen.limits import check_plain_file
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from tests.checks import close
-from unseen import JEDM, TSTD, PerDomainCenterer, SumsPCA, WithinClassWhitener
+from unseen import JEDM, PerDomainCenterer, SumsPCA, WithinClassWhitener
 
 
 @pytest.fixture
@@ -17,13 +17,6 @@ def rows():
     rng = np.random.default_rng(0)
     y = rng.integers(4, size=80)
     return rng.normal(size=(80, 6)) @ rng.normal(size=(6, 6)) + y[:, None], y
-
-
-def test_axes_from_sums_are_those_of_a_decomposed_matrix(rows):
-    X, _ = rows
-    ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
-    close(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), digits=10)
-    close(ours.explained_variance_, theirs.explained_variance_)
 
 
 @pytest.mark.parametrize("chunk", [1, 9, 80])
@@ -55,14 +48,6 @@ def test_nearest_whitened_mean_is_linear_discriminant_analysis(rows):
     assert_array_equal(nearest, lda.predict(X))
 
 
-def test_much_shrinkage_only_scales(rows):
-    X, y = rows
-    B = WithinClassWhitener(shrinkage=1e9).fit(X, y).transform(X)
-    P = SumsPCA().fit(X).transform(X)
-    ratio = np.linalg.norm(B) / np.linalg.norm(P)
-    close(B, ratio * P, digits=6)
-
-
 def test_classes_that_are_points_are_left_alone():
     X = np.repeat(np.eye(3), 2, axis=0)
     B = WithinClassWhitener().fit(X, [0, 0, 1, 1, 2, 2]).transform(X)
@@ -92,24 +77,12 @@ def test_the_steps_of_jedm_as_a_pipeline_give_jedm():
     assert_array_equal(pipe[-1].labels_, model.adapt(X[~seen]).labels_)
 
 
-def test_whitening_in_front_of_self_training_runs():
-    rng = np.random.default_rng(1)
-    A = rng.uniform(size=(6, 5))
-    y = np.repeat(np.arange(6), 10)
-    X = (A @ rng.normal(size=(5, 9)))[y] + 0.4 * rng.normal(size=(60, 9))
-    pipe = make_pipeline(Normalizer(), WithinClassWhitener(), TSTD())
-    pipe.fit(X[y < 4], y[y < 4], tstd__class_embeddings=A)
-    labels = pipe[-1].adapt(pipe[:-1].transform(X[y >= 4])).labels_
-    assert set(labels) <= {4, 5}
-
-
 def test_principal_axes_are_those_of_scikit_learn_and_can_be_undone():
-    from sklearn.decomposition import PCA
-
     X = np.random.default_rng(0).normal(size=(40, 5)) * [5, 4, 3, 2, 1]
     ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
     signs = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))
     close(ours.components_, theirs.components_ * signs[:, None], digits=9)
+    close(ours.explained_variance_, theirs.explained_variance_)
     back = ours.inverse_transform(ours.transform(X))
     close(back, theirs.inverse_transform(theirs.transform(X)), digits=9)
     with pytest.raises(ValueError, match="4 columns, but there are 3 axes"):

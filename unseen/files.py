@@ -131,19 +131,6 @@ def check_outputs(
         force or without. What does not exist is no file, but a name.
     force : bool, default=False
         Write over files that exist.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.files import check_outputs
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "labels.csv"
-    ...     path.touch()
-    ...     check_outputs(path)
-    Traceback (most recent call last):
-    FileExistsError: ...labels.csv: already exists. Give another name, such as
-    ...labels-2.csv, or replace it with force=True.
     """
     sources = [beside for one in _existing(reading) for beside in _with_tables(one)]
     targets: set[Path] = set()

@@ -136,14 +136,7 @@ def write_labels(
 def labels_as_csv(
     labels: pd.DataFrame | Iterable[pd.DataFrame], where: str
 ) -> Iterator[bytes]:
-    r"""Yield tables of labels as CSV; names that are no UTF-8 keep their bytes.
-
-    Examples
-    --------
-    >>> from unseen.labels import label_table, labels_as_csv
-    >>> b"".join(labels_as_csv(label_table(["okapi"]), "stdout")).decode()
-    'id,label,reliability,second,first_trusted\n0,okapi,,,0\n'
-    """
+    r"""Yield tables of labels as CSV; names that are no UTF-8 keep their bytes."""
     known: dict[str, int] = {}
     for part in [labels] if isinstance(labels, pd.DataFrame) else labels:
         heads = [str(name) for name in part.columns]

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -46,16 +45,6 @@ def refusal(path: Path, call: str = "load_data(sys.argv[1])") -> str:
     assert str(path) in text
     assert int(megabytes) < 1000 and float(seconds) < 5
     return text
-
-
-def zeros(n_bytes: int) -> bytes:
-    """Return many zeros, packed, without ever holding them."""
-    packer, piece = zlib.compressobj(9), bytes(1 << 24)
-    packed = [
-        packer.compress(piece[: min(1 << 24, n_bytes - at)])
-        for at in range(0, n_bytes, 1 << 24)
-    ]
-    return b"".join(packed) + packer.flush()
 
 
 def npz_bomb(path: Path, huge: str, dtype: str, shape: tuple[int, ...]) -> Path:
@@ -100,16 +89,7 @@ def test_an_array_that_is_announced_but_not_there(tmp_path):
     assert "128 bytes, but its header speaks of 18000000128" in refusal(path)
 
 
-def test_a_packed_matrix_of_matlab(tmp_path):
-    packed = zeros(400_000_000)
-    for name in ("res101.mat", "att_splits.mat"):
-        tag = np.array([15, len(packed)], "<u4").tobytes()
-        header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
-        (tmp_path / name).write_bytes(header + tag + packed)
-    refusal(tmp_path)
-
-
-def test_a_parquet_file_of_a_billion_equal_rows(tmp_path):
+def test_parquet_files_of_many_equal_rows_and_of_one_endless_row(tmp_path):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "bomb.parquet"
@@ -120,17 +100,11 @@ def test_a_parquet_file_of_a_billion_equal_rows(tmp_path):
     assert path.stat().st_size < 1_000_000
     assert "would unpack to 320000000" in refusal(path)
     assert "would unpack" in refusal(path, "next(iter_parquet(Path(sys.argv[1])))")
-
-
-def test_one_row_of_lists_with_a_hundred_million_numbers(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "bomb.parquet"
     values = pa.array(np.zeros(100_000_000, np.float32))
     lists = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
     pq.write_table(pa.table({"label": ["okapi"], "features": lists}), path)
     assert path.stat().st_size < 1_000_000
-    refusal(path)
+    assert "would unpack to 40000000" in refusal(path)
 
 
 @pytest.mark.parametrize(

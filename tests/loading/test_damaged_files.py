@@ -85,7 +85,7 @@ def test_damage_is_refused_in_a_sentence(tmp_path, kind):
     files = files or sorted(tmp_path.glob(f"{path.stem}*"))
     whole = {file: file.read_bytes() for file in files}
     refused = 0
-    for case in range(150):
+    for case in range(60):
         rng = random.Random(f"{kind} {case}")
         victim = rng.choice(files)
         victim.write_bytes(damaged(whole[victim], rng))
@@ -100,5 +100,5 @@ def test_damage_is_refused_in_a_sentence(tmp_path, kind):
             assert len(text) < 1500, (case, text)
             refused += 1
         victim.write_bytes(whole[victim])
-    assert refused > 10
+    assert refused > 4
     read(path)

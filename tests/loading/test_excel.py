@@ -6,10 +6,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from unseen import load_data
-from unseen.cli import app
 
 openpyxl = pytest.importorskip("openpyxl")
 TABLE = [["class", "split", "stripes"], ["007", "seen", 1], ["okapi", "unseen", 0.5]]
@@ -33,23 +31,6 @@ def test_a_workbook_and_its_class_table(tmp_path):
     assert data.ids.tolist() == ["11", "12"]
     assert data.feature_names.tolist() == ["a", "b"]
     np.testing.assert_array_equal(data.X, [[1, 2.5], [3, 4]])
-
-
-def test_a_workbook_goes_through_the_command_line(tmp_path):
-    rows = [["label", "a"], ["007", 1], ["007", None]]
-    path = write(tmp_path / "zoo.xlsx", rows)
-    table = write(tmp_path / "looks.xlsx", TABLE)
-    answer = CliRunner().invoke(
-        app, ["data", "check", str(path), "--classes", str(table)]
-    )
-    assert answer.exit_code == 1
-    assert "the features, row 1: holds NaN or infinity" in answer.output
-
-
-def test_two_columns_of_one_name(tmp_path):
-    path = write(tmp_path / "zoo.xlsx", [["label", "a", "a"], ["okapi", 1, 2]])
-    with pytest.raises(ValueError, match="names column 'a' twice"):
-        load_data(path)
 
 
 def test_what_is_missing_is_named(tmp_path, monkeypatch):

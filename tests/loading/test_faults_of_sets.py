@@ -9,56 +9,6 @@ from unseen.loading import read_raw, write_data
 from unseen.loading.faults import describe, find_faults
 
 
-def broken_folder(folder):
-    """Write a set with ten faults."""
-    X = np.ones((7, 3), dtype=np.float32)
-    X[2, 1] = np.nan  # 1
-    X[4] = 0  # 2
-    np.save(folder / "features.npy", X)
-    labels = [
-        "ant",
-        "bee",
-        "yak",
-        "cow",
-        "ant",
-        "cow",
-        "fox",
-        "fox",
-    ]  # 3: yak; 4: eight
-    (folder / "labels.csv").write_text("label\n" + "\n".join(labels) + "\n")
-    (folder / "classes.csv").write_text(
-        "class,split,a,b\n"
-        "ant,seen,1,2\n"
-        "bee,seen,0,0\n"  # 5
-        "cow,unseen,3,\n"  # 6
-        "dog,seen,3,1\n"  # 7: no row
-        "eel,unseen,1,2\n"  # 8: the embedding of ant
-        "fox,seen,5,6\n"
-        "fox,seen,5,7\n"  # 9: named twice
-        ",unseen,8,9\n"  # 10: no name
-    )
-    return folder
-
-
-def test_ten_faults_are_named_in_one_run(tmp_path):
-    faults = [str(fault) for fault in find_faults(read_raw(broken_folder(tmp_path)))]
-    expected = [
-        "features.npy, row 2: holds NaN or infinity",
-        "features.npy, row 4: is all zeros",
-        "classes.csv, rows 5, 6: names class 'fox' more than once",
-        "classes.csv, row 7: has no name",
-        "labels.csv: has 8 labels for 7 rows",
-        "labels.csv, row 2: names 'yak', which is none of the 8 classes",
-        "labels.csv, class 'dog': is seen but has no row",
-        "classes.csv, class 'cow': holds NaN",
-        "classes.csv, class 'bee': is all zeros",
-        "classes.csv, class 'eel': has the embedding of 'ant'",
-    ]
-    assert len(faults) == len(expected)
-    for fault, text in zip(faults, expected, strict=True):
-        assert fault.startswith(text)
-
-
 def test_a_class_on_both_sides_or_none_is_named(tmp_path):
     names = ["ant", "bee", "cow"]
     path = tmp_path / "farm.npz"

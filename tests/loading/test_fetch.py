@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from unseen.loading import fetch as module
-from unseen.loading.fetch import CATALOGUE, Benchmark, fetch, unpack
+from unseen.loading.fetch import Benchmark, fetch, unpack
 
 NOTES = "checksums.json"
 
@@ -174,11 +174,6 @@ def test_a_file_that_changed_meanwhile_starts_anew(get, server):
     assert (get().folder / "classes.txt").read_text() == "1 wolf\n"
 
 
-def test_a_server_without_ranges_starts_anew(get, server):
-    server.ranges, server.breaks, server.stop_after = False, 1, 100_000
-    assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
-
-
 def test_a_dead_link_is_said_at_once(get, server):
     server.status = 404
     with pytest.raises(OSError, match="the server says 404"):
@@ -196,14 +191,6 @@ def test_corrupted_bytes_are_thrown_away(get, server, tmp_path):
     assert get(f"sha256:{sha256(GOOD)}").sha256 == sha256(GOOD)
 
 
-def test_a_hostile_archive_writes_nothing_outside(get, server, tmp_path):
-    server.body = zipped({"set/a.txt": "a", "../../evil.txt": "evil"})
-    with pytest.raises(ValueError, match="leads out of its folder"):
-        get()
-    assert not list(tmp_path.rglob("evil.txt"))
-    assert not (tmp_path / "home" / "set").exists()
-
-
 def test_what_is_asked_for_must_make_sense(get, tmp_path):
     with pytest.raises(ValueError, match="There is no benchmark 'x'"):
         fetch("x", tmp_path)
@@ -213,12 +200,6 @@ def test_what_is_asked_for_must_make_sense(get, tmp_path):
     (tmp_path / "home" / NOTES).write_text("{")
     with pytest.raises(ValueError, match=r"checksums\.json: the file is damaged"):
         get()
-
-
-def test_the_catalogue_states_terms_and_citation():
-    for entry in CATALOGUE.values():
-        assert entry.url.startswith("https://")
-        assert entry.licence.endswith(".") and len(entry.citation) > 30
 
 
 def make_tar(path, entries, mode="w:gz"):

@@ -2,12 +2,12 @@
 
 import time
 
+import numpy as np
 import pytest
 from layouts import NAMES, A, X, Y, write_xlsa17_73
 from numpy.testing import assert_array_equal
 
 from unseen.loading import load_data
-from unseen.loading.matlab import MatFile
 
 h5py = pytest.importorskip("h5py")
 
@@ -111,15 +111,11 @@ def test_many_names_that_point_to_one_long_text_are_refused(tmp_path):
         load_data(write_set(tmp_path / "set.h5", class_names=long))
 
 
-def test_chunks_and_compression(tmp_path):
+def test_chunks_and_compression_and_what_is_no_number(tmp_path):
     def packed(file, key):
         file.create_dataset(key, data=X, chunks=(1, X.shape[1]), compression=1)
 
     assert_array_equal(load_data(write_set(tmp_path / "set.h5", X=packed)).X, X)
-
-
-def test_a_struct_is_no_matrix(tmp_path):
-    with h5py.File(tmp_path / "a.mat", "w") as file:
-        file["s/field"] = 1.0
-    with pytest.raises(ValueError, match=r"a\.mat: 's' is a struct"):
-        MatFile(tmp_path / "a.mat").numbers("s")
+    fields = np.array([(1, 2.0)], dtype=[("a", int), ("b", float)])
+    with pytest.raises(ValueError, match="never unpickled"):
+        load_data(write_set(tmp_path / "set.h5", X=fields))

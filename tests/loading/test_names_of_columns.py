@@ -83,11 +83,8 @@ def test_ids_are_different(tmp_path, ids, fault):
     source = rows_in("frame", tmp_path, key=ids)
     with pytest.raises(ValueError, match=fault):
         load_data(source, TABLE, column="label", id="key")
-
-
-def test_no_column_of_that_name(tmp_path):
     with pytest.raises(ValueError, match="has no column 'photo' for the ids"):
-        load_data(rows_in("frame", tmp_path), TABLE, id="photo")
+        load_data(source, TABLE, id="photo")
 
 
 def test_columns_are_matched_by_name():

@@ -33,23 +33,15 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.filterwarnings("ignore::unseen._encodings.OddBytesWarning")
-def test_the_same_rows_however_they_were_written(tmp_path, way):
-    path = tmp_path / "rows.csv"
+def test_rows_and_tables_are_the_same_however_they_were_written(tmp_path, way):
+    path, table = tmp_path / "rows.csv", tmp_path / "table.csv"
     rows().to_csv(path, index=False, **way)
-    data = load_data(path, TABLE)
+    TABLE.to_csv(table, index_label="class", **way)
+    data = load_data(path, table)
     np.testing.assert_array_equal(data.X, rows()[["f0", "f1"]].to_numpy())
     assert data.y.tolist() == rows()["label"].tolist()
-    assert data.unseen.tolist() == ["okapi"]
-
-
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@pytest.mark.filterwarnings("ignore::unseen._encodings.OddBytesWarning")
-def test_the_same_class_table_however_it_was_written(tmp_path, way):
-    path = tmp_path / "table.csv"
-    TABLE.to_csv(path, index_label="class", **way)
-    found = load_data(rows(), path).class_embeddings
-    np.testing.assert_array_equal(found.to_numpy(), TABLE.to_numpy())
-    assert found.index.tolist() == NAMES
+    np.testing.assert_array_equal(data.class_embeddings, TABLE)
+    assert data.classes.tolist() == NAMES and data.unseen.tolist() == ["okapi"]
 
 
 def test_odd_bytes_are_told_once(tmp_path):
@@ -92,12 +84,9 @@ def test_a_column_of_numbers_may_hold_the_labels_and_keeps_its_zeros(tmp_path):
     assert read_raw(path, "code").y.tolist() == ["007", "010", ""]
 
 
-def test_only_files_with_columns_take_a_column():
+def test_only_files_with_columns_take_a_column(tmp_path):
     with pytest.raises(ValueError, match="digits: is bundled"):
         load_data("digits", column="label")
-
-
-def test_an_archive_takes_no_column(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(2), y=np.array(["okapi", ""]))
     with pytest.raises(ValueError, match="only CSV, parquet and Excel files"):
         load_data(tmp_path / "rows.npz", TABLE, column="label")
@@ -116,11 +105,7 @@ def test_an_archive_takes_no_column(tmp_path):
 def test_a_label_that_is_no_class_is_told_with_what_it_may_mean(label, said):
     frame = rows()
     frame.loc[4, "label"] = label
-    with pytest.raises(
-        ValueError, match=f"'label', row 4: names {label!r}".replace("?", ".")
-    ):
-        load_data(frame, TABLE)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=f"'label', row 4: names .*{said}"):
         load_data(frame, TABLE)
 
 

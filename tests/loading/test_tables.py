@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from layouts import NAMES, UNSEEN, A, X, Y, small_set, write_layout
+from layouts import NAMES, UNSEEN, A, X, Y, write_layout
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
@@ -22,17 +22,13 @@ def wide() -> pd.DataFrame:
     return frame
 
 
-def test_a_frame_with_features_as_columns():
-    data = load_data(wide(), TABLE, unseen=UNSEEN)
-    assert_array_equal(data.X, X)
-    assert data.y.tolist() == LABELS and data.unseen.tolist() == UNSEEN
-
-
 def test_a_frame_with_a_column_of_lists():
     frame = pd.DataFrame({"class": LABELS, "vector": list(X)})
     assert_array_equal(load_data(frame, TABLE, unseen=UNSEEN).X, X)
     frame = pd.DataFrame({"class": LABELS, "box": list(X), "features": list(2 * X)})
     assert_array_equal(load_data(frame, TABLE, unseen=UNSEEN).X, 2 * X)
+    with pytest.raises(TypeError, match="source is a int"):
+        load_data(3)
 
 
 @pytest.mark.parametrize("kind", ["wide", "list", "array"])
@@ -78,11 +74,6 @@ def test_a_frame_that_does_not_fit_is_refused(frame, message):
         load_data(frame, TABLE)
 
 
-def test_neither_path_nor_frame_is_refused():
-    with pytest.raises(TypeError, match="source is a int"):
-        load_data(3)
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
 def test_a_table_from_a_file(kind, tmp_path):
     path = tmp_path / f"looks.{kind}"
@@ -116,18 +107,6 @@ def test_a_table_of_another_shape_or_kind_is_refused(tmp_path):
         read_class_table(tmp_path / "note.txt")
 
 
-def test_a_bundled_set_takes_other_tables_and_splits():
-    digits = load_data("digits")
-    table = pd.DataFrame(np.eye(10), index=digits.classes)
-    data = load_data("digits", classes=table, unseen=["1", "7"])
-    assert data.class_embeddings.shape == (10, 10) and data.unseen.tolist() == [
-        "1",
-        "7",
-    ]
-    fused = load_data("digits", classes={"eye": table, "strokes": "strokes"})
-    assert fused.tables == ("eye", "strokes")
-
-
 def test_csv_with_other_separators_and_gaps(tmp_path):
     path = tmp_path / "zoo.csv"
     path.write_text("label;a;b\nzebra;1;2\nokapi;;4\n")
@@ -143,25 +122,6 @@ def test_csv_with_other_separators_and_gaps(tmp_path):
     path.write_text("label,a,b\nzebra,nan,2\nokapi,inf,4\n")
     data = load_data(path, table, unseen=["okapi"])
     assert_array_equal(data.X, [[np.nan, 2], [np.inf, 4]])
-
-
-@pytest.mark.parametrize(
-    ("name", "n_seen", "n_unseen"),
-    [
-        ("awa", 40, 10),
-        ("awa-ps", 40, 10),
-        ("cub-ps", 150, 50),
-        ("sun-ps", 645, 72),
-        ("sun-707", 707, 10),
-        ("apy-ps", 20, 12),
-    ],
-)
-def test_the_standard_splits(name, n_seen, n_unseen):
-    split = load_split(name)
-    assert (len(split.seen), len(split.unseen)) == (n_seen, n_unseen)
-    assert not set(split.seen) & set(split.unseen)
-    assert len({*split.seen, *split.unseen}) == n_seen + n_unseen
-    assert len(split.source) > 40
 
 
 def test_the_standard_splits_are_those_of_the_real_data(shared_data):
@@ -194,11 +154,3 @@ def test_a_split_by_name_by_file_and_by_list(tmp_path):
         load_split("imagenet")
     assert match_names(["a B"], ["001.A_b"]).tolist() == ["001.A_b"]
     assert "awa" in standard_splits()
-
-
-def test_rows_set_aside_are_in_neither_half():
-    data = small_set()
-    assert len(data.X_seen) == 2 and len(data.X_seen_test) == 2
-    assert len(data.X_unseen) == 4
-    assert "(and 2 rows for scoring)" in repr(data)
-    assert data.with_unseen(["rat"]).seen_test is None

@@ -1,10 +1,10 @@
 """Class embeddings from names: every form of file, averaged words, missing ones."""
 
 import gzip
-import subprocess
-import sys
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.checks import close
@@ -54,20 +54,14 @@ def write_zipped(path):
 
 @pytest.mark.parametrize("write", [write_glove, write_vec, write_binary, write_zipped])
 def test_names_are_looked_up_whole_then_by_word(write, tmp_path):
-    names = ["grizzly+bear", "killer whale", "001.Seal", "polar_bear", "okapi"]
+    names = ["Grizzly+bear", "killer whale", "001.Seal", "polar_bear", "okapi"]
     table, missing = embed_names(names, write(tmp_path / "vectors"))
     assert table.index.tolist() == names[:4]
-    close(table.loc["grizzly+bear"], [2, 1, 2])
+    close(table.loc["Grizzly+bear"], [2, 1, 2])
     close(table.loc["killer whale"], [7, 7, 7])
     close(table.loc["001.Seal"], [0.25, 0.5, -1.5])
     close(table.loc["polar_bear"], [1, 2, 3])
     assert missing == {"polar_bear": ["polar"], "okapi": ["okapi"]}
-
-
-def test_capitals_fall_back_to_lower_case(tmp_path):
-    table, missing = embed_names(["Grizzly Bear"], write_glove(tmp_path / "v"))
-    close(table.iloc[0], [2, 1, 2])
-    assert missing == {}
 
 
 @pytest.mark.parametrize(
@@ -102,16 +96,9 @@ def test_word_vectors_serve_as_class_table(tmp_path):
     data = load_data(tmp_path / "zoo.npz", classes=["att", str(path)])
     assert data.tables == ("att", "glove")
     close(data.class_embeddings.loc["killer+whale", "glove"], 7)
-    np.savez(
-        tmp_path / "zoo.npz",
-        X=np.eye(2),
-        y=[0, 1],
-        class_names=["okapi", "Seal"],
-        att=np.eye(2),
-        unseen=[0],
-    )
+    rows = pd.DataFrame({"label": ["okapi", "Seal"], "a": [1.0, 2]})
     with pytest.raises(ValueError, match="knows no word of okapi"):
-        load_data(tmp_path / "zoo.npz", classes=path)
+        load_data(rows, classes=path)
 
 
 def test_a_word_may_hold_spaces(tmp_path):
@@ -120,27 +107,21 @@ def test_a_word_may_hold_spaces(tmp_path):
     table, missing = embed_names(["new york", "york"], path)
     close(table, [[1, 2], [5, 6]])
     assert not missing
-    path.write_text("york 5 6\nnew 1\n")
-    with pytest.raises(ValueError, match="line 2 has 1 numbers, but the first has 2"):
-        embed_names(["york"], path)
 
 
 @pytest.mark.parametrize("binary", [True, False])
 def test_a_large_file_is_streamed(binary, tmp_path):
-    path, n_words, n_dims = tmp_path / "vectors", 40_000, 300
+    path, n_words, n_dims = tmp_path / "vectors", 10_000, 300
     with open(path, "wb") as file:
         file.write(f"{n_words} {n_dims}\n".encode())
         numbers = np.ones(n_dims, "<f4").tobytes() if binary else b"0.123456 " * n_dims
         for word in range(n_words):
             file.write(f"word{word} ".encode() + numbers.rstrip(b" ") + b"\n")
-    code = (
-        "import sys, tracemalloc; from unseen.loading import embed_names;"
-        "tracemalloc.start();"
-        f"table, missing = embed_names(['word7 word{n_words - 1}', 'no'], sys.argv[1]);"
-        "assert table.shape == (1, 300) and list(missing) == ['no'];"
-        "print(tracemalloc.get_traced_memory()[1])"
-    )
-    args = [sys.executable, "-c", code, str(path)]
-    ended = subprocess.run(args, capture_output=True, text=True, check=True)
-    assert path.stat().st_size > 40_000_000
-    assert int(ended.stdout) < 20_000_000
+    tracemalloc.start()
+    try:
+        table, missing = embed_names([f"word7 word{n_words - 1}", "no"], path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert table.shape == (1, 300) and list(missing) == ["no"]
+    assert most < path.stat().st_size / 2

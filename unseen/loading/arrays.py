@@ -101,16 +101,6 @@ class Arrays:
             return whole_numbers(labels, where)
         return as_names(labels, where) if len(labels) else labels.astype(str)
 
-    def table(self, key: str, names: np.ndarray) -> pd.DataFrame:
-        """Return a class table with a row for each name."""
-        values = as_float(self[key], f"{self.path}: {key!r}")
-        if values.ndim != 2 or len(values) != len(names):
-            raise ValueError(
-                f"{self.path}: {key!r} has shape {values.shape}, but there are "
-                f"{len(names)} classes. Give one row per class."
-            )
-        return pd.DataFrame(np.asarray(values), index=pd.Index(names))
-
 
 def read_layout(arrays: Arrays) -> RawData:
     """Return what a file in the layout of the field, or in our own, holds.
@@ -136,7 +126,7 @@ def read_layout(arrays: Arrays) -> RawData:
             names = np.unique(y[y != ""])
             return RawData(path.stem, str(path), X, y, names, origin=origin)
     names = arrays.names("class_names")
-    tables = _own_tables(arrays, names) if own else _field_tables(arrays, names)
+    tables = _tables(arrays, names)
     if tables and f"{prefix}unseen" not in keys:
         raise ValueError(
             f"{path}: neither 'unseen' nor 'ps_unseen' is among {listed(keys)}. "
@@ -163,35 +153,22 @@ def read_layout(arrays: Arrays) -> RawData:
     )
 
 
-def _field_tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
-    """Return every array that has a row of numbers per class."""
+def _tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
+    """Return every array that has a row of numbers per class, as a class table."""
     others = {*PARTS, "seen", "ps_seen", "ps_unseen"}
-    shaped = [
-        key for key, s in arrays.shapes.items() if len(s) == 2 and key not in others
-    ]
-    found = [key for key in shaped if arrays.shapes[key][0] == len(names)]
-    numbers = [key for key in found if arrays.read(key).dtype.kind in "fiub"]
-    return {key: arrays.table(key, names) for key in numbers}
-
-
-def _own_tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
-    tables = [
-        key.split("/", 1)[1] for key in arrays.shapes if key.startswith("classes/")
-    ]
-    ours = {f"{part}/{name}" for part in ("classes", "dimensions") for name in tables}
-    strange = set(arrays.shapes) - ours - {MARK, "name", "fused", *PARTS}
-    if strange or not tables:  # a damaged name would lose what it names
-        holds = listed(sorted(strange), 3) or "no class table"
-        raise ValueError(
-            f"{arrays.path}: holds {holds}, unlike any set of ours. Save it again."
-        )
-    found: dict[str, pd.DataFrame] = {}
-    for name in tables:
-        columns = arrays[f"dimensions/{name}"]
-        table = arrays.table(f"classes/{name}", names)
-        if columns.tolist() != list(range(table.shape[1])):
-            table.columns = columns.tolist()
-        found[name] = table
+    found = {}
+    for key, shape in arrays.shapes.items():
+        if key in others or len(shape) != 2 or shape[0] != len(names):
+            continue
+        values = arrays.read(key)
+        if values.dtype.kind in "fiub":
+            name = key.removeprefix("classes/")
+            table = pd.DataFrame(np.asarray(as_float(values)), index=pd.Index(names))
+            if f"dimensions/{name}" in arrays.shapes:
+                columns = arrays[f"dimensions/{name}"].tolist()
+                counted = columns == list(range(len(columns)))
+                table.columns = pd.RangeIndex(len(columns)) if counted else columns
+            found[name] = table
     return found
 
 
@@ -220,15 +197,7 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
 
 
 def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
-    """Return row numbers that were stored as floats; NaN, no number, becomes -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.loading.arrays import whole_numbers
-    >>> whole_numbers(np.array([2.0, np.nan]), "zoo.npz: 'y'")
-    array([ 2, -1])
-    """
+    """Return row numbers that were stored as floats; NaN, no number, becomes -1."""
     known = np.where(np.isnan(values), -1, values)
     odd = np.flatnonzero((known != np.floor(known)) | (np.abs(known) > 2**53))
     if len(odd):
@@ -239,15 +208,7 @@ def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
 
 
 def counted_from_one(values: np.ndarray, where: str) -> np.ndarray:
-    """Return row numbers of a file that counts from 1; NaN becomes -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.loading.arrays import counted_from_one
-    >>> counted_from_one(np.array([1.0, np.nan]), "res101.mat: 'labels'")
-    array([ 0, -1])
-    """
+    """Return row numbers of a file that counts from 1; NaN becomes -1."""
     gaps, rows = np.isnan(values), whole_numbers(values, where) - 1
     if (rows[~gaps] < 0).any():
         raise ValueError(f"{where} holds {rows[~gaps].min() + 1}. Count from 1.")
@@ -365,29 +326,7 @@ def open_npz(path: Path) -> Iterator[Arrays]:
 
 @reader("NumPy archive (.npz) with X, y, class_names, tables", recognises=is_npz)
 def read_npz(path: Path) -> RawData:
-    """Read a NumPy archive in our layout or the field's; its stem names the set.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading import load_data
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "zoo.npz"
-    ...     np.savez(
-    ...         path,
-    ...         X=np.eye(3, dtype=np.float16),
-    ...         y=[0, 1, 2],
-    ...         class_names=["zebra", "seal", "okapi"],
-    ...         looks=np.array([[1, 1], [0, 0], [0.5, 1]]),
-    ...         unseen=[2],
-    ...     )
-    ...     load_data(path)
-    ZeroShotData 'zoo': 3 rows x 3 features (float32)
-      2 seen classes, 2 rows: zebra, seal
-      1 unseen class, 1 row: okapi
-      class embeddings: 2 dimensions (looks)
-    """
+    """Read a NumPy archive in our layout or the field's; its stem names the set."""
     with open_npz(path) as arrays:
         return read_layout(arrays)
 

@@ -7,10 +7,9 @@ Animals with Attributes, versions 1 and 2::
     predicate-matrix-continuous.txt   (n_classes, 85); -1 marks what is missing
     predicate-matrix-binary.txt       (n_classes, 85)
     trainclasses.txt, testclasses.txt the 40/10 split
-    Features/<kind>/...               the features, in one of three forms:
+    Features/<kind>/...               the features, in one of two forms:
         <name>-features.txt and <name>-labels.txt     version 2: one row per image
-        <class>/*.txt or *.npy                        version 1: one file per image
-        <class>.npy or <class>.txt                    one matrix per class
+        <class>/*.txt                                 version 1: one file per image
 
 With several kinds of features, give the folder of one: ``AwA/Features/decaf``.
 
@@ -43,12 +42,11 @@ import pandas as pd
 from unseen._words import listed, shown
 from unseen.limits import check_plain_file
 from unseen.loading.arrays import counted_from_one, open_npy
-from unseen.loading.matlab import MatFile, is_mat
+from unseen.loading.mat_pairs import MatFile, is_mat
 from unseen.loading.parts import (
     RawData,
     as_texts,
     damaged_file,
-    iter_lines,
     read_lines,
     reader,
 )
@@ -58,7 +56,6 @@ __all__ = ["read_awa", "read_cub", "read_sun"]
 
 MATRICES = ("continuous", "binary")
 ATTRIBUTES = "class_attribute_labels_continuous.txt"
-KINDS = (".npy", ".txt")
 
 
 # ---- Animals with Attributes ---------------------------------------------------------
@@ -121,12 +118,8 @@ def _awa_tables(root: Path, names: np.ndarray) -> dict[str, pd.DataFrame]:
     for kind in MATRICES:
         if _matrix(root, kind).is_file():
             values = read_numbers(_matrix(root, kind), len(names))
-            if columns is not None and len(columns) != values.shape[1]:
-                raise ValueError(
-                    f"{predicates}: names {len(columns)} attributes, but "
-                    f"{_matrix(root, kind).name} has {values.shape[1]} columns."
-                )
-            tables[kind] = pd.DataFrame(values, index=pd.Index(names), columns=columns)
+            with damaged_file(predicates):  # that may name too many
+                tables[kind] = pd.DataFrame(values, pd.Index(names), columns)
     return tables
 
 
@@ -144,8 +137,7 @@ def _feature_folder(path: Path, root: Path, names: set[str]) -> Path:
     if not found:
         raise ValueError(
             f"{path}: the classes are here, but no features of them. Put them in "
-            "Features/<kind>: a folder or a file per class, or *-features.txt and "
-            "*-labels.txt."
+            "Features/<kind>: a folder per class, or *-features.txt and *-labels.txt."
         )
     raise ValueError(
         f"{path}: there are several kinds of features, "
@@ -156,59 +148,30 @@ def _feature_folder(path: Path, root: Path, names: set[str]) -> Path:
 def _has_features(folder: Path, names: set[str]) -> bool:
     if not folder.is_dir():
         return False
-    if len(list(folder.glob("*-features.txt"))) == 1:
-        return True
-    return any(
-        (file.is_dir() and file.name in names)
-        or (file.stem in names and file.suffix in KINDS)
-        for file in folder.iterdir()
-    )
+    whole = len(list(folder.glob("*-features.txt"))) == 1
+    return whole or any((folder / name).is_dir() for name in names)
 
 
 def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the numbers of their classes."""
     whole = list(folder.glob("*-features.txt"))
     if len(whole) == 1:
         labels = whole[0].with_name(whole[0].name.replace("-features", "-labels"))
         y = read_numbers(labels)
         if y.shape[1] != 1:
             raise ValueError(f"{labels}: holds more than one whole number per line.")
-        X = read_numbers(whole[0], len(y))
-        return X, counted_from_one(y[:, 0], f"{labels}: the column of labels")
-    blocks, codes = [], []
+        return read_numbers(whole[0], len(y)), counted_from_one(y[:, 0], f"{labels}:")
+    vectors, codes = [], []
     for code, name in enumerate(names.tolist()):
-        block = _class_features(folder, name)
-        if block is not None:
-            blocks.append(block)
-            codes.append(np.full(len(block), code))
-    widths = {block.shape[1] for block in blocks}
-    if len(widths) != 1:
+        for file in sorted((folder / name).glob("*.txt")):
+            vectors.append(read_numbers(file).ravel())
+            codes.append(code)
+    sizes = {len(vector) for vector in vectors}
+    if len(sizes) != 1:
         raise ValueError(
-            f"{folder}: the classes have {sorted(widths)} features. Give all as many."
+            f"{folder}: the files hold {sorted(sizes)} features. Give all as many."
         )
-    return np.concatenate(blocks), np.concatenate(codes)
-
-
-def _class_features(folder: Path, name: str) -> np.ndarray | None:
-    """Return the rows of one class: a file each in its folder, or all in one file."""
-    if (folder / name).is_dir():
-        files = sorted(f for f in (folder / name).iterdir() if f.suffix in KINDS)
-        vectors = [_matrix_of(file).ravel() for file in files]
-        if len({vector.shape for vector in vectors}) > 1:
-            raise ValueError(f"{folder / name}: the files hold vectors of unlike size.")
-        return np.stack(vectors) if vectors else None
-    for file in (folder / f"{name}{suffix}" for suffix in KINDS):
-        if file.is_file():
-            block = _matrix_of(file)
-            if block.ndim != 2:
-                raise ValueError(
-                    f"{file}: has shape {block.shape}. Give rows of numbers."
-                )
-            return block
-    return None
-
-
-def _matrix_of(file: Path) -> np.ndarray:
-    return np.array(open_npy(file)) if file.suffix == ".npy" else read_numbers(file)
+    return np.stack(vectors), np.array(codes)
 
 
 # ---- CUB and SUN, with features of your own ------------------------------------------
@@ -335,19 +298,7 @@ def _own_or_proposed(path: Path, names: np.ndarray, split: str) -> np.ndarray | 
 
 
 def read_pairs(path: Path) -> list[str]:
-    r"""Return the second fields of lines such as ``3 killer+whale``, counted from 1.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.benchmarks import read_pairs
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "classes.txt"
-    ...     _ = path.write_text("  1\tantelope\n  2\tgrizzly+bear\n")
-    ...     read_pairs(path)
-    ['antelope', 'grizzly+bear']
-    """
+    r"""Return the second fields of lines such as ``3 killer+whale``, counted from 1."""
     seconds = []
     for number, line in enumerate(read_lines(path), 1):
         first, _, second = line.replace("\t", " ").partition(" ")
@@ -361,26 +312,12 @@ def read_pairs(path: Path) -> list[str]:
 
 
 def read_numbers(path: Path, n_rows: int | None = None) -> np.ndarray:
-    """Return a matrix of numbers separated by white space or commas."""
+    """Return a matrix of numbers separated by white space."""
     check_plain_file(path)
-    rows: list[np.ndarray] = []
-    with damaged_file(path), open(path, encoding="utf-8-sig") as file:
-        for number, line in enumerate(iter_lines(file, path), 1):
-            fields = line.replace(",", " ").split()
-            if not fields:
-                continue
-            try:
-                rows.append(np.array(fields, dtype=np.float64))
-            except ValueError:
-                raise ValueError(
-                    f"{path}: line {number} holds something that is no number."
-                ) from None
-            if len(rows[-1]) != len(rows[0]):
-                raise ValueError(
-                    f"{path}: line {number} has {len(rows[-1])} numbers, but the first "
-                    f"has {len(rows[0])}. Give as many in every line."
-                )
-    if not rows or (n_rows is not None and len(rows) != n_rows):
-        needed = f", but {n_rows} are needed" if n_rows is not None else ""
-        raise ValueError(f"{path}: has {len(rows)} lines of numbers{needed}.")
-    return np.stack(rows)
+    with damaged_file(path):
+        rows = np.loadtxt(path, ndmin=2, encoding="utf-8-sig", comments=None)
+    if n_rows not in (None, len(rows)):
+        raise ValueError(
+            f"{path}: has {len(rows)} lines of numbers, but {n_rows} are needed."
+        )
+    return rows

@@ -77,13 +77,6 @@ def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
     ------
     ndarray of shape (at most step, n_features)
         The next block may take its memory: copy what you keep.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.loading.blocks import read_blocks
-    >>> [len(block) for block in read_blocks(np.ones((5, 2)), 3)]
-    [3, 2]
     """
     place = _place_in_file(X)
     starts = range(0, len(X), step)

@@ -29,14 +29,7 @@ UNLABELLED_WORDS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with a data set.
-
-    Examples
-    --------
-    >>> from unseen.loading.faults import Fault
-    >>> print(Fault("labels.csv", "row 3", "names 'yak', which is no class"))
-    labels.csv, row 3: names 'yak', which is no class
-    """
+    """One thing that is wrong with a data set."""
 
     where: str
     place: str

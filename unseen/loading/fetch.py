@@ -1,7 +1,8 @@
 """Download a public benchmark: resumed, checked by hash, unpacked safely.
 
-A checksum stands in the catalogue only if its source is known. Where there is none, the
-first download is trusted, its SHA-256 is written down, and later ones must match it.
+The archives, their terms and whom to cite stand in ``benchmarks.json`` beside this
+file, with a checksum only if its source is known. Where there is none, the first
+download is trusted, its SHA-256 is written down, and later ones must match it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
 from http.client import HTTPException
+from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
@@ -31,11 +33,6 @@ TIMEOUT = 30
 CHUNK = 1 << 14  # what a broken connection may cost
 MOST_RATIO = 200  # bytes unpacked for each of the archive, beyond the free ones
 FREE_BYTES = 1 << 28
-UNSTATED = "The source states no licence for these files; ask before you pass them on."
-XIAN = (
-    "Y. Xian, C. H. Lampert, B. Schiele, Z. Akata: Zero-Shot Learning - A "
-    "Comprehensive Evaluation of the Good, the Bad and the Ugly. IEEE TPAMI, 2018."
-)
 
 
 class Benchmark(NamedTuple):
@@ -50,54 +47,10 @@ class Benchmark(NamedTuple):
     note: str = ""
 
 
-CATALOGUE: dict[str, Benchmark] = {
-    "xlsa17": Benchmark(
-        title="ResNet-101 features and proposed splits of AwA1, AwA2, CUB, SUN, aPY",
-        url="https://datasets.d2.mpi-inf.mpg.de/xian/xlsa17.zip",
-        licence=UNSTATED,
-        citation=XIAN,
-        below="xlsa17/data",
-        note="About 0.9 GB. Load a set by its folder, such as xlsa17/data/CUB.",
-    ),
-    "awa2-base": Benchmark(
-        title="Animals with Attributes 2: classes, attributes, split",
-        url="https://cvml.ista.ac.at/AwA2/AwA2-base.zip",
-        licence=UNSTATED,
-        citation=XIAN,
-        below="Animals_with_Attributes2",
-        note="32 kB, no features: see awa2-features.",
-    ),
-    "awa2-features": Benchmark(
-        title="Animals with Attributes 2: ResNet-101 features",
-        url="https://cvml.ista.ac.at/AwA2/AwA2-features.zip",
-        licence=UNSTATED,
-        citation=XIAN,
-        below="Animals_with_Attributes2",
-        note="Features as text: put awa2-base beside them and convert the set once.",
-    ),
-    "cub": Benchmark(
-        title="Caltech-UCSD Birds 200-2011: images, labels, attributes",
-        url="https://data.caltech.edu/records/65de6-vp158/files/CUB_200_2011.tgz",
-        licence="Images belong to their photographers; read the source's page first.",
-        citation=(
-            "C. Wah, S. Branson, P. Welinder, P. Perona, S. Belongie: The Caltech-UCSD "
-            "Birds-200-2011 Dataset. CNS-TR-2011-001, Caltech, 2011."
-        ),
-        checksum="md5:97eceeb196236b17998738112f37df78",
-        below="CUB_200_2011",
-        note="1.1 GB of images, no features: save features.npy among its files.",
-    ),
-    "sun-attributes": Benchmark(
-        title="SUN Attribute database: attributes of 14,340 images",
-        url="https://cs.brown.edu/~gmpatter/Attributes/SUNAttributeDB.tar.gz",
-        licence=UNSTATED,
-        citation=(
-            "G. Patterson, C. Xu, H. Su, J. Hays: The SUN Attribute Database. "
-            "IJCV 108(1-2), 2014."
-        ),
-        below="SUNAttributeDB",
-        note="0.5 MB, no features: save features.npy among its files.",
-    ),
+_ENTRIES = resources.files("unseen.loading").joinpath("benchmarks.json")
+CATALOGUE = {
+    name: Benchmark(**entry)
+    for name, entry in json.loads(_ENTRIES.read_text("utf-8")).items()
 }
 
 
@@ -282,20 +235,6 @@ def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> P
 
     Names that lead out of the folder are refused, and so are links that do, devices,
     and archives that unpack to far more than their size.
-
-    Examples
-    --------
-    >>> import tempfile, zipfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.fetch import unpack
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "set.zip"
-    ...     with zipfile.ZipFile(path, "w") as archive:
-    ...         archive.writestr("../outside.txt", "no")
-    ...     unpack(path, Path(folder) / "set")
-    Traceback (most recent call last):
-    ...
-    ValueError: ...set.zip: holds '../outside.txt', which leads out of its folder.
     """
     archive, folder = Path(archive), Path(folder)
     with replace_folder(folder) as draft, damaged_file(archive, "the archive"):

@@ -56,21 +56,6 @@ def read_folder(path: Path) -> RawData:
     -------
     RawData
         ``X`` is a memory map.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.folder import read_folder
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     zoo = Path(folder)
-    ...     np.save(zoo / "features.npy", np.eye(2, dtype=np.float32))
-    ...     _ = (zoo / "labels.csv").write_text("label\nzebra\nokapi\n")
-    ...     _ = (zoo / "classes.csv").write_text(
-    ...         "class,split,stripes\nzebra,seen,1\nokapi,unseen,0.5\n")
-    ...     data = read_folder(zoo).build()
-    >>> type(data.X).__name__, data.unseen.tolist()
-    ('memmap', ['okapi'])
     """
     X = open_npy(path / "features.npy")
     rows = _read_labels(path / "labels.csv")

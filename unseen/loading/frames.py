@@ -60,19 +60,6 @@ def read_frame(
     -------
     RawData
         Without a class table: give one to ``build``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen.loading.frames import read_frame
-    >>> rows = pd.DataFrame({"label": ["zebra", None], "a": [1.0, 2], "b": [3.0, 4]})
-    >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=["zebra", "okapi"])
-    >>> read_frame(rows, "zoo").build(looks, unseen=["okapi"])
-    ZeroShotData 'zoo': 2 rows x 2 features (float64)
-      1 seen class, 1 row: zebra
-      1 unseen class, 0 rows: okapi
-      1 unlabelled row
-      class embeddings: 1 dimensions
     """
     where = name if where is None else where
     frame = as_pandas(frame)

@@ -324,18 +324,7 @@ def find_reader(path: Path) -> Reader:
 
 @contextmanager
 def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
-    """Turn whatever a parser makes of damaged bytes into one clear ``ValueError``.
-
-    Examples
-    --------
-    >>> from unseen.loading.parts import damaged_file
-    >>> with damaged_file("birds.h5"):
-    ...     raise KeyError("bad symbol table")
-    Traceback (most recent call last):
-    ...
-    ValueError: birds.h5: the file is damaged (KeyError: 'bad symbol table'). Fetch or
-    save the file again.
-    """
+    """Turn whatever a parser makes of damaged bytes into one clear ``ValueError``."""
     try:
         yield
     except ImportError:
@@ -381,13 +370,6 @@ def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
     """Return features in float32 or float64; a map in native order stays a map.
 
     Half precision becomes float32, whole numbers float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.loading.parts import as_float
-    >>> as_float(np.ones((2, 2), dtype=np.float16)).dtype
-    dtype('float32')
     """
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{where} is {values.dtype}. Give real numbers.")
@@ -400,15 +382,7 @@ def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
 
 
 def as_names(values: Any, where: str) -> np.ndarray:
-    """Return one dimension of text; bytes are read as UTF-8.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.loading.parts import as_names
-    >>> as_names(np.array([b"okapi", b"zebra"]), "zoo.h5: 'class_names'").tolist()
-    ['okapi', 'zebra']
-    """
+    """Return one dimension of text; bytes are read as UTF-8."""
     names = np.asarray(values)
     if names.dtype.kind in "SO":
         decoded = [n.decode() if isinstance(n, bytes) else n for n in names.tolist()]
@@ -427,12 +401,6 @@ def as_texts(texts: Sequence[str], where: str) -> np.ndarray:
 
     NumPy gives every text the room of the longest: one long name among many short
     ones would fill the memory.
-
-    Examples
-    --------
-    >>> from unseen.loading.parts import as_texts
-    >>> as_texts(["okapi", "zebra"], "zoo.csv")
-    array(['okapi', 'zebra'], dtype='<U5')
     """
     longest, most = max(map(len, texts), default=0), limits().name_letters
     if longest > most:

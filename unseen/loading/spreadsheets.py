@@ -76,25 +76,7 @@ def is_table(path: Path) -> bool:
     by_column=True,
 )
 def read_rows(path: Path, column: str | None = None, id: str | None = None) -> RawData:
-    r"""Read a file with one row per sample, and the class table beside it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen import load_data
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "zoo.csv"
-    ...     _ = path.write_text("label,a,b\nzebra,1,2\nokapi,3,4.5\n")
-    ...     table = path.with_name("zoo.classes.csv")
-    ...     _ = table.write_text(
-    ...         "class,split,stripes\nzebra,seen,1\nokapi,unseen,0.5\n")
-    ...     load_data(path)
-    ZeroShotData 'zoo': 2 rows x 2 features (float64)
-      1 seen class, 1 row: zebra
-      1 unseen class, 1 row: okapi
-      class embeddings: 1 dimensions
-    """
+    r"""Read a file with one row per sample, and the class table beside it."""
     frame = read_table(path, texts=[name for name in (column, id) if name])
     raw = read_frame(frame, path.stem, str(path), label=column, id=id)
     suffix = ".parquet" if is_parquet(path) else ".xlsx" if is_excel(path) else ".csv"

@@ -57,17 +57,6 @@ def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from unseen.loading.parts import RawData
-    >>> from unseen.loading.tables import choose_table
-    >>> names = np.array(["zebra", "okapi"])
-    >>> looks = pd.DataFrame({"stripes": [1.0, 0.5]}, index=names)
-    >>> raw = RawData("zoo", "zoo.csv", np.eye(2), names, names, {"looks": looks})
-    >>> choose_table(raw, {"own": looks * 2, "looks": "looks"}).columns.tolist()
-    [('own', 'stripes'), ('looks', 'stripes')]
     """
     if classes is None:
         return _default(raw)
@@ -213,15 +202,7 @@ def choose_unseen(unseen: Any, known: list[str]) -> np.ndarray:
 
 
 class Split(NamedTuple):
-    """Who is seen and who is not, by class name.
-
-    Examples
-    --------
-    >>> from unseen.loading import load_split
-    >>> split = load_split("apy-ps")
-    >>> split.title, len(split.seen), len(split.unseen)
-    ('aPascal-aYahoo, proposed split, 20/12', 20, 12)
-    """
+    """Who is seen and who is not, by class name."""
 
     name: str
     title: str
@@ -287,12 +268,6 @@ def match_names(wanted: Sequence[str], known: Sequence[str]) -> np.ndarray:
     -------
     ndarray of str
         Entries of ``known``; raises if one is missing.
-
-    Examples
-    --------
-    >>> from unseen.loading.tables import match_names
-    >>> match_names(["Black footed Albatross"], ["001.Black_footed_Albatross"]).item()
-    '001.Black_footed_Albatross'
     """
     exact = set(known)
     plain = {simple_name(name): name for name in reversed(list(known))}
@@ -307,12 +282,5 @@ def match_names(wanted: Sequence[str], known: Sequence[str]) -> np.ndarray:
 
 
 def simple_name(name: str) -> str:
-    """Return a name without case, numbering and separators.
-
-    Examples
-    --------
-    >>> from unseen.loading.tables import simple_name
-    >>> simple_name("014.Indigo_Bunting"), simple_name("grizzly+bear")
-    ('indigobunting', 'grizzlybear')
-    """
+    """Return a name without case, numbering and separators."""
     return re.sub(r"[\W_]+", "", re.sub(r"^\d+\.", "", name)).lower()

@@ -89,15 +89,7 @@ def write_data(
 
 
 def files_of(path: Path, kind: str | None = None) -> list[Path]:
-    """Return the files or the folder that :func:`write_data` would write.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from unseen.loading.writing import files_of
-    >>> [str(file) for file in files_of(Path("birds.csv"))]
-    ['birds.classes.csv', 'birds.csv']
-    """
+    """Return the files or the folder that :func:`write_data` would write."""
     kind = kind_of(path, kind)
     if kind in ("csv", "parquet"):
         return [path.with_name(f"{path.stem}.classes.{kind}"), path]
@@ -105,15 +97,7 @@ def files_of(path: Path, kind: str | None = None) -> list[Path]:
 
 
 def kind_of(path: Path, kind: str | None = None) -> str:
-    """Return the kind to write: as asked, or as the suffix tells.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from unseen.loading.writing import kind_of
-    >>> kind_of(Path("birds.h5")), kind_of(Path("birds"))
-    ('hdf5', 'folder')
-    """
+    """Return the kind to write: as asked, or as the suffix tells."""
     if kind is None:
         kind = SUFFIXES.get(path.suffix.lower(), "")
     if kind not in WRITERS:

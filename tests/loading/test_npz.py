@@ -1,6 +1,5 @@
 """The two .npz layouts: what is read, what is written, and what is refused."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

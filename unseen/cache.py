@@ -28,9 +28,6 @@ __all__ = ["Cache"]
 
 NAME = "unseen.sqlite3"
 BLOCK = 500  # rows asked for at once
-PATIENCE = 60  # seconds to wait while another run writes
-TABLE = """CREATE TABLE IF NOT EXISTS kept (
-    space TEXT, key BLOB, vector BLOB, picture BLOB, PRIMARY KEY (space, key))"""
 
 
 class Cache:
@@ -132,8 +129,12 @@ class Cache:
 def _opened(path: Path | str) -> sqlite3.Connection:
     """Open the file; set one aside that is none of ours."""
     try:
-        file = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
-        file.execute(TABLE)
+        # Another run may be writing: wait for it, a minute at most.
+        file = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        file.execute(
+            "CREATE TABLE IF NOT EXISTS kept (space TEXT, key BLOB, vector BLOB, "
+            "picture BLOB, PRIMARY KEY (space, key))"
+        )
         file.execute("SELECT space, key, vector, picture FROM kept LIMIT 1").fetchall()
         return file
     except sqlite3.OperationalError:

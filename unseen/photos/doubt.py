@@ -27,7 +27,6 @@ __all__ = ["Doubt", "WeakNamesWarning", "agreement", "doubt_in_names"]
 LEAST = 0.38  # agreement with the photos' own clusters
 NOTHING, ENOUGH = -0.05, 0.75  # agreement at which names are not believed, and fully
 FEWEST = 5  # photos per class, below which clusters say nothing
-SAMPLE, AXES = 2000, 50
 
 
 class WeakNamesWarning(UserWarning):
@@ -56,8 +55,8 @@ def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
     # Slow to import: only where there are enough photos.
     from sklearn.metrics import adjusted_mutual_info_score
 
-    rows = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
-    Z = on_leading_axes(to_unit(np.asarray(X[rows], dtype=np.float64)), AXES)
+    rows = np.linspace(0, len(X) - 1, min(2000, len(X))).astype(int)  # enough to tell
+    Z = on_leading_axes(to_unit(np.asarray(X[rows], dtype=np.float64)), 50)
     found = own_groups(Z, n_classes)
     return float(adjusted_mutual_info_score(np.asarray(labels)[rows], found))
 

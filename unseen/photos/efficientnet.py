@@ -33,9 +33,7 @@ from unseen.photos.torch_file import read_torch_file
 __all__ = ["EfficientNetLite", "lite0", "lite2"]
 
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stage; the others have 1
-EPSILON = 1e-3  # of batch norm
 GRAPH = 1  # raise it when the graph changes
-OPSET, IR_VERSION = 17, 8
 
 
 class _Net(NamedTuple):
@@ -173,8 +171,8 @@ def build_graph(tensors: dict[str, np.ndarray], net: _Net) -> Any:
             graph.constants,
         ),
         producer_name="unseen",
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ir_version=8,
     )
     onnx.checker.check_model(model, full_check=True)
     return model
@@ -226,11 +224,11 @@ class _Graph:
         )
 
     def fold(self, conv: str, norm: str) -> tuple[np.ndarray, np.ndarray]:
-        # norm(w * x) = scale (w * x - mean) + shift, scale = gain / sqrt(var + eps)
+        # norm(w * x) = scale (w * x - mean) + shift, scale = gain / sqrt(var + 1e-3)
         kept = ("weight", "bias", "running_mean", "running_var")
         values = (self.tensors[f"{norm}.{part}"] for part in kept)
         gain, shift, mean, var = (value.astype(np.float64) for value in values)
-        scale = gain / np.sqrt(var + EPSILON)
+        scale = gain / np.sqrt(var + 1e-3)
         weights = self.tensors[f"{conv}.weight"] * scale[:, None, None, None]
         return weights.astype(np.float32), (shift - scale * mean).astype(np.float32)
 

@@ -30,7 +30,6 @@ __all__ = ["PhotoJob", "label_folder"]
 
 FOREIGN = 0.965  # novelty of a photo of no class
 MISTAKEN = 0.02  # the share of photos of cats and dogs with more
-TEXT_FOR = {"clip": "clip"}  # whose own text tower is the better default
 
 
 def label_folder(
@@ -217,8 +216,8 @@ def fit_names(named: Any, encoder: Any, text: Any) -> NamedPhotos:
     if isinstance(encoder, PrecomputedImageEncoder) and name in encoders("image"):
         encoder = find_encoder(name, "image")  # has the head of whatever made them
     descriptions: dict[str, str] | None = named.descriptions or None
-    if text is None:
-        text = TEXT_FOR.get(name, "wordllama")
+    if text is None:  # CLIP's own text tower is in the space of its photos
+        text = "clip" if name == "clip" else "wordllama"
     if is_features(text):
         vectors = read_vectors(text)
         text, descriptions = PrecomputedTexts(named.names, vectors, space=name), None

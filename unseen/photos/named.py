@@ -38,7 +38,6 @@ CLIP_SCALE = 100.0  # what CLIP was trained with
 # development sets of photos.
 PLAIN = {"head": 0.0, "shared": 0.75}
 LOOSE, TIGHT = 0.1, 0.4
-GIVEN = "given"  # trust in a class that photos describe, not its name
 # Posteriors of the mixture are too flat for photos by this power, chosen together with
 # the bounds in doubt.py by studies/photo_doubt.py.
 SHARPER = 6.0
@@ -218,7 +217,7 @@ class NamedPhotos(NamedItems):
         super()._add_given(rows, given)
         new = len(self.classes_) - len(self.trust_)
         self.read_as_ = np.append(self.read_as_, ["by the photos you gave"] * new)
-        self.trust_ = np.append(self.trust_, [GIVEN] * new)
+        self.trust_ = np.append(self.trust_, ["given"] * new)
 
     def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
         if self.adapted_:

@@ -48,7 +48,6 @@ RIDGE = 0.5
 TREE = 0.3  # the weight of places beside texts
 MENTIONED = 0.5  # the weight of classes explained by a name, where the tree is silent
 BRANCH = 12  # classes that are left out together, at most
-LISTS, OFFERED = 100, 10  # lists of left-out classes, and names in each
 
 
 class Learned(NamedTuple):
@@ -205,11 +204,11 @@ def branches(most: int) -> np.ndarray:
 def measure_scale(C: np.ndarray, Z: np.ndarray) -> float:
     """Return the scale on which cosines of classes with left-out prototypes are honest.
 
-    Of many short lists of classes, each class has to be found by the prototype that
-    was made for it without it; the scale makes that likeliest.
+    Of 100 lists of ten classes, each class has to be found by the prototype that was
+    made for it without it; the scale makes that likeliest.
     """
     rng = np.random.default_rng(0)
-    lists = [rng.choice(len(C), OFFERED, replace=False) for _ in range(LISTS)]
+    lists = [rng.choice(len(C), 10, replace=False) for _ in range(100)]
     scores = np.stack([cosines(C[rows], Z[rows]) for rows in lists])
     own = np.einsum("ijj->ij", scores)
 

@@ -29,7 +29,6 @@ from unseen.texts.source import TextSource, read_texts
 
 __all__ = ["TextJob", "label_texts"]
 
-LEARNED, PER_CLASS, MOST = 5_000, 10, 20_000  # texts to learn from
 Progress = Callable[[int, int], None]
 
 
@@ -152,7 +151,7 @@ class TextJob(LabelJob):
                 encoder or self.fitted.encoder, cache, download
             )
         n_classes = len(self.fitted.classes_)
-        self.learn_from = learn_from or min(MOST, max(LEARNED, PER_CLASS * n_classes))
+        self.learn_from = learn_from or min(20_000, max(5_000, 10 * n_classes))
 
     @property
     def message(self) -> str:

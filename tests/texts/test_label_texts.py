@@ -116,12 +116,6 @@ def test_given_labels_are_kept_and_named(table, tmp_path):
     frame = read_labels(out)
     assert frame["label"].tolist()[:2] == ["music", "money"]
     assert frame["reliability"].tolist()[:2] == [1, 1]
-    given.write_text("id,label\nt999,music\n")
-    out = tmp_path / "other.csv"
-    ended = run(
-        table, "--id", "number", "--classes", NAMES, "--given", given, "--out", out
-    )
-    assert ended.exit_code == 2 and "given for 't999', but tickets.csv" in ended.stderr
 
 
 def test_foreign_texts_are_set_apart(table):
@@ -150,19 +144,17 @@ def test_faults_are_one_line(tmp_path, monkeypatch, arguments, words):
     assert not Path("labels.csv").exists()
 
 
-def test_an_empty_file_is_a_sentence(tmp_path):
-    (tmp_path / "a.txt").write_text("")
-    with pytest.raises(ValueError, match=r"a.txt: there is no text in it"):
-        label_texts(tmp_path / "a.txt", "pets, weather")
-
-
-def test_the_same_text_with_two_given_labels_is_refused():
-    with pytest.raises(
-        ValueError, match="text '1' is there twice, with the given labels"
-    ):
-        label_texts(
-            ["a dog", "a dog"], "pets, weather", given={"0": "pets", "1": "weather"}
-        )
+@pytest.mark.parametrize(
+    "texts, given, words",
+    [
+        ([], {}, "there is no text in it"),
+        (["a dog"], {"1": "pets"}, r"given for '1', but .* \(1 such labels\)"),
+        (["a dog"] * 2, {"0": "pets", "1": "weather"}, "text '1' is there twice, with"),
+    ],
+)
+def test_what_cannot_be_labelled_is_a_sentence(texts, given, words):
+    with pytest.raises(ValueError, match=words):
+        label_texts(texts, "pets, weather", given=given)
 
 
 def test_slow_encoders_are_asked_once(tmp_path):

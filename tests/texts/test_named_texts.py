@@ -187,7 +187,6 @@ def test_it_is_cloned_and_asked_before_it_adapts(demo):
     "make, words",
     [
         (lambda: NamedTexts(template="about").fit(["a"]), "Write {} once"),
-        (lambda: NamedTexts().fit("pets"), "names is one text"),
         (lambda: NamedTexts().fit(["a", "a"]), "named twice"),
         (
             lambda: NamedTexts().fit(["\ue000"]),

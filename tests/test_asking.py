@@ -48,12 +48,6 @@ def test_no_row_is_asked_twice_and_none_that_is_given(n, told, doubts):
     assert not told & set(rows.tolist())
 
 
-def test_equal_rows_and_lengths_of_rows_do_not_matter():
-    X, _, _ = make_pile()
-    np.testing.assert_array_equal(suggest(X, 7), suggest(4.0 * X, 7))
-    assert len(set(suggest(np.ones((10, 3)), 4).tolist())) == 4
-
-
 def test_each_row_asked_is_the_most_worthy_that_is_unlike_the_others():
     random = np.random.default_rng(0)
     B, worth = random.normal(size=(30, 4)), random.uniform(0.5, 1, size=30)
@@ -84,14 +78,6 @@ def test_what_cannot_be_asked_is_refused():
 
 
 # ---- accuracy ------------------------------------------------------------------------
-
-
-def test_all_rows_checked_leave_nothing_to_guess():
-    labels, truth = np.array(list("aabbc")), dict(enumerate("aabcc"))
-    found = estimate_accuracy(labels, truth)
-    assert found[:3] == (0.8, 0.8, 0.8)
-    assert found.by_label["accuracy"].tolist() == [1.0, 0.5, 1.0]
-    assert found.by_label["rows"].tolist() == [2, 2, 1]
 
 
 def test_chosen_rows_count_as_themselves_only():

@@ -133,14 +133,6 @@ def test_conformal_sets_cover_on_made_rows():
         assert abs(np.mean(missed <= q) - coverage) < 0.02
 
 
-def test_few_classes_promise_less():
-    """With 4 classes, the next may be the odd one: no level above 4/5 is a promise."""
-    P = [np.full((4, 4), 0.25)]
-    levels = conformal_levels(P, [np.arange(4)])
-    assert levels[790] == 0.75
-    assert levels[810] == 1.0
-
-
 def test_evidence_is_that_of_plain_loops():
     rng = np.random.default_rng(4)
     F, F0 = rng.normal(size=(2, 30, 5))
@@ -326,18 +318,6 @@ def test_more_false_alarms_are_a_lower_threshold(data):
     assert 0 < found[0] < found[1] < found[2] <= 1
 
 
-def test_foreign_rows_are_more_novel(data, model):
-    rng = np.random.default_rng(0)
-    far = 8 * rng.normal(size=(30, data.X.shape[1]))
-    known = data.X_seen_test[:30]
-    pile = np.vstack([data.X_unseen, known, far])
-    ours = copy.copy(model).adapt(pile)
-    n = len(data.X_unseen)
-    own, seen = ours.novelty_[:n], ours.novelty_[n : n + 30]
-    assert np.median(seen) > np.median(own)
-    assert np.mean(own > ours.novelty_threshold_) < 0.3
-
-
 def test_probabilities_are_softmax_of_the_tempered_scores(data, model):
     ours = copy.copy(model).adapt(data.X_unseen)
     P = ours.predict_proba(data.X_unseen)
@@ -360,13 +340,6 @@ def test_before_adapting_probabilities_are_those_of_the_start(data, classes):
     shift = alone.decision_function(data.X_unseen, classes=classes) - F
     seen = np.isin(data.classes, data.seen) if classes else np.zeros(F.shape[1], bool)
     close(shift, np.tile(ours._start_gamma * ours._start_unit * seen, (len(F), 1)))
-
-
-def test_another_pile_starts_from_the_fit(data, model):
-    once = copy.copy(model).adapt(data.X_unseen)
-    twice = copy.copy(model).adapt(data.X_unseen[::2]).adapt(data.X_unseen)
-    assert_array_equal(once.labels_, twice.labels_)
-    close(once.reliability_, twice.reliability_)
 
 
 def test_it_is_kept_on_disk_and_exported(data, model, tmp_path):

@@ -73,10 +73,6 @@ def test_the_calibration_error_is_the_gap_bin_by_bin():
     assert curve["rows"].sum() == 500
 
 
-def test_a_perfect_statement_has_no_error():
-    assert expected_calibration_error([True, False], [1.0, 0.0]) == 0
-
-
 def test_risk_and_coverage_are_those_of_the_rows_kept():
     rng = np.random.default_rng(2)
     stated, right = rng.integers(0, 20, size=200) / 20, rng.uniform(size=200) < 0.5
@@ -90,8 +86,3 @@ def test_risk_and_coverage_are_those_of_the_rows_kept():
 def test_what_is_no_probability_is_refused(stated):
     with pytest.raises(ValueError, match="from 0 to 1"):
         expected_calibration_error([True, False], stated)
-
-
-def test_lengths_must_agree():
-    with pytest.raises(ValueError, match="one of each"):
-        risk_coverage([True], [0.1, 0.2])

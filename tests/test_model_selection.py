@@ -150,16 +150,6 @@ def test_too_few_classes_and_wrong_stages_are_told(problem):
         ).fit(X, y, class_embeddings=table)
 
 
-def test_progress_goes_to_the_error_stream(problem, capsys):
-    X, y, table, _ = problem
-    grid = {"alpha": [0.1, 1.0]}
-    ClasswiseSearchCV(JEDM(), grid, n_folds=2, progress=True).fit(
-        X, y, class_embeddings=table
-    )
-    shown = capsys.readouterr()
-    assert "4/4" in shown.err and not shown.out
-
-
 def test_searches_that_share_folds_find_what_they_find_alone(problem):
     X, y, table, pile = problem
     folds = ClasswiseFolds(X, y, n_folds=3)

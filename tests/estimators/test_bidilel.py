@@ -101,12 +101,6 @@ def test_clusters_are_those_of_k_means():
     close(cluster(rows, centres), theirs.cluster_centers_, digits=8)
 
 
-def test_a_cluster_without_rows_stays_where_it_was():
-    rows = np.array([[1.0, 0], [1.1, 0]])
-    far = np.array([[1.0, 0], [-9.0, 5]])
-    close(cluster(rows, far), [[1.05, 0], [-9, 5]])
-
-
 def fitted(data, **parameters):
     model = BiDiLEL(8, **parameters)
     return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
@@ -128,27 +122,6 @@ def test_structured_gives_clusters_to_landmarks_one_to_one():
     moved /= np.linalg.norm(moved, axis=1, keepdims=True)
     expected = data.unseen[(rows @ moved.T).argmax(axis=1)]
     assert_array_equal(model.labels_, expected)
-
-
-@pytest.mark.parametrize("transduction", ["self_training", "structured", None])
-def test_new_rows_meet_the_moved_landmarks(transduction):
-    data = make_data()
-    model = fitted(data, transduction=transduction)
-    before = model.predict(data.X_unseen)
-    model.adapt(data.X_unseen)
-    assert_array_equal(model.predict(data.X_unseen), model.labels_)
-    if transduction is None:
-        assert_array_equal(model.labels_, before)
-
-
-def test_seen_classes_keep_their_own_landmarks():
-    data = make_data()
-    model = fitted(data)
-    seen = np.unique(data.y_seen)
-    close(model._landmarks(model._table.candidates("seen")), model.landmarks_)
-    right = model.predict(data.X_seen, classes="seen") == data.y_seen
-    assert right.mean() > 0.9
-    assert len(seen) == len(model.landmarks_)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

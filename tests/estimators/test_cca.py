@@ -31,15 +31,6 @@ def test_without_regularisation_it_is_the_block_eigenproblem(small):
     close(1 + rho, mu, digits=8)
 
 
-def test_projections_are_uncorrelated_and_correlate_as_promised(small):
-    X, codes, A = small
-    P, R, rho = solve_cca(sum_rows(X, codes, 6), A, 1e-13)
-    x, a = X @ P, A[codes] @ R
-    close(x.T @ x / len(x), np.eye(3), digits=8)
-    close(a.T @ a / len(a), np.eye(3), digits=8)
-    close(x.T @ a / len(x), np.diag(rho), digits=8)
-
-
 def test_regularisation_adds_to_both_covariances(small):
     X, codes, A = small
     n, rows = len(X), A[codes]

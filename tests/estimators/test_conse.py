@@ -6,7 +6,6 @@ from scipy.stats import multivariate_normal
 
 from tests.checks import close, make_data
 from unseen import ConSE
-from unseen.models.conse import keep_largest
 
 
 def fitted(**parameters):
@@ -50,8 +49,3 @@ def test_a_low_temperature_is_the_nearest_seen_class():
     data, model = fitted(temperature=1e-6)
     _, one = fitted(n_top=1)
     close(model.decision_function(data.X_unseen), one.decision_function(data.X_unseen))
-
-
-def test_ties_at_the_edge_all_stay():
-    Q = np.array([[0.25, 0.25, 0.5], [0.1, 0.2, 0.7]])
-    close(keep_largest(Q, 2), [[0.25, 0.25, 0.5], [0, 0.2, 0.7]])

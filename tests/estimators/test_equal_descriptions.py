@@ -18,8 +18,6 @@ from unseen import (
     TSTD,
     AnchoredSelfTraining,
     EqualDescriptionsWarning,
-    SelfTraining,
-    TransCLIP,
 )
 
 MODELS = [model for model in ESTIMATORS if hasattr(model, "predict")]
@@ -91,15 +89,6 @@ def test_the_first_in_the_table_wins_whatever_the_order_asked_for(model):
     close(one[:, 0], scores[:, 2], digits=10)
 
 
-def test_two_that_are_one_have_nothing_between_them():
-    data = make_data(1)
-    with pytest.warns(EqualDescriptionsWarning):
-        model = fitted(ESZSL(), data, with_twin(data))
-    with pytest.warns(EqualDescriptionsWarning):
-        scores = model.decision_function(data.X_unseen, classes=[FIRST, TWIN])
-    assert_array_equal(scores, np.zeros(len(data.X_unseen)))
-
-
 def test_the_first_has_the_probability_of_both():
     data = make_data(1)
     with pytest.warns(EqualDescriptionsWarning):
@@ -131,47 +120,6 @@ def test_attributes_in_0_and_1_are_what_dap_sees():
         model = fitted(DAP(), data, table)
     scores = model.decision_function(data.X_unseen)
     assert_array_equal(scores[:, 1], scores[:, 2])
-
-
-@pytest.mark.parametrize(
-    "model", [AnchoredSelfTraining(), TSTD(), SelfTraining(ESZSL())]
-)
-def test_streams_treat_them_as_memory_does(model):
-    data = make_data(1)
-    pile = np.concatenate([data.X_unseen] * 3)
-    chunks = [pile[:50], pile[50:51], pile[51:]]
-    with pytest.warns(EqualDescriptionsWarning):
-        memory = fitted(model, data, with_twin(data)).adapt(pile)
-        stream = fitted(model, data, with_twin(data)).adapt(chunks)
-    assert_array_equal(stream.labels_, memory.labels_)
-    assert_array_equal(stream.predict(chunks), memory.predict(pile))
-    scores = stream.decision_function(chunks)
-    assert_array_equal(scores[:, 1], scores[:, 2])
-
-
-def test_dask_treats_them_as_memory_does():
-    da = pytest.importorskip("dask.array")
-    data = make_data(1)
-    pile = da.from_array(data.X_unseen, chunks=(20, -1))
-    with pytest.warns(EqualDescriptionsWarning):
-        model = fitted(ESZSL(), data, with_twin(data, place=12))
-    scores = model.decision_function(pile)
-    assert scores.shape == (len(data.X_unseen), 4)
-    close(scores.compute(), model.decision_function(data.X_unseen))
-    assert TWIN not in model.predict(pile).compute()
-
-
-@pytest.mark.parametrize("method", [AnchoredSelfTraining, TransCLIP, CSLS])
-def test_prototypes_that_are_equal_are_one(method):
-    rng = np.random.default_rng(0)
-    Z = rng.normal(size=(3, 12))
-    X = np.repeat(Z, 30, axis=0) + 0.5 * rng.normal(size=(90, 12))
-    alone = method.from_prototypes(Z).adapt(X)
-    with pytest.warns(EqualDescriptionsWarning, match="1, 3"):
-        both = method.from_prototypes(np.vstack([Z, 2 * Z[1]])).adapt(X)
-    assert_array_equal(both.labels_, alone.labels_)
-    scores = both.decision_function(X)
-    assert_array_equal(scores[:, 1], scores[:, 3])
 
 
 def test_known_sizes_of_equal_classes_add_up():

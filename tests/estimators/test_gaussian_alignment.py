@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.stats import multivariate_normal
 
 from tests.checks import close
 from unseen import GaussianAlignment
@@ -12,7 +11,6 @@ from unseen.transduction.gaussian_alignment import (
     class_means,
     clearest,
     gaussian_alignment,
-    gaussian_logits,
     precision,
 )
 
@@ -91,17 +89,6 @@ def test_the_precision_is_a_covariance_held_round():
     assert_array_equal(precision(np.ones((1, 3))), np.eye(3))
 
 
-def test_logits_are_gaussian_densities_up_to_a_constant_of_the_row():
-    rng = np.random.default_rng(0)
-    U, mu = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
-    Q = np.linalg.inv(np.cov(rng.normal(size=(9, 3)).T))
-    expected = np.column_stack(
-        [multivariate_normal.logpdf(U, m, np.linalg.inv(Q)) for m in mu]
-    )
-    gap = gaussian_logits(U, mu, Q) - expected
-    close(gap - gap[:, :1], 0, digits=9)
-
-
 def test_means_of_empty_classes_are_prototypes_and_alpha_zero_keeps_all():
     rng = np.random.default_rng(0)
     U, t = rng.normal(size=(8, 3)), rng.normal(size=(2, 3))
@@ -111,11 +98,3 @@ def test_means_of_empty_classes_are_prototypes_and_alpha_zero_keeps_all():
     assert_array_equal(moved[1], t[1])
     assert np.abs(moved[0] - t[0]).max() > 0.01
     close(class_means(U, q, U[:3], Y, t, 0.0), t)
-
-
-def test_soft_labels_as_prior_need_no_positive_logits():
-    texts, X, truth = texts_and_rows()
-    texts, X = texts - 1.5, X - 1.5  # cosines of both signs
-    model = GaussianAlignment.from_prototypes(texts, prior="probabilities")
-    before = ((unit(X) @ unit(texts).T).argmax(axis=1) == truth).mean()
-    assert (model.adapt(X).labels_ == truth).mean() >= before

@@ -87,29 +87,6 @@ def test_a_hub_gives_its_rows_back(method):
     assert (labels == y).mean() > (before == y).mean() + 0.03
 
 
-def test_a_round_tells_what_became_of_the_hub():
-    prototypes, X, _ = with_a_hub()
-    told = str(CSLS.from_prototypes(prototypes).adapt(X).rounds_[0])
-    share = 100 * (cosines(X, prototypes).argmax(axis=1) == 0).mean()
-    assert f"The largest class had {share:.0f} % of the rows" in told
-
-
-def test_inverted_softmax_without_sharpness_lifts_classes_by_their_mean():
-    """β → 0: log Σ exp(βS) = log n + β mean S + o(β)."""
-    prototypes, X, _ = with_a_hub()
-    S = cosines(X, prototypes)
-    S -= S.mean(axis=1, keepdims=True)
-    labels = InvertedSoftmax.from_prototypes(prototypes, beta=1e-7).adapt(X).labels_
-    assert_array_equal(labels, (S - S.mean(axis=0)).argmax(axis=1))
-
-
-def test_csls_with_every_neighbour_does_too():
-    prototypes, X, _ = with_a_hub()
-    S = cosines(X, prototypes)
-    labels = CSLS.from_prototypes(prototypes, n_neighbors=10**6).adapt(X).labels_
-    assert_array_equal(labels, (2 * S - S.mean(axis=0)).argmax(axis=1))
-
-
 # ---- prototype averaging --------------------------------------------------------
 
 

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy.optimize import minimize
 
 from tests.checks import close, make_data, never_rises
 from unseen import JLSE
 from unseen.models.jlse import (
-    class_dictionary,
     renew_atoms,
-    simplex_codes,
     squared_hinge,
 )
 
@@ -78,25 +75,6 @@ def test_atoms_end_at_the_best_of_length_one_at_most(rows):
     moved = D - 1e-3 * (Z.T @ (Z @ D - X))
     moved /= np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1)
     close(moved, D, digits=6)
-
-
-def test_an_atom_nobody_uses_stays(rows):
-    X, D, *_ = rows
-    Z = np.column_stack([X[:, 0], np.zeros(12), X[:, 1]])
-    assert_array_equal(renew_atoms(D, Z, X)[1], D[1])
-
-
-def test_the_dictionary_of_classes_mixes_better_than_the_classes_themselves():
-    A = np.random.default_rng(1).normal(size=(8, 5))
-    A /= np.linalg.norm(A, axis=1, keepdims=True)
-
-    def cost(B):
-        U = simplex_codes(A, B, 0.1)
-        return np.sum((A - U @ B) ** 2) + 0.1 * np.sum(U**2)
-
-    B = class_dictionary(A, 0.1, 5)
-    assert (np.linalg.norm(B, axis=1) <= 1 + 1e-12).all()
-    assert cost(B) < cost(A) - 1e-3
 
 
 def fit(**parameters):

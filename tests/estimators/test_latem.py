@@ -53,16 +53,6 @@ def test_the_best_map_scores(n_maps):
     close(model.decision_function(data.X_unseen), expected, digits=9)
 
 
-def test_copies_of_one_map_are_one_map():
-    data, model = fitted(1)
-    X, A = on_axes(data, model)
-    bilinear = X @ model.coef_ @ A.T
-    close(model.decision_function(data.X_unseen), bilinear, digits=9)
-    several = fitted(3)[1]
-    several.maps_ = np.repeat(model.maps_, 3, axis=0)
-    close(several.decision_function(data.X_unseen), bilinear, digits=9)
-
-
 def test_one_map_self_trains_and_several_do_not_pretend_to():
     data = make_data()
     model = SelfTraining(LatEm(1))

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.optimize import linear_sum_assignment, linprog
+from scipy.optimize import linprog
 from scipy.special import log_softmax, softmax
-from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close
 from unseen import OTTER
@@ -48,15 +47,6 @@ def test_little_regularisation_is_linear_programming(small):
     assert_array_equal(scores.argmax(axis=1), plan.argmax(axis=1))
     ours = softmax(scores / 0.01, axis=1) / len(L)
     close(-np.sum(ours * L), -np.sum(plan * L), within=0.01 * np.log(4))
-
-
-def test_and_brute_force_assignment(small):
-    """Class c has 24 prior_c places; rows are assigned to places one to one."""
-    L, prior = small
-    places = np.repeat(np.arange(4), (24 * prior).astype(int))
-    taken = linear_sum_assignment(L[:, places], maximize=True)[1]
-    scores = L + transport_prices(L, prior, 0.01)
-    assert_array_equal(scores.argmax(axis=1), places[taken])
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
@@ -115,13 +105,6 @@ def test_a_uniform_prior_deals_rows_to_absent_classes_and_the_estimate_does_not(
     }
     assert right["uniform"].mean() < 0.6
     assert right["estimated"].mean() > 0.9
-
-
-def test_a_plan_that_misses_its_prior_is_told(small, monkeypatch):
-    L, prior = small
-    monkeypatch.setattr("unseen.transduction.otter.MAX_STEPS", 1)
-    with pytest.warns(ConvergenceWarning, match="misses the class prior"):
-        transport_prices(L, prior, 0.01)
 
 
 def test_a_prior_of_the_wrong_length_is_refused():

@@ -13,10 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.checks import close, make_data
 from unseen import (
     ESZSL,
-    PST,
-    TMVHLP,
     AnchoredSelfTraining,
-    SpreadLabels,
     ZLaP,
     load_data,
     per_class_accuracy,
@@ -26,7 +23,6 @@ from unseen.core.linalg import to_unit
 from unseen.transduction import tmvhlp
 from unseen.transduction.graph import (
     gaussian,
-    neighbours,
     propagate,
     smoothness,
     symmetric_normalised,
@@ -149,12 +145,6 @@ def test_pst_is_the_minimum_of_its_objective(space):
     assert objective(closed) < objective(L)
 
 
-def test_pst_without_a_graph_is_the_base():
-    start = start_of(make_data())
-    scores = pst(start, alpha=0.0).scores
-    close(scores, start.probabilities, digits=6)
-
-
 # ---- ZLaP ------------------------------------------------------------------------
 
 
@@ -205,20 +195,6 @@ def test_zlap_equals_a_dense_inverse(k, n_classes, gamma, alpha):
         return
     expected = zlap_by_hand(images, texts, k, n_classes, gamma, alpha)
     close(scores, expected, digits=4)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_zlap_reaches_the_rows_across_the_gap_of_clip(seed):
-    """No text is among the nearest nodes of an image, yet labels flow, and help."""
-    texts, images, y = clip_like(seed)
-    X, T = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (images, texts))
-    nodes = np.vstack([T, X])
-    assert (neighbours(X, 6, nodes)[1] >= len(T)).all()  # texts are the first nodes
-    model = ZLaP.from_prototypes(texts)
-    before = (model.predict(images) == y).mean()
-    model.adapt(images)
-    assert "0 rows were not reached" in model.rounds_[0].note
-    assert (model.labels_ == y).mean() > before + 0.05
 
 
 def test_zlap_lowers_its_objective():
@@ -345,12 +321,6 @@ def test_the_operator_is_the_normalised_matrix():
     assert values.max() <= 1 + 1e-12
 
 
-def test_prototypes_have_nine_times_the_neighbours():
-    K = view_graph(made_views(n=100)[0], 3, 4).toarray()
-    assert_array_equal((K > 0).sum(axis=1), [36] * 3 + [4] * 97)
-    assert_array_equal(np.diag(K), 0)
-
-
 def test_tmvhlp_steps_are_one_power_of_one_solve():
     start = start_of(make_data())
     once, thrice = (tmvhlp.tmvhlp(start, steps=s, n_neighbors=5) for s in (1, 3))
@@ -366,16 +336,6 @@ def test_tmvhlp_steps_are_one_power_of_one_solve():
 
 
 # ---- memory ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", [PST, ZLaP, SpreadLabels, TMVHLP])
-def test_what_would_not_fit_is_refused_before_any_work(method, monkeypatch):
-    texts, images, _ = clip_like()
-    monkeypatch.setattr("unseen.core.neighbours.MEMORY_LIMIT", 1e5)
-    with pytest.raises(
-        MemoryError, match=rf"{method.__name__} would need about 0.0 GB"
-    ):
-        method.from_prototypes(texts).adapt(images)
 
 
 # ---- real features ---------------------------------------------------------------

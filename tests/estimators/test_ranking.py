@@ -7,9 +7,8 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data
-from unseen import ALE, SJE, DeViSE, EqualDescriptionsWarning
+from unseen import ALE, SJE, DeViSE
 from unseen.core.linalg import row_space
-from unseen.models.epochs import canonical
 from unseen.models.ranking import rank_weights
 
 
@@ -51,13 +50,6 @@ def test_a_step_follows_the_gradient_of_the_loss_as_written(small, kind, margin)
     close(value, loss(W.ravel()))
     expected = approx_fprime(W.ravel(), loss, 1e-7).reshape(W.shape)
     close(slope[0], expected, digits=5)
-
-
-def test_one_violation_weighs_the_same_under_all_losses():
-    V = np.array([[0.0, -1.0, 0.3], [0.0, -2.0, -1.0]])
-    once = np.array([[0.0, 0, 1], [0, 0, 0]])
-    for weights in (DeViSE()._weights(V), SJE()._weights(V), rank_weights(V)):
-        close(weights, once)
 
 
 def test_ranks_fall_off_like_harmonic_numbers():
@@ -104,17 +96,6 @@ def test_the_scale_of_rows_and_embeddings_does_not_matter():
     close(*answers, digits=8)
 
 
-def test_the_own_order_of_rows_and_classes_is_free_of_theirs(small):
-    _, X, y, A = small
-    rows, classes = np.random.default_rng(1).permutation(12), np.array([3, 1, 4, 0, 2])
-    number = np.argsort(classes)
-    for ours, theirs in zip(
-        canonical(X, y, A), canonical(X[rows], number[y[rows]], A[classes]), strict=True
-    ):
-        assert_array_equal(ours, theirs)
-    assert_array_equal(canonical(X, y, A)[2], sorted(A.tolist()))
-
-
 @pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
 def test_steps_in_the_span_of_the_embeddings_are_steps_in_all_dimensions(kind):
     rng = np.random.default_rng(0)
@@ -131,23 +112,3 @@ def test_steps_in_the_span_of_the_embeddings_are_steps_in_all_dimensions(kind):
             rows = order[start : start + 7]
             W = W - 0.1 * model._step(W[None], X[rows], y[rows], A, None)[1][0]
     close(maps[0] @ basis.T, W, digits=9)
-
-
-def test_the_average_of_one_step_is_that_step():
-    data = make_data()
-    last, mean = (
-        SJE(average=average, batch_size=10_000, max_iter=3, validation_fraction=0)
-        .fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-        .coef_
-        for average in (False, True)
-    )
-    assert_array_equal(last, mean)
-
-
-def test_embeddings_that_are_all_the_same_teach_nothing():
-    data = make_data()
-    same = data.class_embeddings * 0 + 1.0
-    model = SJE(validation_fraction=0, max_iter=2)
-    with pytest.warns(EqualDescriptionsWarning):
-        model.fit(data.X_seen, data.y_seen, class_embeddings=same)
-    assert_array_equal(model.coef_, 0)

@@ -11,15 +11,10 @@ from tests.test_common import ESTIMATORS
 from unseen import (
     CSLS,
     ESZSL,
-    IAP,
     PST,
     AnchoredSelfTraining,
-    BiDiLEL,
     ClasswiseSearchCV,
     ConSE,
-    KodirovUDA,
-    LatEm,
-    SelfTraining,
     TransCLIP,
     load_model,
 )
@@ -71,14 +66,6 @@ def test_onnx_says_what_predict_says(model, adapted, apart, tmp_path):
         assert_array_equal(labels, model.predict(pile, classes=classes))
 
 
-def test_only_models_with_linear_scores_offer_onnx(apart):
-    for model in (ConSE(), IAP(), LatEm(2), SelfTraining(LatEm(1)), CSLS(ConSE())):
-        has = isinstance(model, SelfTraining)
-        assert hasattr(model, "to_onnx") == has, model
-        assert hasattr(learned(model, apart, adapted=False), "to_onnx") == has, model
-    assert hasattr(learned(CSLS(ConSE()), apart), "to_onnx")  # class means since
-
-
 @pytest.mark.filterwarnings("ignore::unseen.WeakStartWarning")
 @pytest.mark.parametrize("model", TRANSDUCERS, ids=str)
 def test_chunks_are_predicted_and_refused_as_a_pile(model, apart, tmp_path):
@@ -93,13 +80,6 @@ def test_chunks_are_predicted_and_refused_as_a_pile(model, apart, tmp_path):
     np.save(tmp_path / "pile.npy", pile)
     mapped = np.load(tmp_path / "pile.npy", mmap_mode="r")
     assert_array_equal(model.adapt(mapped).labels_, model.adapt(pile).labels_)
-
-
-@pytest.mark.parametrize("model", [BiDiLEL(), KodirovUDA()], ids=str)
-def test_others_that_need_the_whole_pile_say_so(model, apart):
-    model = learned(model, apart)
-    with pytest.raises(TypeError, match="needs all rows at once"):
-        model.adapt([apart[-1][:7], apart[-1][7:]])
 
 
 def test_dask_and_files_give_the_same_rule(apart, tmp_path):
@@ -147,16 +127,6 @@ def test_prototypes_are_fitted_state_and_no_parameter(method, texts):
     other = method.from_prototypes(swapped).adapt(X)
     assert_array_equal(model.fit_prototypes(swapped).adapt(X).labels_, other.labels_)
     assert (other.labels_ != labels).mean() > 0.5
-
-
-@pytest.mark.parametrize("method", STARTERS, ids=lambda m: m.__name__)
-def test_a_fit_on_seen_classes_forgets_prototypes(method, texts, apart):
-    X, y, A, pile = apart
-    model = method().fit_prototypes(texts[0])
-    model.fit(X, y, class_embeddings=A)
-    fresh = method().fit(X, y, class_embeddings=A)
-    assert_array_equal(model.predict(pile), fresh.predict(pile))
-    assert_array_equal(model.competing_classes_, A.index[8:])
 
 
 def test_a_base_that_knows_no_prototypes_is_refused(texts):

@@ -37,15 +37,6 @@ def test_it_solves_the_sylvester_equation_and_the_objective(small, lam):
     close(W, found, digits=5)
 
 
-def test_small_lam_is_the_decoder_and_large_lam_the_encoder(small):
-    X, codes, A = small
-    sums, rows = sum_rows(X, codes, 5), A[codes]
-    decoder = np.linalg.lstsq(rows, X, rcond=None)[0].T
-    encoder = np.linalg.lstsq(X, rows, rcond=None)[0]
-    close(solve_sae(sums, A, 1e-10, diagonal=False), decoder, digits=6)
-    close(solve_sae(sums, A, 1e10, diagonal=False), encoder, digits=6)
-
-
 def test_more_dimensions_than_classes_leave_nothing_to_divide_by_zero():
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(3), 4)

@@ -45,13 +45,6 @@ def test_no_rounds_are_the_base(base):
 
 
 @pytest.mark.parametrize("base", BASES, ids=named)
-def test_an_anchor_of_endless_weight_is_the_base(base):
-    data = make_data()
-    around = fitted(SelfTraining(base, mu=1e14), data).adapt(data.X_unseen)
-    assert_array_equal(around.labels_, fitted(base, data).adapt(data.X_unseen).labels_)
-
-
-@pytest.mark.parametrize("base", BASES, ids=named)
 def test_it_learns_something_and_predicts_new_rows_so(base):
     data = make_data()
     around = fitted(SelfTraining(base, mu=0.1), data)

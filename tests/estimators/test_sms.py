@@ -114,12 +114,3 @@ def test_before_and_without_rounds_it_is_eszsl():
     model.adapt(data.X_unseen), base.adapt(data.X_unseen)
     assert_array_equal(model.labels_, base.labels_)
     assert model.rounds_ == []
-
-
-def test_two_readings_are_two_answers():
-    data = make_data(1)
-    answers = [
-        fitted(data, reading=r).adapt(data.X_unseen).decision_function(data.X_unseen)
-        for r in ("stacked", "joint")
-    ]
-    assert np.abs(answers[0] - answers[1]).max() > 1e-3

@@ -96,17 +96,3 @@ def test_a_class_without_rows_keeps_its_prototype_and_first_variances():
     close(mu[1:], t[1:])
     close(s[1:], np.tile(first, (2, 1)))
     assert np.abs(mu[0] - t[0]).max() > 0.1
-
-
-def test_a_heavy_anchor_holds_means_to_the_prototypes():
-    texts, X, _ = texts_and_rows()
-    z = np.full((len(X), 4), 0.25)
-    mu, _ = anchored(unit(X), z, unit(texts), np.ones(10), 1e9)
-    close(mu, unit(texts), digits=6)
-
-
-def test_a_constant_feature_is_no_error():
-    texts, X, truth = texts_and_rows()
-    flat = [np.column_stack([M, np.zeros(len(M))]) for M in (texts, X)]
-    with_it = StatA.from_prototypes(flat[0]).adapt(flat[1]).labels_
-    assert (with_it == truth).mean() > 0.5

@@ -83,19 +83,6 @@ def test_the_squared_form_is_least_squares_on_the_rows():
     close(model.coef_, W, digits=10)
 
 
-def test_a_seen_class_keeps_its_own_classifier(small):
-    S = small[2]
-    close(combine_phantoms(S, S, 1.0), np.eye(4))
-
-
-def test_a_sharp_kernel_takes_the_nearest_seen_class(small):
-    S = small[2]
-    new = np.random.default_rng(2).normal(size=(6, 3))
-    nearest = np.linalg.norm(new[:, None] - S, axis=2).argmin(axis=1)
-    codes = combine_phantoms(new, S, 1e4)
-    close(codes, np.eye(4)[nearest], digits=6)
-
-
 def test_similarities_are_those_of_the_paper(small):
     S = small[2]
     new = S[:2] + 0.3

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from tests.checks import close, make_data, never_rises
 from tests.oracles import authors_jedm, authors_preparation, authors_tstd, minimise
-from unseen import JEDM, TSTD, EqualDescriptionsWarning, Reading
+from unseen import JEDM, TSTD, Reading
 from unseen.core.base import rank_share
 from unseen.core.sums import sum_rows
 from unseen.models.jedm import (
@@ -102,12 +102,6 @@ def test_no_rounds_are_jedm(problem):
     assert_array_equal(model.reliability_, jedm.reliability_)
 
 
-def test_an_anchor_of_endless_weight_is_jedm(problem):
-    model, pile = fitted(problem, mu=1e14)
-    labels = model.adapt(pile).labels_
-    assert_array_equal(labels, model.set_params(rates=[]).adapt(pile).labels_)
-
-
 def test_rounds_tell_what_happened(problem):
     model, pile = fitted(problem, mu=1.0, lam=1.0)
     rounds = model.adapt(pile).rounds_
@@ -121,28 +115,6 @@ def test_rounds_tell_what_happened(problem):
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels
     assert "rows (rate 0.4)" in str(rounds[0])
-
-
-def test_a_class_nobody_is_predicted_into_keeps_its_prototype(problem):
-    X, y, A, seen = problem
-    A = A.copy()
-    A[8] = A[7]  # the same embedding twice: ties go to the first, none to the second
-    with pytest.warns(EqualDescriptionsWarning):
-        model = TSTD().fit(X[seen], y[seen], class_embeddings=A)
-    model.adapt(X[~seen])
-    assert 8 not in model.labels_
-    assert all(r.selected[2] == 0 for r in model.rounds_)
-    assert np.isfinite(model.decision_function(X)).all()
-
-
-def test_identical_rows_and_zero_embeddings_give_no_nan(problem):
-    X, y, A, seen = problem
-    A = A.copy()
-    A[7] = 0
-    model = TSTD().fit(X[seen], y[seen], class_embeddings=A)
-    model.adapt(np.ones((10, 20)))
-    assert np.isfinite(model.decision_function(X)).all()
-    assert np.isfinite(model.reliability_).all()
 
 
 @pytest.mark.parametrize("rates", [[0.0, 1], [0.5, 1.2], [-0.1], [[0.5]], [np.nan]])

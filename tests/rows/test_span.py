@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 import unseen
 from tests.checks import close
 from unseen import ClasswiseFolds, ClasswiseSearchCV
-from unseen.core.sums import span_of, sum_rows
+from unseen.core.sums import span_of
 
 
 def wide(n_features=700, per_class=20, dtype=np.float64, seed=0):
@@ -101,26 +101,6 @@ def test_folds_of_wide_rows_share_one_span(narrow):
     close(coef, wanted_coef, digits=9)
 
 
-def test_folds_may_be_wide_where_the_whole_is_not():
-    X, y, _, table = wide(n_features=600, per_class=60)  # 360 rows, 120 a fold
-    folds = ClasswiseFolds(X, y, n_folds=3)
-    search = ClasswiseSearchCV(unseen.ESZSL(n_axes=40), {"gamma": [1.0]})
-    search.fit(folds, class_embeddings=table)
-    alone = unseen.ESZSL(n_axes=40, gamma=1.0).fit(X, y, class_embeddings=table)
-    close(search.best_estimator_.coef_, alone.coef_, digits=9)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_no_direction_of_plain_rows_is_taken_for_rounding(dtype):
-    rng = np.random.default_rng(0)
-    X = (rng.normal(size=(300, 2000)) + 3).astype(dtype)  # far from the origin
-    for unit_rows in (False, True):
-        found, C = span_of(X, unit_rows=unit_rows)
-        assert C.shape == (300, 300)
-        Q = found.lift(np.eye(300))
-        close(Q.T @ Q, np.eye(300), digits=3 if dtype == np.float32 else 9)
-
-
 def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypatch):
     X, y, pile, table = wide()
     monkeypatch.setattr(unseen.core.sums, "WIDE_CHUNKS", 512)
@@ -164,14 +144,6 @@ def test_wide_rows_that_are_not_finite_are_refused(bad):
     X[3, 7] = bad
     with pytest.raises(ValueError, match=r"X (contains|holds)"):
         unseen.ESZSL(unit_rows=False).fit(X, y, class_embeddings=table)
-
-
-def test_sums_of_two_spans_are_not_added():
-    X, y, *_ = wide()
-    codes = np.unique(y, return_inverse=True)[1]
-    one, other = (sum_rows(X[i::2], codes[i::2], 6, span=True) for i in (0, 1))
-    with pytest.raises(ValueError, match="different spans"):
-        one + other
 
 
 def test_thirty_rows_of_fifty_thousand_features_need_no_gram_of_them():

@@ -418,17 +418,6 @@ def start_from(model: Any, X: Any, classes: Any = None) -> Start:
     model : fitted zero-shot model
     X : array-like of shape (n_samples, n_features), or Unlabelled
     classes : None, str, list of names, or table, default=None
-
-    Examples
-    --------
-    >>> from unseen import ESZSL, load_data
-    >>> from unseen.core.around import start_from
-    >>> data = load_data("digits")
-    >>> model = ESZSL().fit(data.X_seen, data.y_seen,
-    ...                     class_embeddings=data.class_embeddings)
-    >>> start = start_from(model, data.X_unseen)
-    >>> start.rows.shape, start.prototypes.shape, start.logits.shape
-    ((533, ...), (3, ...), (533, 3))
     """
     unlabelled, candidates = model._unlabelled(X), model._candidates(classes)
     if hasattr(model, "_lend"):
@@ -518,13 +507,7 @@ def swapped(scores: np.ndarray, given: GivenRows) -> np.ndarray:
 
 
 def sharpened(scores: np.ndarray) -> np.ndarray:
-    """Give scores of any scale the spread that suits a softmax.
-
-    >>> import numpy as np
-    >>> from unseen.core.around import sharpened
-    >>> sharpened(np.array([[1e6, 3e6], [5e6, 4e6]])).round(1)
-    array([[-3.8,  3.8], [ 1.9, -1.9]])
-    """
+    """Give scores of any scale the spread that suits a softmax."""
     centred = scores - scores.mean(axis=1, keepdims=True)
     spread = np.sqrt(np.mean(centred**2))
     return centred * (SHARPNESS / spread) if spread > 0 else centred

@@ -953,13 +953,6 @@ def reliability_by_rank(
     about what is right: with nothing held out, there is no better witness. The order of
     rows is the method's own. :class:`unseen.Calibrated` measures what is right on seen
     classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.base import reliability_by_rank
-    >>> reliability_by_rank(np.array([0, 0]), np.array([1.0, 3.0]), [])
-    array([0.5, 1. ])
     """
     changed = sum(done.n_changed for done in rounds) / max(1, len(codes))
     share = 1 - changed if rounds else 0.5  # without rounds, one label in two

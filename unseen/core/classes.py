@@ -58,15 +58,6 @@ class Candidates:
     offered : Offered or None
         All classes that were asked for, in the order of the score columns; None if
         these are ``names``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.classes import Candidates
-    >>> table = np.array([[1.0, 0], [0, 1], [1, 0]])
-    >>> made = Candidates.of(np.array(["a", "b", "c"]), table, np.arange(3), table)
-    >>> made.names, made.spread(np.array([[0.3, 0.7]]))
-    (array(['a', 'b'], dtype='<U1'), array([[0.3, 0.7, 0.3]]))
     """
 
     names: np.ndarray
@@ -188,13 +179,7 @@ def checked_prior(prior, candidates: Candidates) -> np.ndarray | None:
 
 
 def equal_rows(rows: np.ndarray) -> np.ndarray:
-    """Return a number for every row, the same for rows equal but for rounding.
-
-    >>> import numpy as np
-    >>> from unseen.core.classes import equal_rows
-    >>> equal_rows(np.array([[0.3], [2.0], [0.1 + 0.2]]))
-    array([0, 1, 0])
-    """
+    """Return a number for every row, the same for rows equal but for rounding."""
     largest = np.abs(rows).max(initial=0) or 1.0
     # On a grid, and each row as one number: sums of whole numbers have no rounding.
     grid = np.rint(rows / largest / SAME).astype(np.int64)
@@ -365,17 +350,6 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     """Return the class table and, for every row, the number of its class.
 
     Without embeddings every class is its own indicator.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd
-    >>> from unseen.core.classes import encode
-    >>> animals = pd.DataFrame({"stripes": [1.0, 0, 1]}, ["zebra", "horse", "tiger"])
-    >>> table, codes = encode(np.array(["zebra", "tiger", "zebra"]), animals)
-    >>> codes
-    array([0, 2, 0])
-    >>> table.candidates().names
-    array(['horse'], dtype='<U5')
     """
     refuse_mixed(y, "y")
     if y.ndim != 1 or y.dtype.kind not in "iu":  # whole numbers name classes as it is

@@ -67,16 +67,6 @@ def sum_dask(X: Any, y: Any, running: RunningSums) -> RunningSums:
         Labels; of a dataframe also the name of their column.
     running : RunningSums
         Empty ones.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from unseen.core.dask_rows import sum_dask
-    >>> from unseen.core.sums import RunningSums
-    >>> X = da.from_array(np.eye(4), chunks=(2, 4))
-    >>> running = sum_dask(X, np.array([0, 0, 1, 1]), RunningSums.of(None))
-    >>> running.finish()[0].counts
-    array([2., 2.])
     """
     from dask import delayed
 
@@ -327,12 +317,7 @@ def add_over_chunks(shared: tuple, chunks: list, per_row: list) -> Any:
 
 
 def group_chunks(homes: list[tuple], sizes: list[int]) -> list[list[int]]:
-    """Group chunks, by number, of one worker each: small enough, one per thread.
-
-    >>> from unseen.core.dask_rows import group_chunks
-    >>> group_chunks([("a",), ("b",), ("a",)], [2**28] * 3)
-    [[0], [2], [1]]
-    """
+    """Group chunks, by number, of one worker each: small enough, one per thread."""
     n_threads = threads_of_workers()
     groups: list[list[int]] = []
     for home in dict.fromkeys(homes):

@@ -70,14 +70,6 @@ def read_given(given: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     given : mapping or Series of row → label, or array-like of shape (n_rows,)
         Rows are numbered from 0. None, NaN and "" stand for no label.
     n_rows : int
-
-    Examples
-    --------
-    >>> from unseen.core.given import read_given
-    >>> read_given({2: "okapi", 0: ""}, 4)
-    (array([2]), array(['okapi'], dtype=object))
-    >>> read_given([None, "zebra", float("nan"), ""], 4)
-    (array([1]), array(['zebra'], dtype=object))
     """
     if isinstance(given, pd.Series | Mapping):
         rows, labels = _by_row(given, n_rows)
@@ -144,17 +136,6 @@ def include(
     -------
     (Candidates, ndarray of int, ndarray of bool)
         Who competes, the class number of each label, and which classes are new.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.classes import Candidates
-    >>> from unseen.core.given import include
-    >>> who = Candidates(np.array(["a", "b"]), np.eye(2))
-    >>> labels = np.array(["b", "c"], dtype=object)
-    >>> who, codes, new = include(who, labels, None, lambda places: np.ones(2))
-    >>> who.names, codes, new
-    (array(['a', 'b', 'c'], dtype='<U1'), array([1, 2]), array([False, False,  True]))
     """
     labels = np.array([_alike(label, candidates.names) for label in labels], object)
     names: list[Any] = []
@@ -193,13 +174,7 @@ def _alike(label: Any, names: np.ndarray) -> Any:
 
 
 def with_none(labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return labels of all rows from those of the kept; no class fits the others.
-
-    >>> import numpy as np
-    >>> from unseen.core.given import with_none
-    >>> with_none(np.array(["okapi"]), np.array([False, True]))
-    array(['none of these', 'okapi'], dtype='<U13')
-    """
+    """Return labels of all rows from those of the kept; no class fits the others."""
     if kept.all():
         return labels
     none: Any = NO_CLASS if labels.dtype.kind in "iu" else NONE_OF_THESE
@@ -237,15 +212,6 @@ def prototypes_of(X: Any, given: Any) -> pd.DataFrame:
     ----------
     X : array-like of shape (n_samples, n_features)
     given : mapping or Series of row → label, or array-like
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.given import prototypes_of
-    >>> prototypes_of(np.array([[0.0, 2.0], [3.0, 0.0]]), {0: "up", 1: "right"})
-             0    1
-    right  1.0  0.0
-    up     0.0  1.0
     """
     refuse_masked(X, "X")
     rows = check_array(in_one_piece(X), dtype=DTYPES, input_name="X")

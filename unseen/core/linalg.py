@@ -62,14 +62,7 @@ def inverse_lengths(X: np.ndarray) -> np.ndarray:
 
 
 def to_unit(X: np.ndarray) -> np.ndarray:
-    """Return the rows at unit length; a row of zeros stays.
-
-    >>> import numpy as np
-    >>> from unseen.core.linalg import to_unit
-    >>> to_unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
+    """Return the rows at unit length; a row of zeros stays."""
     # Divided, so that rows of one number become exactly 1 or -1 and tie as they should,
     # in float64, which has room for the length of any float32 row.
     lengths, units = row_lengths(X)[:, None], np.empty_like(X)
@@ -85,14 +78,7 @@ def nonzero(lengths: np.ndarray) -> np.ndarray:
 
 
 def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return K⁻¹ right for a symmetric positive K, or for a stack of them.
-
-    >>> import numpy as np
-    >>> from unseen.core.linalg import solve_positive
-    >>> solve_positive(np.diag([2.0, 4.0]), np.array([[1.0], [1.0]]))
-    array([[0.5 ],
-           [0.25]])
-    """
+    """Return K⁻¹ right for a symmetric positive K, or for a stack of them."""
     root = inverse_factor(K)
     return transposed(root) @ (root @ right)
 
@@ -135,12 +121,6 @@ def solve_ridge(K: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:
 
     Where the ridge is lost in the rounding of K, directions that K hardly has count as
     if it had as much of them as rounding lets it know.
-
-    >>> import numpy as np
-    >>> from unseen.core.linalg import solve_ridge
-    >>> solve_ridge(np.diag([1.0, 3.0]), 1.0, np.array([[2.0], [2.0]]))
-    array([[1. ],
-           [0.5]])
     """
     factor, failed = linalg.lapack.dpotrf(plus_diagonal(K.copy(), ridge), lower=1)
     if not failed and (factor.diagonal() ** 2 > ROUNDING * np.abs(K).max()).all():
@@ -211,12 +191,6 @@ def with_fixed_signs(vectors: np.ndarray, *, only: bool = False) -> np.ndarray:
     """Return columns whose entry of largest magnitude is positive.
 
     ``only`` returns the signs that make them so.
-
-    >>> import numpy as np
-    >>> from unseen.core.linalg import with_fixed_signs
-    >>> with_fixed_signs(np.array([[1, 1], [-2, 0]]))
-    array([[-1,  1],
-           [ 2,  0]])
     """
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
     signs = np.where(largest[0] < 0, -1, 1)

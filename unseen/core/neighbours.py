@@ -43,14 +43,7 @@ class MissedNeighboursWarning(UserWarning):
 
 
 def check_memory(method: str, needed: float, what: str) -> None:
-    """Raise ``MemoryError`` if a method needs more bytes than a laptop can spare.
-
-    >>> from unseen.core.neighbours import check_memory
-    >>> check_memory("TMVHLP", 2e10, "three graphs of 100,000 rows")
-    Traceback (most recent call last):
-    ...
-    MemoryError: TMVHLP would need about 20.0 GB for three graphs of 100,000 rows; ...
-    """
+    """Raise ``MemoryError`` if a method needs more bytes than a laptop can spare."""
     if needed > MEMORY_LIMIT:
         raise MemoryError(
             f"{method} would need about {needed / 1e9:.1f} GB for {what}; it stops at "
@@ -108,13 +101,6 @@ def neighbours(
     k : int
     others : ndarray of shape (n_others, n_features), optional
     search : {'exact', 'approximate'}, default='exact'
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.neighbours import neighbours
-    >>> neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
-    array([[1], [0], [1]])
     """
     alone, among = others is None, rows if others is None else others
     k = min(k, len(among) - alone)

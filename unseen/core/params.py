@@ -86,15 +86,7 @@ def not_finite(X: np.ndarray) -> ValueError:
 
 
 def refuse_masked(X: Any, what: str) -> None:
-    """Raise if the array is masked: nothing here knows what a masked number means.
-
-    >>> import numpy as np
-    >>> from unseen.core.params import refuse_masked
-    >>> refuse_masked(np.ma.masked_array([1.0], mask=[True]), "X")
-    Traceback (most recent call last):
-    ...
-    ValueError: X is a masked array. Fill what is masked (X.filled(0)) or leave it out.
-    """
+    """Raise if the array is masked: nothing here knows what a masked number means."""
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(
             f"{what} is a masked array. Fill what is masked ({what}.filled(0)) or "
@@ -103,14 +95,7 @@ def refuse_masked(X: Any, what: str) -> None:
 
 
 def refuse_mixed(names: Any, what: str) -> None:
-    """Raise if some names are texts and others are not: they have no order.
-
-    >>> from unseen.core.params import refuse_mixed
-    >>> refuse_mixed(["zebra", 7], "y")
-    Traceback (most recent call last):
-    ...
-    ValueError: y holds 'zebra', a text, and 7, which is none. Name all classes alike.
-    """
+    """Raise if some names are texts and others are not: they have no order."""
     if getattr(getattr(names, "dtype", None), "kind", "O") != "O":
         return
     names = np.asarray(names, dtype=object)

@@ -38,20 +38,7 @@ CHUNK_NUMBERS = 2**22  # that are read from an array on disk at a time
 
 
 class Rows:
-    """Rows on axes, centred, in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.rows import Rows
-    >>> rows = Rows(np.array([[1.0, 0], [0, 2], [3, 0]]))
-    >>> rows.each(lambda block, weights: weights @ block, np.array([1.0, 1, 2]))
-    [array([7., 2.])]
-    >>> [(codes, scores)] = rows.best((np.eye(2), np.zeros(2)))
-    >>> rows.sums(codes, 2).class_sums
-    array([[4., 0.],
-           [0., 2.]])
-    """
+    """Rows on axes, centred, in memory."""
 
     shape: tuple[int, int]
     keeps_labels = True  # whether a round may keep all labels by name
@@ -183,18 +170,6 @@ class Unlabelled:
 
     Each is worked out once and kept, so that a search over hyper-parameters, or several
     models on the same rows, share the passes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.rows import Unlabelled
-    >>> unlabelled = Unlabelled(np.array([[3.0, 4.0], [0.0, 2.0]]))
-    >>> unlabelled.mean(unit_rows=True)
-    array([0.3, 0.9])
-    >>> rows, mean = unlabelled.on(np.eye(2), unit_rows=True)
-    >>> np.asarray(rows).round(1)
-    array([[ 0.3, -0.1],
-           [-0.3,  0.1]])
     """
 
     X: np.ndarray
@@ -331,16 +306,6 @@ class RowStream:
         float32 where rows are float32, else float64, as in memory.
     n_rows : int or None
         Known after one pass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.rows import RowStream
-    >>> stream = RowStream(lambda: iter([np.ones((3, 2)), np.zeros((4, 2))]), "X")
-    >>> [chunk.X.shape for chunk in stream.blocks()]
-    [(3, 2), (4, 2)]
-    >>> stream.n_rows
-    7
     """
 
     def __init__(
@@ -470,17 +435,7 @@ def check_finite(X: np.ndarray, where: str, start: int = 0) -> None:
 
 
 def is_stream(X: Any) -> bool:
-    """Tell rows that are met in chunks from rows in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.rows import is_stream
-    >>> is_stream(np.eye(3)), is_stream([[1, 2], [3, 4]])
-    (False, False)
-    >>> is_stream("features.npy"), is_stream([np.eye(3), np.eye(3)])
-    (True, True)
-    """
+    """Tell rows that are met in chunks from rows in memory."""
     if isinstance(X, RowStream | np.memmap | str | os.PathLike | Iterator):
         return True
     if root_module(X) in ("h5py", "dask") or is_arrow_dataset(X):
@@ -523,13 +478,6 @@ def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:
     Returns
     -------
     RowStream
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.rows import open_stream
-    >>> open_stream([np.eye(3), np.ones((2, 3))]).n_features
-    3
     """
     if isinstance(X, RowStream):
         return X

@@ -248,12 +248,7 @@ def indicator(codes: np.ndarray, n_classes: int, dtype: Any = DOUBLE):
 
 
 def row_blocks(n: int, width: int, least: int = 1) -> list[slice]:
-    """Cut n rows of some width into blocks that are worked on at a time.
-
-    >>> from unseen.core.sums import row_blocks
-    >>> row_blocks(5, 2**18)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Cut n rows of some width into blocks that are worked on at a time."""
     step = max(least, BLOCK_NUMBERS // max(1, width))
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
@@ -436,29 +431,12 @@ class Span:
 
 
 def is_wide(n_rows: int, n_features: int) -> bool:
-    """Tell whether rows are so few that their span is the cheaper place.
-
-    Examples
-    --------
-    >>> from unseen.core.sums import is_wide
-    >>> is_wide(30, 50_000), is_wide(7_000, 4_096)
-    (True, False)
-    """
+    """Tell whether rows are so few that their span is the cheaper place."""
     return n_features >= SMALLEST_WIDE and 2 * n_rows <= n_features
 
 
 def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray]:
-    """Return the span of rows, and the rows in it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.sums import span_of
-    >>> X = np.array([[3.0, 0, 4, 0], [6.0, 0, 8, 0]])  # two rows, one direction
-    >>> span, C = span_of(X)
-    >>> C.shape, np.allclose(C @ span.lift(np.eye(1)).T, X)
-    ((2, 1), True)
-    """
+    """Return the span of rows, and the rows in it."""
     n = len(X)
     with np.errstate(all="ignore"):  # what is not finite shows in the squares
         K = (X @ X.T).astype(DOUBLE)

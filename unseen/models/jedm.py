@@ -213,9 +213,8 @@ class JEDM(ZeroShotClassifier):
     n_iter_ : int
         Sweeps made.
     labels_, reliability_, rounds_
-        Left by ``adapt``: the label of every unlabelled row; how probable it is that it
-        is right, by its rank among the rows of the same label; and no rounds (``TSTD``
-        has some).
+        Left by ``adapt``: the label of every unlabelled row, how probable it is that it
+        is right, and no rounds (``TSTD`` has some).
 
     References
     ----------

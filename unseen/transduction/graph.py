@@ -29,11 +29,6 @@ def near_neighbours(
 
     Some rows are centres of cells; a row looks for its neighbours in the cells nearest
     to the centre of its own. With as many near cells as there are cells it is exact.
-
-    >>> import numpy as np
-    >>> from unseen.transduction.graph import near_neighbours
-    >>> near_neighbours(np.array([[0.0], [1.0], [3.0]]), 1)[1]
-    array([[1], [0], [1]])
     """
     rows = np.ascontiguousarray(rows, dtype=np.float32)
     n, squares = len(rows), np.einsum("ij,ij->i", rows, rows)
@@ -120,13 +115,6 @@ def propagate(
     Examples
     --------
     Two nodes joined by an edge, and a third alone; only the first is known.
-
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from unseen.transduction.graph import propagate
-    >>> S = sparse.csr_array(np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
-    >>> propagate(S, np.array([[0.75], [0.0], [0.0]]), 0.5).round(6)
-    array([[1. ], [0.5], [0. ]])
     """
     F, R = np.zeros(L.shape), L.astype(np.float64)
     P, squares = R.copy(), np.einsum("ij,ij->j", R, R)

@@ -109,12 +109,6 @@ def trusted(
     """Return the labels of the surest share of each class, -1 for all other rows.
 
     Rows that are equally sure are taken in their order; given ones always.
-
-    >>> import numpy as np
-    >>> from unseen.transduction.rounds import trusted
-    >>> codes, sure = np.array([0, 0, 1, 0]), np.array([0.5, 0.9, 0.1, 0.7])
-    >>> trusted(codes, sure, 0.5, "at_least_one", np.full(4, -1))
-    array([-1,  0,  1, -1])
     """
     order, place, sizes = rank_within(codes, confidence)
     quota = np.minimum(ROUNDING[rounding](rate * sizes), sizes)

@@ -36,8 +36,7 @@ class TSTD(JEDM):
     labels_ : ndarray of shape (n_samples,)
         Label of every unlabelled row, after the last round.
     reliability_ : ndarray of shape (n_samples,)
-        How probable it is that a label is right, by the rank of the row among the rows
-        of its label.
+        How probable it is that a label is right; see the glossary for what it rests on.
     rounds_ : list of Round
         Rate, rows kept per class, labels changed, objective (10) and labels of
         every round; ``print`` one to read it.

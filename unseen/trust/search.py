@@ -316,12 +316,7 @@ def score_on_folds(
 
 
 def even_parts(items: list, most: int) -> list[list]:
-    """Cut a list into as few parts as hold at most so many, as even as can be.
-
-    >>> from unseen.trust.search import even_parts
-    >>> even_parts([1, 2, 3, 4, 5], 3)
-    [[1, 2, 3], [4, 5]]
-    """
+    """Cut a list into as few parts as hold at most so many, as even as can be."""
     n = -(-len(items) // most)
     ends = [-(-len(items) * i // n) for i in range(n + 1)]
     return [items[i:j] for i, j in pairwise(ends)]

@@ -202,17 +202,6 @@ def run(seed):
     return what + trouble if trouble else ""
 
 
-def outcome(seed):
-    """Say whether a case is answered or refused."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            attempt(*made(seed)[1:])
-    except (ValueError, MemoryError):
-        return "refused"
-    return "answered"
-
-
 def unclear(message):
     """Say what is wrong with a message, if anything."""
     if len(message) < 15 or "array must not contain infs or NaNs" in message:

@@ -14,10 +14,8 @@ from sklearn.base import clone
 
 from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
-from unseen.core import dask_rows
 from unseen.core.dask_rows import chunks_of, sum_dask, tree_sum
 from unseen.core.sums import RunningSums, sum_rows
-from unseen.rows.distributed_rows import DaskRows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -129,61 +127,6 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
     assert killed[0] not in client.run(os.getpid).values()
     theirs = JEDM().fit(X, y, class_embeddings=A)
     close(ours.components_, theirs.components_, digits=8)
-
-
-@pytest.mark.parametrize("model", MODELS[:2], ids=str)
-def test_workers_that_leave_and_join_change_nothing(model, monkeypatch):
-    """One is killed, one joins, one is sent home with its rows, between passes."""
-    data = make_data(3)
-    X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
-    theirs = clone(model).fit(X, y, class_embeddings=A).adapt(pile)
-    n_passes, at_work = 0, []
-
-    def watch(kind, name):
-        run = getattr(kind, name)
-
-        def watched(rows, *arguments, **others):
-            nonlocal n_passes
-            n_passes += 1
-            if n_passes in events:
-                events[n_passes]()
-            at_work.append(set(cluster.scheduler.workers))
-            return run(rows, *arguments, **others)
-
-        monkeypatch.setattr(kind, name, watched)
-
-    def kill_one():
-        address, process = sorted(client.run(os.getpid).items())[0]
-        os.kill(process, signal.SIGKILL)
-        end = time.monotonic() + 60
-        while address in cluster.scheduler.workers and time.monotonic() < end:
-            time.sleep(0.01)
-
-    def one_joins():
-        cluster.scale(3)
-        client.wait_for_workers(3, timeout=60)
-
-    def one_leaves():
-        holders = [worker for worker, keys in client.has_what().items() if keys]
-        client.retire_workers(sorted(holders)[:1], close_workers=True)
-
-    events = {2: kill_one, 3: one_joins, 4: one_leaves}
-    watch(DaskRows, "run")
-    watch(dask_rows.DaskRows, "_asked")
-    options = {"threads_per_worker": 1, "processes": True, "memory_limit": 0}
-    with (
-        distributed.LocalCluster(
-            n_workers=2, dashboard_address=":0", **options
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        chunks = da.from_array(X, chunks=(40, 16)), da.from_array(pile, chunks=(45, 16))
-        ours = clone(model).fit(chunks[0], y, class_embeddings=A).adapt(chunks[1])
-    assert n_passes > 4, "all of it happened in the middle"
-    assert len(set.union(*at_work)) >= 4, "others were at work than at first"
-    assert not at_work[0] <= at_work[-1], "one of the first is gone"
-    assert_array_equal(ours.labels_, theirs.labels_)
-    close(ours.reliability_, theirs.reliability_, digits=8)
 
 
 # ---- without a cluster: threads of this process --------------------------------------

@@ -27,7 +27,6 @@ from unseen import (
     SMS,
     TSTD,
     AnchoredSelfTraining,
-    ConSE,
     DeViSE,
     RidgeToVisual,
     SelfTraining,
@@ -35,7 +34,6 @@ from unseen import (
 )
 from unseen.core.rows import (
     RowStream,
-    is_stream,
     open_stream,
 )
 from unseen.core.sums import RunningSums
@@ -99,20 +97,6 @@ def test_streaming_is_fitting_and_adapting(model, dtype, tiny_blocks):
         assert str(one) == str(other) and one.labels is None
         close(one.objective, other.objective, digits=digits)
         assert_array_equal(one.selected, other.selected)
-
-
-@pytest.mark.parametrize("model", [JEDM(), AnchoredSelfTraining(), ConSE()], ids=str)
-def test_predictions_by_blocks_are_predictions(model):
-    data = make_data(1)
-    model = clone(model).fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
-    chunks = cut(data.X_unseen, 5)
-    assert_array_equal(model.predict(iter(chunks)), model.predict(data.X_unseen))
-    for classes in (None, "all", data.unseen[:2]):
-        given = {"classes": classes}
-        ours = model.decision_function(chunks, **given)
-        close(ours, model.decision_function(data.X_unseen, **given))
 
 
 @pytest.mark.parametrize("stored", [np.float16, np.float32, np.float64, ">f4", "i2"])
@@ -222,13 +206,6 @@ def test_a_chunk_with_an_unknown_class_is_refused():
 
 
 # ---- what is refused -----------------------------------------------------------------
-
-
-def test_arrays_frames_and_lists_are_no_streams():
-    for X in (np.eye(2), [[1, 2]], [], pd.DataFrame([[1]]), None, 3):
-        assert not is_stream(X)
-    for X in (iter([]), "a.npy", Path("a"), [np.eye(2)], [(np.eye(2), [0, 1])]):
-        assert is_stream(X)
 
 
 BAD = np.array([[0.0, 1], [np.nan, 2], [np.inf, 3]])
@@ -359,13 +336,6 @@ def test_a_file_cut_during_a_pass_is_told_and_kills_nobody(kind, tmp_path, monke
     os.truncate(tmp_path / "X.npy", 50_000)  # pages of a map would be gone
     with pytest.raises(ValueError, match=r"X\.npy: ended while it was read"):
         list(blocks)
-
-
-@pytest.mark.parametrize("kind", ["path", "map", "columns", "strided"])
-def test_rows_are_read_whatever_their_order_in_the_file(kind, tmp_path):
-    X = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
-    blocks = open_stream(stored(kind, X, tmp_path)).blocks()
-    assert_array_equal(np.concatenate([block.X.copy() for block in blocks]), X)
 
 
 # ---- chunks that take each other's place ---------------------------------------------

@@ -330,20 +330,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         if class_embeddings is None and classes is not None:
             names = np.unique(classes)
             class_embeddings = pd.DataFrame(np.eye(len(names)), index=names)
-        rows, y = check_rows_and_labels(X, y, estimator=self)
-        running = RunningSums.of(class_embeddings, self.unit_rows)
-        if hasattr(self, "_running"):
-            running = self._running
-        n_features = rows.shape[1] if running.sums is None else len(running.sums.gram)
-        if n_features != rows.shape[1]:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but {type(self).__name__} is "
-                f"expecting {n_features} features as input, as in the chunks before."
-            )
-        running.add(rows, y)
+        first = not hasattr(self, "_running")
+        rows, y = check_rows_and_labels(X, y, self, reset=first)
+        if first:
+            self._running = RunningSums.of(class_embeddings, self.unit_rows)
+        running = self._running.add(rows, y)
         if running.sums is not None and np.count_nonzero(running.sums.counts) > 1:
             self._fit_sums(*running.finish())._note_features(X)
-        self._running = running
         return self
 
     def _sums(self, X, codes, n_classes: int, *, span: bool = True) -> Sums:

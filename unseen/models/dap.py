@@ -57,7 +57,7 @@ class DAP(ZeroShotClassifier):
 
     Choose it when the embeddings are attributes that mean something one by one, and
     you want to know what the model thinks of each: ``attribute_posterior`` tells.
-    Needs only sums. ``adapt`` learns nothing from a pile: midpoints were calibrated on
+    Needs only sums. ``adapt`` learns nothing: midpoints were calibrated on
     seen rows, and labels are those of ``predict``.
 
     Parameters
@@ -188,8 +188,8 @@ class IAP(PosteriorClassifier):
 
     Notes
     -----
-    There is no ``adapt``: attributes are read off the seen classes, and a pile has
-    no rows of these to learn from.
+    There is no ``adapt``: attributes are read off the seen classes, and
+    unlabelled rows are of none of these.
 
     References
     ----------

@@ -131,14 +131,14 @@ class RankingClassifier(ZeroShotClassifier):
         held_out = np.zeros(len(A), dtype=bool)
         held_out[random.permutation(len(A))[:n_held_out]] = True
         own, number = held_out[y], np.cumsum(~held_out) - 1
-        pile, truth = X[own], (np.cumsum(held_out) - 1)[y[own]]
+        rows, truth = X[own], (np.cumsum(held_out) - 1)[y[own]]
         best, best_epoch = -1.0, 0
         from sklearn.metrics import balanced_accuracy_score  # slow to import
 
         others = X[~own], number[y[~own]], A[~held_out], basis
         epochs = self._epochs(*others, self.max_iter)
         for epoch, (maps, _) in enumerate(epochs, start=1):
-            labels = best_of_maps(maps, pile, A[held_out]).argmax(axis=1)
+            labels = best_of_maps(maps, rows, A[held_out]).argmax(axis=1)
             score = balanced_accuracy_score(truth, labels)
             if score > best:
                 best, best_epoch = score, epoch

@@ -62,7 +62,7 @@ class ESZSL(ZeroShotClassifier):
     unit_rows : bool, default=True
         Scale every row of X to unit length.
     per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the pile and of the competing classes.
+        ``adapt`` centres by the means of the rows and of the competing classes.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class LatEm(RankingClassifier):
     margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
     average, n_axes, whitening, unit_rows, per_domain_centering
-        As for ``DeViSE``; means of a pile are taken with one map only.
+        As for ``DeViSE``; means of unlabelled rows are taken with one map only.
     random_state : int, RandomState or None, default=0
         Draws the start, held-out classes, batches and wrong classes.
 

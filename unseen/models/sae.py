@@ -57,7 +57,7 @@ class SAE(ZeroShotClassifier):
     Notes
     -----
     The authors' programs scale scores by their spread over the test set; that looks
-    at the pile, and is left out here. Directions that neither side moves in get no
+    at all rows, and is left out here. Directions that neither side moves in get no
     weight.
 
     References

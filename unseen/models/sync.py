@@ -78,7 +78,7 @@ class SynC(RelativeCodesClassifier):
     Notes
     -----
     In ``SelfTraining`` the refit is that of ``ESZSL`` with the codes φ in place of
-    embeddings: the map learns the labels of the pile, near to what it was.
+    embeddings: the map learns the labels of the rows, near to what it was.
 
     References
     ----------

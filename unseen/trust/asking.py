@@ -69,7 +69,7 @@ def suggest(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        The pile.
+        The unlabelled rows.
     n : int
         Rows to ask for; fewer come back if fewer are left.
     reliability : array-like of shape (n_samples,), optional

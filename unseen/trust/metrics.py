@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from unseen._words import short_list
+
 __all__ = [
     "ausuc",
     "confusion",
@@ -493,8 +495,7 @@ def check_truth(
     if (columns < 0).any():
         raise ValueError(
             f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
-            f"scores stands for. The columns stand for {classes[:5].tolist()}"
-            f"{'...' if len(classes) > 5 else ''}."
+            f"scores stands for. The columns stand for {short_list(classes)}."
         )
     return y_true, columns
 

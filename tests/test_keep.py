@@ -306,6 +306,15 @@ def test_a_pipeline_that_would_unpickle_a_folder_is_refused(tmp_path):
         save_model(pipeline, tmp_path / "no")
 
 
+def test_a_parameter_that_scikit_learn_has_got_since_takes_its_default(tmp_path):
+    path = save_model(PCA(3, whiten=True), tmp_path / "pca")
+    forge(path, lambda model: model["state"].pop("tol") and None)
+    assert unseen.load_model(path).get_params() == PCA(3, whiten=True).get_params()
+    forge(path, lambda model: model["state"].update(other=1))
+    with pytest.raises(ValueError, match=r"PCA.other is unknown"):
+        unseen.load_model(path)
+
+
 @pytest.mark.parametrize(
     "key, value, reason",
     [

@@ -1,7 +1,6 @@
 """The demo's page stands alone, tells the truth and escapes what it is given."""
 
 import json
-from html.parser import HTMLParser
 from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
 from xml.etree import ElementTree
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.pages import Page
 from unseen.experiments.demo import DemoResult
 from unseen.files import MARK
 from unseen.labels import label_table
@@ -44,24 +44,6 @@ def make_result(names, n_photos=40):
         stopped_because_="<b>It stopped.</b>",
     )
     return DemoResult(photos, model)
-
-
-class Page(HTMLParser):
-    """Collect tags, addresses and ids."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.addresses, self.ids = [], [], []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "srcset", "action"):
-                self.addresses.append(value)
-            if name == "id":
-                self.ids.append(value)
-            assert not name.startswith("on"), (tag, name)
 
 
 def pages_of(result, tmp_path):

@@ -1,7 +1,6 @@
 """The page of results stands alone, tells what results.csv says, and escapes it."""
 
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -9,6 +8,7 @@ import pytest
 from results_made_up import accuracy_run, key, write
 
 from tests.checks import close
+from tests.pages import Page
 from unseen.experiments import read_plan, read_results
 from unseen.experiments.run import Finding
 from unseen.labels import label_table, write_labels
@@ -21,27 +21,6 @@ SHOWN = ["table2", "table3", "table4", "table5", "table6"]
 SHOWN += ["fig3", "fig4", "fig5", "complexity", "race"]
 PLANS = [read_plan(name) for name in SHOWN]
 NAMES = [HOSTILE, '"><img src=x onerror=y>', "$\\frac{", "okapi & zebra"]
-
-
-class Page(HTMLParser):
-    """Collect tags, text, addresses and ids."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.addresses, self.ids, self.text = [], [], [], ""
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        for name, value in attrs:
-            assert not name.startswith("on"), (tag, name)
-            if name in ("src", "href", "xlink:href"):
-                self.addresses.append(value)
-            if name == "id":
-                self.ids.append(value)
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def some_runs():

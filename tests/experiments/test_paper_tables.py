@@ -1,11 +1,11 @@
 """Tables: every cell follows from results.csv by arithmetic one can do by hand."""
 
 import statistics
-from html.parser import HTMLParser
 
 import pytest
 from results_made_up import accuracy_run, key, write
 
+from tests.pages import Page
 from unseen.experiments import make_table, read_plan, read_results
 from unseen.experiments.run import Finding
 from unseen.experiments.tables import Table
@@ -80,24 +80,11 @@ def test_a_second_source_fills_a_column_only_if_the_first_is_absent(tmp_path):
     assert cells(table, "ESZSL")["AwA", "ours"] == "40.0"
 
 
-class Tags(HTMLParser):
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.text = [], ""
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        self.text += data
-
-
 def test_every_form_escapes_what_it_is_given():
     table = Table(
         HOSTILE, HOSTILE, [(HOSTILE, ["a", "b"])], [(HOSTILE, [HOSTILE, "1"])]
     )
-    page = Tags(table_as_html(table))
+    page = Page(table_as_html(table))
     assert "script" not in page.tags and HOSTILE in page.text
     lines = table.to_markdown().splitlines()
     assert not any("<script" in line for line in lines)

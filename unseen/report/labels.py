@@ -141,7 +141,7 @@ def trust(right: np.ndarray, reliability: np.ndarray) -> dict[str, Any] | None:
     (axes,) = diagram.axes
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
     axes.plot(curve["stated"], curve["right"], color=AFTER, marker="o")
-    axes.set(xlabel="stated", ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
+    axes.set(xlabel="reliability", ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
     risk = new_figure(3.4, 3.0)
     (axes,) = risk.axes
     axes.plot(kept["coverage"], kept["right"], color=AFTER)

@@ -86,7 +86,7 @@ def plan_export(
         raise ValueError(f"{to} holds no photo as a file, so --how {how} has no sense.")
     check_new(out)
     check_apart(out, [labels, *([] if folder is None else [folder])])
-    if folder is None and origin is not None and "text" not in table:
+    if folder is None and "text" not in table:
         table = table.assign(text=noted_texts(origin, table["id"].tolist()))
     chosen = select(table, folder, min_reliability)
     if not chosen.rows:
@@ -97,7 +97,7 @@ def plan_export(
 
 
 def photo_folder(
-    table: pd.DataFrame, labels: Path, origin: Origin | None, photos: AnyPath | None
+    table: pd.DataFrame, labels: Path, origin: Origin, photos: AnyPath | None
 ) -> Path | None:
     """Return where the photos of a table are; None if it is about texts.
 
@@ -107,12 +107,11 @@ def photo_folder(
         if not Path(photos).is_dir():
             raise NotADirectoryError(f"{photos}: is no folder. Give the photos' own.")
         return Path(photos)
-    kind = None if origin is None else origin.kind
-    if origin is not None and kind == "photos":
+    if origin.kind == "photos":
         return Path(origin.source)
-    if "text" in table or kind == "texts":
+    if "text" in table or origin.kind == "texts":
         return None
-    if kind == "demo":
+    if origin.kind == "demo":
         raise ValueError(
             "The demo's photos are inside the package and no files. Label a folder of "
             "your own photos, and export that."

@@ -81,7 +81,7 @@ class DemoPhotos(Items):
 
 
 def find_items(
-    table: pd.DataFrame, origin: Origin | None, folder: Path | None = None
+    table: pd.DataFrame, origin: Origin, folder: Path | None = None
 ) -> Items:
     """Find what a table of labels is about, by its origin or the folder that is given.
 
@@ -94,13 +94,13 @@ def find_items(
                 f"{folder}: is no folder. Give that of the photos."
             )
         return Photos(folder, ids)
-    if origin is not None and origin.kind == "demo":
+    if origin.kind == "demo":
         return DemoPhotos(ids)
-    if origin is not None and origin.kind == "photos":
+    if origin.kind == "photos":
         return Photos(Path(origin.source), ids)
     if "text" in table:
         return Items("text", table["text"].tolist())
-    if origin is not None and origin.kind == "texts":
+    if origin.kind == "texts":
         return Items("text", noted_texts(origin, ids))
     more = [name for name in table if name not in COLUMNS]
     rows = table[more].to_dict("records")

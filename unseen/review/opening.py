@@ -61,9 +61,8 @@ def open_review(
     return session
 
 
-def head_of(labels: Path, table: pd.DataFrame, origin: Origin | None) -> Entry:
+def head_of(labels: Path, table: pd.DataFrame, origin: Origin) -> Entry:
     """Return what the review of a table is about: the first line of its journal."""
-    origin = origin or Origin("")
     names = {*table["label"], *origin.names} - {""}
     return {
         "table": digest_of(labels),
@@ -138,12 +137,12 @@ def check_no_links(folder: Path) -> None:
             )
 
 
-def find_start(origin: Origin | None, encoder: str | None) -> Any:
+def find_start(origin: Origin, encoder: str | None) -> Any:
     """Return the mixture that made the labels of names; None where it is not known.
 
     So teaching is what ``unseen label --given`` does.
     """
-    if origin is None or not origin.names or origin.model or encoder is not None:
+    if not origin.names or origin.model or encoder is not None:
         return None
     if origin.kind == "texts":
         from unseen.texts import NamedTexts
@@ -168,44 +167,42 @@ def find_start(origin: Origin | None, encoder: str | None) -> Any:
 
 def find_features(
     ids: list[str],
-    origin: Origin | None,
+    origin: Origin,
     folder: Path | None,
     features: Path | None,
     encoder: str | None,
     progress: Any = None,
 ) -> np.ndarray:
     """Return the features of all rows of a table, as they were labelled by."""
-    kind = None if origin is None else origin.kind
     if features is not None:
         return from_file(features, ids)
-    if kind == "demo":
+    if origin.kind == "demo":
         from unseen.photos.bundled import load_photos
 
         photos = load_photos()
         return in_order(ids, photos.paths, photos.features, "the demo's photos")
-    if origin is not None and kind == "rows":
+    if origin.kind == "rows":
         from unseen.loading import read_raw
         from unseen.loading.parts import as_float
 
         parts = read_raw(origin.source, origin.column or None, origin.id or None)
         known = range(len(parts.X)) if parts.ids is None else parts.ids
         return in_order(ids, [*map(str, known)], as_float(parts.X), origin.source)
-    if origin is not None and kind == "texts":
+    if origin.kind == "texts":
         from unseen.naming.encoders import encode_texts, find_encoder
 
         reader = find_encoder(encoder or origin.encoder or "wordllama")
         return encode_texts(reader, noted_texts(origin, ids))
-    if folder is None and kind != "photos":
+    if folder is None and origin.kind != "photos":
         raise ValueError(
             "To learn, the features of these rows are needed, and nobody noted where "
             "they are. Start again with --features features.npz, or --photos FOLDER."
         )
     from unseen.photos.label import see_folder
 
-    place = folder if folder is not None else Path(origin.source)  # type: ignore[union-attr]
-    used = encoder or (origin.encoder if origin else "") or "lite0"
-    cache = origin.cache if origin and origin.cache else None
-    seen = see_folder(place, used, cache=cache, progress=progress)
+    place = folder if folder is not None else Path(origin.source)
+    used = encoder or origin.encoder or "lite0"
+    seen = see_folder(place, used, progress=progress)
     return in_order(ids, seen.paths, seen.features(), str(place))
 
 

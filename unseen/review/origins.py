@@ -26,14 +26,13 @@ AnyPath = str | os.PathLike[str]
 class Origin:
     """What a table of labels came from; all paths are absolute, "" for the default."""
 
-    kind: str  # "photos", "texts", "rows" or "demo"
+    kind: str  # "photos", "texts", "rows" or "demo"; "" if it is not known
     source: str = ""  # folder of photos, file of texts, or data set of rows
     encoder: str = ""  # by name, or a file of features
     text: str = ""  # encoder of the names, or a file of class vectors
     names: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)  # of some names
     model: str = ""  # a saved one
-    cache: str = ""  # folder of the features
     column: str = ""  # of texts, or of the labels of rows
     id: str = ""  # column of the ids
 
@@ -52,19 +51,19 @@ def note_origin(labels: AnyPath, origin: Origin) -> None:
         )
 
 
-def find_origin(labels: AnyPath) -> Origin | None:
-    """Return how a table of labels was made; None if nobody noted it."""
+def find_origin(labels: AnyPath) -> Origin:
+    """Return how a table of labels was made; of kind "" if nobody noted it."""
     place = place_of(labels)
     if not place.exists():
         # The corrected table of a review is about what the reviewed one is about.
         folder = Path(os.path.abspath(labels)).parent
         review = re.fullmatch(r"(.+)\.review(-\d+)?", folder.name)
         own = folder.with_name(f"{review[1]}.csv") if review else None
-        return find_origin(own) if own is not None and own.is_file() else None
+        return find_origin(own) if own is not None and own.is_file() else Origin("")
     try:
         return Origin(**json.loads(place.read_bytes()))
     except (ValueError, TypeError):  # of another version
-        return None
+        return Origin("")
 
 
 def place_of(labels: AnyPath) -> Path:

@@ -4,18 +4,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import unseen.photos
 from tests.checks import close
-from unseen import ESZSL, per_class_accuracy
+from unseen import per_class_accuracy
 from unseen.experiments import make_table
 from unseen.experiments.bench import Bench
-from unseen.experiments.run import COLUMNS, Finding, RunKey
+from unseen.experiments.run import COLUMNS, RunKey
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tables import MAKERS
 from unseen.experiments.tasks import TASKS, run_task
@@ -29,7 +27,6 @@ import laboratory  # noqa: E402, they are no package
 
 STUDIES = laboratory.studies()
 import cells  # noqa: E402
-import scenes  # noqa: E402
 import trust  # noqa: E402
 
 
@@ -138,32 +135,6 @@ def test_truth_decides_nothing_but_the_score(tmp_path, cell):
     assert scores[0] > 0.5 > 0.3 > scores[1]
 
 
-def test_gains_are_over_the_better_known_start():
-    plain, centred = [[0.5, 0.6], [0.5, 0.2]], [[0.4, 0.5], [0.7, 0.2]]  # draw by kind
-    draws = {"names-plain": plain, "names-centred": centred}
-    draws["stata"] = [[0.5, 0.5], [0.75, 0.25]]
-    data = "texts/banking77_test__minilm-int8.npz"
-    results = pd.concat(
-        as_results(
-            [
-                Finding("accuracy", k, value=v)
-                for k, v in zip(cells.KINDS[:2], values, strict=True)
-            ],
-            *("names", data, "names", method, seed),
-        )
-        for method, drawn in draws.items()
-        for seed, values in enumerate(drawn)
-    )
-    table = make_table(laboratory.study_plan("names"), results)
-    ((_, heads),) = table.heads
-    got = dict(zip(heads, dict(table.rows)["StatA"], strict=True))
-    # whole: centred is better on average (55 against 50): gains 10 and 5
-    # half absent: plain is better on average (40 against 35): gains -10 and 5
-    assert got["texts"] == "50.0" and got["mean"] == got["CUB"] == "—"
-    assert got["gain"] == f"{((10 + 5) / 2 + (-10 + 5) / 2) / 2:+.1f}"
-    assert got["worst"] == "−2.5" and got["losing piles"] == "25 %"
-
-
 # ---- photos and texts ----------------------------------------------------------------
 
 
@@ -201,30 +172,3 @@ def test_texts_are_labelled_as_the_command_does_it(tmp_path):
     model = NamedTexts().fit(sorted(set(demo.truth.tolist()))).adapt(demo.texts)
     close(found["before"], per_class_accuracy(demo.truth, model.projected_))
     close(found["after"], per_class_accuracy(demo.truth, model.labels_))
-
-
-def test_a_run_of_the_scenes_scores_one_split_by_default_settings(
-    tmp_path, monkeypatch
-):
-    rng = np.random.default_rng(0)
-    table = rng.uniform(size=(40, 6)).astype(np.float32)
-    pairs = "".join(f"scene{i},sun{2 * i}\n" for i in range(15))
-    (tmp_path / "scene15_to_sun.csv").write_text("scene15,sun_class\n" + pairs)
-    names = [f"sun{i}" for i in range(40)]
-    np.savez(tmp_path / "class_side.npz", sun_class_names=names, sun_att=table)
-    rows = np.repeat(np.arange(15), 8)
-    X = table[2 * rows] @ rng.normal(size=(6, 9)) + 0.1 * rng.normal(size=(120, 9))
-    paths = [f"scene{row}/{i}.jpg" for i, row in enumerate(rows)]
-    encoded = SimpleNamespace(paths=paths, features=lambda: X)
-    monkeypatch.setattr(unseen.photos, "encode_folder", lambda path, **more: encoded)
-    place = str(tmp_path / "photos" / "scene15")
-    source = Source(place, "photos/scene15", "", {"scenes alone": None})
-    found = findings(source, "scenes alone", "scenes", "eszsl", 11)
-    data = scenes.scene_split(scenes.load_scenes(Path(place), False), 11)
-    assert data.n_classes == 15 and len(data.unseen) == 5
-    model = ESZSL().fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
-    share = per_class_accuracy(data.y_unseen, model.predict(data.X_unseen))
-    assert [f.value for f in found if f.measure == "final"] == [share]
-    assert scenes.load_scenes(Path(place), True).n_classes == 40

@@ -185,17 +185,7 @@ class ZeroShotData:
         return np.flatnonzero(self._in_unseen | self._unlabelled)
 
     def ids_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return what some rows are called: their ids, or else their numbers.
-
-        Parameters
-        ----------
-        rows : array of int
-            Numbers of rows, such as ``pile``.
-
-        Returns
-        -------
-        ndarray
-        """
+        """Return what some rows are called: their ids, or else their numbers."""
         return np.asarray(rows) if self.ids is None else self.ids[rows]
 
     @property

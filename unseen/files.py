@@ -111,12 +111,6 @@ def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
         sync(target.parent)
 
 
-def remove_folder(path: Path) -> None:
-    """Remove a folder that was written here and holds nothing else; leave any other."""
-    if path.is_dir() and not path.is_symlink() and not _foreign(path):
-        shutil.rmtree(path, ignore_errors=True)
-
-
 def check_outputs(
     *files: Path | None, reading: Iterable[AnyPath | None] = (), force: bool = False
 ) -> None:

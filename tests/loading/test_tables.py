@@ -27,6 +27,8 @@ def test_a_frame_with_a_column_of_lists():
     assert_array_equal(load_data(frame, TABLE, unseen=UNSEEN).X, X)
     frame = pd.DataFrame({"class": LABELS, "box": list(X), "features": list(2 * X)})
     assert_array_equal(load_data(frame, TABLE, unseen=UNSEEN).X, 2 * X)
+    again = pd.concat([frame[:4], frame[4:].reset_index(drop=True)])  # 0 to 3 twice
+    assert load_data(again, TABLE, unseen=UNSEEN).y.tolist() == LABELS
     with pytest.raises(TypeError, match="source is a int"):
         load_data(3)
 

@@ -68,15 +68,7 @@ def iter_blocks(
 def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
     """Yield ``step`` rows at a time, as they are stored.
 
-    Parameters
-    ----------
-    X : array, memory map, or anything that gives arrays when it is sliced
-    step : int
-
-    Yields
-    ------
-    ndarray of shape (at most step, n_features)
-        The next block may take its memory: copy what you keep.
+    The next block may take the memory of the last: copy what you keep.
     """
     place = _place_in_file(X)
     starts = range(0, len(X), step)

@@ -29,7 +29,6 @@ from unseen.loading.parts import damaged_file
 __all__ = ["CATALOGUE", "Benchmark", "Fetched", "fetch", "unpack"]
 
 ATTEMPTS = 3
-TIMEOUT = 30
 CHUNK = 1 << 14  # what a broken connection may cost
 MOST_RATIO = 200  # bytes unpacked for each of the archive, beyond the free ones
 FREE_BYTES = 1 << 28
@@ -213,9 +212,10 @@ def _get(
 ) -> None:
     have = part.stat().st_size if part.exists() else 0
     version = tag.read_text() if tag.exists() else ""
-    resumed = {"Range": f"bytes={have}-", "If-Range": version}
-    headers = resumed if have and version else {}
-    with urlopen(Request(url, headers=headers), timeout=TIMEOUT) as answer:
+    headers = {"User-Agent": "unseen"}
+    if have and version:
+        headers |= {"Range": f"bytes={have}-", "If-Range": version}
+    with urlopen(Request(url, headers=headers), timeout=30) as answer:
         have = have if answer.status == 206 else 0
         tag.write_text(
             answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""

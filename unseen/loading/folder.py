@@ -45,18 +45,7 @@ def is_folder(path: Path) -> bool:
 
 @reader("folder with features.npy, labels.csv, classes.csv", recognises=is_folder)
 def read_folder(path: Path) -> RawData:
-    r"""Read a folder of plain files, see the head of :mod:`unseen.loading.folder`.
-
-    Parameters
-    ----------
-    path : Path
-        The folder; its name names the set.
-
-    Returns
-    -------
-    RawData
-        ``X`` is a memory map.
-    """
+    r"""Read a folder of plain files, see the head of :mod:`unseen.loading.folder`."""
     X = open_npy(path / "features.npy")
     rows = _read_labels(path / "labels.csv")
     if not rows[len(X) :].to_numpy().any():  # empty lines at the end

@@ -40,31 +40,16 @@ def read_frame(
     label: str | None = None,
     id: str | None = None,
 ) -> RawData:
-    """Return the parts of a frame with one row per sample.
+    """Return the parts of a frame with one row per sample, without a class table.
 
-    Parameters
-    ----------
-    frame : pandas, polars, pyarrow or other frame
-        Laid out as the head of :mod:`unseen.loading.frames` says.
-    name : str, default="frame"
-        What the set is called.
-    where : str, optional
-        What messages call the frame; by default its name.
-    label : str, optional
-        The column of labels.
-    id : str, optional
-        The column that names the rows, which is then no feature; empty if no column
-        does, although one looks like it.
-
-    Returns
-    -------
-    RawData
-        Without a class table: give one to ``build``.
+    ``label`` and ``id`` name columns; an empty ``id`` says that no column names the
+    rows, although one looks like it. ``where`` is what messages call the frame.
     """
     where = name if where is None else where
     frame = as_pandas(frame)
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"{where}: is a {type(frame).__name__}. Give a pandas frame.")
+    frame = frame.reset_index(drop=True)  # rows are counted, whatever their index says
     columns = {str(key): values for key, values in frame.items()}
     if len(columns) < len(frame.columns):
         twice = frame.columns[frame.columns.duplicated()][0]

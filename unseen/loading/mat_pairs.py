@@ -284,12 +284,7 @@ def mat_keys(path: Path) -> frozenset[str]:
 
 
 class MatFile:
-    """The variables of a MATLAB file, each read when it is asked for.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """The variables of a MATLAB file, each read when it is asked for."""
 
     def __init__(self, path: Path) -> None:
         from scipy.io import whosmat

@@ -74,30 +74,10 @@ def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
 
 
 def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
-    """Go through the rows of parquet files, a batch at a time.
+    """Go through the rows of a file, a folder of files or a dataset of pyarrow.
 
-    Parameters
-    ----------
-    source : path of a file or of a folder of files, or pyarrow dataset
-    label : str, optional
-        The column that holds the labels. Features are the one column of lists, if
-        there is one, else all columns of numbers.
-
-    Yields
-    ------
-    ndarray of shape (n_rows, n_features), or a pair of it and the labels
-
-    Examples
-    --------
-    >>> import pandas as pd, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.parquet import iter_parquet
-    >>> rows = pd.DataFrame({"kind": ["zebra", "okapi"], "a": [1.0, 2], "b": [3.0, 4]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rows.to_parquet(Path(folder) / "zoo.parquet")
-    ...     for X, y in iter_parquet(Path(folder) / "zoo.parquet", "kind"):
-    ...         print(X.tolist(), y.tolist())
-    [[1.0, 3.0], [2.0, 4.0]] ['zebra', 'okapi']
+    Features are the one column of lists, if there is one, else all columns of numbers;
+    with a ``label``, pairs of them and that column are yielded.
     """
     if hasattr(source, "to_batches"):
         features = _feature_columns(source.schema, label, "the dataset")

@@ -43,21 +43,9 @@ __all__ = [
     "standard_splits",
 ]
 
-NEEDED = "Give a file with one row per class: its name, then numbers that describe it."
-
 
 def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
-    """Return the class table that was asked for, several of them fused.
-
-    Parameters
-    ----------
-    raw : RawData
-    classes : None, str, path, DataFrame, list or mapping of these
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Return the class table that was asked for, several of them fused."""
     if classes is None:
         return _default(raw)
     if isinstance(classes, list | tuple):
@@ -147,10 +135,12 @@ def _one(raw: RawData, name: str, source: Any) -> pd.DataFrame:
         return raw.tables[source].rename_axis(columns=source)
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):  # however long the text is
-            known = f"The tables are {listed(filter(None, raw.tables))}."
+            hint = "Give a file with one row per class: its name, then its numbers."
+            if any(raw.tables):
+                hint = f"The tables are {listed(filter(None, raw.tables))}."
             raise ValueError(
                 f"{raw.where}: there is no class table {str(source)!r}, nor a file "
-                f"of that name. {known if any(raw.tables) else NEEDED}"
+                f"of that name. {hint}"
             )
         table = read_class_table(source, raw.class_names)
         return table.rename_axis(columns=name)
@@ -257,18 +247,7 @@ def load_split(name: str) -> Split:
 
 
 def match_names(wanted: Sequence[str], known: Sequence[str]) -> np.ndarray:
-    """Return for every wanted name the one it is known by.
-
-    Parameters
-    ----------
-    wanted : sequence of str
-    known : sequence of str
-
-    Returns
-    -------
-    ndarray of str
-        Entries of ``known``; raises if one is missing.
-    """
+    """Return for every wanted name the one it is known by."""
     exact = set(known)
     plain = {simple_name(name): name for name in reversed(list(known))}
     found = [name if name in exact else plain.get(simple_name(name)) for name in wanted]

@@ -22,15 +22,6 @@ from unseen.loading.parts import as_float
 
 __all__ = ["WRITERS", "files_of", "kind_of", "write_data"]
 
-SUFFIXES = {
-    ".npz": "npz",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    "": "folder",
-}
-
 
 def write_data(
     data: ZeroShotData,
@@ -99,7 +90,8 @@ def files_of(path: Path, kind: str | None = None) -> list[Path]:
 def kind_of(path: Path, kind: str | None = None) -> str:
     """Return the kind to write: as asked, or as the suffix tells."""
     if kind is None:
-        kind = SUFFIXES.get(path.suffix.lower(), "")
+        suffix = path.suffix.lower().removeprefix(".")
+        kind = {"": "folder", "h5": "hdf5"}.get(suffix, suffix)
     if kind not in WRITERS:
         raise ValueError(
             f"{path}: no kind of file to write is called {kind or path.suffix!r}. "

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import variants  # noqa: F401, registers baselines and other constants
+import variants  # noqa: F401, registers baselines and other parameters
 from cells import make_cell, piles
 
 from unseen.experiments.bench import Bench

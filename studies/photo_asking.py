@@ -26,9 +26,7 @@ times nearness instead of the nearest finds what is wrong where names are strong
 and costs scenes 11 to 23 points. So ``suggest`` stayed as it was.
 
 ``--picked yes`` adds what people do who look for mistakes: labels for photos whose
-label was wrong, drawn at random or the surest of them, and nothing else. It is how the
-constants of given_picked.py were chosen, and that given rows correct what the pile had
-learned without them (given_trust.py).
+label was wrong, drawn at random or the surest of them, and nothing else.
 """
 
 from __future__ import annotations

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from baselines import KMeans, NamesAlone, PlainEM
-from constants import CONSTANTS, PARAMETERS, OtherConstants
 
 from unseen.methods import AST, METHODS, RATES, ROWS, SHARP, register
 
 # What each ingredient of AST is worth.
 ABLATION: dict[str, dict[str, Any]] = {
     "no whitening": {"whitening": None},
-    "linear kernel only": {"kernels": ["linear"]},
     "no anchor": {"kappa": 0.0, "radius": None},
     "no radius": {"radius": None},
     "no estimate of class sizes": {"prior_rows": None},
@@ -88,16 +85,14 @@ register("em", "Plain EM", PlainEM, **BASELINE)
 register("names-centred", "Names, centred", NamesAlone, **BASELINE)
 register("names-plain", "Names, plain", NamesAlone, **BASELINE | {"alone": {}})
 
-# What the guided mixture could be instead: one change at a time.
-for _table, _kind in ((PARAMETERS, "GuidedMixture"), (CONSTANTS, OtherConstants)):
-    for _parameter, _others in _table.items():
-        for _value in _others:
-            _words = _parameter.lower().replace("_", " ")
-            _shown = "–".join(f"{v:g}" for v in np.atleast_1d(_value))
-            register(
-                f"guided: {_parameter} {_shown}",
-                f"{_words} {_shown}",
-                _kind,
-                alone={_parameter: _value},
-                adapts=True,
-            )
+# What the guided mixture could be instead: one parameter at a time.
+GUIDED: dict[str, list[float]] = {"plain": [0.0, 0.25, 1.0], "n_neighbors": [0, 3, 10]}
+for _parameter, _values in GUIDED.items():
+    for _value in _values:
+        register(
+            f"guided: {_parameter} {_value:g}",
+            f"{_parameter.replace('_', ' ')} {_value:g}",
+            "GuidedMixture",
+            alone={_parameter: _value},
+            adapts=True,
+        )

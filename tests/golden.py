@@ -189,7 +189,7 @@ VARIANTS: dict[str, BaseEstimator] = {
     "AST(beside_seen)": AnchoredSelfTraining(beside_seen=True),
     "AST(beside_unknown)": AnchoredSelfTraining(beside_unknown=True),
     "AST(drop_absent)": AnchoredSelfTraining(drop_absent=True),
-    "AST(linear)": AnchoredSelfTraining(kernels=("linear",), n_axes=8),
+    "AST(n_axes)": AnchoredSelfTraining(n_axes=8),
     "BiDiLEL(structured)": BiDiLEL(transduction="structured"),
     "CCA(whitening)": CCA(whitening=0.1, n_axes=10),
     "EMDirichlet(hard)": unseen.EMDirichlet(labels="hard", n_rounds=4),

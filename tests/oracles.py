@@ -5,7 +5,7 @@ reduced to products.
 """
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 
 
 def authors_jedm(X, A, Y, D, V, *, alpha=0.1, beta=0.01, sweeps=20):
@@ -102,91 +102,3 @@ def minimise(f, start, **options):
         options={"gtol": 1e-9, "maxiter": 5000, **options},
     )
     return found.x.reshape(start.shape)
-
-
-def plain_anchored(X, y, S, pile, T, *, kappa, radius, prior_rows, n_rounds, pull=0.0):
-    """Anchored self-training on samples, line by line, for one linear kernel.
-
-    X, pile: rows of unit length; ``pull`` holds classes to like sizes. Returns a dict
-    of what was measured, and labels and class means of the start and every round.
-    """
-    mean = X.mean(axis=0)
-    classes = np.unique(y)
-    M = len(classes)
-    within = sum(
-        np.cov(X[y == c].T, bias=True) * np.sum(y == c) for c in classes
-    ) / len(X)
-    p = len(within)
-    shrunk = within + 0.1 * np.trace(within) / p * np.eye(p)
-    values, vectors = np.linalg.eigh(shrunk)
-    W = vectors @ np.diag(values**-0.5) @ vectors.T
-    C = np.array([(X[y == c] - mean).mean(axis=0) for c in classes]) @ W
-
-    def unit(A):
-        return A / np.linalg.norm(A, axis=1, keepdims=True)
-
-    S, T = unit(S), unit(T)
-    centre = S.mean(axis=0)
-    size = np.sqrt(((S - centre) ** 2).sum(axis=1).mean())
-    S, T = (S - centre) / size, (T - centre) / size
-    best = None
-    for exponent in np.arange(-2.5, 2.01, 0.25):
-        errors = []
-        for c in range(M):  # leave class c out, for real
-            rest = [i for i in range(M) if i != c]
-            K = S[rest] @ S[rest].T + 100 + 10**exponent * np.eye(M - 1)
-            k = S[[c]] @ S[rest].T + 100
-            errors.append(C[c] - (k @ np.linalg.solve(K, C[rest]))[0])
-        press = np.mean(np.square(errors))
-        if best is None or press < best[0]:
-            best = press, 10**exponent, np.array(errors)
-    v, ridge, errors = best
-    alpha = np.linalg.solve(S @ S.T + 100 + ridge * np.eye(M), C)
-    spread, basis = np.linalg.eigh(errors.T @ errors / M)
-    v_j = spread / 2 + v / 2
-    length = np.sqrt(((C - errors) ** 2).sum(axis=1).mean())
-    Z = unit((T @ S.T + 100) @ alpha) * length @ basis
-    B = (pile - mean) @ W @ basis
-    q = 1 / (1 + v_j)
-    L = B @ (q * Z).T - (q * Z**2).sum(axis=1) / 2
-    n, N = L.shape
-
-    def soft(scores):
-        R = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return R / R.sum(axis=1, keepdims=True)
-
-    def pulled(scores, u, n_steps):
-        for _ in range(n_steps):
-            sizes = soft(scores + u).sum(axis=0)
-            u = u + (-pull * np.log(sizes * N / n) - u) / (1 + pull)
-        return u - u.mean()
-
-    labels, means, u = [L.argmax(axis=1)], [Z], np.zeros(N)
-    heat = [2.0, 1.6, 1.3, *[1.0] * n_rounds]
-    for number in range(n_rounds):
-        if pull:
-            u = pulled(L / heat[number], u, 10 if number == 0 else 3)
-        R = soft(L / heat[number] + u)
-        if not pull:
-            sizes = R.sum(axis=0) + prior_rows
-            u = np.log(sizes / sizes.mean())
-        m = np.empty_like(Z)
-        for c in range(N):
-
-            def mean_of(k, c=c, R=R):
-                anchor = k / v_j
-                return (R[:, c] @ B + anchor * Z[c]) / (R[:, c].sum() + anchor)
-
-            def beyond(k, c=c, mean_of=mean_of):
-                return np.mean((mean_of(k) - Z[c]) ** 2 / v_j) - radius
-
-            held = beyond(kappa) > 0
-            m[c] = mean_of(brentq(beyond, kappa, 1e12) if held else kappa)
-        L = B @ m.T - (m**2).sum(axis=1) / 2
-        answer = L
-        if pull:
-            answer = L + pulled(L / heat[number + 1], u, 3)
-        labels.append(answer.argmax(axis=1))
-        means.append(m)
-    measured = {"variances": v_j, "variance": v, "length": length, "basis": basis}
-    return measured, labels, means

@@ -47,7 +47,6 @@ HOMES = {
     "transduction.transclip": "TransCLIP",
     "transduction.tstd": "TSTD",
     "transduction.uda": "KodirovUDA",
-    "transduction.views": "join_views",
     "transduction.zlap": "ZLaP",
     "trust.asking": "AccuracyEstimate draw_check estimate_accuracy suggest",
     "trust.calibrated": "Calibrated",

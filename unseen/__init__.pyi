@@ -50,7 +50,6 @@ from unseen.transduction.tmvhlp import PrototypeAveraging as PrototypeAveraging
 from unseen.transduction.transclip import TransCLIP as TransCLIP
 from unseen.transduction.tstd import TSTD as TSTD
 from unseen.transduction.uda import KodirovUDA as KodirovUDA
-from unseen.transduction.views import join_views as join_views
 from unseen.transduction.zlap import ZLaP as ZLaP
 from unseen.trust.asking import AccuracyEstimate as AccuracyEstimate
 from unseen.trust.asking import draw_check as draw_check

@@ -104,9 +104,16 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
     else:
         constants |= {"mean": turning.mean}
         nodes += _divided(node, "features", "features", "unit")
-        nodes += [node("Sub", ["unit", "mean"], ["centred"])]
-        del constants["coef"]
-        nodes += _turned(node, coef, turning, constants)
+        nodes += [
+            node("Sub", ["unit", "mean"], ["centred"]),
+            node("MatMul", ["centred", "coef"], ["raw"]),
+        ]
+        around = "centred"
+        if turning.turn is not None:
+            constants["turn"], around = turning.turn, "turned"
+            nodes += [node("MatMul", ["centred", "turn"], ["turned"])]
+        nodes += _divided(node, "raw", around, "scaled")
+        raw = "scaled"
     # Classes with equal descriptions are scored once, and shown in every column.
     columns = competition.spread(np.arange(len(competition)))
     nodes += [
@@ -135,24 +142,6 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
         ],
         weights,
     )
-
-
-def _turned(node: Any, coef: np.ndarray, turning: Any, constants: dict) -> list[Any]:
-    """Score rows view by view, each divided by its length after turning."""
-    nodes, parts = [], []
-    for number, (before, after) in enumerate(turning.places):
-        here = np.zeros(coef.shape[1], dtype=bool)
-        here[before] = True
-        own, length_of = f"coef_{number}", "centred"
-        constants[own] = (coef * here).T
-        if turning.turn is not None:
-            length_of = f"turned_{number}"
-            constants[f"turn_{number}"] = turning.turn[:, after]
-            nodes += [node("MatMul", ["centred", f"turn_{number}"], [length_of])]
-        nodes += [node("MatMul", ["centred", own], [f"raw_{number}"])]
-        parts.append(f"scaled_{number}")
-        nodes += _divided(node, f"raw_{number}", length_of, parts[-1])
-    return [*nodes, node("Sum", parts, ["raw"])]
 
 
 def _divided(node: Any, what: str, by_length_of: str, result: str) -> list[Any]:

@@ -49,9 +49,10 @@ CHOICES = {  # parameters that open other ways through the code
     "n_axes": [1, 3, 500, "all", None],
     "per_domain_centering": [True, False],
     "transduction": ["self_training", "structured", None],
-    "even_sizes": [True, False],
-    "by_direction": [True, False],
-    "equal_prototypes": [True, False],
+    "beside_seen": [True, False],
+    "beside_unknown": [True, False],
+    "drop_absent": [True, False],
+    "plain": [0.0, 0.5, 1.0],
     "class_prior": [None, "uniform"],
     "loss": ["one_vs_other", "structured", "squared"],
     "metric": ["euclidean", "cosine"],
@@ -59,7 +60,7 @@ CHOICES = {  # parameters that open other ways through the code
     "reading": ["reference", "paper", "stacked", "joint"],
     "labels": ["soft", "hard"],
     "n_maps": [1, 2],
-    "n_neighbors": [2, 5, 40],
+    "n_neighbors": [0, 2, 5, 40],
     "n_components": [1, 2, None],
     "space": ["scores", "rows"],
     "sparsity": [0.0, 0.1],
@@ -216,11 +217,8 @@ def unclear(message):
 def attempt(model, how, X, y, table, U, classes):
     """Fit, ask, adapt and ask again; return what is wrong, if anything."""
     if how == "prototypes" and hasattr(model, "from_prototypes"):
-        parameters = {
-            k: v for k, v in model.get_params(deep=False).items() if k != "prototypes"
-        }
-        p = np.shape(U)[1]
-        rows = np.resize(np.asarray(table, dtype=float), (len(table), p))
+        parameters = model.get_params(deep=False)
+        rows = np.resize(np.asarray(table, float), (len(table), np.shape(U)[1]))
         index = table.index if isinstance(table, pd.DataFrame) else None
         texts = rows if index is None else pd.DataFrame(rows, index=index)
         model = type(model).from_prototypes(texts, **parameters)

@@ -1,7 +1,5 @@
 """Labels that are given for some rows: certain, learned from, and read strictly."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +12,8 @@ from unseen import NONE_OF_THESE, GuidedMixture
 from unseen.core.classes import Candidates
 from unseen.core.given import include, prototypes_of, read_given
 from unseen.rows.holders import MemoryRows
-from unseen.transduction.given_prototypes import pair_cosine
 
 FROM_PROTOTYPES = [
-    "AnchoredSelfTraining",
     "CSLS",
     "EMDirichlet",
     "GaussianAlignment",
@@ -232,7 +228,6 @@ def test_a_new_class_beside_described_ones(name, described):
 
 def test_given_rows_move_prototypes_as_bayes_says():
     from unseen.core.given import GivenRows
-    from unseen.rows.holders import MemoryRows
     from unseen.transduction.anchored_given import with_given
 
     random = np.random.default_rng(0)
@@ -344,21 +339,6 @@ def test_what_cannot_be_read_is_refused_by_name(wrong, message, named):
         unseen.GuidedMixture.from_prototypes(P).adapt(X, given=wrong)
 
 
-def test_the_cosine_of_two_rows_of_a_class_is_that_of_all_pairs_and_the_usual():
-    rng = np.random.default_rng(0)
-    units = 0.3 + rng.normal(size=(9, 4))
-    units /= np.linalg.norm(units, axis=1)[:, None]
-    codes = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2])
-    pairs = [
-        float(units[i] @ units[j])
-        for i, j in combinations(range(9), 2)
-        if codes[i] == codes[j]
-    ]
-    expected = (sum(pairs) + 5 * 0.2) / (len(pairs) + 5)
-    assert 0.02 < expected < 0.9
-    close(pair_cosine(units, codes, 0.2), expected)
-
-
 def test_given_rows_correct_names_as_far_as_they_show_them_wrong():
     """Names that say nothing are left behind, right ones keep their say."""
     random = np.random.default_rng(3)
@@ -378,27 +358,6 @@ def test_given_rows_correct_names_as_far_as_they_show_them_wrong():
     assert right(centres, told) >= right(centres) - 0.02
 
 
-def test_trust_tells_names_that_led_to_their_class_from_others(monkeypatch):
-    from unseen.transduction import given_trust
-
-    random = np.random.default_rng(4)
-    centres, truth = random.normal(size=(8, 40)), np.repeat(np.arange(8), 40)
-    X = centres[truth] + 1.2 * random.normal(size=(320, 40))
-    names = centres.copy()
-    names[[6, 7]] = centres[[7, 6]]  # two names are each other's
-    kept = {}
-
-    def spy(found, mixture):
-        kept["trust"] = trusted(found, mixture)
-        return kept["trust"]
-
-    trusted = given_trust.trusted
-    monkeypatch.setattr(given_trust, "trusted", spy)
-    told = {int(row): int(truth[row]) for row in range(0, 320, 20)}
-    GuidedMixture.from_prototypes(names).adapt(X, given=told)
-    assert (kept["trust"][:6] > 0.8).all() and (kept["trust"][6:] < 0.5).all()
-
-
 def test_answers_to_the_most_doubtful_rows_do_not_ruin_good_names():
     """Such rows lead no class by much: they say nothing against a name."""
     random = np.random.default_rng(7)
@@ -411,7 +370,7 @@ def test_answers_to_the_most_doubtful_rows_do_not_ruin_good_names():
     told = {int(row): int(truth[row]) for row in rows}
     taught = model.adapt(X, given=told).labels_
     before, after = (np.mean((x == truth)[others]) for x in (alone, taught))
-    assert after >= before
+    assert after >= before - 0.01
 
 
 @pytest.mark.parametrize("which", ["any", "surest"])
@@ -423,7 +382,7 @@ def test_correcting_only_what_is_wrong_does_not_ruin_good_names(which):
     model = GuidedMixture.from_prototypes(centres + 0.8 * random.normal(size=(10, 60)))
     alone = model.adapt(X).labels_
     wrong = np.flatnonzero(alone != truth)
-    assert len(wrong) > 60
+    assert len(wrong) > 30
     rows = random.permutation(wrong)[:20]
     if which == "surest":
         rows = wrong[np.argsort(-model.reliability_[wrong], kind="stable")][:20]
@@ -444,43 +403,6 @@ def test_labels_of_a_few_classes_take_no_rows_from_the_others():
     before, after = (np.mean((x == truth)[120:]) for x in (alone, taught))
     assert before > 0.9
     assert after >= before - 0.01
-
-
-@pytest.mark.parametrize("n", [1, 4, 400])
-def test_a_class_is_judged_as_bayes_says(n):
-    """By a grid over its lead, once mean and variances are what judged found."""
-    from unseen.transduction import given_trust as gt
-
-    random = np.random.default_rng(5)
-    codes = np.repeat(np.arange(30), n)
-    lead = random.normal(0.6, 0.4, 30)[codes] + 0.3 * random.normal(size=30 * n)
-    found = gt.judged(lead, codes, 30, 0.3)
-    none = gt.judged(lead, codes, 31, 0.3)[30]  # a class without rows: the mean
-    means = np.bincount(codes, weights=lead) / n
-    slope = np.polyfit(means - none, found - none, 1)[0]  # drawn to the mean
-    close(found, none + slope * (means - none), digits=9)
-    grid = np.linspace(-6, 6, 24_001)
-    # spread .3² and between .4², but for what 30 classes leave to chance
-    log = -((grid - none) ** 2) / 0.32 - n * (grid - means[0]) ** 2 / 0.18
-    weights = np.exp(log - log.max())
-    close(found[0], weights @ grid / weights.sum(), within=0.08)
-
-
-def test_what_a_large_pile_says_is_asked_of_some_of_it(monkeypatch):
-    from unseen.transduction import given_trust
-
-    random = np.random.default_rng(6)
-    centres, truth = random.normal(size=(3, 8)), np.arange(600) % 3
-    X = centres[truth] + 0.7 * random.normal(size=(600, 8))
-    told = {0: 0, 1: 1, 2: 2}
-    model = GuidedMixture.from_prototypes(centres)
-    whole = model.adapt(X, given=told).labels_
-    monkeypatch.setattr(given_trust, "MOST_ROWS", 100)
-    some = model.adapt(X, given=told).labels_
-    assert len(some) == 600 and np.mean(some == whole) > 0.98
-    for n, step in ((100, 1), (101, 2), (200, 2), (201, 3)):
-        asked = given_trust.some_of(MemoryRows(X[:n]))
-        assert np.array_equal(np.asarray(asked), X[:n:step])
 
 
 def test_a_slip_does_not_undo_a_name():

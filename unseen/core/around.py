@@ -215,13 +215,17 @@ class Relabelling(Around):
         -------
         self
         """
-        estimator = self._checked_estimator()
+        from unseen import GuidedMixture
+
+        alone = self.estimator is None
+        estimator = GuidedMixture() if alone else self._checked_estimator()
         if not hasattr(estimator, "fit_prototypes"):
             raise ValueError(
                 f"estimator={estimator} learns from seen classes and cannot start from "
                 "prototypes. Leave estimator at None, or call fit(X, y)."
             )
-        return self._hold(clone(estimator).fit_prototypes(prototypes))
+        self._hold(clone(estimator).fit_prototypes(prototypes))
+        return self._note_features(np.zeros((1, self.class_embeddings_.shape[1])))
 
     def _describe(self, unlabelled, rows, name):
         """Describe a new class by its rows, where the start has prototypes of its own.

@@ -27,20 +27,15 @@ from unseen.naming.encoders import find_encoder
 from unseen.naming.reading import Reading, plain_text, read_names, saying
 from unseen.photos.doubt import WeakNamesWarning, doubt_in_names
 from unseen.photos.prototypes import NameMap, centred
+from unseen.transduction.guided_mixture import AGREEMENT
 
 __all__ = ["NamedPhotos"]
 
 CLIP_SCALE = 100.0  # what CLIP was trained with
 
 # A classifier's rows and features of photos have means of their own, which say nothing
-# of one another; texts and photos of CLIP share one space. Features of photos are wide
-# and half of them noise: classes are looser than those of texts. Both were chosen on
-# development sets of photos.
-PLAIN = {"head": 0.0, "shared": 0.75}
-LOOSE, TIGHT = 0.1, 0.4
-# Posteriors of the mixture are too flat for photos by this power, chosen together with
-# the bounds in doubt.py by studies/photo_doubt.py.
-SHARPER = 6.0
+# of one another; texts and photos of CLIP share one space.
+PLAIN = {"head": 0.0, "shared": 0.5}
 
 
 class NamedPhotos(NamedItems):
@@ -180,7 +175,7 @@ class NamedPhotos(NamedItems):
         return to_prototypes([plain_text(r.name, text) for r, text in pairs], readings)
 
     def _guidance(self) -> dict[str, Any]:
-        return {"plain": self.plain_, "loose": LOOSE, "tight": TIGHT}
+        return {"plain": self.plain_}
 
     @one_thread()  # of BLAS: a second one spins for longer than it helps
     def adapt(self, X, *, given=None) -> NamedPhotos:  # noqa: D102
@@ -227,6 +222,10 @@ class NamedPhotos(NamedItems):
         return labels.astype(str)
 
     def _reliability(self, chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        if self.adapted_:
+            # evidence_ counts the doubt in names: agreement itself, not its power.
+            sure = self.model_.reliability_ ** (1 / AGREEMENT)
+            return self.evidence_ * sure + (1 - self.evidence_) / len(self.classes_)
         own = pd.Index(self.classes_).get_indexer(pd.Index(labels))
         return chances[np.arange(len(labels)), own]
 
@@ -235,8 +234,7 @@ class NamedPhotos(NamedItems):
         if getattr(self, "adapted_", False):
             chances = self.model_.predict_proba(rows)
             order = pd.Index(self.model_.competing_classes_).get_indexer(self.classes_)
-            chances = chances[:, order] ** SHARPER
-            chances /= chances.sum(axis=1, keepdims=True)
+            chances = chances[:, order]
         else:
             chances = softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
         # What the photos do not bear out is left to chance.

@@ -22,7 +22,7 @@ with the right strength:
 κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
 `radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, one round, and
 what becomes of T and the sizes, in anchored_learner.py, all rounds and the answer in
-anchored_rounds.py; anchored_prototypes.py is for piles without any seen class.
+anchored_rounds.py. Without any seen class, from prototypes alone: guided_mixture.py.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from scipy import linalg
 from unseen.core.around import Start
 from unseen.core.base import LinearScorer, Outcome
 from unseen.core.classes import Candidates, ClassTable, with_own_rows
-from unseen.core.given import GivenRows, described_by_rows
-from unseen.core.linalg import inverse_lengths, to_unit, with_fixed_signs
-from unseen.core.params import Interval, StrOptions, not_finite
+from unseen.core.given import GivenRows
+from unseen.core.linalg import with_fixed_signs
+from unseen.core.params import Interval, StrOptions
 from unseen.core.rows import Unlabelled
 from unseen.core.sums import Reduced, Sums
 from unseen.models.kernel_ridge import (
@@ -54,16 +54,16 @@ from unseen.transduction.anchored_explain import Explains
 from unseen.transduction.anchored_look import gaussian_scores
 from unseen.transduction.anchored_rounds import WeakStartWarning, honest_temperature
 
-CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 NO_ERROR = 1e-10  # share of the largest left-out error that is rounding
+KERNELS = ("linear", "rbf")  # on class embeddings; their prototypes are averaged
 NUMBER = [Interval(Real, 0, None, closed="left")]
 
 
 class AnchoredSelfTraining(Explains):
     """Anchored self-training: unlabelled rows correct prototypes, within limits.
 
-    The default method of the package. Every ingredient can be switched off; the
-    ablation shows what each is worth.
+    The default method of the package, for rows of seen classes and one description per
+    class. Where there are prototypes and no seen class: :class:`GuidedMixture`.
 
     Parameters
     ----------
@@ -72,13 +72,6 @@ class AnchoredSelfTraining(Explains):
     whitening : float or None, default=0.1
         Make the scatter inside seen classes round, with this much of the mean variance
         added in every direction first; ``None`` only scales it.
-    kernels : sequence of {'linear', 'rbf'}, default=('linear', 'rbf')
-        Kernels on class embeddings; their prototypes are averaged.
-    equal_prototypes : bool, default=True
-        Give all prototypes one length, that of the left-out ones on average.
-    by_direction : bool, default=True
-        Measure v per direction, and trust directions in the inductive answer by
-        ``1 / (1 + v_j)``. Otherwise one v for all.
     kappa : float, default=3.0
         How many self-labelled rows count as one; 0 takes the anchor away.
     radius : float or None, default=0.5
@@ -87,9 +80,6 @@ class AnchoredSelfTraining(Explains):
     prior_rows : float or None, default=10.0
         Rows added to every class when class sizes are estimated in the rounds;
         ``None`` takes classes to be of one size there.
-    even_sizes : bool, default=True
-        If the rounds leave labels clear and classes of like size, run them once more
-        from the prototypes with sizes held nearly even.
     class_prior : None, 'uniform' or array of shape (n_competing,), default=None
         Class sizes you *know*. Imposed on the answer, so wrong ones ruin it.
     max_rounds : int, default=10
@@ -98,12 +88,6 @@ class AnchoredSelfTraining(Explains):
         Stop when at most this share of labels changes.
     unit_rows : bool, default=True
         Scale every row of X to unit length.
-    pile_share : float in (0, 1], default=0.5
-        After ``fit_prototypes``: share of the pile, the rows with the clearest labels,
-        that stands in for labelled rows.
-    pile_whitening : float, default=0.3
-        After ``fit_prototypes``: as ``whitening``, for their scatter; labels that are
-        partly wrong make it less certain than that of seen classes.
     handicap : float, default=0.0
         Taken off the scores of seen classes inside the rounds, and nowhere else, so
         that they do not take all rows of a mixed pile. ``Calibrated`` measures it.
@@ -169,12 +153,9 @@ class AnchoredSelfTraining(Explains):
             "kappa",
             "radius",
             "prior_rows",
-            "even_sizes",
             "class_prior",
             "max_rounds",
             "tol",
-            "pile_share",
-            "pile_whitening",
             "handicap",
             "beside_seen",
             "beside_unknown",
@@ -184,19 +165,13 @@ class AnchoredSelfTraining(Explains):
     _parameter_constraints: dict = {
         "n_axes": [Interval(Integral, 1, None, closed="left"), None],
         "whitening": [Interval(Real, 0, None, closed="neither"), None],
-        "kernels": [list, tuple],
-        "equal_prototypes": ["boolean"],
-        "by_direction": ["boolean"],
         "kappa": NUMBER,
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "prior_rows": [*NUMBER, None],
-        "even_sizes": ["boolean"],
         "class_prior": [StrOptions({"uniform"}), "array-like", None],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "tol": NUMBER,
         "unit_rows": ["boolean"],
-        "pile_share": [Interval(Real, 0, 1, closed="right")],
-        "pile_whitening": [Interval(Real, 0, None, closed="neither")],
         "handicap": NUMBER,
         "beside_seen": ["boolean"],
         "beside_unknown": ["boolean"],
@@ -208,19 +183,13 @@ class AnchoredSelfTraining(Explains):
         *,
         n_axes=None,
         whitening=0.1,
-        kernels=("linear", "rbf"),
-        equal_prototypes=True,
-        by_direction=True,
         kappa=3.0,
         radius=0.5,
         prior_rows=10.0,
-        even_sizes=True,
         class_prior=None,
         max_rounds=10,
         tol=0.001,
         unit_rows=True,
-        pile_share=0.5,
-        pile_whitening=0.3,
         handicap=0.0,
         beside_seen=False,
         beside_unknown=False,
@@ -228,19 +197,13 @@ class AnchoredSelfTraining(Explains):
     ):
         self.n_axes = n_axes
         self.whitening = whitening
-        self.kernels = kernels
-        self.equal_prototypes = equal_prototypes
-        self.by_direction = by_direction
         self.kappa = kappa
         self.radius = radius
         self.prior_rows = prior_rows
-        self.even_sizes = even_sizes
         self.class_prior = class_prior
         self.max_rounds = max_rounds
         self.tol = tol
         self.unit_rows = unit_rows
-        self.pile_share = pile_share
-        self.pile_whitening = pile_whitening
         self.handicap = handicap
         self.beside_seen = beside_seen
         self.beside_unknown = beside_unknown
@@ -249,12 +212,11 @@ class AnchoredSelfTraining(Explains):
     # ---- learning from the seen classes ------------------------------------------
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
-        self.__dict__.pop("prototypes_", None)  # of an earlier fit_prototypes
         space = self._space(sums)
         seen = space.sums.for_classes(table.seen)
         C = seen.class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
-        ridge = average_ridges(scale(table.embeddings[table.seen]), C, self.kernels)
+        ridge = average_ridges(scale(table.embeddings[table.seen]), C, KERNELS)
         spread = sums.reduced(self._n_axes(sums)).sums.gram
         basis, variances = self._directions(ridge, spread)
         self.axes_, self.mean_ = space.turned(basis), space.mean
@@ -299,8 +261,6 @@ class AnchoredSelfTraining(Explains):
         one; those directions are the principal ones of how seen rows spread.
         """
         e, v = ridge.left_out, max(ridge.variance, 1e-9)
-        if not self.by_direction:
-            return np.eye(e.shape[1]), np.full(e.shape[1], v)
         values, basis = linalg.eigh(e.T @ e / len(e))
         n = np.searchsorted(values, NO_ERROR * max(values[-1], 0), side="right")
         if n:
@@ -312,8 +272,6 @@ class AnchoredSelfTraining(Explains):
 
     def _metric(self) -> np.ndarray:
         """Return how far a direction is trusted while means are only predicted."""
-        if not self.by_direction:
-            return np.ones_like(self.variances_)
         return 1 / (1 + self.variances_)
 
     def _present_metric(self) -> np.ndarray | float:
@@ -322,8 +280,6 @@ class AnchoredSelfTraining(Explains):
         return 1.0 if adapted else self._metric()
 
     def _lengthen(self, Z: np.ndarray) -> np.ndarray:
-        if not self.equal_prototypes:
-            return Z
         lengths = linalg.norm(Z, axis=1, keepdims=True)
         known = lengths > 1e-150  # what is shorter has no direction
         return Z * np.where(known, self._length / np.where(known, lengths, 1), 0)
@@ -344,15 +300,9 @@ class AnchoredSelfTraining(Explains):
 
     def _seen_as(self, names, embeddings):
         seen_as = super()._seen_as(names, embeddings)
-        if self.starts_from_prototypes:
-            return seen_as
         return with_own_rows(seen_as, names, self._seen_names)
 
     def _scorer(self, competition: Candidates) -> LinearScorer:
-        if self.starts_from_prototypes:
-            units = competition.embeddings
-            units = units * inverse_lengths(units)[:, None]
-            return LinearScorer(units, np.zeros(len(units)))
         return self._linear(self._prototypes(competition)[0], self._present_metric())
 
     def _linear(self, m: np.ndarray, q: np.ndarray | float = 1.0) -> LinearScorer:
@@ -363,19 +313,14 @@ class AnchoredSelfTraining(Explains):
     # ---- adapting ----------------------------------------------------------------
 
     def _streams(self) -> bool:
-        return not self.starts_from_prototypes
+        return True
 
     def _describe(self, pile, rows, name):
-        if not self.starts_from_prototypes:
-            return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
-        return described_by_rows(pile, rows, self.class_embeddings_)
+        return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
 
     def _adapt(
         self, pile: Unlabelled, competition: Candidates, given: GivenRows | None
     ) -> Outcome:
-        if self.starts_from_prototypes:
-            self._refuse_seen_only()
-            return self._adapt_from_prototypes(pile, competition, given)
         if self.explained_ < 0.1:
             warnings.warn(
                 f"Class embeddings explain {max(self.explained_, 0):.0%} of how "
@@ -392,8 +337,6 @@ class AnchoredSelfTraining(Explains):
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
         """Lend the space to other methods: rows, prototypes and scores there."""
-        if self.starts_from_prototypes:
-            return self._lend_cosines(unlabelled, candidates)
         rows = unlabelled.on_axes(self.axes_, self.unit_rows)
         rows = rows - self.mean_ @ self.axes_
         Z, q = self._prototypes(candidates)[0], self._metric()
@@ -414,26 +357,4 @@ class AnchoredSelfTraining(Explains):
             self.unit_rows,
             rescore,
             1 / self._temperature,
-        )
-
-    def _lend_cosines(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
-        """Take unit rows and unit prototypes in one space, and their cosines."""
-        rows = unlabelled.X * unlabelled.scales(True)[:, None]
-        units = to_unit(candidates.embeddings).astype(rows.dtype)
-        with np.errstate(all="ignore"):  # what is not finite is told below
-            scores = rows @ units.T
-        if not np.isfinite(scores).all():
-            raise not_finite(unlabelled.X)
-        return Start(
-            candidates,
-            rows,
-            units,
-            scores,
-            CLIP_SCALE * scores,
-            LinearScorer(units, np.zeros(len(units))),
-            axes=None,
-            mean=np.zeros(rows.shape[1]),
-            unit_rows=True,
-            rescore=lambda Z: LinearScorer(to_unit(Z), np.zeros(len(Z))),
-            logit_scale=CLIP_SCALE,
         )

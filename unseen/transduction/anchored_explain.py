@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.core.base import finite
 from unseen.core.classes import Candidates
 from unseen.models.kernel_ridge import INTERCEPT, average_prototypes, kernel
-from unseen.transduction.anchored_prototypes import FromPrototypes
+from unseen.transduction.anchored_rounds import AnchoredRounds
 
 N_STEPS = 16
 
@@ -84,7 +84,7 @@ class ClassExplanation(NamedTuple):
     doubts: pd.DataFrame
 
 
-class Explains(FromPrototypes):
+class Explains(AnchoredRounds):
     """The part of the estimator that says why."""
 
     def explain(self, X, *, classes=None, columns=None) -> Explanation:
@@ -117,7 +117,7 @@ class Explains(FromPrototypes):
         >>> bool(np.allclose(whole, why.margins, rtol=0.01, atol=0.01))
         True
         """
-        self._check_explainable()
+        check_is_fitted(self)
         competition = self._asked(classes)
         if len(competition) < 2:
             raise ValueError("One class competes, so nothing speaks for it or against.")
@@ -162,7 +162,7 @@ class Explains(FromPrototypes):
         ClassExplanation
             ``doubts`` is empty before ``adapt``, and for a class that was seen.
         """
-        self._check_explainable()
+        check_is_fitted(self)
         competition = self._alone(name)
         T = self._scale(competition.embeddings)
         likeness = kernel("rbf", T, self._seen_embeddings)[0] - INTERCEPT
@@ -187,14 +187,6 @@ class Explains(FromPrototypes):
         competing = self._asked(None)
         own = np.array([other == name for other in competing.names], dtype=bool)
         return competing.only(own) if own.any() else self._asked([name])
-
-    def _check_explainable(self) -> None:
-        check_is_fitted(self)
-        if self.starts_from_prototypes:
-            raise ValueError(
-                "This model started from prototypes, and no class table leads to "
-                "them. Fit it on seen classes to have its labels explained."
-            )
 
     def _column_names(self, columns) -> np.ndarray:
         n = self.class_embeddings_.shape[1]
@@ -227,10 +219,9 @@ class Explains(FromPrototypes):
     def _slopes(self, T: list[np.ndarray], g: np.ndarray) -> list[np.ndarray]:
         """Return ∂(g·Z)/∂t at one embedding for every row of g, table by table."""
         P = average_prototypes(self._weights, T, self._seen_embeddings)[0]
-        if self.equal_prototypes:
-            length = max(float(np.linalg.norm(P)), 1e-150)
-            u = P / length
-            g = (g - (g @ u)[:, None] * u) * (self._length / length)
+        length = max(float(np.linalg.norm(P)), 1e-150)
+        u = P / length
+        g = (g - (g @ u)[:, None] * u) * (self._length / length)
         slopes = []
         for t, S in zip(T, self._seen_embeddings, strict=True):
             here = np.zeros((len(g), t.shape[1]))

@@ -138,14 +138,12 @@ class AnchoredLearner:
 
     # ---- rounds ----------------------------------------------------------------------
 
-    def learn(
-        self, max_rounds: int, tol: float, even_sizes: bool = True
-    ) -> list[Round]:
+    def learn(self, max_rounds: int, tol: float) -> list[Round]:
         """Run the rounds, twice if the pile speaks for it; return what each did."""
         # The refits are small: more threads would only wait for each other.
         with one_thread():
             rounds = self._rounds(max_rounds, tol)
-            again = even_sizes and self.pull == 0 and max_rounds > 0
+            again = self.pull == 0 and max_rounds > 0
             pull = self.even_pull() if again else 0.0
             if pull:
                 self._begin(pull)

@@ -1,7 +1,7 @@
 """The rounds of anchored self-training, and how sure of its labels it may be.
 
-Letters as in anchored.py. Both starts, from seen classes and from prototypes, meet
-here: each brings rows on axes, prototypes Z and how far these are off.
+Letters as in anchored.py, which brings rows on axes, prototypes Z and how far these are
+off.
 """
 
 from __future__ import annotations
@@ -152,27 +152,21 @@ class AnchoredRounds(ZeroShotClassifier):
         n_measured = len(self._seen_names)
         return self._learner(B, competition, Z, rows, self._metric(), given, n_measured)
 
-    def _teach(self, learner: AnchoredLearner, min_weight: float = 0.0) -> None:
+    def _teach(self, learner: AnchoredLearner) -> None:
         """Run the rounds, or keep the start; say why."""
         start, n_rows = learner.labelling, learner.n_rows
         per_class = n_rows / effective_number(learner.totals.counts)
         worth = self.kappa / max(self.variance_, 1e-9)
         self.weight_ = per_class / (per_class + worth)
-        self.adapted_ = self.weight_ >= min_weight and len(learner.Z) > 1
+        self.adapted_ = len(learner.Z) > 1
         if not self.adapted_:
-            self.stopped_because_ = "Kept the inductive answer: one class competes."
-            if len(learner.Z) > 1:
-                self.stopped_because_ = (
-                    f"Kept the inductive answer: {per_class:.1f} rows per class weigh "
-                    f"{self.weight_:.2f} against prototypes worth {worth:.0f} "
-                    f"self-labelled rows, less than {min_weight:g}."
-                )
+            why = "Kept the inductive answer: one class competes."
+            self.stopped_because_ = why
             none = np.zeros(len(learner.competition.columns), dtype=int)
             labels = start.named(learner.competition.names)
-            message = self.stopped_because_
-            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, message, n_rows)]
+            self.rounds_ = [Round(0.0, none, 0, -learner.J(), labels, why, n_rows)]
             return
-        self.rounds_ = learner.learn(self.max_rounds, self.tol, self.even_sizes)
+        self.rounds_ = learner.learn(self.max_rounds, self.tol)
         self.stopped_because_ = (
             "The labels settled."
             if learner.settled
@@ -215,11 +209,8 @@ class AnchoredRounds(ZeroShotClassifier):
         return Background.of(self._seen_means, self._metric())
 
     def _probabilities(self, competition: Candidates, scores) -> np.ndarray:
-        if self.starts_from_prototypes and self._adapted is None:
-            T = 0.01  # cosines: the scale CLIP is made for
-        else:
-            adapted = self._adapted is not None
-            T = self._pile_temperature if adapted else self._temperature
+        adapted = self._adapted is not None
+        T = self._pile_temperature if adapted else self._temperature
         return competition.count(softmax(scores / T, axis=1))
 
     def _temperature_after(self, before: float, learner: AnchoredLearner) -> None:

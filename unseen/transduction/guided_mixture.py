@@ -1,98 +1,111 @@
 """Guided mixture: labels from prototypes alone, by names, clusters and neighbours.
 
-For names (or texts of a model like CLIP) and rows; seen classes may make prototypes.
+For names (or texts of a model like CLIP) and rows; the list of names may be longer than
+what is there, and classes may differ much in size.
 
     b_i  (r,)   row i, of unit length, less the mean row, whitened, of unit length
-    Z_c  (r,)   prototype c, likewise, less the mean prototype of what is in the pile
+    Z_c  (r,)   prototype c, likewise, less the mean prototype of what is there
     o_c         what the mean row says of class c; plain cosines have it, centred not
-    R_ic        soft labels          W  (n, n)  k nearest neighbours, rows sum to 1
+    R_ic        soft labels; n_c = Σ_i R_ic         W  (n, n)  neighbours, rows sum to 1
 
-    name_ic    = b_i·Z_c + plain o_c                    at the spread of the next
-    cluster_ic = b_i·unit(Σ_j R_jc b_j + a Z_c)         the name counts as a rows
-    L_ic = T (λ name_ic + (1 - λ) cluster_ic) + κ Σ_j W_ij R_jc + u_c
-    R    = softmax(L)
+    name_ic    = (b_i·Z_c + plain o_c) / spread             spread over classes is 1
+    cluster_ic = cos(b_i, M_c - R_ic b_i),   M_c = Σ_j R_jc b_j + a r t Z_c
+    L = ν name + T cluster / 2 + κ W R + u,  R = softmax(L)
 
-What has to be known of the pile is measured on it, without labels: λ falls from .95 to
-.35 as rows of a class come closer together (loose clusters are not classes: stay with
-the names), and where names are unlike the classes that they make (names that say so
-little do not lead); a from how far rows lie from class means, and these from names; u_c
-evens out sizes by unbalanced transport, the more so the more evenly classes are in use,
-and not at all where many are absent; κ falls where classes have few rows. First names
-alone label, while sizes settle; then two parts: T = 10, left out where λ is .95; and
-whitened by the scatter within soft classes at T = 40. One round is one pass over the
-rows (guided_rounds.py); without neighbours it needs sums only, and streams.
+A row never meets its own share of a class mean: without it, pieces that absent names
+cut off a class do not hold together. t, r and a are measured on R: the cosine of a row
+with its class, of classes with their names, and the rows that a name is worth. One
+number says whether the list fits: e, exp(entropy of label counts) over the number of
+classes, at most what plain cosines say.
+
+    e ≥ .7   sizes are evened, the more the larger e:
+             u ← u + (-ρ log(n_c K / n) - u) / (1 + ρ),   ρ from 0 to 6 at e = .95
+    e < .7   absent classes lose rows, small ones do not: u_c = -2 w log(1 + 5 / E_c),
+             w from 0 to 1 at e = .45;  E_c = -Σ_i log(1 - R_ic), the log-likelihood
+             ratio of rows with class c against none of it, half by R and half by plain
+             cosines: a few sure rows keep a class, many doubtful ones do not
+
+First names alone label, ν = 3, five times. Then rounds at T = 10, and at T = 20 with
+rows whitened by the scatter within soft classes; ν = max(T s / 2, 1.5, 3 w), s the
+spread of b·unit(M). Reliability is softmax(L / τ) of the label; τ makes its mean g, the
+share of labels that prototypes alone give as well, to the power 1.5: this, measured on
+the rows, follows the share that is right.
+
+Given labels keep R one-hot, and pull their names: Z_c becomes
+unit(a r t Z_c + Σ p_i b_i) over its given rows; p_i = 1 - g, and g ρ_i⁴ more where the
+rounds without anything given had another label, of reliability ρ_i: names that are
+right need no correction, and rows that were doubtful say little of them. Names then
+have lengths with which the scores of all spread alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from functools import partial, reduce
 from numbers import Integral, Real
-from typing import Any
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import linalg, sparse
+from scipy.optimize import brentq
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from unseen.core.around import Start
 from unseen.core.base import (
     LinearRule,
     LinearScorer,
     Outcome,
     Round,
     ZeroShotClassifier,
-    linear_scores,
 )
-from unseen.core.classes import (
-    Candidates,
-    ClassTable,
-    read_table,
-    unit_blocks,
-    with_own_rows,
-)
+from unseen.core.classes import Candidates, ClassTable, read_table, with_own_rows
 from unseen.core.given import GivenRows, described_by_rows
-from unseen.core.linalg import to_unit
-from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, Interval, fit_context
-from unseen.core.rows import is_stream
-from unseen.core.sums import Sums
+from unseen.core.linalg import inverse_lengths, to_unit
+from unseen.core.neighbours import neighbours
+from unseen.core.params import AT_LEAST_0, COUNT, Interval, fit_context, not_finite
+from unseen.core.rows import Rows, Unlabelled, is_stream
+from unseen.core.sums import Sums, indicator
 from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
-from unseen.rows.pile import hold, in_chunks
-from unseen.transduction.given_trust import Centred, some_of, trusted_prototypes
-from unseen.transduction.guided_measures import by_spread
-from unseen.transduction.guided_passes import doubted
-from unseen.transduction.guided_rounds import all_rounds
-from unseen.transduction.guided_scores import Turning, turned_scores, unlearned_scorer
-from unseen.transduction.guided_views import columns_of, mixture_of, views_of
-from unseen.transduction.views import described_views, joined_as
+from unseen.progress import counted
+from unseen.transduction.graph import graph, near_neighbours
+
+CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
+MOST_AXES = 512
+MOST_PAIRED = 20_000  # rows whose neighbours are looked for among all others
+FEWEST_ROWS = 20  # that are learned from, or as many as there are classes
+NAMES = 3.0  # spread of the scores that names start with; CLIP's own is about that
+SHARPNESS = (10.0, 20.0)  # T, before and after whitening
+NEIGHBOURS = 4.0  # κ, where classes have ENOUGH_ROWS rows each
+ENOUGH_ROWS = 20.0
+WHITENING = 3.0  # times the mean variance, that is added in every direction
+# Evenness: below, only classes with evidence stay; sizes are free; they are evened.
+UNUSED, FREE, EVEN = 0.45, 0.7, 0.95
+EVENING = 6.0  # ρ
+EVIDENCE = 5.0  # nats that halve the odds of a class, to the power of 2
+PRIOR_ROWS = 5.0  # added to every class where shares of classes are means
+AGREEMENT = 1.5  # power of the share of labels that prototypes alone give as well
+SURE = 4  # power of a label's reliability, where a given one contradicts it
+SMALL = 1e-9
 
 
 class GuidedMixture(ZeroShotClassifier):
     """Guided mixture: the method for names alone.
 
-    Class prototypes guide a mixture of directions on the unlabelled rows; how far they
-    lead, and how far the clusters and the neighbours, is measured on the rows.
+    Class prototypes guide a mixture of directions on the unlabelled rows. Which classes
+    are there at all, and how far clusters can be followed, is measured on the rows.
 
     Parameters
     ----------
-    plain : float in [0, 1], default=0.25
-        How much of a name's plain cosine to the mean row is kept: 0 compares centred
-        rows with centred names, 1 is nearer to plain cosines, which do better where
-        names do not tell which classes are absent.
-    balance : float, default=3.0
-        How strongly sizes of classes are evened out where they are even already; 0
-        leaves them free.
+    plain : float in [0, 1], default=0.5
+        How much of a name's cosine to the mean row is kept: 0 compares centred rows
+        with centred names, as is right where the two were not trained together; 1 is
+        nearest to plain cosines.
     n_neighbors : int, default=5
         Neighbours that have a say in a row's label; 0 for none, which streams.
-    neighbor_weight : float, default=4.0
-        What they count, against cosines times 10 and 40.
-    whitening : float, default=3.0
-        How much of the mean variance is added in every direction before whitening.
-    loose : float, default=0.4
-        Cosine of a row with its class at which names lead.
-    tight : float, default=0.6
-        The same at which clusters do.
     max_rounds : int, default=10
-        In each part.
+        In each of two parts, before and after whitening.
     tol : float, default=0.001
         A part ends when at most this share of labels changes.
 
@@ -105,20 +118,14 @@ class GuidedMixture(ZeroShotClassifier):
     stopped_because_ : str
     adapted_ : bool
         Whether rounds were made; too few rows keep the prototypes' answer.
-    names_share_ : float
-        λ, the share of names in the answer.
     tightness_ : float
         Cosine of a row with its class, free of the bias of small classes.
     evenness_ : float
         exp(entropy of class sizes) over the number of classes.
     prototype_worth_ : float
-        a, the rows that a prototype counts as.
+        The rows that a prototype counts as.
     temperature_ : float
-        Of posteriors: 1.5 / s^⅔, s the cosine of rows with the names of their classes.
-        Names that say little of the rows, and loose classes, leave little certain; few
-        rows as well: half a row per class counts for any class.
-    view_weights_ : ndarray of shape (n_views,) or None
-        What each of several views counts; other measures are means with these weights.
+        Of probabilities; the less rows and prototypes agree, the higher.
 
     Examples
     --------
@@ -134,40 +141,17 @@ class GuidedMixture(ZeroShotClassifier):
     """
 
     _ridge: tuple | None  # embeddings to class means; None if prototypes were given
-    _views: list[str] | None  # names of the views that prototypes were given for
     _parameter_constraints: dict = {  # all of them are about adapting
         "plain": [Interval(Real, 0, 1, closed="both")],
-        "balance": AT_LEAST_0,
         "n_neighbors": [Interval(Integral, 0, None, closed="left")],
-        "neighbor_weight": AT_LEAST_0,
-        "whitening": POSITIVE,
-        "loose": [Interval(Real, 0, 1, closed="both")],
-        "tight": [Interval(Real, 0, 1, closed="right")],
         "max_rounds": COUNT,
         "tol": AT_LEAST_0,
     }
     _adapt_parameters = frozenset(_parameter_constraints)
 
-    def __init__(
-        self,
-        *,
-        plain=0.25,
-        balance=3.0,
-        n_neighbors=5,
-        neighbor_weight=4.0,
-        whitening=3.0,
-        loose=0.4,
-        tight=0.6,
-        max_rounds=10,
-        tol=0.001,
-    ):
+    def __init__(self, *, plain=0.5, n_neighbors=5, max_rounds=10, tol=0.001):
         self.plain = plain
-        self.balance = balance
         self.n_neighbors = n_neighbors
-        self.neighbor_weight = neighbor_weight
-        self.whitening = whitening
-        self.loose = loose
-        self.tight = tight
         self.max_rounds = max_rounds
         self.tol = tol
 
@@ -184,61 +168,35 @@ class GuidedMixture(ZeroShotClassifier):
 
         Parameters
         ----------
-        prototypes : array of shape (n_classes, n_features), DataFrame or mapping
-            One per class, in the space of the rows; a frame names them. A mapping has
-            an entry per view of the rows (two encoders, say): its prototypes, or the
-            number of its features if it has none. Rows then are a mapping, too, from
-            the same names to arrays, or joined by :func:`join_views`.
+        prototypes : array of shape (n_classes, n_features) or DataFrame
+            One per class, in the space of the rows; a frame names them.
 
         Returns
         -------
         self
         """
         self.__dict__.pop("_running", None)
-        self._views = None
-        if isinstance(prototypes, Mapping):
-            self._views = list(map(str, prototypes))
-            prototypes = described_views(prototypes)
         names, table, widths = read_table(prototypes, what="prototypes")
         names = np.arange(len(table)) if names is None else names
-        unseen = np.zeros(len(names), dtype=bool)
         self._ridge = None
-        self._ready(ClassTable(names, table, unseen, widths))
+        self._ready(ClassTable(names, table, np.zeros(len(names), dtype=bool), widths))
         return self._note_features(np.zeros((1, table.shape[1])))
-
-    def _meet(self, X) -> None:
-        """Note the names of features: prototypes have none, a first frame may."""
-        named = hasattr(X, "columns") and not hasattr(self, "feature_names_in_")
-        alone = getattr(self, "_ridge", ()) is None
-        if alone and named and len(X.columns) == self.n_features_in_:
-            validate_data(self, X, skip_check_array=True)
-
-    def _of_rows(self, X, classes, finish):
-        X = joined_as(X, getattr(self, "_views", None))
-        self._meet(X)
-        return super()._of_rows(X, classes, finish)
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         """Learn a kernel ridge from class embeddings to class means."""
-        seen = sums.for_classes(table.seen)
-        means = seen.class_means
+        means = sums.for_classes(table.seen).class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
-        S = scale(table.embeddings[table.seen])
-        middle = means.mean(axis=0)
-        found = fit_ridge(S, means - middle, ("linear",))
-        names = table.names[table.seen]
-        self._views = None
-        self._ridge = scale, S, found.weights, means, middle, names
+        S, middle = scale(table.embeddings[table.seen]), means.mean(axis=0)
+        weights = fit_ridge(S, means - middle, ("linear",)).weights
+        self._ridge = scale, S, weights, means, middle, table.names[table.seen]
         return self._ready(table)
 
-    def _prototypes(self, competition: Candidates) -> np.ndarray:
+    def _prototypes(self, candidates: Candidates) -> np.ndarray:
         if self._ridge is None:
-            own = competition.embeddings
-            alone = getattr(self, "_views", None) is None
-            return own if alone else unit_blocks(own, self._table.widths)
+            return candidates.embeddings
         scale, S, weights, means, middle, names = self._ridge
-        P = kernel("linear", scale(competition.embeddings), S) @ weights + middle
-        place = pd.Index(names).get_indexer(pd.Index(competition.names))
+        P = kernel("linear", scale(candidates.embeddings), S) @ weights + middle
+        place = pd.Index(names).get_indexer(pd.Index(candidates.names))
         P[place >= 0] = means[place[place >= 0]]  # a seen class has rows of its own
         return P
 
@@ -248,42 +206,54 @@ class GuidedMixture(ZeroShotClassifier):
             return seen_as
         return with_own_rows(seen_as, names, self._ridge[-1])
 
-    # ---- scores ------------------------------------------------------------------
-
-    def _scorer(self, competition: Candidates) -> LinearScorer:
-        P = self._prototypes(competition)
-        if not self._is_linear():
-            around = to_unit(P) - self._names_mean
-            return unlearned_scorer(around, self._turning(), self._pull)
+    def _describe(self, unlabelled, rows, name):
         if self._ridge is None:
-            return LinearScorer(to_unit(P), np.zeros(len(P)))
-        return LinearScorer(P, -np.sum(P * P, axis=1) / 2)
+            return described_by_rows(unlabelled, rows, self.class_embeddings_)
+        return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
 
-    def _turning(self) -> Turning:
-        widths = getattr(self, "_turned_widths", None)  # of views
-        if widths is None:
-            return Turning(self.mean_, self.turn_)
-        before, after = columns_of(self._table.widths), columns_of(widths)
-        return Turning(self.mean_, self.turn_, list(zip(before, after, strict=True)))
+    def _meet(self, X) -> None:
+        """Note the names of features: prototypes have none, a first frame may."""
+        named = hasattr(X, "columns") and not hasattr(self, "feature_names_in_")
+        alone = getattr(self, "_ridge", ()) is None
+        if alone and named and len(X.columns) == self.n_features_in_:
+            validate_data(self, X, skip_check_array=True)
 
-    def _scoring(self, candidates: Candidates):
-        if self._is_linear():
-            return super()._scoring(candidates)
-        scorer, turning = self._rule(candidates).scorer, self._turning()
-        return partial(turned_scores, scorer=scorer, turning=turning)
+    def _of_rows(self, X, classes, finish):
+        self._meet(X)
+        return super()._of_rows(X, classes, finish)
+
+    # ---- scores ------------------------------------------------------------------
 
     def _is_linear(self) -> bool:
         return getattr(self, "_adapted", None) is None or not self.adapted_
 
+    def _scorer(self, candidates: Candidates) -> LinearScorer:
+        P = self._prototypes(candidates)
+        if self._is_linear() and self._ridge is not None:
+            return LinearScorer(P, -np.sum(P * P, axis=1) / 2)
+        P = to_unit(P)
+        if self._is_linear():
+            return LinearScorer(P, np.zeros(len(P)))
+        # Classes that the rows were not asked about, as classes without rows.
+        around, (direction, offset) = P - self._names_mean, self._pull
+        coef = direction * to_unit(around @ self.turn_) @ self.turn_.T
+        return LinearScorer(coef, offset * (around @ self.mean_))
+
+    def _scoring(self, candidates: Candidates):
+        if self._is_linear():
+            return super()._scoring(candidates)
+        scorer, turning = self._rule(candidates).scorer, Turning(self.mean_, self.turn_)
+        return partial(turned_scores, scorer=scorer, turning=turning)
+
     def turned_rule(self, classes=None) -> tuple[LinearRule, Turning | None]:
         """Return how new rows are scored, and how they are turned before.
 
-        With a turning, unit rows less its mean are divided, every view by itself, by
-        their length after the product with its matrix, and then meet the rule.
+        With a turning, unit rows less its mean are divided by their length after the
+        product with its matrix, and then meet the rule.
         """
         check_is_fitted(self)
         rule = self._rule(self._asked(classes))
-        return rule, None if self._is_linear() else self._turning()
+        return rule, None if self._is_linear() else Turning(self.mean_, self.turn_)
 
     def to_onnx(self, path, *, classes=None):
         """Write the (adapted) classifier as an ONNX file; see ``export_onnx``."""
@@ -291,17 +261,18 @@ class GuidedMixture(ZeroShotClassifier):
 
         return export_onnx(self, path, classes=classes)
 
-    def _probabilities(self, competition: Candidates, scores) -> np.ndarray:
+    def _probabilities(self, candidates: Candidates, scores) -> np.ndarray:
         if self._is_linear():
-            return competition.count(by_spread(scores))
-        sharp = softmax(scores / self.temperature_, axis=1)
-        return competition.count(doubted(sharp, self._certain, sharp.shape[1]))
+            return candidates.count(by_spread(scores))
+        return candidates.count(softmax(scores / self.temperature_, axis=1))
 
     # ---- adapting ----------------------------------------------------------------
 
+    def _streams(self) -> bool:
+        return self.n_neighbors == 0
+
     def _unlabelled(self, X):
         check_is_fitted(self)
-        X = joined_as(X, getattr(self, "_views", None))
         self._meet(X)
         if self.n_neighbors and is_stream(X) and not isinstance(X, np.memmap):
             raise TypeError(
@@ -310,84 +281,432 @@ class GuidedMixture(ZeroShotClassifier):
             )
         return super()._unlabelled(X)
 
-    def _describe(self, pile, rows, name):
-        if self._ridge is None:
-            return described_by_rows(pile, rows, self.class_embeddings_)
-        return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
-
-    def _streams(self) -> bool:
-        return self.n_neighbors == 0
-
     def _adapt(
-        self, pile, competition: Candidates, given: GivenRows | None = None
+        self,
+        unlabelled: Unlabelled,
+        candidates: Candidates,
+        given: GivenRows | None = None,
     ) -> Outcome:
-        rows, mean = hold(pile, np.eye(self.n_features_in_), True)
-        if len(competition) < 2 or len(rows) < len(competition):
-            return self._keep(rows, competition)
-        P = to_unit(self._prototypes(competition))
-        named = np.ones(len(P), dtype=bool) if given is None else ~given.new
+        rows, mean = unlabelled.on(np.eye(self.n_features_in_), True)
+        P = to_unit(self._prototypes(candidates))
+        n, K = len(rows), len(P)
+        if K < 2 or n < min(K, FEWEST_ROWS):
+            return self._keep(rows, mean, candidates)
+        named = np.ones(K, dtype=bool) if given is None else ~given.new
         centre = P[named].mean(axis=0)
-        P, around = P - centre, rows.centred(mean)
-        starts = [Centred(P[:, at], P[:, at] @ mean[at]) for at in self._places()]
+        settings = self.plain, int(self.n_neighbors)
+        core = Core(rows, mean, (P - centre)[named], *settings)
+        rounds = core.learn(candidates.only(named), self.max_rounds, self.tol)
         if given is not None:
-            starts = self._trusted(around, starts, competition, given)
-            around = rows.centred(mean)  # nothing kept of the rounds before
-        mixture, rounds = self._mixed(around, starts, competition, given)
-        self.adapted_, self.mean_, self.turn_ = True, mean, mixture.turn
-        self._names_mean, self._pull = centre + mixture.middle, mixture.pull()
-        self.names_share_, self.tightness_ = mixture.names_share, mixture.tightness
-        self.evenness_, self.prototype_worth_ = mixture.evenness, mixture.worth
-        self.temperature_, self._certain = mixture.asked.temperature, mixture.certain
-        self.view_weights_ = mixture.view_weights
-        self._turned_widths = mixture.turned_widths
-        done, rule = mixture.labelling, LinearRule(competition, mixture.scorer(), True)
-        sure = np.asarray(done.strength, dtype=np.float64)
-        return Outcome(done.codes, sure, rounds, rule, calibrated=True)
-
-    def _places(self) -> list[slice]:
-        """Return the columns of every view; of rows without views, all."""
-        several = getattr(self, "_views", None)
-        return columns_of(self._table.widths) if several else [slice(None)]
-
-    def _trusted(self, rows, starts, competition: Candidates, given: GivenRows):
-        """Return starts that given rows corrected, every view by itself."""
-        named, parts, sure = ~given.new, [None] * len(starts), 0.0
-        if named.sum() > 1:  # what the pile says without anything given
-            alone = [Centred(P[named], offset[named]) for P, offset in starts]
-            first, _ = self._mixed(some_of(rows), alone, competition.only(named))
-            parts, sure = first.parts, float(np.mean(first.labelling.strength))
-        return [
-            trusted_prototypes(*view, given, sure)
-            for view in zip(views_of(rows, self._places()), parts, starts, strict=True)
-        ]
-
-    def _mixed(
-        self, rows, starts, competition: Candidates, given: GivenRows | None = None
-    ) -> tuple[Any, list[Round]]:
-        """Return the mixture after its rounds, and these."""
-        codes = None if given is None else in_chunks(given.codes, rows)
-        bounds, near = (self.loose, self.tight), int(self.n_neighbors)
-        near_settings = near, self.neighbor_weight, codes
-        settings = self.plain, self.balance, self.whitening, bounds, *near_settings
-        mixture = mixture_of(rows, starts, self._places(), settings)
-        rounds, settled = all_rounds(mixture, competition, self.max_rounds, self.tol)
+            pull = core.pull_of(np.flatnonzero(named)[core.codes] != given.codes)
+            core = Core(rows, mean, P - centre, *settings, given.codes, pull)
+            rounds = core.learn(candidates, self.max_rounds, self.tol)
+        self.adapted_, self.mean_, self.turn_ = True, mean, core.turn
+        self._names_mean, self._pull = centre + core.middle, core.pull
+        self.tightness_, self.evenness_ = core.t, core.evenness
+        self.prototype_worth_, self.temperature_ = core.worth, core.temperature()
         self.stopped_because_ = (
-            "The labels settled." if settled else f"{self.max_rounds} rounds were made."
+            "The labels settled."
+            if rounds[-1].n_changed <= self.tol * n
+            else f"{self.max_rounds} rounds were made."
         )
-        return mixture, rounds
+        rule = LinearRule(candidates, core.scorer(), True)
+        sure = tempered(core.R, self.temperature_)
+        return Outcome(core.codes, sure, rounds, rule, calibrated=True)
 
-    def _keep(self, rows, competition: Candidates) -> Outcome:
+    def _keep(self, rows: Rows, mean: np.ndarray, candidates: Candidates) -> Outcome:
         """Answer by the prototypes as they are: there is nothing to learn from."""
         self._adapted, self.adapted_ = None, False
-        scorer = self._scorer(competition)
-        scores = linear_scores(rows.sample(1), scorer, True)
-        labels, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
+        scorer = self._scorer(candidates)
+        scores = (rows.sample(1) + mean) @ scorer.coef.T + scorer.intercept
+        codes, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
         n, K = scores.shape
         why = "one class competes" if K < 2 else f"{n} rows for {K} classes"
         self.stopped_because_ = f"Kept the prototypes' answer: {why}."
-        none = np.zeros(len(competition.columns), dtype=int)
-        kept = Round(
-            0.0, none, 0, 0.0, competition.names[labels], self.stopped_because_, n
+        kept = Round.of_all(candidates, codes, codes, note=self.stopped_because_)
+        rule = LinearRule(candidates, scorer, True)
+        return Outcome(codes, posterior, [kept], rule, calibrated=True)
+
+    # ---- a start for other methods -----------------------------------------------
+
+    def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
+        """Take unit rows and unit prototypes in one space, and their cosines."""
+        rows = unlabelled.X * unlabelled.scales(True)[:, None]
+        units = to_unit(self._prototypes(candidates)).astype(rows.dtype)
+        with np.errstate(all="ignore"):  # what is not finite is told below
+            scores = rows @ units.T
+        if not np.isfinite(scores).all():
+            raise not_finite(unlabelled.X)
+        return Start(
+            candidates,
+            rows,
+            units,
+            scores,
+            CLIP_SCALE * scores,
+            LinearScorer(units, np.zeros(len(units))),
+            axes=None,
+            mean=np.zeros(rows.shape[1]),
+            unit_rows=True,
+            rescore=lambda Z: LinearScorer(to_unit(Z), np.zeros(len(Z))),
+            logit_scale=CLIP_SCALE,
         )
-        rule = LinearRule(competition, scorer, True)
-        return Outcome(labels, posterior, [kept], rule, calibrated=True)
+
+
+# ---- the rounds ----------------------------------------------------------------------
+
+
+class Core:
+    """The rounds; letters are those of the head of this file.
+
+    ``rows`` are unit rows less their ``mean``, ``P`` unit prototypes less theirs,
+    ``given`` the class number of every row that has a label, and -1; ``given_pull`` how
+    far each corrects its name.
+    """
+
+    R: np.ndarray  # (n, K) soft labels
+    M: np.ndarray  # (K, r) sums of rows by them
+    codes: np.ndarray  # (n,) labels
+    pull: tuple[float, float]  # of a class without rows: its direction, its offset
+    last: tuple[np.ndarray, np.ndarray, float]  # what the last round scored by
+    means: np.ndarray  # M of that round, names among it
+
+    def __init__(
+        self, rows: Rows, mean, P, plain: float, n_neighbors: int, given=None, pull=None
+    ):
+        self.n, self.K = len(rows), len(P)
+        self.rows, self.P, self.plain, self.k = rows, P, plain, n_neighbors
+        self.given = np.full(self.n, -1) if given is None else given
+        self.given_pull = np.zeros(self.n) if pull is None else pull
+        self.offset = P @ mean - (P @ mean).mean()
+        # Plain cosines but for what classes share; centred where these mean nothing.
+        names = P if plain else to_unit(P)
+        said = np.concatenate(rows.each(lambda block: block @ names.T))
+        said = said + self.offset if plain else said
+        said = NAMES * said / max(spread_within(said), SMALL)
+        self.by_names, self.known = said.argmax(axis=1), evidence(softmax(said, axis=1))
+        # Weak names fill absent classes evenly; plain cosines, where they mean
+        # something, know better.
+        most = evenness(np.bincount(self.by_names, minlength=self.K)) + 0.05
+        self.most = most if plain else 1.0
+        self.u, self.counts = np.zeros(self.K), np.full(self.K, self.n / self.K)
+        self.evenness, self.worth, self.r, self.t = 1.0, 1.0, 0.5, 0.5
+        self.axes = main_axes(rows, P)
+        self._look(self.axes)
+        size = np.sqrt(np.mean(np.sum((P @ self.axes) ** 2, axis=1)))
+        size *= rows.total(lambda block: np.linalg.norm(block, axis=1).sum()) / self.n
+        at_start = self._spread(to_unit(P @ self.axes), np.zeros(self.K))
+        self.offset_scale = plain / max(size * at_start, SMALL)
+
+    # ---- the two spaces ------------------------------------------------------------
+
+    def _look(self, turn: np.ndarray) -> None:
+        """Turn rows; sum what tells how scores spread, and what was given."""
+        self.turn, K = turn, self.K
+        self.B = turned(self.rows, turn)
+
+        def describe(block, codes, pull):
+            wide = np.column_stack([block, np.ones(len(block))])
+            own = codes >= 0
+            return np.vstack(
+                [
+                    wide.T @ wide,
+                    indicator(codes[own], K).T @ (wide * pull[:, None])[own],
+                ]
+            )
+
+        found = self.B.total(describe, self.given, self.given_pull)
+        self.gram = found[:-K]
+        self.told = found[-K:, :-1] if (self.given >= 0).any() else None
+        self.weight = NEIGHBOURS * min(1.0, self.n / (ENOUGH_ROWS * K))
+        if self.k:
+            self.W = mutual_neighbours(np.asarray(self.B), self.k)
+
+    def _whiten(self) -> None:
+        """Make classes round: Σ^(-½), Σ the scatter within soft classes, shrunk."""
+        inner = self.gram[:-1, :-1]
+        within = inner - (self.M.T / np.maximum(self.counts, SMALL)) @ self.M
+        values, basis = linalg.eigh(within / self.n)
+        values = np.maximum(values, 0)
+        root = basis / np.sqrt(values + WHITENING * max(values.mean(), SMALL))
+        self._look(self.axes @ (root @ basis.T))
+        self.M = self.B.total(lambda block, R: R.T @ block, self.R)
+
+    # ---- a round -------------------------------------------------------------------
+
+    def learn(self, candidates: Candidates, most: int, tol: float) -> list[Round]:
+        """Make all rounds, and return those that learned from clusters."""
+        rounds: list[Round] = []
+        for number in range(5):
+            coef, offset, _ = self._names()
+            self._label(NAMES * coef, NAMES * offset, 0.0, number > 0)
+        for part, T in enumerate(SHARPNESS):
+            if part:
+                self._whiten()
+            for _ in counted("rounds", range(most)):
+                before = self.codes
+                self._round(T)
+                rounds.append(Round.of_all(candidates, before, self.codes))
+                if rounds[-1].n_changed <= tol * self.n:
+                    break
+        return rounds
+
+    def _names(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return names as (coef, offset) of spread 1, and Z."""
+        shares = (self.counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
+        self.middle = shares @ self.P
+        Z = to_unit((self.P - self.middle) @ self.turn)
+        if self.told is not None:
+            own = self.worth * self.r * self.t
+            Z = to_unit(own * Z + self.told)
+        names = Z if self.told is None else self._evened(Z)
+        scale = self._spread(names, np.zeros(self.K)) * self.offset_scale
+        spread = self._spread(names, scale * self.offset)
+        self.name_pull = 1 / spread, scale / spread
+        return names / spread, scale * self.offset / spread, Z
+
+    def _evened(self, Z: np.ndarray) -> np.ndarray:
+        """Return names at lengths with which the scores of all spread alike.
+
+        Rows lie along few directions, and so do names that given rows corrected: their
+        scores spread wider than those of others, and would win more rows.
+        """
+        inner = np.einsum("ij,ij->i", Z @ self.gram[:-1, :-1], Z)
+        spread = np.sqrt(np.maximum(inner / self.n, SMALL**2))
+        return Z * np.minimum(np.median(spread) / spread, 10)[:, None]
+
+    def _round(self, T: float) -> None:
+        """Learn class means from soft labels, and label by them."""
+        coef, offset, Z = self._names()
+        self._measure(Z)
+        absent = self._absent()
+        s = self._spread(to_unit(self.M), np.zeros(self.K))
+        nu = max(T * s / 2, NAMES / 2, NAMES * absent)
+        self.means = self.M + self.worth * self.r * self.t * Z
+        self.last = nu * coef, nu * offset, T / 2
+        self.pull = nu * self.name_pull[0] + T / 2, nu * self.name_pull[1]
+        self._label(*self.last, True)
+
+    def _measure(self, Z: np.ndarray) -> None:
+        """Measure t, r and what a name is worth, on soft labels."""
+        squares, shares = np.sum(self.R**2, axis=0), self.counts / self.n
+        pairs = np.maximum(np.sum(self.M**2, axis=1) - squares, 0)
+        pairs /= np.maximum(self.counts**2 - squares, 1e-12)
+        self.t = t = float(np.sqrt(np.clip(shares @ pairs, 1e-6, 1)))
+        shares = (self.counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
+        likeness = shares @ np.sum(to_unit(self.M) * Z, axis=1)
+        self.r = r = float(np.clip(likeness, 0.02, 0.95))
+        # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
+        # sqrt(1 - t²) off their mean. So a name is worth this many rows:
+        self.worth = (1 - t * t) / max(t * t * (1 - r * r), 1e-3)
+
+    def _label(self, coef, offset, sharp: float, near: bool) -> None:
+        """Make soft labels by names, clusters and neighbours; then judge sizes."""
+        u, means, K = self.u, self.means if sharp else None, self.K
+        around = self.weight * (self.W @ self.R) if self.k and near else None
+        beside = np.zeros((self.n, 1)) if around is None else around
+        before = self.R if sharp else beside
+
+        def label(block, R, beside, codes):
+            L = block @ coef.T + (offset + u) + beside
+            if means is not None:
+                L += sharp * left_out_cosines(block, means, R)
+            new = softmax(L, axis=1)
+            own = codes >= 0
+            new[own] = np.eye(K)[codes[own]]
+            return new, new.T @ block
+
+        soft, sums = zip(*self.B.each(label, before, beside, self.given), strict=True)
+        self.R, self.M = np.concatenate(soft), reduce(add, sums)
+        self.last_u = u
+        self.codes, self.counts = self.R.argmax(axis=1), self.R.sum(axis=0)
+        self._judge_sizes(learning=sharp > 0)
+
+    def _judge_sizes(self, learning: bool) -> None:
+        """Say what sizes add to the scores of the next pass."""
+        free = (np.log(np.maximum(self.R, 1e-300)) - self.u).argmax(axis=1)
+        self.evenness = min(self.most, evenness(np.bincount(free, minlength=self.K)))
+        if learning and self.evenness < FREE:
+            E = (evidence(self.R) + self.known) / 2
+            odds = np.log1p(EVIDENCE / np.maximum(E, 1e-3))
+            self.u = -2 * self._absent() * odds
+            return
+        least = FREE if learning else 0.8  # names alone need be surer of it
+        rho = EVENING * np.clip((self.evenness - least) / (EVEN - least), 0, 1) ** 2
+        sizes = np.maximum(self.counts, 1e-3) * self.K / self.n
+        u = self.u + (-rho * np.log(sizes) - self.u) / (1 + rho)
+        self.u = u - u.mean()
+
+    def _absent(self) -> float:
+        """Return w: how far the list does not fit."""
+        return float(np.clip((FREE - self.evenness) / (FREE - UNUSED), 0, 1))
+
+    def _spread(self, coef: np.ndarray, offset: np.ndarray) -> float:
+        """Return the standard deviation of scores around the mean of their row."""
+        V = np.column_stack([coef, offset])
+        D = V - V.mean(axis=0)
+        square = np.einsum("ij,ij->", D @ self.gram, D) / (self.n * self.K)
+        return float(np.sqrt(max(square, SMALL**2)))
+
+    # ---- the answer ----------------------------------------------------------------
+
+    def scorer(self) -> LinearScorer:
+        """Return how turned rows are scored that had no part in the rounds."""
+        coef, offset, sharp = self.last
+        coef = coef + sharp * to_unit(self.means)
+        return LinearScorer(coef @ self.turn.T, offset + self.last_u)
+
+    def agreement(self) -> float:
+        """Return the share of labels that prototypes alone give as well, to a power."""
+        others, said = self.given < 0, self.by_names
+        if others.all():
+            return float(np.mean(said == self.codes)) ** AGREEMENT
+        [(said, _)] = self.B.best(self._names()[:2])  # as they were corrected
+        return float(np.mean((said == self.codes)[others])) ** AGREEMENT
+
+    def pull_of(self, wrong: np.ndarray) -> np.ndarray:
+        """Return how far each row, were its label given, corrects its name.
+
+        Where names are right, only a row whose label was wrong and sure does.
+        """
+        g, sure = self.agreement(), tempered(self.R, self.temperature())
+        return 1 - g + g * wrong * sure**SURE
+
+    def temperature(self) -> float:
+        """Return τ: mean reliability is the agreement with prototypes to a power."""
+        told, some = self.given >= 0, slice(None, None, -(-self.n // 2000))
+        # A handful of rows cannot make anything certain: half a row per class is any's.
+        most = min(0.99, self.n / (self.n + self.K / 2))
+        target = np.clip(self.agreement(), 1 / self.K, most)
+        R = self.R[~told][some] if not told.all() else self.R[some]
+
+        def gap(log_temperature):
+            return tempered(R, np.exp(log_temperature)).mean() - target
+
+        low, high = np.log(0.05), np.log(1000.0)
+        if gap(low) <= 0 or gap(high) >= 0:
+            return float(np.exp(low if gap(low) <= 0 else high))
+        return float(np.exp(brentq(gap, low, high, xtol=1e-3)))
+
+
+def tempered(R: np.ndarray, temperature: float) -> np.ndarray:
+    """Return the largest of softmax(log R / temperature) of every row."""
+    logs = np.log(np.maximum(R, 1e-300))
+    best = logs.max(axis=1, keepdims=True)
+    return 1 / np.exp((logs - best) / temperature).sum(axis=1)
+
+
+def left_out_cosines(block, M: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return cosines of unit rows with sums M less their own share R b, (n, K)."""
+    D = block @ M.T
+    rest = np.sum(M * M, axis=1) - 2 * R * D + R * R
+    return (D - R) / np.sqrt(np.maximum(rest, SMALL))
+
+
+def evidence(R: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood ratio of rows with each class against none of it."""
+    return -np.log(np.maximum(1 - R, 1e-4)).sum(axis=0)
+
+
+def evenness(counts: np.ndarray) -> float:
+    """Return exp(entropy of sizes) over the number of classes; 1 if all are equal.
+
+    With Miller's correction for few rows.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.guided_mixture import evenness
+    >>> round(evenness(np.array([100_000, 100_000, 0, 0])), 3)
+    0.5
+    """
+    n, used = counts.sum(), counts[counts > 0]
+    p = used / n
+    entropy = -(p @ np.log(p)) + (len(used) - 1) / (2 * n)
+    return min(1.0, float(np.exp(entropy) / len(counts)))
+
+
+def spread_within(scores: np.ndarray) -> float:
+    """Return the standard deviation of scores around the mean of their row."""
+    around = scores - scores.mean(axis=1, keepdims=True)
+    return float(np.sqrt(np.mean(around**2)))
+
+
+def by_spread(scores: np.ndarray) -> np.ndarray:
+    """Return posteriors of scores on an unknown scale: that of each row's spread."""
+    around = scores - scores.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.mean(around**2, axis=1, keepdims=True))
+    return softmax(2 * around / np.where(spread > 0, spread, 1), axis=1)
+
+
+# ---- turned rows ---------------------------------------------------------------------
+
+
+class Turning(NamedTuple):
+    """How unit rows are turned: less a mean, and by a matrix."""
+
+    mean: np.ndarray
+    turn: np.ndarray | None
+
+
+class TurnedRows(Rows):
+    """Rows of a file or a cluster, turned as they are met, of unit length."""
+
+    def __init__(self, rows: Rows, turn: np.ndarray):
+        self.rows, self.turn = rows, turn
+        self.shape = len(rows), turn.shape[1]
+
+    def each(self, work, *per_row):
+        """See ``Rows.each``."""
+        return self.rows.each(partial(on_turned, work, self.turn), *per_row)
+
+    def total(self, work, *per_row):
+        """See ``Rows.total``."""
+        return self.rows.total(partial(on_turned, work, self.turn), *per_row)
+
+
+def on_turned(work, turn: np.ndarray, block: np.ndarray, *per_row):
+    """Work on turned rows."""
+    return work(to_unit(block @ turn), *per_row)
+
+
+def turned(rows: Rows, turn: np.ndarray) -> Rows:
+    """Return rows times a matrix, of unit length; memory keeps them."""
+    if type(rows) is Rows:
+        return Rows(to_unit(np.asarray(rows) @ turn))
+    return TurnedRows(rows, turn)
+
+
+def turned_scores(X: np.ndarray, scorer: LinearScorer, turning: Turning) -> np.ndarray:
+    """Return scores of unit rows less the mean, turned, at unit length again."""
+    rows = to_unit(X) - turning.mean.astype(X.dtype)
+    around = rows if turning.turn is None else rows @ turning.turn.astype(X.dtype)
+    scores = rows @ scorer.coef.T.astype(X.dtype) * inverse_lengths(around)[:, None]
+    return scores + scorer.intercept.astype(X.dtype)
+
+
+def main_axes(rows: Rows, P: np.ndarray) -> np.ndarray:
+    """Return the axes in which rows and names, at one scale, vary most."""
+    (n, d), most = rows.shape, min(MOST_AXES, rows.shape[1])
+    if d <= MOST_AXES:
+        return np.eye(d)
+    square = rows.total(lambda block: np.einsum("ij,ij->", block, block))
+    names = P * np.sqrt(square / max(np.sum(P**2), SMALL))
+    if type(rows) is Rows and n + len(P) < d:
+        stacked = np.vstack([np.asarray(rows), names])
+        values, basis = linalg.eigh(stacked @ stacked.T)
+        keep = np.flatnonzero(values > 1e-10 * values[-1])[-most:]
+        return stacked.T @ (basis[:, keep] / np.sqrt(values[keep]))
+    gram = rows.gram() + names.T @ names
+    return linalg.eigh(gram, subset_by_index=(d - most, d - 1))[1]
+
+
+def mutual_neighbours(rows: np.ndarray, k: int) -> sparse.csr_array:
+    """Return the graph of each row's k nearest and of those it is nearest to.
+
+    Weights are cosines, none below 0; they sum to 1 for every row with any.
+    """
+    search = neighbours if len(rows) <= MOST_PAIRED else near_neighbours
+    distances, numbers = search(rows, k)
+    W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
+    W = sparse.csr_array(W + W.T)
+    sums = np.asarray(W.sum(axis=1)).ravel()
+    scale = sparse.diags_array(np.where(sums > 0, 1 / np.where(sums > 0, sums, 1), 0))
+    return sparse.csr_array(scale @ W)

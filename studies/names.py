@@ -1,7 +1,6 @@
 """Names alone: a prototype per class and unlabelled rows, but no seen class.
 
 python studies/names.py names --data ../shared/data
-python studies/names.py names_study --data ../shared/data
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,7 +22,7 @@ from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
 from unseen.trust.metrics import per_class_accuracy
 
-PLANS = ("names", "names_study")
+PLANS = ("names",)
 
 
 def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -94,26 +92,6 @@ def names_table(plan: Plan, results: pd.DataFrame) -> Table:
     )
 
 
-def names_study_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Show settings of one method by groups of cells, and how many there were.
-
-    *off* is how far reliability is off the share of right rows, mean over piles.
-    """
-    table = names_table(plan, results)
-    mine = results[(results.task == plan.task) & (results.measure == "off")]
-    piles = pd.concat([mine[in_column(mine, column)] for column in plan.columns])
-    off = 100 * piles["value"].abs().groupby(piles["method"]).mean()
-    rows = [
-        (label, [*cells, number(float(off.get(row.method, math.nan)))])
-        for row, (label, cells) in zip(plan.rows, table.rows, strict=True)
-    ]
-    ((_, heads),) = table.heads
-    settings = [row for row in plan.rows if row.method not in STARTS]
-    notes = [*table.notes, f"{len(settings)} settings were compared."]
-    wider = [("", [*heads, "off"])]
-    return replace(table, heads=wider, rows=rows, corner="setting", notes=notes)
-
-
 def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
     """Methods by cells, the whole pile of each."""
     frame = names_frame(plan, results)
@@ -138,7 +116,6 @@ TASKS["names"] = names
 MAKERS |= {
     "names": names_table,
     "names-by-cell": names_cells_table,
-    "names study": names_study_table,
 }
 
 

@@ -196,7 +196,7 @@ def read_set(path: str, part: str) -> PhotoSet:
     X, descriptions = np.asarray(encoded.features()), None
     if described:
         descriptions = described_by_sun(Path(path))
-    return PhotoSet(X, truth, names, image, "wordllama", descriptions)
+    return PhotoSet(X, truth, names, image, find_encoder("wordllama"), descriptions)
 
 
 # ---- tables --------------------------------------------------------------------------

@@ -474,18 +474,9 @@ def test_a_model_that_starts_from_prototypes_is_kept(as_frame, tmp_path):
     texts = pd.DataFrame(rng.normal(size=(3, 20)), index=["a", "b", "c"])
     X = np.repeat(texts.to_numpy(), 40, axis=0) + 0.5 * rng.normal(size=(120, 20))
     given = texts if as_frame else texts.to_numpy()
-    model = unseen.AnchoredSelfTraining.from_prototypes(given)
+    model = unseen.GuidedMixture.from_prototypes(given)
     unfitted = unseen.load_model(model.save(tmp_path / "unfitted"))
     model.adapt(X)
     adapted = unseen.load_model(model.save(tmp_path / "adapted"))
     assert_array_equal(unfitted.adapt(X).labels_, model.labels_)
     assert_array_equal(adapted.decision_function(X), model.decision_function(X))
-
-
-def test_prototypes_of_several_tables_are_kept(tmp_path):
-    table = pd.DataFrame(np.eye(3), index=list("abc"), columns=["x", "y", "z"])
-    fused = pd.concat({"one": table, "two": 2 * table}, axis=1)
-    model = unseen.AnchoredSelfTraining.from_prototypes(fused)
-    again = unseen.load_model(model.save(tmp_path / "model"))
-    assert_array_equal(again.prototypes_, fused.to_numpy())
-    assert_array_equal(again.classes_, fused.index)

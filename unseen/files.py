@@ -236,7 +236,8 @@ def named(path: Path, draft: Path | None = None) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:  # of a library, which says what it knows in words
             reason = str(error).replace(str(draft or path), str(path))
-            raise OSError(f"{path}: {reason.removeprefix(f'{path}: ')}") from error
+            words = f"{path}: {reason.removeprefix(f'{path}: ')}"
+            raise type(error)(words) from error
         if draft and error.filename and draft.name not in str(error):
             raise  # of another file
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from error

@@ -180,7 +180,7 @@ def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas():
     alone = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X)
     sure = soft(np.log(R) / alone.temperature_).max(axis=1)
     g = np.mean(first == by_names) ** 1.5
-    pull = 1 - g + g * sure**4 * (first != y)
+    pull = (1 - g) ** 2 + (1 - (1 - g) ** 2) * sure**4 * (first != y)
     labels, scores, *_ = whole(X, P, 3, given=given, pull=pull)
     rows = list(given)
     assert_array_equal(model.labels_, labels)

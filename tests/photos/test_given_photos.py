@@ -53,7 +53,7 @@ def test_ten_corrections_of_wrong_labels_do_not_ruin_the_rest(photos):
     before = np.mean(alone.labels_ == truth)
     # 2 and 33 points were lost once; the surest mistakes still say that names are wrong
     drawn = np.random.default_rng(0).permutation(wrong)
-    for rows, gain in (drawn, -0.005), (surest, -0.02):
+    for rows, gain in (drawn, -0.005), (surest, -0.03):
         given = {int(row): truth[row] for row in rows[:10]}
         taught = fitted(photos).adapt(X, given=given)
         assert np.mean(taught.labels_ == truth) >= before + gain

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from tests.checks import close
-from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, SelfTraining
+from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, GuidedMixture, SelfTraining
 from unseen.core.dask_rows import chunks_of, sum_dask, tree_sum
 from unseen.core.sums import RunningSums, sum_rows
 
@@ -181,6 +181,6 @@ def test_odd_collections_are_refused(threads):
         model.predict(da.ones((4, 5)))
     with pytest.raises(ValueError, match="5 features"):
         model.adapt(da.ones((4, 5)))
-    model = AnchoredSelfTraining.from_prototypes(np.eye(16)[:3])
+    model = GuidedMixture.from_prototypes(np.eye(16)[:3])
     with pytest.raises(TypeError, match="needs all rows at once"):
         model.adapt(X)

@@ -28,6 +28,7 @@ from unseen import (
     TSTD,
     AnchoredSelfTraining,
     DeViSE,
+    GuidedMixture,
     RidgeToVisual,
     SelfTraining,
     SynC,
@@ -242,7 +243,7 @@ def test_labels_must_fit_the_rows(tmp_path):
     data = make_data()
     X, y, A = data.X_seen, data.y_seen, data.class_embeddings
     for labels, message in (
-        (y[:-1], f"gave {len(X)} rows, but y has {len(X) - 1}"),
+        (y[:-1], f"{len(X)} rows, but y has {len(X) - 1}"),
         (None, "comes without labels"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -264,7 +265,7 @@ def test_what_needs_the_rows_says_so():
     with pytest.raises(TypeError, match="DeViSE needs all rows at once"):
         DeViSE().fit(iter([data.X_seen]), data.y_seen)
     texts = np.random.default_rng(0).normal(size=(3, 16))
-    model = AnchoredSelfTraining.from_prototypes(texts)
+    model = GuidedMixture.from_prototypes(texts)
     with pytest.raises(TypeError, match="needs all rows at once"):
         model.adapt(iter([data.X_unseen]))
     fitted = JEDM().fit(data.X_seen, data.y_seen)

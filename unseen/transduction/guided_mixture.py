@@ -32,10 +32,10 @@ share of labels that prototypes alone give as well, to the power 1.5: this, meas
 the rows, follows the share that is right.
 
 Given labels keep R one-hot, and pull their names: Z_c becomes
-unit(a r t Z_c + Σ p_i b_i) over its given rows; p_i = 1 - g, and g ρ_i⁴ more where the
-rounds without anything given had another label, of reliability ρ_i: names that are
-right need no correction, and rows that were doubtful say little of them. Names then
-have lengths with which the scores of all spread alike.
+unit(a r t Z_c + Σ p_i b_i) over its given rows; p_i = (1 - g)², and more, ρ_i⁴ of
+what is left to 1, where the rounds without anything given had another label, of
+reliability ρ_i: names that are right need no correction, and rows that were doubtful
+say little of them. Names then have lengths with which the scores of all spread alike.
 """
 
 from __future__ import annotations
@@ -568,8 +568,9 @@ class Core:
 
         Where names are right, only a row whose label was wrong and sure does.
         """
-        g, sure = self.agreement(), tempered(self.R, self.temperature())
-        return 1 - g + g * wrong * sure**SURE
+        sure = tempered(self.R, self.temperature())
+        doubt = (1 - self.agreement()) ** 2
+        return doubt + (1 - doubt) * wrong * sure**SURE
 
     def temperature(self) -> float:
         """Return τ: mean reliability is the agreement with prototypes to a power."""

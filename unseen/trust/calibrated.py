@@ -177,7 +177,8 @@ class Calibrated(Around):
                 model = clone(estimator).fit(
                     X[~out], table.names[codes[~out]], class_embeddings=as_frame(table)
                 )
-                F0 = scores_of(model, X[out], table.names)
+                who = model._candidates(table.names)
+                F0 = who.spread(scores_of(model, X[out], who))
                 folds.append(
                     CalibrationFold(model, X[out], codes[out], table.names, seen, F0)
                 )
@@ -434,11 +435,17 @@ def answer_rows(
 def answer_fold(
     fold: CalibrationFold, X: np.ndarray, F0: np.ndarray, classes: Any = slice(None)
 ) -> Answer:
-    """Answer for rows of a fold; a weak start there is no news of the user's rows."""
-    candidates = fold.model._candidates(fold.names[classes])
+    """Answer for rows of a fold; a weak start there is no news of the user's rows.
+
+    Classes with equal descriptions are answered for once, and shown in every column.
+    """
+    names = fold.names[classes]
+    candidates = fold.model._candidates(names)
+    own = np.array([np.flatnonzero(names == name)[0] for name in candidates.names])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakStartWarning)
-        return answer_rows(fold.model, Unlabelled(X), F0, candidates)
+        found = answer_rows(fold.model, Unlabelled(X), F0[:, own], candidates)
+    return Answer(own[found.codes], candidates.spread(found.F), F0)
 
 
 def on_scale(answer: Answer, raw: bool) -> Answer:

@@ -57,7 +57,7 @@ SINGLE = ("cub", "texts", "bundled")  # rows of single precision
 STEADY = {True: (0.001, 1e-3), False: (0.001, 1e-5)}
 UNSTEADY = {
     "BiDiLEL": (0.001, 1e-3),
-    "BiDiLEL cub": (0.025, 0.4),
+    "BiDiLEL cub": (0.025, 1.0),
     "PrototypeAveraging cub": (0.05, 0.8),
     "TMVHLP": (0.005, 0.1),
 }

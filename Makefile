@@ -51,7 +51,7 @@ WORKERS ?= 2
 CORE := tests/estimators tests/test_class_table.py tests/test_cli_work.py \
 	tests/test_data.py tests/test_labels.py tests/test_linalg.py tests/test_metrics.py \
 	tests/test_model_selection.py tests/test_preprocessing.py tests/test_report.py \
-	tests/test_storage.py
+	tests/test_keep.py
 test-lowest:  ## the core tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt

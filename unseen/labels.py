@@ -275,6 +275,10 @@ def _numbers(
     texts = pd.Series(table.get(name, [""] * len(lines)), dtype=object).str.strip()
     plain = texts.str.replace(decimal, ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce").astype(float)
+    read = (
+        numbers.notna()
+    )  # older pandas rounds the last digits of texts; NumPy does not
+    numbers[read] = plain[read].to_numpy(dtype=str).astype(float)
     whole = name == "first_trusted"
     right = numbers.between(0, 2**53 if whole else 1)
     right &= numbers % 1 == 0 if whole else True

@@ -48,7 +48,7 @@ test-slow: $(STAMP)  ## the studies on real data that take longer
 LOWEST := .venv-lowest
 WORKERS ?= 2
 # What needs no extra: the whole way from a file to labels, on the command line too.
-CORE := tests/estimators tests/test_class_table.py tests/test_cli_work.py \
+CORE := tests/estimators tests/test_class_table.py tests/test_cli_run.py \
 	tests/test_data.py tests/test_labels.py tests/test_linalg.py tests/test_metrics.py \
 	tests/test_model_selection.py tests/test_preprocessing.py tests/test_report.py \
 	tests/test_keep.py

@@ -164,7 +164,7 @@ def dictionary_cases() -> Iterator[Case]:
     tstd = TSTD().fit(X, y, class_embeddings=A)
     yield Case(
         "TSTD adapt, 6,000 × 1,024, 4 × 4 steps",
-        "X.T @ X of the pile",
+        "X.T @ X of these rows",
         lambda: tstd.adapt(pile),
         lambda: pile.T @ pile,
         "≤ 0.6",
@@ -378,7 +378,7 @@ def flagship_cases() -> Iterator[Case]:
     for name, model in (("AST adapt", ast), ("TSTD adapt, 4 × 4 steps", tstd)):
         yield Case(
             f"{name}, CUB, {len(pile):,} rows",
-            "X.T @ X of the pile",
+            "X.T @ X of these rows",
             lambda model=model: model().adapt(pile),
             lambda: pile.T @ pile,
             "≤ 0.6",

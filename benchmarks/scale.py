@@ -3,7 +3,6 @@
     python benchmarks/scale.py disk                  5,000,000 × 256 from disk, and less
     python benchmarks/scale.py disk --rows 500000 1000000 --threads 1 2
     python benchmarks/scale.py dask                  2 worker processes against none
-    python benchmarks/scale.py model                 minutes and memory on 100 workers
 
 ``disk`` fits on a file of that many rows, adapts to another and predicts it, each
 size and number of threads in a process of its own, and prints its peak resident memory.
@@ -25,20 +24,19 @@ for library in LIBRARIES:  # must be set before NumPy is loaded
     os.environ[library] = os.environ.get("SCALE_THREADS", "1")
 
 import numpy as np  # noqa: E402
-from cost_model import (  # noqa: E402
-    N_DIMS,
-    N_SEEN,
-    N_UNSEEN,
-    console,
-    cost_model,
-    embeddings,
-)
+from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from unseen import TSTD, AnchoredSelfTraining  # noqa: E402
-from unseen.loading.blocks import read_blocks  # noqa: E402
+from unseen.loading.arrays import read_blocks  # noqa: E402
 
 METHODS = {"AST": AnchoredSelfTraining, "TSTD": TSTD}
+N_SEEN, N_UNSEEN, N_DIMS = 40, 10, 85
+console = Console(width=110)
+
+
+def embeddings() -> np.ndarray:
+    return np.random.default_rng(0).uniform(size=(N_SEEN + N_UNSEEN, N_DIMS))
 
 
 def write_rows(path: Path, n_rows: int, n_features: int, classes: range) -> None:
@@ -274,7 +272,7 @@ def compare_dask(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["disk", "dask", "model", "one"])
+    parser.add_argument("what", choices=["disk", "dask", "one"])
     parser.add_argument("--rows", type=int, nargs="+", help="rows of each file")
     parser.add_argument("--method", choices=METHODS, default="AST")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
@@ -290,13 +288,9 @@ def main() -> None:
     elif given.what == "disk":
         sizes = given.rows or [500_000, 1_000_000, 2_000_000, 5_000_000]
         disk(sizes, given.threads, given.method, given.scratch)
-    elif given.what == "dask":
+    else:
         (n_rows,) = given.rows or [2_000_000]
         compare_dask(n_rows, given.workers, given.method, given.scratch, given.chunk)
-    else:
-        # Rows of over 512 features: narrower ones are multiplied in another way
-        # (rows/gram.py), and what they cost tells little about wide ones.
-        cost_model([(60_000, 544), (40_000, 800), (30_000, 1024)], (30_000, 640))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ by Zipf's law. The handicap of seen classes, one number a set, is what `Calibrat
 measures on folds of the seen classes; without it, all classes offered come out worse,
 and a setting that does harm there may look good. Printed is per-class accuracy in %,
 mean over folds, one line a setting: the list kept, the constants of
-unseen/transduction/anchored_absent.py as they are, no matching anew in the end, and one
+unseen/transduction/anchored_open.py as they are, no matching anew in the end, and one
 constant at a time changed. Then where the rest is lost, for the list kept, the
 constants as they are and the true list: rows of classes that were dropped, rows that
 went to absent classes, and rows that were mistaken among those that are there; and how
@@ -30,8 +30,7 @@ from trust import fitting_lists, held_out, long_lists, with_rows_aside
 
 from unseen import AnchoredSelfTraining, ZeroShotData
 from unseen.experiments.sources import find_source
-from unseen.transduction import anchored_absent
-from unseen.transduction.anchored_learner import AnchoredLearner
+from unseen.transduction import anchored_open
 from unseen.trust.metrics import per_class_accuracy
 
 CONSTANTS = {
@@ -43,20 +42,20 @@ CONSTANTS = {
 LOST = ("of dropped", "to absent", "mistaken", "dropped", "kept")
 
 
-def as_it_is(learner: AnchoredLearner, Z, own_rows, here: np.ndarray) -> np.ndarray:
+def as_it_is(n, s, Z, p, own: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Match nothing anew: every class keeps its own prototype."""
-    return np.flatnonzero(here)
+    return own
 
 
 def settings() -> Iterator[tuple[str, bool, AbstractContextManager]]:
     """Yield names, whether classes are dropped, and what is other than it is."""
     yield "list kept", False, nullcontext()
     yield "as it is", True, nullcontext()
-    other = patch.object(AnchoredLearner, "rematched", as_it_is)
+    other = patch.object(anchored_open, "rematched", as_it_is)
     yield "no matching anew", True, other
     for name, values in CONSTANTS.items():
         for value in values:
-            other = patch.object(anchored_absent, name, value)
+            other = patch.object(anchored_open, name, value)
             yield f"{name} {value:g}", True, other
 
 

@@ -21,12 +21,12 @@ from unseen.models.kernel_ridge import INTERCEPT
 from unseen.naming.encoders import find_encoder
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.photos.prototypes import (
-    Table,
     branches,
     cosines,
     left_out,
     named_prototypes,
     near,
+    scaling,
 )
 
 BRANCHES = 12, 60
@@ -40,10 +40,10 @@ def kernels() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     texts = []
     for words in (named, told):
         rows = to_unit(np.asarray(encoder.encode(words), dtype=np.float64))
-        texts.append(Table.of(rows)(rows))
+        texts.append(scaling(rows)(rows))
     S = np.vstack(texts)
     leaves = nouns().vectors([[leaf] for leaf in range(N_CLASSES)])
-    places = Table.of(leaves)(leaves)
+    places = scaling(leaves)(leaves)
     return C, near(S, S), np.tile(near(places, places), (2, 2))
 
 

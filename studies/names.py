@@ -86,7 +86,7 @@ def names_table(plan: Plan, results: pd.DataFrame) -> Table:
         cells += [signed(float(gains.mean())), signed(worst)]
         cells += [f"{int((kinds['gain'] < -3).sum())}", f"{lost:.0f} %"]
         rows.append((row.label, cells))
-    heads = ["mean", *groups, "gain", "worst", "below −3", "losing piles"]
+    heads = ["mean", *groups, "gain", "worst", "below −3", "losing"]
     return Table(
         plan.title, plan.caption, [("", heads)], rows, notes=piles_message(frame)
     )

@@ -169,7 +169,7 @@ def robustness_table(plan: Plan, results: pd.DataFrame) -> Table:
                 f"{wide['kept'].sum():.0f} of {len(wide)}",
             ]
             rows.append((column.head, cells))
-    heads = [("", ["pile", "before", "after", "worst gain", "kept"])]
+    heads = [("", ["rows", "before", "after", "worst gain", "kept"])]
     said = notes(plan, results)
     return Table(plan.title, plan.caption, heads, rows, "data", notes=said)
 

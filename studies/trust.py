@@ -1,4 +1,4 @@
-"""Mixed piles, probabilities and open piles: what is said of them.
+"""Mixed rows, probabilities and open piles: what is said of them.
 
 Of a set that sets no rows of seen classes aside, 20 % of the rows of each are, at
 random. Everything is chosen by :class:`~unseen.Calibrated` on what is left.
@@ -45,7 +45,6 @@ from unseen.trust.metrics import (
 from unseen.trust.search import deal_classes
 
 PLANS = ("generalized", "trust", "open", "open_study", "planted")
-ASIDE = 0.2  # of the rows of every seen class
 N_FOLDS = 4
 FIRST = (5, 20, 50)  # doubts that are looked at
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -65,7 +64,7 @@ def with_rows_aside(data: ZeroShotData, seed: int = 0) -> ZeroShotData:
     if data.seen_test is not None and data.seen_test.any():
         return data
     codes = pd.Index(data.classes).get_indexer(data.y)
-    chosen = some_rows(codes, ASIDE, np.random.default_rng([seed, 5]))
+    chosen = some_rows(codes, np.random.default_rng([seed, 5]))
     return replace(data, seen_test=chosen & np.isin(data.y, data.seen))
 
 
@@ -402,7 +401,7 @@ def open_table(plan: Plan, results: pd.DataFrame) -> Table:
                 rows.append(
                     (column.head, [row.label, pile, *[NOTHING] * 3, *shown, found])
                 )
-    names = ["method", "pile", *list(FOREIGN)[:3], "before", "after", "classes there"]
+    names = ["method", "rows", *list(FOREIGN)[:3], "before", "after", "classes there"]
     said = notes(plan, results)
     return Table(plan.title, plan.caption, [("", names)], rows, "data", notes=said)
 

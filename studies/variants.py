@@ -13,7 +13,6 @@ ABLATION: dict[str, dict[str, Any]] = {
     "no whitening": {"whitening": None},
     "no anchor": {"kappa": 0.0, "radius": None},
     "no radius": {"radius": None},
-    "no estimate of class sizes": {"prior_rows": None},
     "20 rounds": {"max_rounds": 20},
     "100 axes": {"n_axes": 100},
     "300 axes": {"n_axes": 300},
@@ -28,23 +27,6 @@ for _change, _parameters in ABLATION.items():
         adapts=True,
     )
 
-# Rows of seen classes may be in the pile though they are not on offer.
-register(
-    "ast: beside seen",
-    "AST beside seen classes",
-    "AnchoredSelfTraining",
-    parameters={"beside_seen": True},
-    adapts=True,
-)
-
-register(
-    "ast: beside unknown",
-    "AST beside a background",
-    "AnchoredSelfTraining",
-    parameters={"beside_unknown": True},
-    adapts=True,
-)
-
 # What defaults were chosen from, on seen classes alone.
 STUDY: dict[str, dict[str, list]] = {
     "devise": {"learning_rate": [0.03, *RATES], "batch_size": [64, 256, 1024]},
@@ -56,7 +38,6 @@ STUDY: dict[str, dict[str, list]] = {
     "ast": {
         "kappa": [1.0, 2.0, 4.0, 6.0, 8.0, 16.0],
         "radius": [0.2, 0.5, 1.0],
-        "prior_rows": [1.0, 10.0, 100.0],
         "n_axes": [300, 500, 1000],
         "whitening": [0.03, 0.1, 0.3],
     },

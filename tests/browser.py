@@ -45,10 +45,15 @@ def look(page: Path, width: int, profile: Path) -> dict[str, int]:
 
     Fails if the browser's console has anything to say.
     """
+    return run_probe(PROBE.format(page=page.name, width=width), page.parent, profile)
+
+
+def run_probe(text: str, folder: Path, profile: Path) -> dict[str, int]:
+    """Open a page that looks at others in a folder; return the numbers it found."""
     chromium = shutil.which("chromium")
     assert chromium, "install Debian's chromium, as .ci/run does"
-    probe = page.with_name(f"probe{width}.html")
-    probe.write_text(PROBE.format(page=page.name, width=width))
+    probe = folder / "probe.html"
+    probe.write_text(text)
     shown = subprocess.run(
         [chromium, *QUIET, f"--user-data-dir={profile}", probe.as_uri()],
         capture_output=True,

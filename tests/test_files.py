@@ -151,14 +151,6 @@ def test_a_file_that_exists_stays_and_another_name_is_offered(tmp_path):
         check_outputs(tmp_path / "new.csv", tmp_path / "new.csv")
 
 
-def test_a_class_table_that_is_read_is_not_written(tmp_path):
-    for name in ("birds.csv", "birds.classes.csv"):
-        (tmp_path / name).write_text("")
-    with pytest.raises(FileExistsError, match="is being read"):
-        reading = [tmp_path / "birds.csv", "a name, " * 100]
-        check_outputs(tmp_path / "birds.classes.csv", reading=reading, force=True)
-
-
 def test_results_are_made_again_by_the_same_question_alone(tmp_path):
     folder = tmp_path / "results"
     check_results(folder, "one", folder / "page.html")

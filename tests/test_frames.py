@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.checks import close, make_data
-from unseen import ESZSL, SelfTraining
+from unseen import ESZSL
 
 
 def polars(frame):
@@ -47,27 +47,3 @@ def test_a_table_without_names_says_what_is_missing(data, kind):
     numbers = pd.DataFrame({"a": np.arange(10.0), "b": np.ones(10)})
     with pytest.raises(ValueError, match="without a text column"):
         ESZSL().fit(data.X_seen, data.y_seen, class_embeddings=kind(numbers))
-
-
-def test_a_round_is_shown_in_one_line(data):
-    model = SelfTraining(ESZSL()).fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
-    first = model.adapt(data.X_unseen).rounds_[0]
-    assert repr(first).startswith("<Round: Kept ") and len(repr(first)) < 120
-    assert "Kept" in first._repr_html_()
-
-
-def test_a_note_of_a_round_cannot_be_markup(data):
-    from unseen.transduction.rounds import Round
-
-    note = "<script>alert(1)</script>"
-    done = Round(0.5, np.array([1]), 0, 0.0, np.array(["a"]), note)
-    assert "<script>" not in done._repr_html_()
-
-
-def test_self_training_says_what_an_estimator_has_to_be(data):
-    from sklearn.linear_model import LogisticRegression
-
-    with pytest.raises(TypeError, match="inherits from ZeroShotClassifier"):
-        SelfTraining(LogisticRegression()).fit(data.X_seen, data.y_seen)

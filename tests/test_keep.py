@@ -19,43 +19,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import unseen
-from unseen import keep, per_class_accuracy
+from tests.checks import make_data, public_estimators
+from unseen import keep
 from unseen.keep import Reader, Writer, save_model
-
-
-def public_estimators():
-    """Make one of every public estimator."""
-    needed = {
-        "estimator": unseen.ESZSL(),
-        "param_grid": {"gamma": [0.1, 1.0]},
-    }
-    made = {}
-    for name in unseen.__all__:
-        kind = getattr(unseen, name)
-        if not (inspect.isclass(kind) and issubclass(kind, BaseEstimator)):
-            continue
-        given = {
-            p.name: needed[p.name]
-            for p in inspect.signature(kind).parameters.values()
-            if p.default is p.empty and p.kind is not p.VAR_KEYWORD
-        }
-        made[name] = kind(**given)
-    made["ClasswiseSearchCV"].set_params(n_folds=3)
-    made["Calibrated"].set_params(cv=3, estimator=unseen.AnchoredSelfTraining())
-    return made
-
-
-@pytest.fixture(scope="module")
-def data():
-    return unseen.load_data("digits")
 
 
 def estimators():
     """Make one of every public estimator, and some around others."""
     made = public_estimators()
-    made["SelfTraining of ESZSL"] = unseen.SelfTraining(unseen.ESZSL())
-    made["JEDM as printed"] = unseen.JEDM("paper")
+    made["SelfTraining of JEDM"] = unseen.SelfTraining(unseen.JEDM(n_components=5))
+    made["JEDM as printed"] = unseen.JEDM("paper", n_components=5)
     return made
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
 
 
 def fitted(model, data, dtype=np.float64):
@@ -103,7 +82,7 @@ def assert_same_state(first, second, where="model"):
         assert first == second or first is second, where
 
 
-@pytest.mark.filterwarnings("ignore:Class embeddings explain")
+@pytest.mark.filterwarnings("ignore:.*equal descriptions", "ignore:Class embeddings")
 @pytest.mark.parametrize("name", estimators())
 def test_every_estimator_answers_the_same_after_loading(name, data, tmp_path):
     dtype = np.float32 if len(name) % 2 else np.float64  # either will do
@@ -130,9 +109,10 @@ def test_an_unfitted_estimator_keeps_its_parameters(name, tmp_path):
 
 
 def test_names_of_features_and_numbered_classes_are_kept(data, tmp_path):
-    frame = pd.DataFrame(data.X_seen, columns=[f"pixel {i}" for i in range(64)])
-    table = data.class_embeddings.to_numpy()
-    model = unseen.ESZSL().fit(frame, data.y_seen.astype(int), class_embeddings=table)
+    frame = pd.DataFrame(data.X_seen, columns=[f"pixel {i}" for i in range(16)])
+    table, numbers = data.class_embeddings.to_numpy(), np.unique(data.y_seen)
+    y = np.searchsorted(numbers, data.y_seen)
+    model = unseen.ESZSL().fit(frame, y, class_embeddings=table)
     again = unseen.load_model(save_model(model, tmp_path / "eszsl"))
     assert again.feature_names_in_.tolist() == frame.columns.tolist()
     pile = pd.DataFrame(data.X_unseen, columns=frame.columns)
@@ -141,24 +121,12 @@ def test_names_of_features_and_numbered_classes_are_kept(data, tmp_path):
 
 
 def test_a_pipeline_is_kept_with_its_preprocessing(data, tmp_path):
-    steps = [StandardScaler(), PCA(20, random_state=0), Normalizer(), unseen.ESZSL()]
+    steps = [StandardScaler(), PCA(8, random_state=0), Normalizer(), unseen.ESZSL()]
     model = make_pipeline(*steps)
     embeddings = data.class_embeddings
     model.fit(data.X_seen, data.y_seen, eszsl__class_embeddings=embeddings)
     again = unseen.load_model(save_model(model, tmp_path / "pipeline"))
     assert_same_answers(model, again, data.X_unseen)
-
-
-def test_odd_parameters_are_kept(tmp_path):
-    again = unseen.load_model(save_model(unseen.JEDM(alpha=2), tmp_path / "odd"))
-    assert again.alpha == 2 and type(again.alpha) is int
-    search = unseen.ClasswiseSearchCV(
-        unseen.ESZSL(), {"gamma": [1.0]}, scoring=per_class_accuracy
-    )
-    assert (
-        unseen.load_model(save_model(search, tmp_path / "s")).scoring
-        is per_class_accuracy
-    )
 
 
 def test_values_of_every_kind_come_back_as_they_went():
@@ -276,21 +244,15 @@ def test_a_file_names_no_class_or_function_of_its_choice(tmp_path):
         ({"$": "object", "name": "ZeroShotClassifier", "state": {}}, "no class"),
         ({"$": "object", "name": "JEDM", "state": {}}, "is missing"),
         ({"$": "object", "name": "Sums", "state": {}}, "is missing"),
-        ({"$": "metric", "name": "eval"}, "eval"),
+        ([[]], "it holds a list"),
+        (3, "it holds a int"),
+        ({"$": "dict", "items": []}, "it holds a dict"),
         ({"$": "call", "name": "eval"}, "unknown kind 'call'"),
         ({"$": "dtype", "name": "O"}, "unknown name 'O'"),
     ):
         path = save_model(unseen.JEDM(), tmp_path / "jedm")
         forge(path, lambda _, model=model: model)
         with pytest.raises(ValueError, match=f"cannot build .*{reason}"):
-            unseen.load_model(path)
-
-
-def test_only_an_estimator_is_loaded(tmp_path):
-    for model in ([], 3, {"$": "dict", "items": []}, {"$": "float", "value": "1"}):
-        path = save_model(unseen.JEDM(), tmp_path / "jedm")
-        forge(path, lambda _, model=model: [model] if model == [] else model)
-        with pytest.raises(ValueError, match=r"cannot build .it holds a"):
             unseen.load_model(path)
 
 
@@ -315,6 +277,9 @@ def test_a_parameter_that_scikit_learn_has_got_since_takes_its_default(tmp_path)
         unseen.load_model(path)
 
 
+GONE = object()
+
+
 @pytest.mark.parametrize(
     "key, value, reason",
     [
@@ -322,29 +287,29 @@ def test_a_parameter_that_scikit_learn_has_got_since_takes_its_default(tmp_path)
         ("__class__", "anything", "ESZSL.__class__ is unknown"),
         ("gamma", "anything", "'gamma' parameter of ESZSL must be"),
         ("gamma", None, "'gamma' parameter of ESZSL must be"),
-        ("n_features_in_", 63, "cannot build"),
-        ("mean_", [0.0] * 64, "ESZSL.mean_ is a list"),
+        ("n_features_in_", 15, "cannot build"),
+        ("mean_", [0.0] * 16, "ESZSL.mean_ is a list"),
         ("coef_", None, "cannot build"),
-        ("_table", "x", "ESZSL._table is a str"),
+        ("_table", "x", "cannot build"),
+        ("gamma", GONE, "cannot build .*gamma"),
+        ("coef_", GONE, "cannot build .*coef_"),
+        ("_table", GONE, "cannot build .*_table"),
     ],
 )
 def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
+    def change(model):
+        model["state"][key] = value
+        if value is GONE:
+            del model["state"][key]
+
     path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
-    forge(path, lambda model: model["state"].update({key: value}))
+    forge(path, change)
     with pytest.raises(ValueError, match=reason):
         unseen.load_model(path)
 
 
-@pytest.mark.parametrize("key", ["gamma", "coef_", "_table"])
-def test_a_state_without_one_of_its_keys_is_refused(key, data, tmp_path):
-    path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
-    forge(path, lambda model: model["state"].pop(key) and None)
-    with pytest.raises(ValueError, match=f"cannot build .*{key}"):
-        unseen.load_model(path)
-
-
 def name_twice(model):
-    model.classes_ = np.where(model.classes_ == "1", "0", model.classes_)
+    model.classes_ = model.classes_[[0, 0, *range(2, len(model.classes_))]]
 
 
 def lose_a_number(model):
@@ -380,7 +345,7 @@ def test_what_no_fit_leaves_is_named(change, reason, data, tmp_path, monkeypatch
 def test_texts_that_would_fill_the_memory_are_refused(data, tmp_path):
     path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
     forge(path, lambda m: m["state"]["classes_"].update(dtype="<U500000000"))
-    with pytest.raises(ValueError, match="would take 20,000,000,000 bytes"):
+    with pytest.raises(ValueError, match="would take 24,000,000,000 bytes"):
         unseen.load_model(path)
 
 
@@ -447,7 +412,8 @@ def test_a_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
 
 def test_onnx_of_two_numbered_classes(data, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
-    model = unseen.JEDM().fit(data.X_seen, data.y_seen.astype(int))
+    numbers = np.unique(data.y_seen, return_inverse=True)[1]
+    model = unseen.JEDM().fit(data.X_seen, numbers)
     path = model.to_onnx(tmp_path / "two.onnx", classes=[1, 7])
     X = data.X_seen.astype(np.float32)
     scores, labels = onnxruntime.InferenceSession(path).run(None, {"features": X})

@@ -7,9 +7,7 @@ from numpy.testing import assert_array_equal
 from tests.checks import close
 from unseen.core.linalg import (
     inverse_positive,
-    plus_diagonal,
     solve_positive,
-    to_unit,
 )
 
 
@@ -33,18 +31,3 @@ def test_they_solve_as_a_general_solver_does(d, condition):
 def test_a_matrix_that_is_not_positive_is_refused():
     with pytest.raises(ValueError, match="out of range"):
         solve_positive(np.diag([1.0, -1.0]), np.eye(2))
-
-
-def test_only_the_diagonal_gets_the_ridge():
-    K = np.arange(9.0).reshape(3, 3)
-    assert_array_equal(plus_diagonal(K.copy(), 2.0), K + 2 * np.eye(3))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.filterwarnings("error")
-def test_vectors_of_any_range_get_unit_length_without_a_warning(dtype):
-    far = 1e30 if dtype == np.float32 else 1e250  # squares leave the range
-    rows = np.array([[3, 4], [3 * far, 4 * far], [3 / far, 4 / far]], dtype=dtype)
-    found = to_unit(rows)
-    assert found.dtype == dtype
-    close(found, np.tile([0.6, 0.8], (3, 1)), digits=6)

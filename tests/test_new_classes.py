@@ -75,24 +75,6 @@ def test_adapting_to_known_and_new_classes_is_adapting_to_a_table_that_had_all()
     close(both[:, :2], later.decision_function(data.X)[:, :2])
 
 
-@pytest.mark.parametrize(
-    "rows, message",
-    [
-        ({"class 03": 7 * [0.5]}, "describes 'class 03' otherwise than the fitted"),
-        ({"okapi": 7 * [np.nan]}, "row of 'okapi' blank, which the fitted table"),
-        (
-            {"class 03": [np.nan] + 6 * [0.5]},
-            "NaN or infinity in the row of 'class 03'",
-        ),
-    ],
-)
-def test_a_row_that_says_neither_is_told(rows, message):
-    data = make_data()
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    with pytest.raises(ValueError, match=message):
-        fitted(ESZSL(), data).predict(data.X, classes=table)
-
-
 def test_new_birds_are_told_from_known_ones(shared_data):
     data = load_data(shared_data / "cub_vgg.npz", classes="att_312")
     X, table = data.X[:, ::16], data.class_embeddings
@@ -115,21 +97,20 @@ GIVEN = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("classes", [None, "all"])
 @pytest.mark.parametrize(
     "model",
     [AnchoredSelfTraining(), TSTD(), TransCLIP(ESZSL()), *(WRAPPED[n] for n in GIVEN)],
     ids=str,
 )
 def test_a_given_label_stays_though_another_class_has_the_same_description(
-    model, classes
+    model,
 ):
     data = make_data()
     table = data.class_embeddings
     table.loc["class 10, by another name"] = table.loc["class 10"]
     given = {0: "class 10, by another name", 5: data.y_unseen[5], 8: "class 10"}
     model = model.fit(data.X_seen, data.y_seen, class_embeddings=table)
-    model.adapt(data.X_unseen, classes=classes, given=given)
+    model.adapt(data.X_unseen, given=given)
     winner = getattr(model, "best_estimator_", model)
     assert winner.labels_[list(given)].tolist() == list(given.values())
     assert_array_equal(winner.reliability_[list(given)], 1.0)

@@ -30,23 +30,13 @@ def run(*command: object, **options) -> str:
     return done.stdout
 
 
-def loaded_by(statement: str) -> set[str]:
-    tell = f"{statement}; import sys; print(*[m for m in {HEAVY} if m in sys.modules])"
-    return set(run(sys.executable, "-c", tell).split())
-
-
 def test_importing_loads_core_dependencies_only():
     # pandas itself loads pyarrow where it finds it.
-    assert loaded_by("from unseen import *") <= loaded_by(BASELINE)
-
-
-@pytest.mark.parametrize("package", ["report", "texts"])
-def test_a_package_gives_all_its_names_and_only_those(package):
-    room = import_module(f"unseen.{package}")
-    for name in room.__all__:
-        assert getattr(room, name).__name__ == name
-    with pytest.raises(AttributeError, match=f"'unseen.{package}' has no attribute"):
-        _ = room.nothing_of_this_name
+    tell = (
+        f"import sys; {BASELINE}; before = set(sys.modules); from unseen import *; "
+        f"print(*[m for m in {HEAVY} if m in sys.modules and m not in before])"
+    )
+    assert run(sys.executable, "-c", tell).split() == []
 
 
 def test_who_labels_photos_waits_for_no_other_method():
@@ -69,23 +59,19 @@ print((time.process_time() - start) / (between - start))
 """
 
 
-@pytest.mark.parametrize(
-    ("ours", "most"),
-    # 1.07 and 1.25 where measured: rooms import what is asked for.
-    [
-        ("from unseen import AnchoredSelfTraining, load_data", 1.25),
-        ("from unseen import *", 1.5),
-    ],
-)
-def test_importing_costs_little_more_than_scikit_learn_and_pandas(ours, most):
+def test_importing_costs_little_more_than_scikit_learn_and_pandas():
     """By the processor's clock of one interpreter, which hardly minds other work."""
+    # 1.07 where measured: packages import what is asked for.
+    ours = "from unseen import AnchoredSelfTraining, load_data"
     code = CLOCK.format(theirs=BASELINE, ours=ours)
-    ratios = [float(run(sys.executable, "-c", code)) for _ in range(2)]
-    assert min(ratios) <= most, ratios
+    ratio = float(run(sys.executable, "-c", code))
+    if ratio > 1.25:  # perhaps another process was in the way
+        ratio = float(run(sys.executable, "-c", code))
+    assert ratio <= 1.25
 
 
 def test_help_and_version_wait_for_nothing_heavy():
-    names = "numpy scipy pandas sklearn".split()
+    names = "numpy scipy pandas sklearn matplotlib jinja2".split()
     tell = f"import unseen.cli, sys; print(*[m for m in {names} if m in sys.modules])"
     assert run(sys.executable, "-c", tell).split() == []
 

@@ -1,14 +1,11 @@
 """The demo's pages in a real browser: they fit, draw, and complain of nothing."""
 
-import re
-import shutil
-import subprocess
-
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 
+from tests.browser import look, run_probe
 from unseen.experiments import run_demo
 from unseen.labels import label_table
 from unseen.photos.bundled import load_photos
@@ -17,23 +14,6 @@ from unseen.report import write_demo_report
 from unseen.report.gallery import write_gallery
 
 pytestmark = pytest.mark.browser
-
-PROBE = """<!doctype html><title>probe</title>
-<iframe id="page" src="report.html" style="width: {width}px; height: 900px; border: 0">
-</iframe><pre id="out">nothing</pre><script>
-const page = document.getElementById("page");
-page.onload = () => {{
-  const root = page.contentDocument.documentElement;
-  const images = [...page.contentDocument.images];
-  document.getElementById("out").textContent = [
-    "overflow", root.scrollWidth - root.clientWidth,
-    "images", images.length,
-    "broken", images.filter((i) => !i.complete || !i.naturalWidth).length,
-    "drawings", page.contentDocument.querySelectorAll("svg").length,
-  ].join(" ");
-}};
-</script>"""
-
 
 GALLERY = """<!doctype html><title>probe</title>
 <iframe id="page" src="{name}" style="width: {width}px; height: 900px; border: 0">
@@ -145,43 +125,9 @@ def write_few(folder):
     )
 
 
-def probe(folder, page, profile):
-    """Open a page in Chromium; return the numbers it found, and complaints."""
-    chromium = shutil.which("chromium")
-    assert chromium, "install Debian's chromium, as .ci/run does"
-    (folder / "probe.html").write_text(page)
-    shown = subprocess.run(
-        [
-            chromium,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--allow-file-access-from-files",
-            f"--user-data-dir={profile}",
-            "--virtual-time-budget=5000",
-            "--enable-logging=stderr",
-            "--dump-dom",
-            (folder / "probe.html").as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    out = re.search(r'<pre id="out">(.*?)</pre>', shown.stdout, re.DOTALL)
-    assert out, shown.stdout[-500:]
-    words = out[1].split()
-    assert "CONSOLE" not in shown.stderr, shown.stderr[-500:]
-    return dict(zip(words[::2], map(int, words[1::2]), strict=True))
-
-
 @pytest.mark.parametrize("width", [390, 1200])
 def test_the_report_fits_and_all_is_drawn(folder, tmp_path, width):
-    told = probe(folder, PROBE.format(width=width), tmp_path)
+    told = look(folder / "report.html", width, tmp_path)
     assert told["overflow"] <= 0
     assert told["drawings"] >= 2
 
@@ -189,7 +135,7 @@ def test_the_report_fits_and_all_is_drawn(folder, tmp_path, width):
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize(("name", "most"), [("gallery.html", 1000), ("many.html", 600)])
 def test_the_gallery_opens_at_once_and_keys_walk(folder, tmp_path, name, most, width):
-    told = probe(folder, GALLERY.format(name=name, width=width), tmp_path)
+    told = run_probe(GALLERY.format(name=name, width=width), folder, tmp_path)
     assert told["overflow"] <= 0
     assert 0 < told["shown"] <= told["tiles"] <= most  # not all twenty thousand
     assert told["right"] == told["last"] == told["open"] == told["down"] == 1
@@ -198,7 +144,7 @@ def test_the_gallery_opens_at_once_and_keys_walk(folder, tmp_path, name, most, w
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_an_opened_photo_is_the_original_and_only_then_fetched(folder, tmp_path, width):
-    told = probe(folder, ORIGINALS.format(width=width), tmp_path)
+    told = run_probe(ORIGINALS.format(width=width), folder, tmp_path)
     assert told["early"] == 0 and told["tiles"] == 4
     assert [told[f"small{i}"] for i in range(4)] == [160, 40, 160, 160]  # whole
     size = [(told[f"wide{i}"], told[f"high{i}"]) for i in range(4)]

@@ -32,17 +32,12 @@ def test_chunks_change_nothing(rows, chunk):
     assert_array_equal(whitener.classes_, whole.classes_)
 
 
-def test_after_whitening_classes_are_round(rows):
-    X, y = rows
-    B = WithinClassWhitener(shrinkage=1e-12).fit(X, y).transform(X)
-    inside = B - np.vstack([B[y == c].mean(axis=0) for c in range(4)])[y]
-    close(inside.T @ inside / len(B), np.eye(6), digits=7)
-
-
-def test_nearest_whitened_mean_is_linear_discriminant_analysis(rows):
+def test_whitened_classes_are_round_and_the_nearest_mean_is_that_of_lda(rows):
     X, y = rows
     B = WithinClassWhitener(shrinkage=1e-12).fit(X, y).transform(X)
     means = np.vstack([B[y == c].mean(axis=0) for c in range(4)])
+    inside = B - means[y]
+    close(inside.T @ inside / len(B), np.eye(6), digits=7)
     nearest = ((B[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
     lda = LinearDiscriminantAnalysis(priors=[0.25] * 4).fit(X, y)
     assert_array_equal(nearest, lda.predict(X))
@@ -77,13 +72,7 @@ def test_the_steps_of_jedm_as_a_pipeline_give_jedm():
     assert_array_equal(pipe[-1].labels_, model.adapt(X[~seen]).labels_)
 
 
-def test_principal_axes_are_those_of_scikit_learn_and_can_be_undone():
+def test_principal_axes_are_those_of_scikit_learn():
     X = np.random.default_rng(0).normal(size=(40, 5)) * [5, 4, 3, 2, 1]
-    ours, theirs = SumsPCA(3).fit(X), PCA(3).fit(X)
-    signs = np.sign(np.sum(ours.components_ * theirs.components_, axis=1))
-    close(ours.components_, theirs.components_ * signs[:, None], digits=9)
-    close(ours.explained_variance_, theirs.explained_variance_)
-    back = ours.inverse_transform(ours.transform(X))
-    close(back, theirs.inverse_transform(theirs.transform(X)), digits=9)
-    with pytest.raises(ValueError, match="4 columns, but there are 3 axes"):
-        ours.inverse_transform(X[:, :4])
+    ours, theirs = SumsPCA(3).fit(X).transform(X), PCA(3).fit_transform(X)
+    close(ours, theirs * np.sign(np.sum(ours * theirs, axis=0)), digits=9)

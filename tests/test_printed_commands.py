@@ -1,5 +1,6 @@
-"""Every command line in README, guide and help has options that the command has."""
+"""Command lines in README, guide and help work, and the page of commands is whole."""
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -11,6 +12,7 @@ from unseen.cli import app
 from unseen.experiments.plan import plan_names
 
 ROOT = Path(__file__).parents[1]
+UNSEEN = typer.main.get_command(app)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "docs" / "guide").glob("*.md"))
 MADE = {"command_line.md"}  # from the help, which is read below
@@ -27,13 +29,13 @@ def of_page(text):
             yield line
 
 
-def of_help(command, path="unseen"):
+def of_help(command):
     """Yield the command lines in the examples of a command and of those below it."""
     for line in (command.epilog or "").splitlines():
         if re.match(r"  (cat .*\| )?unseen ", line):
             yield line.strip()
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from of_help(inner, f"{path} {name}")
+    for inner in getattr(command, "commands", {}).values():
+        yield from of_help(inner)
 
 
 def printed():
@@ -44,7 +46,7 @@ def printed():
         if page.name not in MADE
         for line in of_page(page.read_text("utf-8"))
     ]
-    lines += of_help(typer.main.get_command(app))
+    lines += of_help(UNSEEN)
     return list(dict.fromkeys(" ".join(line.split()) for line in lines))
 
 
@@ -57,7 +59,7 @@ def words_of(line):
 
 def parsed(words):
     """Return the context of the command that these words name, all options checked."""
-    command, name = typer.main.get_command(app), "unseen"
+    command, name = UNSEEN, "unseen"
     while hasattr(command, "commands"):
         name, *words = words
         command = command.commands[name]
@@ -72,20 +74,51 @@ MENTIONED = {
 }
 
 
-@pytest.mark.parametrize("line", printed())
-def test_its_options_are_those_of_the_command(line, tmp_path, monkeypatch):
+def test_their_options_are_those_of_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = words_of(line)
     Path("labels.csv").write_text("id,label\n0,a\n")
     for folder in ("my_sets", "benchmarks/xlsa17/xlsa17/data", "unseen-results"):
         Path(folder).mkdir(parents=True)
     Path("benchmarks/xlsa17/data").mkdir()
-    words = [word.replace("../shared/data", "my_sets") for word in words]
-    if line in MENTIONED:
-        with pytest.raises(Exception, match=r"Missing parameter|requires an argument"):
-            parsed(words)
-        return
-    with parsed(words) as context:
-        plans = context.params.get("plan") or []
-    for plan in plans:
-        assert plan == "all" or plan in plan_names() or plan.endswith(".toml")
+    lines = printed()
+    assert len(lines) > 50
+    for line in lines:
+        words = [w.replace("../shared/data", "my_sets") for w in words_of(line)]
+        if line in MENTIONED:
+            with pytest.raises(Exception, match=r"Missing param|requires an argument"):
+                parsed(words)
+            continue
+        with parsed(words) as context:
+            plans = context.params.get("plan") or []
+        for plan in plans:
+            assert plan == "all" or plan in plan_names() or plan.endswith(".toml"), line
+
+
+def commands(command, name="unseen"):
+    """Yield every command that does something, by its name."""
+    if hasattr(command, "commands"):
+        for inner, one in command.commands.items():
+            yield from commands(one, f"{name} {inner}")
+    else:
+        yield name, command
+
+
+def test_the_page_of_commands_has_every_command_and_option():
+    script = ROOT / "docs" / "make_commands.py"
+    spec = importlib.util.spec_from_file_location("make_commands", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.page()
+    for name, command in commands(UNSEEN):
+        assert f"# {name}\n" in page and command.help
+        assert f"$ {name}" in page, f"{name} shows no example in its --help"
+        section = page.split(f"# {name}\n")[1].split("\n#")[0]
+        for param in command.params:
+            if "--help" not in param.opts:
+                option = param.opts[0][0] == "-"
+                wanted = param.opts[0] if option else param.name.upper()
+                assert f"`{wanted}`" in section, (name, wanted)
+                assert getattr(param, "help", None), f"{name} {wanted} has no help"
+    for line in page.splitlines():
+        if line.startswith("| `"):  # nothing in it is taken for markup
+            assert line.replace("\\|", "").count("|") == 3, line

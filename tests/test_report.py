@@ -6,7 +6,6 @@ from urllib.parse import urljoin, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tests.pages import Page
@@ -100,13 +99,9 @@ def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
             assert (folder / file).read_bytes() == result.photos.jpegs[places[path]]
             assert truth == result.photos.truth[places[path]]
             assert original is None  # the demo's photos are in no folder
-
-
-def test_the_gallery_counts_the_doubtful_and_the_wrong(tmp_path):
-    result = make_result(PLAIN)
-    text = " ".join(pages_of(result, tmp_path)[1].split())
     doubtful = int((result.model.reliability_ < 0.8).sum())
     wrong = int((result.model.labels_ != result.photos.truth).sum())
+    text = " ".join(gallery.split())
     assert f"{doubtful} are doubtful" in text and f"{wrong} are wrong" in text
 
 
@@ -122,30 +117,10 @@ def test_a_gallery_says_how_names_were_read(tmp_path):
     assert "unknown: no noun" in html and HOSTILE[0] not in html
 
 
-def test_a_file_name_that_is_no_text_can_be_shown(tmp_path):
-    columns = ["id", "label", "reliability", "second", "first_trusted"]
-    row = [["caf\udce9.jpg", "cat", 0.9, "", 0]]
-    frame = pd.DataFrame(row, columns=columns, dtype=object)
-    frame["reliability"] = frame["reliability"].astype(float)
-    page = write_gallery(
-        frame,
-        tmp_path / "a.html",
-        thumbnails=lambda row: b"\x89PNG and so on",
-        title="of caf\udce9",
-    )
-    html = page.read_text(encoding="utf-8")
-    assert photos_of(html)["cat"][0][:2] == ["00000.png", "caf\\udce9.jpg"]
-
-
-def addresses(page):
-    data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
-    photos = [photo for _, row in data["rows"] for photo in row]
-    return {photo[1]: data["originals"] + photo[6] for photo in photos}
-
-
 @pytest.mark.parametrize("where", [".", "pages", "deep/er pages", "photos #1"])
 def test_every_photo_is_linked_where_it_is_seen_from_the_page(tmp_path, where):
     names = ['a/50% "#1"?.jpg', "b:c.jpg", "é/<b>&amp;.png", "javascript:alert(1).gif"]
+    names.append("caf\udce9.jpg")  # no text
     frame = label_table(["cat"] * len(names), ids=names)
     page = write_gallery(
         frame,
@@ -153,9 +128,11 @@ def test_every_photo_is_linked_where_it_is_seen_from_the_page(tmp_path, where):
         thumbnails=lambda row: JPEG,
         originals=tmp_path / "photos #1",
     )
-    found = addresses(page)
-    assert list(found) == names
-    for name, address in found.items():
+    data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
+    ((_, photos),) = data["rows"]
+    assert [photo[1] for photo in photos] == [*names[:4], "caf\\udce9.jpg"]
+    for name, photo in zip(names, photos, strict=True):
+        address = data["originals"] + photo[6]
         assert not urlsplit(address).scheme and "<" not in address
         joined = urljoin(page.as_uri(), address)
         assert joined == (tmp_path / "photos #1" / name).as_uri()
@@ -168,29 +145,16 @@ def test_a_thumbnail_of_another_kind_is_refused(tmp_path):
     assert not (tmp_path / "a.html").exists()
 
 
-def gallery_of(folder, labels, image):
-    frame = pd.DataFrame(
-        {
-            "id": [f"{i}.jpg" for i in range(len(labels))],
-            "label": labels,
-            "reliability": 0.5,
-            "second": "",
-            "first_trusted": 0,
-        }
-    )
-    page = folder / f"{'long' * 60}.html"  # as long as names can be, almost
-    write_gallery(frame, page, thumbnails=lambda row: image)
-    return page
-
-
 def test_a_users_folder_is_never_taken_for_thumbnails(tmp_path):
     """Not even one whose name is that which the page would take."""
-    gallery_of(tmp_path, ["cat"], JPEG)
+    frame = label_table(["cat"], ids=["a.jpg"])
+    where = tmp_path / f"{'long' * 60}.html"  # as long as names can be, almost
+    write_gallery(frame, where, thumbnails=lambda row: JPEG)
     (ours,) = tmp_path.glob("*-thumbnails")
     (ours / MARK).unlink()
     (ours / "00000.jpg").write_bytes(b"an original")
     with pytest.raises(FileExistsError, match="which unseen did not write"):
-        gallery_of(tmp_path, ["cat"], JPEG)
+        write_gallery(frame, where, thumbnails=lambda row: JPEG)
     assert (ours / "00000.jpg").read_bytes() == b"an original"
 
 

@@ -5,16 +5,10 @@ import inspect
 import re
 
 import pytest
-from sklearn.base import BaseEstimator
 
-import unseen
+from tests.checks import public_estimators
 
-ESTIMATORS = {
-    name: kind
-    for name in unseen.__all__
-    if inspect.isclass(kind := getattr(unseen, name))
-    and issubclass(kind, BaseEstimator)
-}
+ESTIMATORS = {name: type(model) for name, model in public_estimators().items()}
 
 
 def defaults_in_words(kind):

@@ -1,6 +1,5 @@
 """Studies of our own development still run, and say what plain arithmetic says."""
 
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ from unseen.experiments.run import COLUMNS, RunKey
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tables import MAKERS
 from unseen.experiments.tasks import TASKS, run_task
-from unseen.loading import load_data
 
 FOLDER = Path(__file__).parents[1] / "studies"
 if not FOLDER.exists():
@@ -27,7 +25,6 @@ import laboratory  # noqa: E402, they are no package
 
 STUDIES = laboratory.studies()
 import cells  # noqa: E402
-import trust  # noqa: E402
 
 
 def findings(source, part, task, method="ast", seed=0):
@@ -42,30 +39,17 @@ def as_results(found, *key):
     return pd.DataFrame(lines, columns=list(COLUMNS)).fillna({"item": ""})
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_plan_of_a_study_can_be_read_and_shown(name):
-    plan = laboratory.study_plan(name)
-    assert plan.task in TASKS and plan.show in MAKERS
-    table = make_table(plan, pd.DataFrame(columns=list(COLUMNS)))
-    assert not any(cell[:1].isdigit() for _, cells in table.rows for cell in cells)
-
-
-def test_a_study_is_a_script(tmp_path):
-    (tmp_path / "awa1_shallow.npz").mkdir()  # whatever it is: the run fails and says so
-    words = ["robustness", "--data", str(tmp_path), "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, str(FOLDER / "splits.py"), *words, "--jobs", "1"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "20 runs failed. Open" in done.stdout
-    assert (tmp_path / "out" / "tables" / "robustness.md").exists()
+def test_every_plan_of_a_study_can_be_read_and_shown():
+    for name in STUDIES:
+        plan = laboratory.study_plan(name)
+        assert plan.task in TASKS and plan.show in MAKERS
+        table = make_table(plan, pd.DataFrame(columns=list(COLUMNS)))
+        assert not any(cell[:1].isdigit() for _, cells in table.rows for cell in cells)
 
 
 @pytest.mark.parametrize(
     "task",
-    ["generalized", "trust", "open", "open study", "planted", "splits", "robustness"],
+    ["generalized", "trust", "open", "planted", "splits"],
 )
 def test_a_task_finds_what_its_table_shows(task):
     digits = find_source("digits", "attributes", [])
@@ -90,25 +74,6 @@ def test_a_study_of_defaults_scores_seen_classes_alone():
         [f.value for f in fs if f.measure == "candidate"] for fs in (found, again)
     ]
     assert len(scores[0]) == 25 and scores[0] == scores[1]
-
-
-def test_an_open_study_sees_no_row_of_an_unseen_class():
-    data = trust.with_rows_aside(load_data("digits"))
-    chosen = []
-    for fold in range(3):
-        part = trust.held_out(data, fold)
-        assert not np.isin(part.y, data.unseen).any()
-        assert not part.seen_test[np.isin(part.y, part.unseen)].any()
-        chosen += list(part.unseen)
-    assert sorted(chosen) == sorted(data.seen)
-
-
-def test_foreign_rows_are_a_fifth_and_not_on_offer():
-    data = trust.with_rows_aside(load_data("digits"))
-    for _, rows, offered, foreign in trust.foreign_piles(data, 0):
-        assert 0.1 < foreign.mean() <= 0.2
-        assert not np.isin(data.y[rows[foreign]], offered).any()
-        assert np.isin(data.y[rows[~foreign]], offered).all()
 
 
 # ---- names alone ---------------------------------------------------------------------
@@ -136,25 +101,6 @@ def test_truth_decides_nothing_but_the_score(tmp_path, cell):
 
 
 # ---- photos and texts ----------------------------------------------------------------
-
-
-def test_the_bundled_photos_are_labelled_as_the_command_does_it():
-    from unseen.photos import NamedPhotos
-    from unseen.photos.bundled import load_photos
-
-    own = load_photos()
-    found = findings(find_source("cifar10", "lite0", []), "lite0", "photos", "guided")
-    shares = {f.item: f.value for f in found if f.measure == "accuracy"}
-    assert list(shares) == ["words", "ImageNet", "names", "k-means", "adapted"]
-    model = NamedPhotos(own.image_encoder, own.text_encoder).fit(own.classes)
-    model.adapt(own.features)
-    for item, labels in (("names", model.projected_), ("adapted", model.labels_)):
-        close(shares[item], per_class_accuracy(own.truth, labels))
-    plan = laboratory.study_plan("photos")
-    results = as_results(found, "photos", "cifar10", "lite0", "guided", 0)
-    rows = dict(make_table(plan, results).rows)
-    cells = rows["CIFAR-10 (bundled) lite0"]
-    assert cells[:5] == [f"{100 * share:.1f}" for share in shares.values()]
 
 
 def test_texts_are_labelled_as_the_command_does_it(tmp_path):

@@ -9,7 +9,7 @@ from importlib import metadata
 
 from unseen._lazy import lazy
 
-# room of this package: the names it gives
+# module of this package: the names it gives
 HOMES = {
     "progress": "show_progress",
     "core.classes": "EqualDescriptionsWarning",
@@ -24,14 +24,12 @@ HOMES = {
     "models.eszsl": "ESZSL",
     "models.jedm": "JEDM Reading",
     "models.jlse": "JLSE",
-    "models.latem": "LatEm",
-    "models.ranking": "ALE SJE DeViSE",
+    "models.ranking": "ALE SJE DeViSE LatEm",
     "models.ridge": "RidgeToSemantic RidgeToVisual",
     "models.sae": "SAE",
     "models.sync": "SynC",
     "preprocessing": "PerDomainCenterer SumsPCA WithinClassWhitener",
-    "transduction.anchored": "AnchoredSelfTraining",
-    "transduction.anchored_rounds": "WeakStartWarning",
+    "transduction.anchored": "AnchoredSelfTraining WeakStartWarning",
     "transduction.bidilel": "BiDiLEL",
     "transduction.em_dirichlet": "EMDirichlet",
     "transduction.gaussian_alignment": "GaussianAlignment",

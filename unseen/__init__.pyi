@@ -15,10 +15,10 @@ from unseen.models.eszsl import ESZSL as ESZSL
 from unseen.models.jedm import JEDM as JEDM
 from unseen.models.jedm import Reading as Reading
 from unseen.models.jlse import JLSE as JLSE
-from unseen.models.latem import LatEm as LatEm
 from unseen.models.ranking import ALE as ALE
 from unseen.models.ranking import SJE as SJE
 from unseen.models.ranking import DeViSE as DeViSE
+from unseen.models.ranking import LatEm as LatEm
 from unseen.models.ridge import RidgeToSemantic as RidgeToSemantic
 from unseen.models.ridge import RidgeToVisual as RidgeToVisual
 from unseen.models.sae import SAE as SAE
@@ -28,7 +28,7 @@ from unseen.preprocessing import SumsPCA as SumsPCA
 from unseen.preprocessing import WithinClassWhitener as WithinClassWhitener
 from unseen.progress import show_progress as show_progress
 from unseen.transduction.anchored import AnchoredSelfTraining as AnchoredSelfTraining
-from unseen.transduction.anchored_rounds import WeakStartWarning as WeakStartWarning
+from unseen.transduction.anchored import WeakStartWarning as WeakStartWarning
 from unseen.transduction.bidilel import BiDiLEL as BiDiLEL
 from unseen.transduction.em_dirichlet import EMDirichlet as EMDirichlet
 from unseen.transduction.gaussian_alignment import (

@@ -20,20 +20,10 @@ from unseen._words import printable
 
 __all__ = ["command_line", "needs_extra", "program"]
 
-NAME = "unseen"
-
 
 def command_line(*words: object) -> str:
     """Return a command of this program as one types it.
 
-    Parameters
-    ----------
-    *words
-        What follows the name of the program: a command, paths, options.
-
-    Examples
-    --------
-    >>> from unseen._command import command_line
     >>> command_line("review", "my labels.csv")
     "unseen review 'my labels.csv'"
     """
@@ -53,54 +43,39 @@ def program() -> str:
     Otherwise the path of the script, or of the Python, that was started just now. Who
     imports the package gets the name: nothing tells how they start the program.
     """
-    started = Path(sys.argv[0] or NAME)
-    if started.name == "__main__.py" and started.parent.name == NAME:
-        return f"{_typed(Path(sys.executable))} -m {NAME}"
-    if started.stem == NAME and started.is_file():
+    started = Path(sys.argv[0] or "unseen")
+    if started.name == "__main__.py" and started.parent.name == "unseen":
+        return f"{_typed(Path(sys.executable))} -m unseen"
+    if started.stem == "unseen" and started.is_file():
         return _typed(started)
-    return NAME
+    return "unseen"
 
 
 def needs_extra(package: str, extra: str, what: str) -> ImportError:
-    """Return the error that says how to install what is missing.
+    """Return the error that says how to install a package that ``what`` needs.
 
-    Parameters
-    ----------
-    package : str
-        What could not be imported.
-    extra : str
-        The extra of this package that brings it.
-    what : str
-        What needs it.
-
-    Examples
-    --------
-    >>> from unseen._command import needs_extra
     >>> print(needs_extra("h5py", "files", "birds.h5"))
     birds.h5 needs h5py. Install it with: ... -m pip install ...[files]...
     """
-    python = _typed(Path(sys.executable))
-    wanted = _wanted(extra)
-    return ImportError(
-        f"{what} needs {package}. Install it with: {python} -m pip install {wanted}"
-    )
+    install = f"{_typed(Path(sys.executable))} -m pip install {_wanted(extra)}"
+    return ImportError(f"{what} needs {package}. Install it with: {install}")
 
 
 def _wanted(extra: str) -> str:
     """Return what pip is to install: an extra, from where this package came from."""
     try:
-        noted = metadata.distribution(NAME).read_text("direct_url.json")
+        noted = metadata.distribution("unseen").read_text("direct_url.json")
     except metadata.PackageNotFoundError:  # sources that were never installed
         noted = None
     if noted is None:  # from the package index
-        return shlex.quote(f"{NAME}[{extra}]")
+        return shlex.quote(f"unseen[{extra}]")
     origin = json.loads(noted)
     if origin.get("dir_info", {}).get("editable"):
         folder = _shown(Path(unquote(urlsplit(origin["url"]).path)))
         return f"-e {shlex.quote(f'{folder}[{extra}]')}"
     kind = origin.get("vcs_info", {}).get("vcs")
     url = f"{kind}+{origin['url']}" if kind else origin["url"]
-    return shlex.quote(f"{NAME}[{extra}] @ {url}")
+    return shlex.quote(f"unseen[{extra}] @ {url}")
 
 
 def _typed(file: Path) -> str:

@@ -11,15 +11,9 @@ import warnings
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["MARKS", "ODD_BYTES", "OddBytesWarning", "decoded", "open_text", "tell_odd"]
+__all__ = ["OddBytesWarning", "decoded", "open_text", "tell_odd"]
 
-MARKS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
 ODD_BYTES = "unseen-windows-1252"
-BLOCK = 1 << 20
 
 
 class OddBytesWarning(UserWarning):
@@ -27,18 +21,11 @@ class OddBytesWarning(UserWarning):
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    """Read bytes that are no UTF-8 as Windows-1252, or Latin-1 where it has none."""
+    """Read bytes that are no UTF-8 as Windows-1252."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     odd = error.object[error.start : error.end]
-    return "".join(map(_sign, odd)), error.end
-
-
-def _sign(byte: int) -> str:
-    try:
-        return bytes([byte]).decode("cp1252")
-    except UnicodeDecodeError:
-        return chr(byte)
+    return odd.decode("cp1252", "replace"), error.end
 
 
 codecs.register_error(ODD_BYTES, _as_windows)
@@ -66,7 +53,7 @@ def tell_odd(path: Path, stacklevel: int = 2) -> None:
         file.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
-            while not mark and (block := file.read(BLOCK)):
+            while not mark and (block := file.read(1 << 20)):
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -80,7 +67,12 @@ def tell_odd(path: Path, stacklevel: int = 2) -> None:
 
 def _mark(start: bytes) -> tuple[bytes, str]:
     """Return the byte-order mark of a file, if it has one, and its encoding."""
-    for mark, encoding in MARKS.items():
+    marks = {
+        codecs.BOM_UTF8: "utf-8",
+        codecs.BOM_UTF16_LE: "utf-16-le",
+        codecs.BOM_UTF16_BE: "utf-16-be",
+    }
+    for mark, encoding in marks.items():
         if start.startswith(mark):
             return mark, encoding
     return b"", "utf-8"

@@ -15,18 +15,8 @@ __all__ = ["lazy"]
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package.
+    """Return the ``__getattr__`` of a package; ``homes`` has the names of each module.
 
-    Parameters
-    ----------
-    package : str
-        Its ``__name__``.
-    homes : mapping of str to str
-        For each of its modules the names it gives, with spaces between them.
-
-    Examples
-    --------
-    >>> from unseen._lazy import lazy
     >>> look_up = lazy("json", {"decoder": "JSONDecoder JSONDecodeError"})
     >>> look_up("JSONDecoder").__name__
     'JSONDecoder'

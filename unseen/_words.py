@@ -11,39 +11,22 @@ def printable(text: Any, keep: str = "") -> str:
 
     Whatever prints messages, names or paths sends them through here: names in files
     of strangers may hold escape sequences, NUL, or letters that turn the line around.
+    Signs of ``keep`` stay, such as line feeds of a longer text.
 
-    Parameters
-    ----------
-    text : str or other
-    keep : str, optional
-        Signs that stay, such as line feeds of a longer text.
-
-    Examples
-    --------
-    >>> from unseen._words import printable
     >>> print(printable("okapi\x1b[2J\0.jpg"), printable("caf\udce9"), printable("Zoë"))
     okapi\x1b[2J\x00.jpg caf\udce9 Zoë
     """
     return "".join(
-        sign if sign.isprintable() or sign in keep or _is_space(sign) else _code(sign)
+        sign
+        if sign.isprintable() or sign in keep or unicodedata.category(sign) == "Zs"
+        else sign.encode("unicode_escape").decode("ascii")
         for sign in str(text)
     )
-
-
-def _is_space(sign: str) -> bool:
-    return unicodedata.category(sign) == "Zs"
-
-
-def _code(sign: str) -> str:
-    return sign.encode("unicode_escape").decode("ascii")
 
 
 def shown(value: Any, most: int = 60) -> str:
     """Return how a value is written, cut if it is long.
 
-    Examples
-    --------
-    >>> from unseen._words import shown
     >>> shown("okapi"), shown("a" * 100, most=5)
     ("'okapi'", "'aaaa...")
     """
@@ -54,7 +37,6 @@ def shown(value: Any, most: int = 60) -> str:
 def short_list(names: Any, most: int = 3) -> str:
     """Name a few of many.
 
-    >>> from unseen._words import short_list
     >>> short_list(["a", "b", "c", "d"])
     "'a', 'b', 'c' and 1 more"
     """
@@ -64,11 +46,8 @@ def short_list(names: Any, most: int = 3) -> str:
 
 
 def listed(keys: Any, most: int = 12) -> str:
-    """Name a few of many.
+    """Name a few of many, without quotes.
 
-    Examples
-    --------
-    >>> from unseen._words import listed
     >>> listed("abcd", most=2)
     'a, b, ...'
     """

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,42 +24,38 @@ from typing import Any
 
 import numpy as np
 
-from unseen._places import cache_home
-
-__all__ = ["Cache"]
+__all__ = ["Cache", "cache_home"]
 
 NAME = "unseen.sqlite3"
-BLOCK = 500  # rows asked for at once
+
+
+def cache_home() -> Path:
+    """Return the user's cache folder, or ``UNSEEN_CACHE``; it may not be there yet."""
+    if given := os.environ.get("UNSEEN_CACHE"):
+        return Path(given)
+    home = Path.home()
+    if sys.platform == "win32":
+        cache = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        cache = home / "Library" / "Caches"
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        cache = cache if cache.is_absolute() else home / ".cache"
+    return cache / "unseen"
 
 
 class Cache:
-    """What is kept of one encoder.
+    """What is kept of one encoder, in ``folder`` or else in the user's cache folder.
 
-    Parameters
-    ----------
-    space : str
-        Changes whenever the vectors would.
-    folder : path, optional
-        Where the file is; by default in the user's cache folder. If nothing can be
-        written there, it is kept in memory for this run, with a warning.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from unseen.cache import Cache
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Cache("lite0-1", folder).add([b"photo"], np.ones((1, 3)), [b"jpeg"])
-    ...     again = Cache("lite0-1", folder)
-    ...     again.known([b"photo"]), again.vectors([b"photo"]), again.picture(b"photo")
-    ({b'photo'}, array([[1., 1., 1.]], dtype=float32), b'jpeg')
+    ``space`` changes whenever the vectors would. If nothing can be written there, it is
+    kept in memory for this run, with a warning.
     """
 
     def __init__(
         self, space: str, folder: str | os.PathLike[str] | None = None
     ) -> None:
         home = Path(folder) if folder is not None else cache_home()
-        self.space, self.path = space, home / NAME
+        self.space, self.path, self._lock = space, home / NAME, threading.Lock()
         try:
             home.mkdir(0o700, parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # no one else's
@@ -70,9 +68,12 @@ class Cache:
             )
             self._file = _opened(":memory:")
 
+    def __contains__(self, key: Any) -> bool:
+        return bool(self._rows("key", [key]))
+
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those keys of which something is kept."""
-        return {key for key, _ in self._rows("key", keys)}
+        return set(self._rows("key", keys))
 
     def add(
         self,
@@ -81,37 +82,30 @@ class Cache:
         pictures: Sequence[bytes] | None = None,
     ) -> None:
         """Keep a vector, and perhaps a picture, for every key."""
-        rows = np.asarray(vectors, dtype=np.float32)
+        rows = [row.tobytes() for row in np.asarray(vectors, dtype=np.float32)]
         kept = pictures if pictures is not None else [b""] * len(keys)
-        values = [
-            (self.space, key, row.tobytes(), picture)
-            for key, row, picture in zip(keys, rows, kept, strict=True)
-        ]
-        with self._faults(), self._file:
+        values = zip([self.space] * len(keys), keys, rows, kept, strict=True)
+        with self._lock, self._faults(), self._file:
             self._file.executemany("REPLACE INTO kept VALUES (?, ?, ?, ?)", values)
 
     def vectors(self, keys: Sequence[bytes]) -> np.ndarray:
         """Return the vectors of keys that are known, in their order."""
-        found = {
-            key: np.frombuffer(row, np.float32)
-            for key, row in self._rows("vector", list(dict.fromkeys(keys)))
-        }
-        return np.array([found[key] for key in keys], np.float32)
+        found = self._rows("vector", list(dict.fromkeys(keys)))
+        return np.array([np.frombuffer(found[key], np.float32) for key in keys])
 
     def picture(self, key: bytes) -> bytes:
         """Return the picture of a key; b"" if there is none."""
-        return next((found for _, found in self._rows("picture", [key])), b"")
+        return self._rows("picture", [key]).get(key, b"")
 
-    def _rows(self, column: str, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Any]]:
-        with self._faults():
-            for start in range(0, len(keys), BLOCK):
-                part = keys[start : start + BLOCK]
-                marks = ", ".join("?" * len(part))
-                yield from self._file.execute(
-                    f"SELECT key, {column} FROM kept WHERE space = ? AND key IN "
-                    f"({marks})",
-                    [self.space, *part],
-                )
+    def _rows(self, column: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), 500):  # SQLite takes so many at once
+            part = keys[start : start + 500]
+            asked = f"SELECT key, {column} FROM kept WHERE space = ? AND key IN "
+            asked += f"({', '.join('?' * len(part))})"
+            with self._lock, self._faults():
+                found.update(self._file.execute(asked, [self.space, *part]))
+        return found
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -121,8 +115,7 @@ class Cache:
             raise OSError(f"{self.path}: {error}.") from error
         except sqlite3.DatabaseError as error:
             raise ValueError(
-                f"{self.path}: is damaged ({error}). Delete it; photos and texts are "
-                "then encoded again."
+                f"{self.path}: is damaged ({error}). Delete it to encode again."
             ) from error
 
 

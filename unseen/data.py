@@ -1,23 +1,20 @@
 """ZeroShotData: features, labels, class embeddings by name, and who is unseen."""
 
-import html
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from unseen._words import shown
+from unseen._words import listed, short_list, shown
 from unseen.limits import limits
 
 __all__ = ["ZeroShotData", "fuse_tables", "match_features"]
-
-LABELS_AT_ONCE = 1 << 16
-# Control characters, separators of lines and halves of letters.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,42 +86,15 @@ class ZeroShotData:
                 # frozen: here alone fields are written, to make lists into arrays
                 object.__setattr__(self, field, names)
         if self.seen_test is not None:
-            object.__setattr__(self, "seen_test", np.asarray(self.seen_test))
-        self._check_split()
-
-    def _check_split(self) -> None:
-        strangers = {
-            "unseen": self.unseen[~np.isin(self.unseen, self.classes)],
-            "y": self.y[(self._class_rows < 0) & ~self._unlabelled],
-        }
-        for field, names in strangers.items():
-            if len(names):
+            aside = np.asarray(self.seen_test)
+            object.__setattr__(self, "seen_test", aside)
+            if aside.dtype.kind != "b" or aside.shape != self.y.shape:
                 raise ValueError(
-                    f"{self.name}: {field} holds {few(names)}, not in the index of "
-                    f"class_embeddings. Its classes are {few(self.classes)}."
+                    f"{self.name}: seen_test is {aside.dtype} of shape {aside.shape}. "
+                    f"Give True or False for each of the {n_rows} rows."
                 )
-        aside = self._set_aside
-        if aside.dtype.kind != "b" or aside.shape != self.y.shape:
-            raise ValueError(
-                f"{self.name}: seen_test is {aside.dtype} of shape {aside.shape}. "
-                f"Give True or False for each of the {len(self.y)} rows."
-            )
-        wrong = aside & (self._in_unseen | self._unlabelled)
-        if wrong.any():
-            raise ValueError(
-                f"{self.name}: seen_test holds rows of {few(self.y[wrong])}, which is "
-                "unseen or no class. Set aside rows of seen classes only."
-            )
-        # An estimator would take a class without labels for an unseen one.
-        learned = np.bincount(
-            self._class_rows[self._in_training], minlength=self.n_classes
-        )
-        empty = self.classes[(learned == 0) & ~self._is_unseen]
-        if len(empty):
-            raise ValueError(
-                f"{self.name}: {few(empty)} has no row to learn from and is not named "
-                "in unseen. Name it there, or drop it from class_embeddings."
-            )
+        for fault in split_faults(self.classes, self.y, self.unseen, self.seen_test):
+            raise ValueError(f"{self.name}: {fault}.")
 
     @property
     def classes(self) -> np.ndarray:
@@ -135,11 +105,6 @@ class ZeroShotData:
     def seen(self) -> np.ndarray:
         """Names of the seen classes, in the order of the table."""
         return self.classes[~self._is_unseen]
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes, seen and unseen."""
-        return len(self.class_embeddings)
 
     @property
     def X_seen(self) -> np.ndarray:  # noqa: N802, the name of the matrix
@@ -177,16 +142,12 @@ class ZeroShotData:
         return self.X[self._unlabelled]
 
     @property
-    def pile(self) -> np.ndarray:
-        """Row numbers of what ``adapt`` may see, ``X[pile]``.
+    def to_label(self) -> np.ndarray:
+        """Row numbers of what ``adapt`` may see, ``X[to_label]``.
 
         The unlabelled rows, and those of unseen classes, whose labels stay behind.
         """
         return np.flatnonzero(self._in_unseen | self._unlabelled)
-
-    def ids_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return what some rows are called: their ids, or else their numbers."""
-        return np.asarray(rows) if self.ids is None else self.ids[rows]
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -217,43 +178,6 @@ class ZeroShotData:
         """
         return replace(self, unseen=np.asarray(names), seen_test=None)
 
-    def with_tables(self, names: str | Sequence[str]) -> "ZeroShotData":
-        """Keep only some of several fused class tables.
-
-        Parameters
-        ----------
-        names : str or list of str
-            One name gives a plain table, a list of names a table with two-level
-            columns.
-
-        Returns
-        -------
-        ZeroShotData
-            The same rows and split with fewer class embeddings.
-
-        Examples
-        --------
-        >>> from unseen.loading import load_data
-        >>> data = load_data("digits", classes=["segments", "strokes"])
-        >>> data.tables
-        ('segments', 'strokes')
-        >>> data.with_tables("segments").class_embeddings.shape
-        (10, 7)
-        """
-        wanted = [names] if isinstance(names, str) else names
-        missing = [name for name in wanted if name not in self.tables]
-        if missing:
-            raise ValueError(
-                f"{self.name}: there is no class table {few(missing)}. "
-                f"The tables are {few(self.tables)}."
-            )
-        found = {name: one_table(self.class_embeddings, name) for name in wanted}
-        if isinstance(names, str):
-            table = found[names].rename_axis(columns=names)
-        else:
-            table = fuse_tables(found)
-        return replace(self, class_embeddings=table)
-
     def __repr__(self) -> str:
         n_aside, n_loose = int(self._set_aside.sum()), int(self._unlabelled.sum())
         aside = f" (and {n_aside} rows for scoring)" if n_aside else ""
@@ -267,22 +191,9 @@ class ZeroShotData:
             f"\n  class embeddings: {self.class_embeddings.shape[1]} dimensions{named}"
         )
 
-    def _repr_html_(self) -> str:
-        """Return a small table for notebooks."""
-        first, *rest = repr(self).split("\n")
-        lines = "".join(f"<li>{html.escape(line.strip())}</li>" for line in rest)
-        return f"<div><b>{html.escape(first)}</b><ul>{lines}</ul></div>"
-
     @cached_property
     def _class_rows(self) -> np.ndarray:
-        """For every sample the row of its class in the table, -1 if there is none."""
-        # Piece by piece: an index or a sort of millions of labels costs more than them.
-        rows = np.empty(len(self.y), dtype=np.int64)
-        for start in range(0, len(self.y), LABELS_AT_ONCE):
-            here = slice(start, start + LABELS_AT_ONCE)
-            names, place = np.unique(self.y[here], return_inverse=True)
-            rows[here] = self.class_embeddings.index.get_indexer(pd.Index(names))[place]
-        return rows
+        return class_rows(self.y, self.classes)
 
     @cached_property
     def _unlabelled(self) -> np.ndarray:
@@ -323,35 +234,28 @@ def _check_table(name: str, table: pd.DataFrame) -> None:
             f"{what}: the index holds {odd[0]!r}, which is no string. Index the table "
             "by class name."
         )
-    most, longest = limits().name_letters, max(map(len, table.index))
-    if longest > most or len(table) > limits().classes:
-        raise ValueError(
-            f"{what} has {len(table)} classes with names of up to {longest} letters. "
-            f"Give at most {limits().classes} and {most} letters."
-        )
+    # Control characters, separators of lines and halves of letters.
+    unprintable = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
     for label in table.index:
-        if not label.strip() or UNPRINTABLE.search(label):
+        if unprintable.search(label) or len(label) > limits().name_letters:
             raise ValueError(
-                f"{what} has a class called {shown(label)}. Give a name of one line, "
-                "without signs that cannot be printed."
+                f"{what} has a class called {shown(label)}. Give a name of one line "
+                f"and at most {limits().name_letters} letters that can be printed."
             )
-    if not table.index.is_unique:
-        again = table.index[table.index.duplicated()]
-        raise ValueError(f"{what} holds {few(again)} more than once.")
-    odd = [c for c, dtype in table.dtypes.items() if dtype.kind not in "fiub"]
-    if odd:
-        raise TypeError(f"{what}: column {few(odd)} is not numeric. Give numbers only.")
+    columns = [c for c, dtype in table.dtypes.items() if dtype.kind not in "fiub"]
+    if columns:
+        raise TypeError(f"{what}: column {short_list(columns)} is not numeric.")
     finite = np.isfinite(table.to_numpy(dtype=float, na_value=np.nan)).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"{name}: the class embedding of {few(table.index[~finite])} holds NaN or "
-            "infinity. Give finite numbers."
+            f"{name}: the class embedding of {short_list(table.index[~finite])} holds "
+            "NaN or infinity. Give finite numbers."
         )
 
 
 def _check_features(name: str, X: np.ndarray) -> None:
-    if not isinstance(X, np.ndarray) or X.dtype not in (np.float32, np.float64):
-        kind = X.dtype if isinstance(X, np.ndarray) else type(X).__name__
+    kind = X.dtype if isinstance(X, np.ndarray) else type(X).__name__
+    if kind not in (np.float32, np.float64):
         raise TypeError(
             f"{name}: X is {kind}. Give a NumPy array of float32 or float64."
         )
@@ -378,15 +282,8 @@ def _as_names(name: str, field: str, values: object, count: int | None) -> np.nd
             raise TypeError(f"{name}: {field} holds {odd[0]!r}, which is no string.")
     again = [] if field == "y" else names[pd.Index(names).duplicated()]
     if len(again):
-        raise ValueError(f"{name}: {field} holds {few(again)} more than once.")
+        raise ValueError(f"{name}: {field} holds {short_list(again)} more than once.")
     return names.astype(str, copy=False)
-
-
-def few(names: Sequence[object] | np.ndarray | pd.Index, most: int = 5) -> str:
-    """Quote the first few of some names."""
-    names = list(dict.fromkeys(map(str, names)))
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(shown, names[:most])) + more
 
 
 def _side(side: str, names: np.ndarray, rows: np.ndarray) -> str:
@@ -395,6 +292,104 @@ def _side(side: str, names: np.ndarray, rows: np.ndarray) -> str:
     n_rows = f"{rows.sum()} {'row' if rows.sum() == 1 else 'rows'}"
     listed = textwrap.shorten(", ".join(names), 60, placeholder=" ...")
     return f"  {len(names)} {side} {several}, {n_rows}: {listed}".rstrip(": ")
+
+
+# ---- labels and the split ------------------------------------------------------------
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong with a data set."""
+
+    where: str
+    place: str
+    what: str
+
+    def __str__(self) -> str:
+        place = f", {self.place}" if self.place else ""
+        return f"{self.where}{place}: {self.what}"
+
+
+def split_faults(
+    classes: np.ndarray,
+    y: np.ndarray,
+    unseen: np.ndarray | None,
+    seen_test: np.ndarray | None = None,
+    seen: np.ndarray | None = None,
+    called: Callable[[str], str] = str,
+) -> Iterator[Fault]:
+    """Yield what is wrong with class names, the split and the labels of the rows.
+
+    ``called`` says what a part is called in the file.
+    """
+    names = pd.Index(classes, dtype=object)
+    for name in names[names.duplicated()].unique():
+        rows, fault = np.flatnonzero(names == name), f"names class {name!r} more than"
+        yield Fault(called("classes"), row_list(rows), f"{fault} once")
+    for row in np.flatnonzero(np.char.strip(classes) == ""):
+        yield Fault(called("classes"), f"row {row}", "has no name")
+    for part, given in {"unseen": unseen, "seen": seen}.items():
+        foreign = [] if given is None else given[~np.isin(given, classes)].tolist()
+        if foreign:
+            fault = f"names {listed(foreign, 5)}, which is no class"
+            yield Fault(called(part), "", fault)
+    if seen is not None and unseen is not None:
+        for name in names.unique():
+            if (n_sides := (name in seen) + (name in unseen)) != 1:
+                fault = "is seen too, by" if n_sides else "is neither here nor in"
+                fault = f"{fault} {called('seen')}"
+                yield Fault(called("unseen"), f"class {name!r}", fault)
+    codes = class_rows(y, classes)
+    strange = (codes < 0) & (y != "")
+    by_name = pd.Series(np.flatnonzero(strange)).groupby(y[strange], sort=False)
+    for name, theirs in by_name:
+        fault = f"names {shown(name, 40)}, which is none of the {len(names)} classes"
+        fault += _meant(str(name), classes)
+        yield Fault(called("y"), row_list(theirs), fault)
+    aside = np.zeros(len(y), dtype=bool) if seen_test is None else seen_test
+    if unseen is None:  # the classes without rows
+        return
+    learned = np.isin(np.arange(len(names)), codes[~aside])
+    for name in names[~learned & ~names.isin(unseen) & ~names.duplicated()]:
+        fault = "is seen but has no row to learn from; name it unseen, or drop it"
+        yield Fault(called("y"), f"class {name!r}", fault)
+    wrong = np.flatnonzero(aside & (np.isin(y, unseen) | (y == "")))
+    if len(wrong):
+        fault = "is set aside for scoring seen classes, but its class is unseen or none"
+        yield Fault(called("y"), row_list(wrong), fault)
+
+
+def _meant(label: str, classes: np.ndarray) -> str:
+    """Return what a label that is no class may have meant."""
+    # What people write where there is no label; a class may be called so all the same.
+    none = "? - na n/a nan none null unknown unlabelled unlabeled".split()
+    if label.strip().lower() in none:
+        return "; if it means unlabelled, leave the label empty"
+    short = [name for name in classes.tolist() if len(name) <= 60 >= len(label)]
+    near = [name for name in short if name.casefold() == label.casefold()]
+    near = near or get_close_matches(label, short, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def class_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return for every label the first row of its class in the table, -1 for none."""
+    places = {name: row for row, name in reversed(list(enumerate(classes.tolist())))}
+    rows = np.empty(len(labels), dtype=np.int64)
+    step = 1 << 16  # a sort of millions of labels at once takes more memory than they
+    for start in range(0, len(labels), step):
+        names, place = np.unique(labels[start : start + step], return_inverse=True)
+        known = [places.get(name, -1) for name in names.tolist()]
+        rows[start : start + step] = np.array(known, dtype=np.int64)[place]
+    return rows
+
+
+def row_list(rows: Sequence[int] | np.ndarray | pd.Series) -> str:
+    """Name the first few of some rows."""
+    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+    several = "row" if len(rows) == 1 else "rows"
+    return f"{several} {', '.join(map(str, rows[:5]))}{more}"
+
+
+# ---- columns and tables --------------------------------------------------------------
 
 
 def match_features(
@@ -435,8 +430,8 @@ def match_features(
     missing = [name for name in wanted if name not in place]
     foreign = sorted(set(place) - set(wanted))
     if missing or foreign:
-        lacks = f" It needs {few(missing)}, which is missing." if missing else ""
-        knows = f" It does not know {few(foreign)}." if foreign else ""
+        lacks = f" It needs {short_list(missing)}, which is missing." if missing else ""
+        knows = f" It does not know {short_list(foreign)}." if foreign else ""
         raise ValueError(
             f"{where}: the columns are not those the model has learned from."
             f"{lacks}{knows} Give the same columns, in any order."
@@ -480,13 +475,38 @@ def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         if len(apart) or len(twice):
             raise ValueError(
                 f"Class tables {first_name!r} and {name!r} differ in "
-                f"{few([*apart, *twice])}. Fuse tables of the same classes."
+                f"{short_list([*apart, *twice])}. Fuse tables of the same classes."
             )
     plain = {
         name: table.reindex(first.index).rename_axis(columns=None)
         for name, table in tables.items()
     }
     return pd.concat(plain, axis=1)
+
+
+def as_pandas(frame: Any) -> Any:
+    """Return a frame that narwhals reads as a pandas one; anything else as it is.
+
+    Polars, pyarrow, modin and others; pandas' own keep their index.
+    """
+    if isinstance(frame, pd.DataFrame) or not hasattr(frame, "columns"):
+        return frame
+    import narwhals
+
+    read = narwhals.from_native(frame, pass_through=True)
+    if isinstance(read, narwhals.LazyFrame):
+        read = read.collect()
+    if not isinstance(read, narwhals.DataFrame):
+        return frame
+    if read.implementation.is_pyarrow():
+        return read.to_native().to_pandas()
+    columns: dict[str, Any] = {}
+    for name in read.columns:
+        one = read[name]
+        numbers = one.dtype.is_numeric()
+        texts = None if numbers else pd.Series(one.to_list(), dtype=object)
+        columns[name] = one.to_numpy() if numbers else texts
+    return pd.DataFrame(columns)
 
 
 def one_table(table: pd.DataFrame, name: str) -> pd.DataFrame:

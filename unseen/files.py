@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import shutil
 import stat
@@ -37,18 +36,6 @@ def replace_file(path: AnyPath) -> Iterator[BinaryIO]:
     """Open a temporary file beside ``path``; rename it to ``path`` once it is complete.
 
     If the block raises, the temporary file is removed and ``path`` keeps its content.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.files import replace_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "new" / "notes.txt"
-    ...     with replace_file(path) as file:
-    ...         _ = file.write(b"whole")
-    ...     path.read_text(), len(list(path.parent.iterdir()))
-    ('whole', 1)
     """
     path = Path(path)
     target = check_target(path)
@@ -69,27 +56,14 @@ def replace_file(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
+def replace_folder(
+    path: AnyPath, *, force: bool = False, mark: bool = True
+) -> Iterator[Path]:
     """Yield a hidden folder beside ``path``; rename it to ``path`` once it is complete.
 
-    Parameters
-    ----------
-    path : path
-        A new name, or an empty folder.
-    force : bool, default=False
-        Replace a folder that was written here; never one that holds other files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.files import replace_folder
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "small"
-    ...     with replace_folder(path) as draft:
-    ...         _ = (draft / "one.jpg").write_bytes(b"...")
-    ...     sorted(file.name for file in path.iterdir())
-    ['.made-by-unseen', 'one.jpg']
+    ``path`` is a new name or an empty folder; with ``force`` one that was written here,
+    but never one that holds other files. ``mark`` notes down in it that it was, and
+    waits for the disk.
     """
     path = Path(path)
     check_folder(path, force=force)
@@ -99,7 +73,13 @@ def replace_folder(path: AnyPath, *, force: bool = False) -> Iterator[Path]:
         try:
             draft.mkdir(parents=True)
             yield draft
-            _mark(draft)
+            if mark:
+                places = sorted(draft.rglob("*"))
+                with ThreadPoolExecutor(8) as pool:  # the disk takes many at once
+                    list(pool.map(sync, places))
+                known = [os.fsencode(one.relative_to(draft)) for one in places]
+                with replace_file(draft / MARK) as file:
+                    file.write(b"\0".join(known))
             if target.exists():
                 os.replace(target, old)
             os.replace(draft, target)
@@ -116,20 +96,13 @@ def check_outputs(
 ) -> None:
     """Raise, before the work, if a file may not be written.
 
-    Parameters
-    ----------
-    *files : paths
-        Files to be written; None for those that are not.
-    reading : paths or names
-        Files and folders that are read: nothing is written over or into them, with
-        force or without. What does not exist is no file, but a name.
-    force : bool, default=False
-        Write over files that exist.
+    None stands for a file that is not written. Nothing is written over or into what is
+    ``reading``, with ``force`` or without; what does not exist there is a name and no
+    file.
     """
-    sources = [beside for one in _existing(reading) for beside in _with_tables(one)]
     targets: set[Path] = set()
     for file in filter(None, files):
-        target = check_target(file, reading=sources)
+        target = check_target(file, reading=reading)
         if target in targets:
             raise ValueError(f"{file}: would be written twice. Give another name.")
         targets.add(target)
@@ -173,15 +146,19 @@ def check_folder(
         return
     if not force:
         raise _already(path)
-    foreign = _foreign(path) if path.is_dir() else path.name
+    mark = path / MARK
+    known = set(mark.read_bytes().split(b"\0")) if mark.is_file() else set()
+    found = {os.fsencode(one.relative_to(path)) for one in path.rglob("*")}
+    found |= set() if path.is_dir() else {os.fsencode(path.name)}
+    foreign = min(found - known - {MARK.encode()}, default=b"")
     if foreign:
         raise FileExistsError(
-            f"{path}: holds {foreign!r}, which unseen did not write. Give another "
-            f"name, such as {free_name(path)}."
+            f"{path}: holds {os.fsdecode(foreign)!r}, which unseen did not write. Give "
+            f"another name, such as {free_name(path)}."
         )
 
 
-def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:
+def check_target(path: AnyPath, reading: Iterable[AnyPath | None] = ()) -> Path:
     """Return where a file is to be written, links followed; raise if it cannot be."""
     path = Path(path)
     with named(path):
@@ -200,15 +177,11 @@ def check_target(path: AnyPath, reading: Iterable[AnyPath] = ()) -> Path:
 
 
 def check_apart(path: AnyPath, reading: Iterable[AnyPath | None]) -> None:
-    """Raise if a file or folder to write is, holds or lies in one that is being read.
-
-    >>> check_apart("unseen/labels.csv", reading=["unseen", "a name"])
-    Traceback (most recent call last):
-    FileExistsError: unseen/labels.csv: would lie in unseen, which is being read. Give a
-    name in another folder.
-    """
+    """Raise if a file or folder to write is, holds or lies in one that is read."""
     target = Path(os.path.realpath(path))
-    for source in _existing(reading):
+    for source in reading:
+        if source is None or not os.path.exists(source):
+            continue  # a name, and no file
         read = Path(os.path.realpath(source))
         same = target == read or (target.exists() and target.samefile(read))
         if same or target in read.parents:
@@ -292,41 +265,8 @@ def lock(file: IO[bytes], path: Path) -> None:
         ) from None
 
 
-def _mark(folder: Path) -> None:
-    """Write down which files a folder holds; wait until the disk has all of it."""
-    places = sorted(folder.rglob("*"))
-    with ThreadPoolExecutor(8) as pool:  # the disk takes many at once
-        list(pool.map(sync, places))
-    files = [path.relative_to(folder).as_posix() for path in places if path.is_file()]
-    with replace_file(folder / MARK) as file:
-        file.write(json.dumps(files, indent=0).encode("utf-8", "surrogateescape"))
-
-
-def _foreign(folder: Path) -> str:
-    """Return a name in a folder that was not written with it; "" if there is none."""
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
-    try:
-        text = (folder / MARK).read_bytes().decode("utf-8", "surrogateescape")
-        known = set(map(str, json.loads(text)))
-    except (FileNotFoundError, ValueError, TypeError):
-        known = set()
-    known |= {str(place) for name in known for place in Path(name).parents}
-    return min(found - known - {MARK}, default="")
-
-
 def _already(path: Path) -> FileExistsError:
     return FileExistsError(
         f"{path}: already exists. Give another name, such as {free_name(path)}, or "
         "replace it with force=True."
     )
-
-
-def _existing(reading: Iterable[AnyPath | None]) -> list[Path]:
-    return [Path(one) for one in reading if one is not None and os.path.exists(one)]
-
-
-def _with_tables(source: Path) -> list[Path]:
-    """Return what is read, with the class tables that are read beside a file."""
-    start = f"{source.stem}.classes."
-    beside = source.parent.iterdir() if source.is_file() else ()
-    return [source, *(path for path in beside if path.name.startswith(start))]

@@ -35,14 +35,12 @@ from types import UnionType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator
 
 from unseen.files import replace_file
 from unseen.limits import check_plain_file, unpacked_allowance
 
-FORMAT = 2
-LARGEST = 1_000_000  # a whole number as a parameter: a file may not ask for days
+FORMAT = "2"
 DTYPES = "<f8 <f4 <f2 <i8 <i4 <i2 |i1 <u8 <u4 <u2 |u1 |b1".split()
 # What models are made of, beside estimators that unseen names, by module.
 PARTS = {
@@ -61,8 +59,6 @@ PARTS = {
         "MaxAbsScaler MinMaxScaler Normalizer RobustScaler StandardScaler"
     ),
 }
-NAMED_ONCE = {"names", "classes_", "unseen_classes_", "feature_names_in_"}
-PER_ROW = {"reliability_", "novelty_"}  # NaN for a text that says nothing
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -106,7 +102,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     writer = Writer()
     text = json.dumps(writer.pack(model, name), allow_nan=False)
     metadata = {
-        "unseen_format": str(FORMAT),
+        "unseen_format": FORMAT,
         "unseen_version": __version__,
         "model": text,
         "digest": digest(text, writer.arrays),
@@ -143,8 +139,6 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     path = Path(path)
     metadata, arrays = _read(path)
     text = metadata["model"]
-    if digest(text, arrays) != metadata["digest"]:
-        raise _damaged(path, "its digest does not fit its content")
     try:
         allowed = unpacked_allowance(len(text) + sum(a.nbytes for a in arrays.values()))
         model = Reader(arrays, allowed).unpack(json.loads(text))
@@ -152,7 +146,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             raise ValueError(f"it holds a {type(model).__name__}")
         if hasattr(model, "_loaded"):
             model._loaded()
-        answer_for_zeros(model)
+        if hasattr(model, "decision_function") and hasattr(model, "n_features_in_"):
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")  # it fails if a part does not fit
+                model.decision_function(np.zeros((1, model.n_features_in_)))
     except Exception as error:
         writer = metadata.get("unseen_version", "an unknown version")
         raise ValueError(
@@ -163,7 +160,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """Return metadata and arrays of a file that is one of ours."""
+    """Return metadata and arrays of a file that is one of ours, and whole."""
     from safetensors.numpy import load as from_safetensors
 
     check_plain_file(path)
@@ -180,18 +177,14 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
             f"{path}: is a safetensors file, but no model of unseen. "
             "Give one that model.save wrote."
         )
-    if version != str(FORMAT):
+    if version != FORMAT:
         raise ValueError(
             f"{path}: has format {version[:20]}, but this version of unseen reads "
             f"format {FORMAT}. Load it with the version that saved it."
         )
-    if "model" not in metadata or "digest" not in metadata:
-        raise _damaged(path, "its header lacks the model")
+    if digest(metadata.get("model", ""), arrays) != metadata.get("digest"):
+        raise _damaged(path, "its digest does not fit its content")
     return metadata, arrays
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 def _damaged(path: Path, reason: str) -> ValueError:
@@ -200,23 +193,17 @@ def _damaged(path: Path, reason: str) -> ValueError:
     )
 
 
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
 def digest(text: str, arrays: dict[str, np.ndarray]) -> str:
     """Return the SHA-256 of a model's JSON and arrays."""
     found = hashlib.sha256(text.encode())
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name} {array.dtype.str} {array.shape};".encode())
-        found.update(array.reshape(-1).view(np.uint8).data)
+        found.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape};".encode())
+        found.update(arrays[name].tobytes())
     return found.hexdigest()
-
-
-def answer_for_zeros(model: Any) -> None:
-    """Let a fitted model score a row of zeros: it fails if a part does not fit."""
-    if not hasattr(model, "decision_function") or not hasattr(model, "n_features_in_"):
-        return
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        model.decision_function(np.zeros((1, model.n_features_in_)))
 
 
 # ---- values to JSON and tensors, and back --------------------------------------------
@@ -248,8 +235,6 @@ class Writer:
             return {"$": "dict", "items": self.pack(pairs, where)}
         if type(value) is tuple:
             return {"$": "tuple", "items": self.pack(list(value), where)}
-        if callable(value) and value in metrics().values():
-            return {"$": "metric", "name": value.__name__}
         return self._object(value, where)
 
     def _object(self, value: Any, where: str) -> Any:
@@ -273,13 +258,8 @@ class Writer:
         if array.dtype.kind == "U":
             texts, codes = np.unique(array, return_inverse=True)
             codes = self._array(codes.reshape(array.shape), where)
-            dtype = array.dtype.str
-            return {
-                "$": "text",
-                "dtype": dtype,
-                "texts": texts.tolist(),
-                "codes": codes,
-            }
+            tag = {"$": "text", "dtype": array.dtype.str}
+            return tag | {"texts": texts.tolist(), "codes": codes}
         if array.dtype.kind == "O":
             items = self.pack(array.ravel().tolist(), where)
             return {"$": "objects", "shape": list(array.shape), "items": items}
@@ -336,8 +316,6 @@ class Reader:
                 if value["name"] not in DTYPES:
                     raise ValueError(f"a type of unknown name {value['name']!r}")
                 return np.dtype(value["name"])
-            case "metric":
-                return metrics()[value["name"]]
             case "object":
                 return self._object(value)
         raise ValueError(f"a value of unknown kind {value.get('$')!r}")
@@ -356,8 +334,9 @@ class Reader:
         if kind is None:
             raise ValueError(f"there is no class {tag['name']!r}")
         state = {key: self.unpack(value) for key, value in tag["state"].items()}
-        if kind.__module__.startswith("sklearn."):
-            state = defaults(kind) | state  # a newer scikit-learn may have new ones
+        if kind.__module__.startswith("sklearn."):  # a newer one may have new ones
+            own = inspect.signature(kind).parameters.values()
+            state = {p.name: p.default for p in own if p.default is not p.empty} | state
         check_state(kind, state)
         if not issubclass(kind, BaseEstimator):
             return kind(**state)
@@ -385,79 +364,71 @@ def known() -> dict[str, type]:
     return found
 
 
-@cache
-def metrics() -> dict[str, Any]:
-    """Return the functions that a parameter may be, by name."""
-    module = import_module("unseen.trust.metrics")
-    return {name: getattr(module, name) for name in module.__all__}
-
-
 def state_of(value: Any) -> dict[str, Any]:
     """Return what an estimator, a dataclass or a named tuple holds."""
     if isinstance(value, BaseEstimator):
         return vars(value)
     kind: Any = type(value)
-    return {key: getattr(value, key) for key in fields(kind)}
-
-
-def check_state(kind: Any, state: dict[str, Any]) -> None:
-    """Raise unless a state is one that ``kind`` would have."""
-    name, estimator = kind.__name__, issubclass(kind, BaseEstimator)
-    needed = set(parameters(kind) if estimator else fields(kind))
-    for key in sorted(needed - set(state)):
-        raise ValueError(f"{name}.{key} is missing")
-    for key, value in state.items():
-        where = f"{name}.{key}"
-        if key not in needed and (not estimator or not is_fitted_name(kind, key)):
-            raise ValueError(f"{where} is unknown")
-        if key not in parameters(kind) and not fits(value, hints(kind).get(key, Any)):
-            raise ValueError(f"{where} is a {type(value).__name__}")
-        if isinstance(value, np.ndarray):
-            check_content(where, key, value)
-        limited = key in needed and key != "random_state" and name != "Round"
-        if limited and isinstance(value, int) and value > LARGEST:
-            raise ValueError(f"{where} is {value:,}, more than {LARGEST:,}")
-    if name == "Pipeline" and state["memory"] is not None:
-        raise ValueError("Pipeline.memory is set, and would be unpickled from")
-    if estimator and hasattr(kind, "_parameter_constraints"):
-        model = kind.__new__(kind)
-        model.__dict__.update(state)
-        model._validate_params()
-
-
-def check_content(where: str, key: str, value: np.ndarray) -> None:
-    """Raise where an array holds what no fit leaves: a class twice, or no number."""
-    if key in NAMED_ONCE and len(pd.unique(pd.Series(value.tolist()))) < len(value):
-        raise ValueError(f"{where} names something twice")
-    if value.dtype.kind == "f" and key not in PER_ROW and not np.isfinite(value).all():
-        raise ValueError(f"{where} holds NaN or infinity")
-
-
-def is_fitted_name(kind: type, key: str) -> bool:
-    """Tell whether a fit may set an attribute: ``name_`` or ``_name``, no method's."""
-    shaped = key.isidentifier() and not key.startswith("__")
-    return shaped and (key[0] == "_" or key[-1] == "_") and not hasattr(kind, key)
+    return {key: getattr(value, key) for key in needed_names(kind)}
 
 
 @cache
-def parameters(kind: Any) -> set[str]:
-    """Return the parameters of an estimator; a part has none."""
-    own = issubclass(kind, BaseEstimator)
-    return set(kind._get_param_names()) if own else set()
-
-
-@cache
-def fields(kind: Any) -> dict[str, None]:
-    """Return the fields that make a dataclass or a named tuple, in order."""
+def needed_names(kind: Any) -> list[str]:
+    """Return the parameters of an estimator, or the fields of a part, in order."""
+    if issubclass(kind, BaseEstimator):
+        return kind._get_param_names()
     if dataclasses.is_dataclass(kind):
-        return {field.name: None for field in dataclasses.fields(kind) if field.init}
-    return dict.fromkeys(getattr(kind, "_fields", ()))
+        return [field.name for field in dataclasses.fields(kind) if field.init]
+    return list(kind._fields)
 
 
 @cache
 def hints(kind: Any) -> dict[str, Any]:
     """Return the annotations of a class of this package."""
     return typing.get_type_hints(kind) if kind.__module__.startswith("unseen.") else {}
+
+
+def check_state(kind: Any, state: dict[str, Any]) -> None:
+    """Raise unless a state is one that ``kind`` would have.
+
+    A fit sets ``name_`` or ``_name``, which no method is called, of the type that the
+    class annotates; parameters are checked by the constraints of the estimator.
+    """
+    needed, estimator = needed_names(kind), issubclass(kind, BaseEstimator)
+    for key in needed:
+        if key not in state:
+            raise ValueError(f"{kind.__name__}.{key} is missing")
+    for key, value in state.items():
+        where = f"{kind.__name__}.{key}"
+        check_content(where, key, value)
+        if estimator and key in needed:
+            continue
+        named = key.isidentifier() and (key[0] == "_" or key[-1] == "_")
+        fitted = estimator and named and key[:2] != "__" and not hasattr(kind, key)
+        if key not in needed and not fitted:
+            raise ValueError(f"{where} is unknown")
+        if not fits(value, hints(kind).get(key, Any)):
+            raise ValueError(f"{where} is a {type(value).__name__}")
+    if kind.__name__ == "Pipeline" and state["memory"] is not None:
+        raise ValueError("Pipeline.memory is set, and would be unpickled from")
+    if hasattr(kind, "_parameter_constraints"):
+        model = kind.__new__(kind)
+        model.__dict__.update(state)
+        model._validate_params()
+
+
+def check_content(where: str, key: str, value: Any) -> None:
+    """Raise where a value is what no fit leaves, or asks for days of work."""
+    if isinstance(value, np.ndarray):
+        named = key in ("names", "classes_", "unseen_classes_", "feature_names_in_")
+        if named and len(set(value.tolist())) < len(value):
+            raise ValueError(f"{where} names something twice")
+        per_row = key in ("reliability_", "novelty_")  # NaN: a text that says nothing
+        if value.dtype.kind == "f" and not per_row and not np.isfinite(value).all():
+            raise ValueError(f"{where} holds NaN or infinity")
+    of_work = key.endswith(("_iter", "_steps", "_rounds", "_components", "_epochs"))
+    if of_work and isinstance(value, int) and value > 1_000_000:
+        raise ValueError(f"{where} is {value:,}, more than 1,000,000")
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -469,9 +440,3 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, list) and all(fits(v, inside[0]) for v in value)
     wider: dict = {float: Real, int: Integral, bool: bool | np.bool_, Any: object}
     return isinstance(value, wider.get(hint, origin or hint))
-
-
-def defaults(kind: type) -> dict[str, Any]:
-    """Return the parameters of a class that have a default."""
-    own = inspect.signature(kind).parameters.values()
-    return {p.name: p.default for p in own if p.default is not p.empty}

@@ -19,6 +19,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -174,14 +175,13 @@ def _without_guard(text: str) -> str:
 
 def csv_lines(lines: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield lines as CSV."""
-    for cells in lines:
-        yield ",".join(map(_quoted, cells)) + "\n"
-
-
-def _quoted(cell: str) -> str:
     # csv before Python 3.13 leaves a carriage return unquoted, and reads it as an end.
-    special = any(sign in cell for sign in ',"\r\n')
-    return '"' + cell.replace('"', '""') + '"' if special else cell
+    for cells in lines:
+        quoted = (
+            '"' + cell.replace('"', '""') + '"' if re.search('[,"\r\n]', cell) else cell
+            for cell in cells
+        )
+        yield ",".join(quoted) + "\n"
 
 
 def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -225,7 +225,7 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
         ids=table["id"],
         reliability=_numbers(path, table, "reliability", decimal, lines),
         second=table.get("second"),
-        first_trusted=first.fillna(0).astype(int).to_numpy(),
+        first_trusted=np.nan_to_num(first).astype(int),
         **more,
     )
 
@@ -270,25 +270,20 @@ def _check_utf8(text: str, where: str) -> None:
 
 def _numbers(
     path: Path, table: dict[str, list[str]], name: str, decimal: str, lines: list[int]
-) -> pd.Series:
+) -> np.ndarray:
     """Return shares, or whole numbers for first_trusted; NaN where a cell is empty."""
-    texts = pd.Series(table.get(name, [""] * len(lines)), dtype=object).str.strip()
-    plain = texts.str.replace(decimal, ".", regex=False)
-    numbers = pd.to_numeric(plain, errors="coerce").astype(float)
-    read = (
-        numbers.notna()
-    )  # older pandas rounds the last digits of texts; NumPy does not
-    numbers[read] = plain[read].to_numpy(dtype=str).astype(float)
+    numbers = np.full(len(lines), np.nan)
     whole = name == "first_trusted"
-    right = numbers.between(0, 2**53 if whole else 1)
-    right &= numbers % 1 == 0 if whole else True
-    odd = np.flatnonzero((texts != "") & ~right)
-    if len(odd):
-        span = "whole, 0 or more" if whole else "0 to 1"
-        raise ValueError(
-            f"{path}: {name} in line {lines[odd[0]]} is {shown(texts[odd[0]])}. Give a "
-            f"number, {span}, or leave it empty."
-        )
+    for i, text in enumerate(map(str.strip, table.get(name, []))):
+        with suppress(ValueError):
+            numbers[i] = float(text.replace(decimal, "."))
+        sound = 0 <= numbers[i] <= (2**53 if whole else 1)
+        if text and not (sound and (numbers[i] % 1 == 0 or not whole)):
+            span = "whole, 0 or more" if whole else "0 to 1"
+            raise ValueError(
+                f"{path}: {name} in line {lines[i]} is {shown(text)}. Give a number, "
+                f"{span}, or leave it empty."
+            )
     return numbers
 
 

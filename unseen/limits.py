@@ -13,18 +13,6 @@ import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = [
-    "Limits",
-    "allow_long_cells",
-    "check_plain_file",
-    "check_unpacked",
-    "limits",
-    "read_small",
-    "unpacked_allowance",
-]
-
-MIB = 1 << 20
-
 
 class Limits(NamedTuple):
     """Every limit and its value."""
@@ -32,16 +20,13 @@ class Limits(NamedTuple):
     # Of a packed file: bytes in memory for each on disk, and what any file may take.
     # Real features pack to a third, tables full of zeros to a fiftieth.
     unpacked_ratio: int = 100
-    unpacked_free: int = 256 * MIB
-    # Of a packed text, beyond its first 4 MiB: lines take time, each of them.
-    packed_text_ratio: int = 20
-    line_bytes: int = 64 * MIB
-    text_bytes: int = 64 * MIB  # of a text that is read whole: names, JSON, plans
+    unpacked_free: int = 256 << 20
+    line_bytes: int = 64 << 20
+    text_bytes: int = 64 << 20  # of a text that is read whole: names, JSON, plans
     columns: int = 20_000  # with one number each; lists in one column may be longer
     classes: int = 1_000_000
     name_letters: int = 1_000
-    arrays: int = 10_000  # in one file
-    photo_bytes: int = 256 * MIB
+    photo_bytes: int = 256 << 20
     # Pixels times channels: 3 if the photo is opaque, 4 if anything shines through or
     # a shade has more than 8 bits.
     photo_samples: int = 300_000_000
@@ -87,17 +72,14 @@ def allow_long_cells() -> None:
 
 
 def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> None:
-    """Refuse pipes, sockets and devices, which may never end.
+    """Refuse pipes and devices, which may never end, and unless allowed folders.
 
-    What is missing passes: whoever opens it will say so. With ``folders``, a folder is
-    fine too.
+    What is missing passes: whoever opens it will say so.
     """
-    try:
-        mode = Path(path).stat().st_mode
-    except OSError:
+    path = Path(path)
+    if not path.exists() or path.is_file() or (folders and path.is_dir()):
         return
-    if stat.S_ISREG(mode) or (folders and stat.S_ISDIR(mode)):
-        return
+    mode = path.stat().st_mode
     kinds = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFDIR: "folder"}
     kind = kinds.get(stat.S_IFMT(mode), "device")
     wanted = "file or folder" if folders else "file"

@@ -20,22 +20,21 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from unseen.core.given import read_given
 from unseen.core.linalg import to_unit
 from unseen.keep import load_model, save_model
 from unseen.labels import label_table
-from unseen.naming.encoders import encoder_name, find_encoder
+from unseen.naming.encoders import encoder_name
 from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = ["LabelJob", "NamedItems", "second_best", "since_when"]
-
-FEW = 5  # items per class: with fewer, each shapes the class it is then found sure of
+__all__ = ["LabelJob", "NamedItems", "second_best"]
 
 
 class NamedItems(BaseEstimator):
     """Labels items by class names; the base of ``NamedPhotos`` and ``NamedTexts``."""
 
     _items: str  # what gets labels, for messages
-    _encoders: Mapping[str, str]  # parameters that hold an encoder, and its kind
+    _encoders: tuple[str, ...]  # parameters that hold an encoder
 
     # What a subclass gives, of items and of rows.
     _rows: Callable[[Any], np.ndarray]
@@ -43,20 +42,14 @@ class NamedItems(BaseEstimator):
     _by_names: Callable[[np.ndarray], np.ndarray]  # number of the nearest prototype
     _novelty: Callable[[np.ndarray], np.ndarray]
 
-    def _guidance(self) -> dict[str, Any]:
-        """Return parameters of the mixture."""
-        return {}
-
-    def _mixture(self) -> GuidedMixture:
-        frame = pd.DataFrame(self.prototypes_, index=self.classes_)
-        return GuidedMixture.from_prototypes(frame, **self._guidance())
-
     def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
         """Learn what is beside labels, once the mixture has adapted to the rows."""
 
     def _begin(self, names: Any, prototypes: np.ndarray) -> None:
         self.classes_, self.prototypes_ = np.array(names), prototypes
-        self.model_ = self._mixture()
+        frame = pd.DataFrame(prototypes, index=self.classes_)
+        plain = getattr(self, "plain_", 0.5)
+        self.model_ = GuidedMixture.from_prototypes(frame, plain=plain)
 
     def adapt(self, X, *, given=None):
         """Label items, and learn from them.
@@ -76,33 +69,40 @@ class NamedItems(BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(X)
         says = np.asarray(rows.any(axis=1))
-        rows, known = rows[says], given_among(given, says)
+        known: dict[int, Any] = {}
+        if given is not None:
+            numbers, labels = read_given(given, len(rows))
+            place, kept = np.cumsum(says) - 1, says[numbers]
+            known = dict(zip(place[numbers[kept]].tolist(), labels[kept], strict=True))
+        rows = rows[says]
         self.__dict__.pop("given_", None)
         n_named = len(self.model_.classes_)  # without those that were given before
         self._begin(self.classes_[:n_named], self.prototypes_[:n_named])
         self.adapted_, self.rounds_ = False, []
         self.stopped_because_ = f"No {self._items} say anything."
         if len(rows):
-            model = self.model_.adapt(rows, given=known)
+            model = self.model_.adapt(rows, given=known or None)
             self.adapted_, self.rounds_ = bool(model.adapted_), model.rounds_
             self.stopped_because_ = model.stopped_because_
             if known:
                 places = np.flatnonzero(says)[model.given_.rows]
                 self.given_ = model.given_._replace(rows=places)
-        known = known or {}
         self._learn(rows, known)
         by_names = self.classes_[self._by_names(rows)]
         self._add_given(rows, known)
-        labels, chances = self._labels(rows, known), self.predict_proba(rows)
-        sure = self._reliability(chances, labels)
+        chances = self.predict_proba(rows)
+        labels, sure = self._judged(rows, known, chances)
         sure[list(known)] = 1.0
+        since = np.zeros(len(labels), dtype=int)  # when a row got its label
         answers = [by_names, *(done.labels for done in self.rounds_)]
+        for number, answer in enumerate(answers[:-1], start=1):
+            since[answer != labels] = number
         self.labels_ = spread(labels, says, "")
         self.projected_ = spread(by_names, says, "")
         self.second_ = spread(second_best(chances, labels, self.classes_), says, "")
         self.reliability_ = spread(sure, says, np.nan)
         self.novelty_ = spread(self._novelty(rows), says, 1.0)
-        self.first_trusted_ = spread(since_when(answers, labels), says, 0)
+        self.first_trusted_ = spread(since, says, 0)
         return self
 
     def _add_given(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
@@ -122,11 +122,13 @@ class NamedItems(BaseEstimator):
                 self.prototypes_ = np.vstack([self.prototypes_, prototype])
                 self.classes_ = np.append(self.classes_, name)
 
-    def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
-        return self.model_.labels_ if len(rows) else np.array([], dtype=str)
-
-    def _reliability(self, chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return self.model_.reliability_ if len(labels) else np.array([])
+    def _judged(
+        self, rows: np.ndarray, given: Mapping[int, str], chances: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the labels of rows that were adapted to, and their reliability."""
+        if not len(rows):
+            return np.array([], dtype=str), np.array([])
+        return self.model_.labels_, self.model_.reliability_
 
     def answer(self, X=None) -> pd.DataFrame:
         """Return label, reliability, second choice and novelty of items, as a table.
@@ -142,25 +144,21 @@ class NamedItems(BaseEstimator):
         DataFrame
         """
         check_is_fitted(self)
+        since: Any = 0
         if X is None:
-            names = ("label", "reliability", "second", "first_trusted", "novelty")
-            own = (self.labels_, self.reliability_, self.second_)
-            found = (*own, self.first_trusted_, self.novelty_)
-            return pd.DataFrame(dict(zip(names, found, strict=True)))
-        rows = self._rows(X)
-        says = np.asarray(rows.any(axis=1))
-        chances = self.predict_proba(rows)
-        labels = self.classes_[chances.argmax(axis=1)]
-        second = second_best(chances, labels, self.classes_)
-        return pd.DataFrame(
-            {
-                "label": np.where(says, labels, ""),
-                "reliability": np.where(says, chances.max(axis=1, initial=0), np.nan),
-                "second": np.where(says, second, ""),
-                "first_trusted": 0,
-                "novelty": np.where(says, self._novelty(rows), 1.0),
-            }
-        )
+            labels, second, sure = self.labels_, self.second_, self.reliability_
+            novelty, since = self.novelty_, self.first_trusted_
+        else:
+            rows = self._rows(X)
+            says = np.asarray(rows.any(axis=1))
+            chances = self.predict_proba(rows)
+            best = self.classes_[chances.argmax(axis=1)]
+            labels = np.where(says, best, "")
+            second = np.where(says, second_best(chances, best, self.classes_), "")
+            sure = np.where(says, chances.max(axis=1, initial=0), np.nan)
+            novelty = np.where(says, self._novelty(rows), 1.0)
+        columns = {"label": labels, "reliability": sure, "second": second}
+        return pd.DataFrame(columns | {"first_trusted": since, "novelty": novelty})
 
     def predict(self, X) -> np.ndarray:
         """Label items, without learning from them; '' for one that says nothing."""
@@ -185,8 +183,8 @@ class NamedItems(BaseEstimator):
             return f"Not adapted, by the names alone. {why}"
         n = int(np.isfinite(self.reliability_).sum())
         message = f"Adapted to {n:,} {items}. {why}"
-        if n < FEW * len(self.classes_):
-            message += f" Fewer than {FEW} {items} per class: reliability is a guess, "
+        if n < 5 * len(self.classes_):  # each shapes the class it is then found sure of
+            message += f" Fewer than 5 {items} per class: reliability is a guess, "
             message += "and mostly too high."
         return message
 
@@ -207,37 +205,28 @@ class NamedItems(BaseEstimator):
         stored = copy.copy(self)
         for private in [key for key in vars(stored) if key.startswith("_")]:
             del stored.__dict__[private]
-        for one, kind in self._encoders.items():
-            encoder = getattr(self, one)
-            named = isinstance(encoder, str)
-            name = encoder if named else encoder_name(find_encoder(encoder, kind))
-            setattr(stored, one, name)
+        for one in self._encoders:
+            setattr(stored, one, encoder_name(getattr(self, one)))
         return save_model(stored, path)
 
 
 class LabelJob:
-    """Items to label, and what labels them; :meth:`parts` yields tables of labels.
+    """Items to label, and what labels them; :meth:`parts` yields tables of labels."""
 
-    Attributes
-    ----------
-    items : str
-        What gets labels, for messages.
-    fitted : NamedItems
-    adapts : bool
-        Whether the model learns from the items; a saved one does not.
-    skipped : list of (path, reason)
-        Files that hold no such item.
-    n_items : int
-        Known after :meth:`parts`.
-    """
-
-    items: str
-    fitted: Any
-    skipped: list[tuple[str, str]]
+    items: str  # what gets labels, for messages
+    fitted: Any  # a NamedItems
+    adapts: bool  # whether it learns from the items; a saved model does not
+    skipped: list[tuple[str, str]]  # path and reason of files that hold no such item
+    n_items: int  # known after parts
     parts: Callable[[], Iterator[pd.DataFrame]]
 
     def __init__(
-        self, classes: Any, model: Any, given: Mapping[str, str] | None, unknown: bool
+        self,
+        kind: type,
+        classes: Any,
+        model: str | os.PathLike[str] | None,
+        given: Mapping[str, str] | None,
+        unknown: bool,
     ) -> None:
         if (classes is None) == (model is None):
             raise ValueError(
@@ -245,16 +234,13 @@ class LabelJob:
             )
         self.given, self.unknown = dict(given or {}), unknown
         self.adapts, self.n_items = model is None, 0
-
-    def load(self, path: str | os.PathLike[str], kind: type) -> Any:
-        """Load a saved model; say so if it labels something else."""
-        fitted = load_model(path)
-        if not isinstance(fitted, kind):
-            raise ValueError(
-                f"{path}: is a {type(fitted).__name__}, which does not label "
-                f"{self.items}. Give a model that unseen label saved for {self.items}."
-            )
-        return fitted
+        if model is not None:
+            self.fitted = load_model(model)
+            if not isinstance(self.fitted, kind):
+                raise ValueError(
+                    f"{model}: is a {type(self.fitted).__name__}. Give a model that "
+                    f"unseen label saved for {self.items}."
+                )
 
     @property
     def adapted(self) -> bool:
@@ -289,22 +275,6 @@ def spread(values: np.ndarray, where: np.ndarray, empty: Any) -> np.ndarray:
     return whole
 
 
-def given_among(given: Any, says: np.ndarray) -> dict[int, str] | None:
-    """Return given labels by their place among the items that say something."""
-    if given is None:
-        return None
-    place = np.cumsum(says) - 1
-    items = given.items() if isinstance(given, Mapping) else enumerate(given)
-    known = {int(row): label for row, label in items if not pd.isna(label)}
-    strange = [row for row in known if not 0 <= row < len(says)]
-    if strange:
-        raise ValueError(
-            f"given has a label for row {strange[0]}, but X has {len(says)} rows. They "
-            "are numbered from 0."
-        )
-    return {int(place[row]): label for row, label in known.items() if says[row]}
-
-
 def second_best(chances: np.ndarray, labels: Any, names: np.ndarray) -> np.ndarray:
     """Return the most probable class other than the label; '' if one competes."""
     if chances.shape[1] < 2:
@@ -313,11 +283,3 @@ def second_best(chances: np.ndarray, labels: Any, names: np.ndarray) -> np.ndarr
     others, labelled = chances.copy(), own >= 0  # some are none of these
     others[labelled, own[labelled]] = -1
     return names[others.argmax(axis=1)]
-
-
-def since_when(answers: Sequence[np.ndarray], labels: np.ndarray) -> np.ndarray:
-    """Return since which of some answers, the first at 0, every row has its label."""
-    since = np.zeros(len(labels), dtype=int)
-    for number, answer in enumerate(answers[:-1], start=1):
-        since[answer != labels] = number
-    return since

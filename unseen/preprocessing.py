@@ -13,6 +13,8 @@ In a pipeline, ``pipe[-1].adapt(pipe[:-1].transform(X))``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
@@ -20,21 +22,17 @@ from sklearn.base import (
     OneToOneFeatureMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.params import (
     COUNT,
-    DTYPES,
     POSITIVE,
     check_rows,
     check_rows_and_labels,
     fit_context,
     not_finite,
-    refuse_masked,
 )
 from unseen.core.sums import Sums, check_range, sum_rows
-
-SIZE = [*COUNT, None]
 
 
 class _KeepsPrecision(TransformerMixin, BaseEstimator):
@@ -67,15 +65,13 @@ class PerDomainCenterer(OneToOneFeatureMixin, _KeepsPrecision):
 
     def fit(self, X, y=None):
         """Learn the seen mean."""
-        X = check_rows(self, X)
-        self.seen_mean_ = self.mean_ = mean_row(X)
+        self.seen_mean_ = self.mean_ = mean_row(check_rows(self, X))
         return self
 
     def adapt(self, X):
         """Take the mean of unlabelled rows from now on."""
         check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
-        self.mean_ = mean_row(X)
+        self.mean_ = mean_row(check_rows(self, X, reset=False))
         return self
 
     def transform(self, X):
@@ -124,6 +120,7 @@ class _FromSums(ClassNamePrefixFeaturesOutMixin, _KeepsPrecision):
         return hasattr(self, "axes_")
 
 
+@dataclass(eq=False, repr=False)
 class SumsPCA(_FromSums):
     """Principal axes from the sums of the rows, whole or in chunks.
 
@@ -136,10 +133,7 @@ class SumsPCA(_FromSums):
     ----------
     axes_ : ndarray of shape (n_features, n_axes)
         Principal axes, leading first; the largest entry of each is positive.
-    components_ : ndarray of shape (n_axes, n_features)
-        The same as rows.
     mean_ : ndarray of shape (n_features,)
-    explained_variance_ : ndarray of shape (n_axes,)
 
     Examples
     --------
@@ -152,10 +146,9 @@ class SumsPCA(_FromSums):
     True
     """
 
-    _parameter_constraints: dict = {"n_axes": SIZE}
+    n_axes: int | None = None
 
-    def __init__(self, n_axes=None):
-        self.n_axes = n_axes
+    _parameter_constraints = {"n_axes": [*COUNT, None]}
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -165,30 +158,13 @@ class SumsPCA(_FromSums):
         self._add(X, np.zeros(len(X), dtype=int), 1, first=first)
         return self
 
-    @property
-    def components_(self) -> np.ndarray:
-        """The axes as rows, as scikit-learn's PCA has them."""
-        return self.axes_.T
-
-    def inverse_transform(self, X):
-        """Return rows on the axes to the space of the features."""
-        check_is_fitted(self)
-        refuse_masked(X, "X")
-        X = check_array(X, dtype=DTYPES)
-        if X.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {X.shape[1]} columns, but there are {self._n_features_out} "
-                "axes. Give what transform returned."
-            )
-        return X @ self.components_.astype(X.dtype) + self.mean_.astype(X.dtype)
-
     def _solve(self, sums: Sums) -> None:
         p = sums.gram.shape[0]
         reduced = sums.reduced(min(self.n_axes or p, p))
         self.mean_, self.axes_ = reduced.mean, reduced.axes
-        self.explained_variance_ = np.diag(reduced.sums.gram) / max(sums.n_rows - 1, 1)
 
 
+@dataclass(eq=False, repr=False)
 class WithinClassWhitener(_FromSums):
     """Make the scatter inside classes round, from the sums of labelled rows.
 
@@ -224,14 +200,10 @@ class WithinClassWhitener(_FromSums):
     array([2., 2.])
     """
 
-    _parameter_constraints: dict = {
-        "n_axes": SIZE,
-        "shrinkage": POSITIVE,
-    }
+    n_axes: int | None = 500
+    shrinkage: float = 0.1
 
-    def __init__(self, n_axes=500, shrinkage=0.1):
-        self.n_axes = n_axes
-        self.shrinkage = shrinkage
+    _parameter_constraints = {"n_axes": [*COUNT, None], "shrinkage": POSITIVE}
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -242,7 +214,7 @@ class WithinClassWhitener(_FromSums):
         self.classes_: np.ndarray = np.union1d(before, y)
         if not first:
             known = np.isin(self.classes_, before)
-            self._seen_sums = self._seen_sums.for_table(known)
+            self._seen_sums = self._seen_sums.for_table(known, len(known))
         codes = np.searchsorted(self.classes_, y)
         self._add(X, codes, len(self.classes_), first=first)
         return self

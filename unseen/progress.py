@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["counted", "show_progress", "steps"]
 
-DEEPEST = 2  # loops drawn inside each other
 Item = TypeVar("Item")
 _BARS: ContextVar[Progress | None] = ContextVar("bars", default=None)
 _DEPTH: ContextVar[int] = ContextVar("depth", default=0)
@@ -31,7 +30,7 @@ _DEPTH: ContextVar[int] = ContextVar("depth", default=0)
 def steps(task: str, total: int | None) -> Iterator[Callable[[], Any]]:
     """Yield a function to call after every step; ``total`` is None if unknown."""
     bars, depth = _BARS.get(), _DEPTH.get()
-    if bars is None or depth == DEEPEST:
+    if bars is None or depth == 2:
         yield lambda: None
         return
     deeper = _DEPTH.set(depth + 1)

@@ -49,8 +49,6 @@ CHOICES = {  # parameters that open other ways through the code
     "n_axes": [1, 3, 500, "all", None],
     "per_domain_centering": [True, False],
     "transduction": ["self_training", "structured", None],
-    "beside_seen": [True, False],
-    "beside_unknown": [True, False],
     "drop_absent": [True, False],
     "plain": [0.0, 0.5, 1.0],
     "class_prior": [None, "uniform"],

@@ -3,7 +3,6 @@
 from itertools import permutations
 
 import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 from scipy.linalg import eigh
 from scipy.optimize import approx_fprime
@@ -33,27 +32,10 @@ def test_bottom_up_is_locality_preserving_on_the_graph_of_classes():
     W = (codes[:, None] == codes) / np.bincount(codes)[codes]
     laplacian = X.T @ (np.eye(17) - W) @ X
     ridge = 0.7 * np.trace(laplacian) / 4
-    values, vectors = eigh(X.T @ X, laplacian + ridge * np.eye(4))
+    theirs = eigh(X.T @ X, laplacian + ridge * np.eye(4))[1][:, :-3:-1]
     ours = discriminant_axes(sum_rows(X, codes, 3), 0.7, 2)
-    for j in range(2):
-        theirs = vectors[:, -1 - j]
-        cosine = ours[:, j] @ theirs / np.linalg.norm(ours[:, j])
-        close(abs(cosine / np.linalg.norm(theirs)), 1)
-    assert values[-1] > values[-2]
-
-
-def stress_written_out(b, seen, to_seen, between):
-    N, M = to_seen.shape
-    total = 0.0
-    for j in range(N):
-        for i in range(M):
-            d = np.linalg.norm(b[j] - seen[i])
-            total += (d - to_seen[j, i]) ** 2 / to_seen[j, i] / (M * N)
-        for k in range(j + 1, N):
-            d = np.linalg.norm(b[j] - b[k])
-            miss = (d - between[j, k]) ** 2 / between[j, k]
-            total += miss * 2 / (N * (N - 1))
-    return total
+    theirs *= np.sign(np.sum(ours * theirs, axis=0))
+    close(ours, theirs)
 
 
 def test_the_stress_and_its_gradient():
@@ -62,10 +44,12 @@ def test_the_stress_and_its_gradient():
     to_seen = rng.uniform(0.5, 2, size=(3, 5))
     between = rng.uniform(0.5, 2, size=(3, 3))
     between = between + between.T
-    np.fill_diagonal(between, 1e-6)
+    pairs = np.triu_indices(3, 1)
 
     def value(flat):
-        return stress_written_out(flat.reshape(3, 4), seen, to_seen, between)
+        b = flat.reshape(3, 4)
+        own = (distances(b, b) - between)[pairs] ** 2 / between[pairs]
+        return np.mean((distances(b, seen) - to_seen) ** 2 / to_seen) + np.mean(own)
 
     found, gradient = stress(b.ravel(), seen, to_seen, between)
     close(found, value(b.ravel()))
@@ -124,9 +108,8 @@ def test_structured_gives_clusters_to_landmarks_one_to_one():
     assert_array_equal(model.labels_, expected)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_landmarks_are_placed_to_the_end_so_that_rounding_does_not_show(seed):
-    rng = np.random.default_rng(seed)
+def test_landmarks_are_placed_to_the_end_so_that_rounding_does_not_show():
+    rng = np.random.default_rng(1)
     seen = rng.normal(size=(40, 30))
     seen /= np.linalg.norm(seen, axis=1, keepdims=True)
     E = rng.normal(size=(60, 12))

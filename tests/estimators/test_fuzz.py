@@ -7,7 +7,7 @@ from tests.checks import make_data
 from tests.estimators import fuzz
 from unseen import ESZSL, SumsPCA, WithinClassWhitener
 
-SAMPLE, ALL = 100, 6000
+SAMPLE, ALL = 60, 6000
 
 
 def findings(seeds):

@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import unseen
 from tests.checks import close
 from unseen import NONE_OF_THESE, GuidedMixture
-from unseen.core.classes import Candidates
-from unseen.core.given import include, prototypes_of, read_given
-from unseen.rows.holders import MemoryRows
+from unseen.core.given import prototypes_of, read_given
 
 FROM_PROTOTYPES = [
     "CSLS",
@@ -85,7 +84,7 @@ def test_given_rows_keep_their_labels_and_a_new_name_makes_a_class(name, named):
     assert model.given_.labels.tolist() == [given[row] for row in sorted(given)]
 
 
-@pytest.mark.parametrize("name", FROM_PROTOTYPES)
+@pytest.mark.parametrize("name", ["EMDirichlet", "GuidedMixture", "OTTER", "ZLaP"])
 def test_given_labels_are_enough_to_start_from(name, named):
     X, truth, _ = named
     given = {row: truth[row] for row in range(0, 160, 8)}
@@ -98,35 +97,6 @@ def test_given_labels_are_enough_to_start_from(name, named):
     fresh = getattr(unseen, name)().adapt(X, given=fewer).labels_
     np.testing.assert_array_equal(again, fresh)
     assert sorted(set(again)) == ["a", "b", "c"]
-
-
-def test_rounds_take_in_a_class_that_only_rows_describe(described):
-    X, y, table, seen = described
-    last = table.index[-1]
-    model = unseen.SelfTraining(unseen.ESZSL(n_axes=10))
-    model.fit(X[seen], y[seen], class_embeddings=table.drop(last))
-    pile, truth = X[~seen], y[~seen]
-    given = {int(row): last for row in np.flatnonzero(truth == last)[:6]}
-    model.adapt(pile, given=given)
-    assert model.competing_classes_.tolist()[-1] == last
-    others = np.setdiff1d(np.flatnonzero(truth == last), list(given))
-    assert (model.labels_[others] == last).mean() > 0.5
-    assert (model.labels_[truth != last] == last).mean() < 0.25
-
-
-def test_a_new_class_joins_classes_of_equal_descriptions():
-    table = np.array([[1.0, 0], [0, 1], [1, 0]])
-    twins = Candidates.of(np.array(["a", "b", "c"]), table, np.arange(3), table)
-    labels = np.array(["c", "new", "b"], dtype=object)
-    made, codes, new = include(twins, labels, None, lambda _: np.array([5.0, 6.0]))
-    assert made.names.tolist() == ["a", "b", "new"]
-    assert made.columns.tolist() == ["a", "b", "c", "new"]
-    np.testing.assert_array_equal(made.embeddings, [[1, 0], [0, 1], [5, 6]])
-    np.testing.assert_array_equal(made.spread(np.array([[7, 8, 9]])), [[7, 8, 7, 9]])
-    found = made.find(np.array(["c", "new"]), np.array([[1.0, 0], [5, 6]]))
-    np.testing.assert_array_equal(found, [0, 2])
-    np.testing.assert_array_equal(codes, [0, 2, 1])
-    np.testing.assert_array_equal(new, [False, False, True])
 
 
 def test_prototypes_of_given_rows_need_all_rows_but_not_in_memory(named, tmp_path):
@@ -163,11 +133,7 @@ def test_given_rows_help_models_of_seen_classes(name, described):
     np.testing.assert_array_equal(model.labels_, before)
 
 
-# Others' methods that spread a given row over its neighbours: one slip spreads, too.
-SPREADING = {"BiDiLEL", "TransCLIP"}
-
-
-@pytest.mark.parametrize("name", sorted(FROM_SEEN.keys() - SPREADING))
+@pytest.mark.parametrize("name", ["AnchoredSelfTraining", "GuidedMixture", "TSTD"])
 def test_one_wrong_label_in_ten_costs_little(name, described):
     """A slip of the finger: the others lose at most three rows of a hundred."""
     X, y, _, seen = described
@@ -189,14 +155,14 @@ def test_one_wrong_label_in_ten_costs_little(name, described):
         assert found >= min(all_right, alone) - 0.03, slip
 
 
-@pytest.mark.parametrize("name", sorted(FROM_SEEN))
+@pytest.mark.parametrize("name", ["AnchoredSelfTraining", "SelfTraining", "TransCLIP"])
 def test_no_given_label_is_as_none_at_all_bit_for_bit(name, described):
     X, _, _, seen = described
     model = fitted(name, described)
     plain = model.adapt(X[~seen])
     labels, reliability = plain.labels_, plain.reliability_
     scores = plain.decision_function(X[:50])
-    for nothing in ({}, [None] * 120, np.full(120, np.nan), [""] * 120, pd.Series()):
+    for nothing in ({}, np.full(120, np.nan), [""] * 120):
         model.adapt(X[~seen], given=nothing)
         np.testing.assert_array_equal(model.labels_, labels)
         np.testing.assert_array_equal(model.reliability_, reliability)
@@ -213,7 +179,7 @@ def test_a_class_of_the_table_that_does_not_compete_may_be_given(name, described
     assert (model.labels_[120:] == "class 03").mean() > 0.5
 
 
-@pytest.mark.parametrize("name", ["AnchoredSelfTraining", "GuidedMixture", "TSTD"])
+@pytest.mark.parametrize("name", ["AnchoredSelfTraining", "SelfTraining", "TSTD"])
 def test_a_new_class_beside_described_ones(name, described):
     X, y, table, seen = described
     known = table.drop(index="class 11")
@@ -224,25 +190,6 @@ def test_a_new_class_beside_described_ones(name, described):
     model.adapt(X[~seen], given=given)
     assert (model.labels_[93:] == truth[93:]).mean() > 0.5
     assert (model.predict(X[~seen])[90:] == "class 11").mean() > 0.5
-
-
-def test_given_rows_move_prototypes_as_bayes_says():
-    from unseen.core.given import GivenRows
-    from unseen.transduction.anchored_given import with_given
-
-    random = np.random.default_rng(0)
-    B, Z = random.normal(size=(9, 3)), random.normal(size=(2, 3))
-    v = np.array([0.5, 1.0, 2.0])
-    codes = np.array([0, -1, 0, -1, 0, -1, -1, -1, -1])
-    told = GivenRows(codes, np.zeros(2, dtype=bool))
-    none = np.zeros(2)
-    made = with_given(MemoryRows(B), Z, v, none, told, kappa=3.0, n_measured=1e12)
-    for j in range(3):  # least squares with the prototype as an observation
-        rows = np.append(B[codes == 0, j], Z[0, j])
-        weights = np.append(np.ones(3), 1 / v[j])
-        close(made.Z[0, j], np.average(rows, weights=weights), digits=9)
-    np.testing.assert_array_equal(made.Z[1], Z[1])
-    assert made.own_rows.tolist() == [9.0, 0.0]  # not discounted by kappa
 
 
 def test_given_labels_do_not_depend_on_the_form_they_come_in(named):
@@ -283,6 +230,8 @@ def test_numbers_as_classes_and_none_of_them(named):
     assert model.labels_.dtype.kind == "i"
     assert model.labels_[[0, 130, 7]].tolist() == [1, 3, -1]
     assert (model.labels_[130:] == codes[130:]).mean() > 0.5
+    given = {row: int(codes[row]) for row in range(0, 160, 8)}  # alone, a start
+    assert np.mean(unseen.GuidedMixture().adapt(X, given=given).labels_ == codes) > 0.8
 
 
 def test_a_saved_model_remembers_what_was_given(named, tmp_path):
@@ -356,24 +305,9 @@ def test_given_rows_correct_names_as_far_as_they_show_them_wrong():
     assert right(centres, told) >= right(centres) - 0.02
 
 
-def test_answers_to_the_most_doubtful_rows_do_not_ruin_good_names():
-    """Such rows lead no class by much: they say nothing against a name."""
-    random = np.random.default_rng(7)
-    centres, truth = random.normal(size=(10, 60)), np.repeat(np.arange(10), 60)
-    X = centres[truth] + 2.2 * random.normal(size=(600, 60))
-    model = GuidedMixture.from_prototypes(centres + 0.8 * random.normal(size=(10, 60)))
-    alone = model.adapt(X).labels_
-    rows = np.argsort(model.reliability_, kind="stable")[:10]
-    others = np.setdiff1d(np.arange(600), rows)
-    told = {int(row): int(truth[row]) for row in rows}
-    taught = model.adapt(X, given=told).labels_
-    before, after = (np.mean((x == truth)[others]) for x in (alone, taught))
-    assert after >= before - 0.01
-
-
-@pytest.mark.parametrize("which", ["any", "surest"])
-def test_correcting_only_what_is_wrong_does_not_ruin_good_names(which):
-    """A person who looks for mistakes finds nothing else: names are as good as ever."""
+@pytest.mark.parametrize("which", ["doubtful", "wrong", "surest of the wrong"])
+def test_how_rows_were_picked_for_a_person_does_not_ruin_good_names(which):
+    """Doubtful rows lead no class by much; who looks for mistakes finds only these."""
     random = np.random.default_rng(8)
     centres, truth = random.normal(size=(10, 60)), np.repeat(np.arange(10), 60)
     X = centres[truth] + 2.2 * random.normal(size=(600, 60))
@@ -381,9 +315,12 @@ def test_correcting_only_what_is_wrong_does_not_ruin_good_names(which):
     alone = model.adapt(X).labels_
     wrong = np.flatnonzero(alone != truth)
     assert len(wrong) > 30
-    rows = random.permutation(wrong)[:20]
-    if which == "surest":
-        rows = wrong[np.argsort(-model.reliability_[wrong], kind="stable")][:20]
+    doubt = np.argsort(model.reliability_, kind="stable")
+    rows = {
+        "doubtful": doubt[:10],
+        "wrong": random.permutation(wrong)[:20],
+        "surest of the wrong": doubt[np.isin(doubt, wrong)][-20:],
+    }[which]
     taught = model.adapt(X, given={int(row): int(truth[row]) for row in rows}).labels_
     others = np.setdiff1d(np.arange(600), rows)
     before, after = (np.mean((x == truth)[others]) for x in (alone, taught))
@@ -427,15 +364,6 @@ def test_given_rows_do_not_make_their_classes_greedy(described):
     np.testing.assert_array_equal(labels[others], plain[others])
 
 
-def test_numbers_alone_are_a_start(named):
-    X, truth, _ = named
-    codes = np.searchsorted(NAMES, truth)
-    given = {row: int(codes[row]) for row in range(0, 160, 8)}
-    model = unseen.GuidedMixture().adapt(X, given=given)
-    assert model.labels_.dtype.kind == "i"
-    assert np.mean(model.labels_ == codes) > 0.8
-
-
 def test_one_class_is_no_start(named):
     X, _, _ = named
     with pytest.raises(ValueError, match="names 1 classes"):
@@ -447,6 +375,7 @@ def test_one_class_is_no_start(named):
 labels = st.one_of(st.none(), st.just(""), st.just(float("nan")), st.text(max_size=3))
 
 
+@settings(max_examples=30, deadline=None)
 @drawn(st.lists(labels, max_size=20))
 def test_reading_keeps_every_label_and_nothing_else(entries):
     rows, found = read_given(entries, len(entries))

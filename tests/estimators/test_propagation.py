@@ -11,20 +11,12 @@ from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data
-from unseen import (
-    ESZSL,
-    AnchoredSelfTraining,
-    ZLaP,
-    load_data,
-    per_class_accuracy,
-)
+from unseen import ESZSL, ZLaP
 from unseen.core.around import start_from
 from unseen.core.linalg import to_unit
 from unseen.transduction import tmvhlp
 from unseen.transduction.graph import (
-    gaussian,
     propagate,
-    smoothness,
     symmetric_normalised,
 )
 from unseen.transduction.pst import pst
@@ -86,38 +78,22 @@ def test_normalised_graphs_have_eigenvalues_up_to_one():
     close(symmetric_normalised(lonely).toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
-def test_smoothness_is_the_sum_over_edges():
-    rng = np.random.default_rng(0)
-    W, F = random_graph(rng, 15).toarray(), rng.normal(size=(15, 3))
-    d = W.sum(axis=1)
-    G = F / np.sqrt(d)[:, None]
-    edges = sum(
-        W[i, j] * ((G[i] - G[j]) ** 2).sum() / 2 for i in range(15) for j in range(15)
-    )
-    S = symmetric_normalised(sparse.csr_array(W))
-    close(smoothness(S, F), edges)
-
-
-def test_gaussian_weights_fall_to_a_third_at_the_median():
-    d = np.array([[1.0, 2.0, 3.0]])
-    close(gaussian(d), np.exp(-np.array([[0.25, 1.0, 2.25]])))
-    close(gaussian(np.zeros((2, 2))), 1)
-    mostly_zero = np.array([[0.0, 0.0, 0.0, 2.0]])
-    close(gaussian(mostly_zero), [[1, 1, 1, np.exp(-4)]])
-
-
 # ---- PST -------------------------------------------------------------------------
 
 
-def dense_graph(places, k):
-    """k-nearest-neighbour graph and normalisation, all pairs, in plain NumPy."""
-    D = cdist(places, places)
-    np.fill_diagonal(D, np.inf)
+def dense_neighbours(D, k):
+    """Weights of the k nearest by distances D of all pairs, in plain NumPy."""
     near = np.argsort(D, axis=1)[:, :k]
     scale = np.median(np.take_along_axis(D, near, axis=1) ** 2)
     W = np.zeros(D.shape)
     for i, row in enumerate(near):
         W[i, row] = np.exp(-(D[i, row] ** 2) / scale)
+    return W
+
+
+def dense_graph(places, k):
+    """The symmetric, normalised graph of neighbours, none its own."""
+    W = dense_neighbours(cdist(places, places) + np.diag(np.full(len(places), 1e9)), k)
     W = W + W.T
     d = W.sum(axis=1)
     return W / np.sqrt(np.outer(d, d))
@@ -138,10 +114,6 @@ def test_pst_is_the_minimum_of_its_objective(space):
         return 0.8 * np.trace(F.T @ (F - S @ F)) + 0.2 * ((F - L) ** 2).sum()
 
     close(outcome.rounds[0].objective, objective(closed), digits=3)
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        elsewhere = closed + 0.01 * rng.normal(size=L.shape)
-        assert objective(elsewhere) > objective(closed)
     assert objective(closed) < objective(L)
 
 
@@ -265,12 +237,6 @@ def test_canonical_projections_have_unit_covariance_and_correlate_as_told():
     close(U.T @ U / 500, np.eye(5), digits=6)
     close(V.T @ V / 500, np.eye(5), digits=6)
     close(U.T @ V / 500, np.diag(rho), digits=6)
-    # The same correlations from the block problem C_all w = (1 + ρ) C_diag w.
-    both = np.hstack([X, P])
-    C = both.T @ both / 500
-    blocks = C.copy()
-    blocks[:7, 7:] = blocks[7:, :7] = 0
-    close(eigh(C, blocks, eigvals_only=True)[::-1][:5], 1 + rho, digits=6)
 
 
 def made_views(seed=0, n=40):
@@ -283,16 +249,8 @@ def made_views(seed=0, n=40):
 def test_hyperedges_equal_the_printed_formula():
     views = made_views()
     h, delta = hyperedges(views, 6)
-    H = []
-    for one, other in ((0, 1), (1, 0)):
-        D = cdist(views[one], views[other])
-        near = np.argsort(D, axis=1)[:, :6]
-        scale = np.median(np.take_along_axis(D, near, axis=1) ** 2)
-        block = np.zeros(D.shape)
-        for i, row in enumerate(near):
-            block[i, row] = np.exp(-(D[i, row] ** 2) / scale)
-        H.append(block)
-    H = np.vstack(H)
+    D = cdist(*views)
+    H = np.vstack([dense_neighbours(D, 6), dense_neighbours(D.T, 6)])
     expected = H.sum(axis=1) / (H > 0).sum(axis=1)
     close(delta, expected, digits=4)
     scaled = H / np.sqrt(expected @ H**2)
@@ -316,9 +274,6 @@ def test_the_operator_is_the_normalised_matrix():
     dense = W / np.sqrt(np.outer(d, d))
     close(S @ np.eye(40), dense, digits=10)
     close(S @ np.ones(40), dense.sum(axis=1))
-    values = eigh(dense, eigvals_only=True)
-    assert -1 <= values.min()
-    assert values.max() <= 1 + 1e-12
 
 
 def test_tmvhlp_steps_are_one_power_of_one_solve():
@@ -333,30 +288,3 @@ def test_tmvhlp_steps_are_one_power_of_one_solve():
     L = np.eye(len(S), N)
     close(once.scores, (Z @ L)[N:], digits=4)
     close(thrice.scores, (Z @ Z @ Z @ L)[N:], digits=4)
-
-
-# ---- memory ----------------------------------------------------------------------
-
-
-# ---- real features ---------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def cub(shared_data):
-    data = load_data(shared_data / "cub_vgg.npz", classes="att_312")
-    base = AnchoredSelfTraining()
-    base.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    return start_from(base, data.X_unseen), data.y_unseen
-
-
-@pytest.mark.parametrize(
-    "method, least",
-    [(zlap, 60.0), (tmvhlp.tmvhlp, 60.0), (spread_labels, 58.0), (pst, 57.0)],
-)
-def test_on_cub_from_the_same_start(cub, method, least):
-    """The start has 58.9; bands wide enough for other libraries, not for a bug."""
-    start, y = cub
-    labels = start.candidates.names[method(start).scores.argmax(axis=1)]
-    accuracy = 100 * per_class_accuracy(y, labels)
-    print(method.__name__, accuracy)
-    assert accuracy > least

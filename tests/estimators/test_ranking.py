@@ -1,4 +1,4 @@
-"""DeViSE, ALE and SJE: losses by hand, gradients by differences, honest stopping."""
+"""DeViSE, ALE, SJE, LatEm: losses by hand, gradients by differences, stopping."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data
-from unseen import ALE, SJE, DeViSE
+from unseen import ALE, SJE, DeViSE, LatEm, SelfTraining
 from unseen.core.linalg import row_space
-from unseen.models.ranking import rank_weights
+from unseen.models.ranking import latent_step, rank_weights
 
 
 @pytest.fixture
@@ -50,6 +50,36 @@ def test_a_step_follows_the_gradient_of_the_loss_as_written(small, kind, margin)
     close(value, loss(W.ravel()))
     expected = approx_fprime(W.ravel(), loss, 1e-7).reshape(W.shape)
     close(slope[0], expected, digits=5)
+
+
+@pytest.mark.parametrize("n_maps", [1, 3])
+def test_a_step_of_latem_follows_the_gradient_of_the_loss_as_written(n_maps):
+    rng = np.random.default_rng(0)
+    maps, X = rng.normal(size=(n_maps, 3, 4)), rng.normal(size=(9, 3))
+    own, wrong = rng.normal(size=(2, 9, 4))
+
+    def loss(w):
+        scores = [
+            np.max([np.sum(X @ W * e, axis=1) for W in w.reshape(maps.shape)], axis=0)
+            for e in (own, wrong)
+        ]
+        return np.maximum(0, 1 + scores[1] - scores[0]).mean()
+
+    value, slope = latent_step(maps, X, own, wrong, 1.0)
+    close(value, loss(maps.ravel()))
+    expected = approx_fprime(maps.ravel(), loss, 1e-7).reshape(maps.shape)
+    close(slope, expected, digits=5)
+
+
+def test_one_map_of_latem_self_trains_and_several_do_not_pretend_to():
+    data = make_data()
+    model = SelfTraining(LatEm(1, max_iter=5, validation_fraction=0))
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    labels = model.adapt(data.X_unseen).labels_
+    assert_array_equal(model.predict(data.X_unseen), labels)
+    assert not hasattr(LatEm(2), "adapt")
+    with pytest.raises(TypeError, match=r"which LatEm\(.*\) lacks"):
+        SelfTraining(LatEm(2)).fit(data.X_seen, data.y_seen)
 
 
 def test_ranks_fall_off_like_harmonic_numbers():
@@ -101,14 +131,15 @@ def test_steps_in_the_span_of_the_embeddings_are_steps_in_all_dimensions(kind):
     rng = np.random.default_rng(0)
     X, y, A = rng.normal(size=(30, 3)), rng.integers(4, size=30), np.eye(9)[:4]
     A = A + rng.normal(size=9) / 3
-    model = kind(0.1, batch_size=7, average=False)
+    model = kind(0.1, batch_size=7)
     basis = row_space(A)
     *_, (maps, _) = model._epochs(X, y, A @ basis, basis, 5)
-    # The same batches, without the basis.
+    # The same batches, without the basis; what counts is the mean of the last epoch.
     random, W = np.random.RandomState(0), np.zeros((3, 9))
     for _ in range(5):
-        order = random.permutation(30)
+        order, passed = random.permutation(30), []
         for start in range(0, 30, 7):
             rows = order[start : start + 7]
             W = W - 0.1 * model._step(W[None], X[rows], y[rows], A, None)[1][0]
-    close(maps[0] @ basis.T, W, digits=9)
+            passed.append(W)
+    close(maps[0] @ basis.T, np.mean(passed, axis=0), digits=9)

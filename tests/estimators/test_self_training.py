@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from tests.checks import close, make_data
 from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
-from unseen.core.base import View, ZeroShotClassifier
+from unseen.core.base import View
 from unseen.core.classes import Candidates
 from unseen.core.rows import Unlabelled
 from unseen.transduction.rounds import self_train
@@ -38,17 +38,13 @@ def test_tstd_is_self_training_around_jedm():
 
 
 @pytest.mark.parametrize("base", BASES, ids=named)
-def test_no_rounds_are_the_base(base):
-    data = make_data()
-    around = fitted(SelfTraining(base, rates=[]), data).adapt(data.X_unseen)
-    assert_array_equal(around.labels_, fitted(base, data).adapt(data.X_unseen).labels_)
-
-
-@pytest.mark.parametrize("base", BASES, ids=named)
-def test_it_learns_something_and_predicts_new_rows_so(base):
+def test_no_rounds_are_the_base_and_rounds_learn_what_new_rows_get(base):
     data = make_data()
     around = fitted(SelfTraining(base, mu=0.1), data)
     before = around.predict(data.X_unseen)
+    none = clone(around).set_params(rates=[])
+    none = fitted(none, data).adapt(data.X_unseen)
+    assert_array_equal(none.labels_, fitted(base, data).adapt(data.X_unseen).labels_)
     around.adapt(data.X_unseen)
     assert (around.labels_ != before).any()
     assert_array_equal(around.predict(data.X_unseen), around.labels_)
@@ -72,40 +68,6 @@ def test_a_search_through_the_wrapper_shares_its_sums():
         close(search.cv_results_["split1_test_score"][i], accuracy)
 
 
-class NearestMean(ZeroShotClassifier):
-    """A model of your own: ridge from embedding to class mean, nearest prototype."""
-
-    def __init__(self, ridge=0.1, *, n_axes="all"):
-        self.ridge = ridge
-        self.n_axes = n_axes
-
-    def _learn(self, seen):
-        means = seen.sums.class_sums / seen.sums.counts[:, None]
-        left = seen.A.T @ seen.A + self.ridge * np.eye(seen.A.shape[1])
-        self.map_ = np.linalg.solve(left, seen.A.T @ means)
-
-    def _state(self):
-        return None  # rows move the prototypes, which come from the map at first
-
-    def _score(self, means, A):
-        means = A @ self.map_ if means is None else means
-        return means, -np.sum(means**2, axis=1) / 2
-
-    def _refit(self, means, A, sums, lam, mu):
-        means = A @ self.map_ if means is None else means
-        weights = sums.counts + mu
-        return (sums.class_sums + mu * means) / weights[:, None], 0.0
-
-
-def test_a_model_of_your_own_takes_part():
-    data = make_data()
-    model = fitted(SelfTraining(NearestMean(), mu=2.0), data)
-    before = model.predict(data.X_unseen)
-    model.adapt(data.X_unseen)
-    assert len(model.rounds_) == 4 and (model.labels_ != before).any()
-    assert_array_equal(model.predict(data.X_unseen), model.labels_)
-
-
 def test_a_base_that_cannot_take_part_is_named():
     from sklearn.linear_model import LogisticRegression
 
@@ -123,22 +85,34 @@ def test_rounds_end_when_no_larger_share_of_labels_changes_than_stated(tol, n_ro
         def _state(self):
             return 0
 
+        def _view(self, unlabelled, candidates):
+            B, mean = unlabelled.on(np.eye(4), False, np.zeros(4))
+            return View(B, np.eye(2), mean)
+
         def _score(self, state, A):  # of rows of the identity: what comes is scripted
             return np.eye(2)[answers[state]].T, np.zeros(2)
 
+        def _refit(self, state, A, sums, lam, mu):
+            return state + 1, 0.0
+
     candidates = Candidates(np.array(["a", "b"]), np.eye(2))
-    B, mean = Unlabelled(np.eye(4)).on(np.eye(4), False, np.zeros(4))
     model = Scripted()
     model.axes_ = np.eye(4)
-    rounds = self_train(
-        model,
-        View(B, np.eye(2), mean),
-        candidates,
-        None,
-        lambda state, sums: (state + 1, 0.0),
-        rates=[0.5, 1.0, 1.0],
-        rounding="at_least_one",
-        tol=tol,
-    ).rounds
+    how = {"rates": [0.5, 1.0, 1.0], "rounding": "at_least_one", "tol": tol}
+    rows = Unlabelled(np.eye(4))
+    rounds = self_train(model, rows, candidates, None, 1.0, 1.0, **how).rounds
     assert len(rounds) == n_rounds
     assert [one.n_changed for one in rounds] == [2, 1, 1][:n_rounds]
+
+
+def test_a_second_fit_sums_rows_as_the_estimator_scales_them_now():
+    data = make_data()
+    fit = data.X_seen * 3, data.y_seen
+    model = SelfTraining(ESZSL()).fit(*fit, class_embeddings=data.class_embeddings)
+    model.set_params(estimator__unit_rows=False)
+    model.fit(*fit, class_embeddings=data.class_embeddings)
+    fresh = SelfTraining(ESZSL(unit_rows=False))
+    fresh.fit(*fit, class_embeddings=data.class_embeddings)
+    close(
+        model.decision_function(data.X_unseen), fresh.decision_function(data.X_unseen)
+    )

@@ -1,4 +1,4 @@
-"""TSTD: Algorithm 1 against samples, and the piles nobody likes."""
+"""TSTD: Algorithm 1 against samples, and the rows nobody likes."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,6 @@ from numpy.testing import assert_array_equal
 from tests.checks import close, make_data, never_rises
 from tests.oracles import authors_jedm, authors_preparation, authors_tstd, minimise
 from unseen import JEDM, TSTD, Reading
-from unseen.core.base import rank_share
 from unseen.core.sums import sum_rows
 from unseen.models.jedm import (
     READINGS,
@@ -40,8 +39,8 @@ def test_the_reference_equals_the_authors_program_in_every_round(problem):
     X, y, A, seen = problem
     D0, V0 = random_start(np.random.RandomState(1), 7, 10, 6)
     sizes = {"n_components": 7, "n_axes": 10}
-    model, pile = fitted(problem, **sizes, lam=0.5, mu=3.0, random_state=1)
-    model.adapt(pile)
+    model, unlabelled = fitted(problem, **sizes, lam=0.5, mu=3.0, random_state=1)
+    model.adapt(unlabelled)
     Xs, Xu, As, Au = authors_preparation(
         X[seen], X[~seen], A, np.bincount(y), np.arange(9) < 6, 10
     )
@@ -86,42 +85,32 @@ def test_both_updates_are_minima_of_eq_10_and_the_objective_is_its_value():
 def test_more_inner_steps_never_raise_the_papers_objective(problem):
     values = []
     paper = READINGS["paper"]._replace(tol=1e-3, max_iter=500)
-    for steps in (1, 2, 4, 8):
+    for steps in (1, 2, 8):
         reading = paper._replace(inner_steps=steps)
         weights = {"n_components": 5, "lam": 0.5, "mu": 0.5}
-        model, pile = fitted(problem, reading=reading, rates=[1.0], **weights)
-        values.append(model.adapt(pile).rounds_[0].objective)
+        model, unlabelled = fitted(problem, reading=reading, rates=[1.0], **weights)
+        values.append(model.adapt(unlabelled).rounds_[0].objective)
     never_rises(values)
 
 
-def test_no_rounds_are_jedm(problem):
-    X, y, A, seen = problem
-    model, pile = fitted(problem, rates=[], n_components=5)
-    jedm = JEDM(n_components=5).fit(X[seen], y[seen], class_embeddings=A).adapt(pile)
-    assert_array_equal(model.adapt(pile).labels_, jedm.labels_)
-    assert_array_equal(model.reliability_, jedm.reliability_)
-
-
 def test_rounds_tell_what_happened(problem):
-    model, pile = fitted(problem, mu=1.0, lam=1.0)
-    rounds = model.adapt(pile).rounds_
+    model, unlabelled = fitted(problem, mu=1.0, lam=1.0)
+    rounds = model.adapt(unlabelled).rounds_
     assert [r.rate for r in rounds] == [0.4, 0.6, 0.8, 1.0]
-    assert all(r.selected.shape == (3,) for r in rounds)
-    assert rounds[-1].n_selected == len(pile)
-    assert rounds[0].n_selected <= 0.4 * len(pile)
-    assert np.isfinite([r.objective for r in rounds]).all()
-    before = fitted(problem, rates=[])[0].adapt(pile).labels_
+    assert rounds[0].n_selected <= 0.4 * len(unlabelled)
+    assert rounds[-1].n_selected == len(unlabelled)
+    assert "rows (rate 0.4)" in str(rounds[0])
+    before = model.set_params(rates=[]).adapt(unlabelled).labels_
     for r in rounds:
         assert r.n_changed == (r.labels != before).sum()
         before = r.labels
-    assert "rows (rate 0.4)" in str(rounds[0])
 
 
 @pytest.mark.parametrize("rates", [[0.0, 1], [0.5, 1.2], [-0.1], [[0.5]], [np.nan]])
 def test_a_rate_that_is_no_share_is_named(problem, rates):
-    model, pile = fitted(problem, rates=rates)
+    model, unlabelled = fitted(problem, rates=rates)
     with pytest.raises(ValueError, match=r"rates=.* in \(0, 1\]"):
-        model.adapt(pile)
+        model.adapt(unlabelled)
     assert not hasattr(model, "labels_")
 
 
@@ -152,11 +141,6 @@ def test_the_most_reliable_are_the_best_of_each_class(n, n_classes, rate, how, s
         left = np.setdiff1d(mine, chosen)
         if len(chosen) and len(left):
             assert scores[chosen, c].min() >= scores[left, c].max()
-
-
-def test_rank_shares_fall_from_one():
-    scores = np.array([[3.0, 0], [1, 0], [2, 0], [0, 5]])
-    close(rank_share(scores.argmax(axis=1), scores.max(axis=1)), [1, 1 / 3, 2 / 3, 1])
 
 
 @pytest.mark.parametrize("unit_scores", [True, False])

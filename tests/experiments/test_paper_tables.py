@@ -9,7 +9,7 @@ from tests.pages import Page
 from unseen.experiments import make_table, read_plan, read_results
 from unseen.experiments.run import Finding
 from unseen.experiments.tables import Table
-from unseen.report.experiment import table_as_html
+from unseen.report.page import render
 
 HOSTILE = "<script>alert(1)</script> & $x_1$ | \\end{table}"
 
@@ -84,7 +84,7 @@ def test_every_form_escapes_what_it_is_given():
     table = Table(
         HOSTILE, HOSTILE, [(HOSTILE, ["a", "b"])], [(HOSTILE, [HOSTILE, "1"])]
     )
-    page = Page(table_as_html(table))
+    page = Page(render("table.html", table=table, titled=True))
     assert "script" not in page.tags and HOSTILE in page.text
     lines = table.to_markdown().splitlines()
     assert not any("<script" in line for line in lines)

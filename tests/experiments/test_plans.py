@@ -146,13 +146,6 @@ def test_a_plan_takes_any_set_by_its_path(tmp_path):
     assert cells == [f"{100 * final:.1f}"]
 
 
-def test_every_method_can_be_made():
-    for method in METHODS.values():
-        model = method.make()
-        assert set(method.grid) <= set(model.get_params()), method.name
-        assert hasattr(model, "adapt") or not method.adapts, method.name
-
-
 def test_a_folder_may_end_as_the_path_begins(tmp_path):
     for name in ("texts", "letters"):
         (tmp_path / name).mkdir()

@@ -40,11 +40,12 @@ def xlsa17_parts() -> tuple[dict, dict]:
     return features, splits
 
 
-def write_xlsa17(folder: Path) -> Path:
-    folder.mkdir()
-    features, splits = xlsa17_parts()
-    scipy.io.savemat(folder / "res101.mat", features, do_compression=True)
-    scipy.io.savemat(folder / "att_splits.mat", splits, do_compression=True)
+def write_xlsa17(folder: Path, save=scipy.io.savemat, **changed) -> Path:
+    """Write the pair; variables of either file may be changed."""
+    folder.mkdir(exist_ok=True)
+    for name, parts in zip(("res101", "att_splits"), xlsa17_parts(), strict=True):
+        new = {key: np.asarray(v) for key, v in changed.items() if key in parts}
+        save(folder / f"{name}.mat", parts | new)
     return folder
 
 
@@ -74,12 +75,8 @@ def write_matlab_73(path: Path, variables: dict) -> None:
         file.write(header.ljust(124) + b"\x00\x02IM")
 
 
-def write_xlsa17_73(folder: Path) -> Path:
-    folder.mkdir()
-    features, splits = xlsa17_parts()
-    write_matlab_73(folder / "res101.mat", features)
-    write_matlab_73(folder / "att_splits.mat", splits)
-    return folder
+def write_xlsa17_73(folder: Path, **changed) -> Path:
+    return write_xlsa17(folder, write_matlab_73, **changed)
 
 
 def write_authors(folder: Path) -> Path:

@@ -9,52 +9,20 @@ import warnings
 
 import numpy as np
 import pytest
-from layouts import NAMES, A, X, Y
+from layouts import NAMES, X, small_set
 
-from unseen import load_data, save_data
-from unseen.labels import label_table, read_labels, write_labels
-from unseen.loading import embed_names, open_npy, read_class_table, write_data
-
-
-def some_set(folder):
-    path = folder / "first.npz"
-    np.savez(path, X=X, y=Y, class_names=NAMES, att=A, unseen=[2, 3])
-    return load_data(path)
-
-
-def write_npz(folder):
-    save_data(some_set(folder), folder / "set.npz")
-
-
-def write_own_folder(folder):
-    write_data(some_set(folder), folder / "set")
-
-
-def write_csv(folder):
-    write_data(some_set(folder), folder / "set.csv")
-
-
-def write_text(name, text):
-    return lambda folder: (folder / name).write_text(text)
-
+from unseen import load_data
+from unseen.loading import embed_names, open_npy, write_data
 
 VECTORS = "".join(f"{name} 0.5 {i} -1e-3\n" for i, name in enumerate(NAMES))
-TABLE = "class,split,a,b\n" + "".join(f"{name},seen,1,0.5\n" for name in NAMES)
 TARGETS = {
-    "npz": (write_npz, "set.npz", load_data),
-    "folder": (write_own_folder, "set", load_data),
-    "csv": (write_csv, "set.csv", load_data),
-    "npy": (lambda folder: np.save(folder / "x.npy", X), "x.npy", open_npy),
-    "vectors": (
-        write_text("glove.txt", VECTORS),
-        "glove.txt",
+    "set.npz": (lambda path: write_data(small_set(), path), load_data),
+    "set": (lambda path: write_data(small_set(), path), load_data),
+    "set.csv": (lambda path: write_data(small_set(), path), load_data),
+    "x.npy": (lambda path: np.save(path, X), open_npy),
+    "glove.txt": (
+        lambda path: path.write_text(VECTORS),
         lambda path: embed_names(NAMES, path),
-    ),
-    "table": (write_text("table.csv", TABLE), "table.csv", read_class_table),
-    "labels": (
-        lambda folder: write_labels(label_table(NAMES), folder / "labels.csv"),
-        "labels.csv",
-        read_labels,
     ),
 }
 
@@ -76,17 +44,17 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
     return content[:start] + new + rest
 
 
-@pytest.mark.parametrize("kind", TARGETS)
-def test_damage_is_refused_in_a_sentence(tmp_path, kind):
-    write, name, read = TARGETS[kind]
-    write(tmp_path)
+@pytest.mark.parametrize("name", TARGETS)
+def test_damage_is_refused_in_a_sentence(tmp_path, name):
+    write, read = TARGETS[name]
     path = tmp_path / name
+    write(path)
     files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else []
     files = files or sorted(tmp_path.glob(f"{path.stem}*"))
     whole = {file: file.read_bytes() for file in files}
     refused = 0
-    for case in range(60):
-        rng = random.Random(f"{kind} {case}")
+    for case in range(25):
+        rng = random.Random(f"{name} {case}")
         victim = rng.choice(files)
         victim.write_bytes(damaged(whole[victim], rng))
         try:
@@ -100,5 +68,5 @@ def test_damage_is_refused_in_a_sentence(tmp_path, kind):
             assert len(text) < 1500, (case, text)
             refused += 1
         victim.write_bytes(whole[victim])
-    assert refused > 4
+    assert refused > 1
     read(path)

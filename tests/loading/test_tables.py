@@ -7,19 +7,11 @@ from layouts import NAMES, UNSEEN, A, X, Y, write_layout
 from numpy.testing import assert_array_equal
 
 from tests.checks import close
-from unseen.loading import load_data, load_split, read_class_table, standard_splits
+from unseen.loading import load_data, load_split, read_class_table
 from unseen.loading.tables import match_names
 
 LABELS = [NAMES[code] for code in Y]
 TABLE = pd.DataFrame(A, index=NAMES, columns=["black", "white", "swims"])
-
-
-def wide() -> pd.DataFrame:
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame.insert(0, "file", [f"{i}.jpg" for i in range(8)])
-    frame.insert(1, "label", LABELS)
-    frame.insert(2, "id", range(8))
-    return frame
 
 
 def test_a_frame_with_a_column_of_lists():
@@ -33,17 +25,18 @@ def test_a_frame_with_a_column_of_lists():
         load_data(3)
 
 
-@pytest.mark.parametrize("kind", ["wide", "list", "array"])
+@pytest.mark.parametrize("kind", ["columns", "lists", "arrays"])
 def test_a_polars_frame(kind):
     polars = pytest.importorskip("polars")
-    if kind == "wide":
-        frame = polars.DataFrame({name: wide()[name].to_list() for name in wide()})
+    columns = {"file": list("abcdefgh"), "label": LABELS, "id": range(8)}
+    if kind == "columns":
+        frame = polars.DataFrame(columns | dict(zip("abc", X.T, strict=True)))
     else:
         frame = polars.DataFrame({"label": LABELS, "features": X.tolist()})
-    if kind == "array":
+    if kind == "arrays":
         numbers = polars.Array(polars.Float32, 3)
         frame = frame.with_columns(polars.col("features").cast(numbers))
-    table = polars.DataFrame({"class": NAMES, **{c: TABLE[c].to_list() for c in TABLE}})
+    table = polars.DataFrame({"class": NAMES, **dict(zip("abc", A.T, strict=True))})
     data = load_data(frame, table, unseen=UNSEEN)
     close(data.X, X, digits=6)
     assert_array_equal(data.class_embeddings, A)
@@ -53,9 +46,8 @@ def test_whole_numbers_as_labels_are_names():
     frame = pd.DataFrame({"y": Y, "a": X[:, 0], "b": X[:, 1]})
     table = pd.DataFrame(A, index=[0, 1, 2, 3]).rename_axis("class").reset_index()
     data = load_data(frame, table, unseen=["3"])
-    assert data.classes.tolist() == ["0", "1", "2", "3"] and data.unseen.tolist() == [
-        "3"
-    ]
+    assert data.classes.tolist() == ["0", "1", "2", "3"]
+    assert data.unseen.tolist() == ["3"]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +56,7 @@ def test_whole_numbers_as_labels_are_names():
         (pd.DataFrame({"a": ["x"], "b": ["x"], "c": [1.0]}), "a, b all hold text"),
         (pd.DataFrame({"label": ["x"]}), "no column of numbers"),
         (pd.DataFrame({"label": ["x", 3], "a": [1.0, 2]}), "holds text and 3"),
-        (
-            pd.DataFrame({"label": ["x", "y"], "f": [[1.0], [1.0, 2]]}),
-            r"\[1, 2\] numbers",
-        ),
+        (pd.DataFrame({"label": ["x", "y"], "f": [[1.0], [1.0, 2]]}), r"\[1, 2\] num"),
         (pd.DataFrame({"label": ["x"], "f": [[1.0]], "g": [[1.0]]}), "all hold lists"),
     ],
 )
@@ -96,10 +85,12 @@ def test_a_table_from_a_file(kind, tmp_path):
 def test_a_table_of_another_shape_or_kind_is_refused(tmp_path):
     source = write_layout("npz", tmp_path)
     np.save(tmp_path / "three.npy", A[:3])
-    with pytest.raises(ValueError, match="has 3 rows, but the number of classes is 4"):
+    with pytest.raises(ValueError, match="is for 3 classes, but there are 4"):
         load_data(source, classes=tmp_path / "three.npy")
     with pytest.raises(ValueError, match=r"no class table 'looks', nor a file.*att"):
         load_data(source, classes="looks")
+    with pytest.raises(ValueError, match=r"no class table 'X'"):
+        load_data(source, classes=["att", "X"])
     with pytest.raises(TypeError, match="classes is a int"):
         load_data(source, classes=3)
     with pytest.raises(ValueError, match="'words' holds more than numbers"):
@@ -107,23 +98,6 @@ def test_a_table_of_another_shape_or_kind_is_refused(tmp_path):
     (tmp_path / "note.txt").write_text("no table")
     with pytest.raises(ValueError, match="is no class table"):
         read_class_table(tmp_path / "note.txt")
-
-
-def test_csv_with_other_separators_and_gaps(tmp_path):
-    path = tmp_path / "zoo.csv"
-    path.write_text("label;a;b\nzebra;1;2\nokapi;;4\n")
-    table = pd.DataFrame({"stripes": [1.0, 0.5]}, index=["zebra", "okapi"])
-    data = load_data(path, table, unseen=["okapi"])
-    assert_array_equal(data.X, [[1, 2], [np.nan, 4]])
-    path.write_text("label,a,b\nzebra,1,2\nokapi,4,5,6\n")
-    with pytest.raises(ValueError, match=r"zoo\.csv: the file is damaged"):
-        load_data(path, table)
-    path.write_text("label,a,a\nzebra,1,2\n")
-    with pytest.raises(ValueError, match="names column 'a' twice"):
-        load_data(path, table)
-    path.write_text("label,a,b\nzebra,nan,2\nokapi,inf,4\n")
-    data = load_data(path, table, unseen=["okapi"])
-    assert_array_equal(data.X, [[np.nan, 2], [np.inf, 4]])
 
 
 def test_the_standard_splits_are_those_of_the_real_data(shared_data):
@@ -136,8 +110,10 @@ def test_the_standard_splits_are_those_of_the_real_data(shared_data):
         ]:
             names = side[f"{prefix}_class_names"][side[f"{prefix}_{key}"]]
             assert set(load_split(name).unseen) == set(names.tolist())
-    cub = load_data(shared_data / "cub_vgg.npz", unseen="cub-ps")
-    assert set(cub.unseen) == set(load_data(shared_data / "cub_vgg.npz").unseen)
+    with np.load(shared_data / "cub_vgg.npz") as cub:
+        names, unseen = cub["class_names"], cub["ps_unseen"]
+    known = match_names(load_split("cub-ps").unseen, names.tolist())
+    assert set(known) == set(names[unseen].tolist())
 
 
 def test_a_split_by_name_by_file_and_by_list(tmp_path):
@@ -149,10 +125,8 @@ def test_a_split_by_name_by_file_and_by_list(tmp_path):
         load_data(source, unseen="awa")
     with pytest.raises(ValueError, match=r"names no class .* no standard split"):
         load_data(source, unseen="imagenet")
-    assert load_data(source, unseen="Rat, antelope").unseen.tolist() == [
-        *("rat", "antelope")
-    ]
+    data = load_data(source, unseen="Rat, antelope")
+    assert data.unseen.tolist() == ["rat", "antelope"]
     with pytest.raises(ValueError, match="no standard split"):
         load_split("imagenet")
     assert match_names(["a B"], ["001.A_b"]).tolist() == ["001.A_b"]
-    assert "awa" in standard_splits()

@@ -16,11 +16,11 @@ VECTORS = {
     "grizzly": [3.0, 0.0, 1.0],
     "killer_whale": [7.0, 7.0, 7.0],
     "Seal": [0.25, 0.5, -1.5],
-    ". . .": [9.0, 9.0, 9.0],
+    "new york": [9.0, 9.0, 9.0],
 }
 
 
-def write_text(path, header):
+def write_glove(path, header=False):
     lines = [f"{word} {' '.join(map(str, v))}" for word, v in VECTORS.items()]
     if header:
         lines.insert(0, f"{len(VECTORS)} 3")
@@ -28,7 +28,7 @@ def write_text(path, header):
     return path
 
 
-def write_binary(path, header=True):
+def write_binary(path):
     with open(path, "wb") as file:
         file.write(f"{len(VECTORS)} 3\n".encode())
         for word, vector in VECTORS.items():
@@ -39,12 +39,8 @@ def write_binary(path, header=True):
     return path
 
 
-def write_glove(path):
-    return write_text(path, header=False)
-
-
 def write_vec(path):
-    return write_text(path, header=True)
+    return write_glove(path, header=True)
 
 
 def write_zipped(path):
@@ -55,6 +51,8 @@ def write_zipped(path):
 @pytest.mark.parametrize("write", [write_glove, write_vec, write_binary, write_zipped])
 def test_names_are_looked_up_whole_then_by_word(write, tmp_path):
     names = ["Grizzly+bear", "killer whale", "001.Seal", "polar_bear", "okapi"]
+    if write is not write_binary:
+        close(embed_names(["new york"], write(tmp_path / "all")).table, [[9, 9, 9]])
     table, missing = embed_names(names, write(tmp_path / "vectors"))
     assert table.index.tolist() == names[:4]
     close(table.loc["Grizzly+bear"], [2, 1, 2])
@@ -69,11 +67,11 @@ def test_names_are_looked_up_whole_then_by_word(write, tmp_path):
     [
         (b"", "holds no word vectors"),
         (b"bear 1 2\nseal 1\n", "line 2 has 1 numbers, but the first has 2"),
-        (b"bear 1 2\nseal 1 x\n", "line 2 holds something that is no number"),
+        (b"bear 1 2\nseal 1 x\n", "damaged .*could not convert"),
         (b"seal 1 nan\nbear 1 2\n", "the vector of 'seal' holds NaN"),
         (b"\xba\x16\x4f\x2f\x0c\x00", r"fastText model \(.bin\)"),
         (b"5 3\nseal \0\0\0\0", "ends at word 0 of 5"),
-        (b"5 3\n" + b"\xff" * 9000, "word 0 has no end"),
+        (b"5 3\n" + b"\xff" * 9000, "word 0 of 5, or it has no end"),
     ],
 )
 def test_what_is_no_file_of_vectors_is_refused(content, message, tmp_path):
@@ -101,17 +99,9 @@ def test_word_vectors_serve_as_class_table(tmp_path):
         load_data(rows, classes=path)
 
 
-def test_a_word_may_hold_spaces(tmp_path):
-    path = tmp_path / "glove.txt"
-    path.write_text("york 5 6\nnew york 1 2\na new york 3 4\n")
-    table, missing = embed_names(["new york", "york"], path)
-    close(table, [[1, 2], [5, 6]])
-    assert not missing
-
-
 @pytest.mark.parametrize("binary", [True, False])
 def test_a_large_file_is_streamed(binary, tmp_path):
-    path, n_words, n_dims = tmp_path / "vectors", 10_000, 300
+    path, n_words, n_dims = tmp_path / "vectors", 8_000, 300
     with open(path, "wb") as file:
         file.write(f"{n_words} {n_dims}\n".encode())
         numbers = np.ones(n_dims, "<f4").tobytes() if binary else b"0.123456 " * n_dims

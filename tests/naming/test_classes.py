@@ -4,7 +4,7 @@ import os
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -48,22 +48,14 @@ def test_python_takes_lists_dicts_and_tables():
     assert read_classes(frame) == (["cat", "fish"], {"cat": "furry"})
 
 
-@pytest.mark.parametrize(
-    "name, told",
-    [
-        ("🦓", "zebra"),
-        ("🐕‍🦺", "dog safety vest"),
-        ("🐶", "dog"),
-        ("❤️", "heavy black heart"),
-    ],
-)
-def test_an_emoji_is_spelled_out(name, told):
-    assert read_classes([name]).descriptions == {name: told}
-
-
-def test_two_ways_to_compose_a_name_are_one():
-    with pytest.raises(ValueError, match="named twice"):
-        read_classes(["caf\u00e9", "cafe\u0301"])
+def test_an_emoji_is_spelled_out():
+    told = {
+        "🦓": "zebra",
+        "🐕‍🦺": "dog safety vest",
+        "🐶": "dog",
+        "❤️": "heavy black heart",
+    }
+    assert read_classes(list(told)).descriptions == told
 
 
 @pytest.mark.parametrize(
@@ -73,13 +65,14 @@ def test_two_ways_to_compose_a_name_are_one():
         (" , ,", "names no class"),
         ([], "names no class"),
         ("cat,dog,cat", "'cat' is named twice"),
+        (["caf\u00e9", "cafe\u0301"], "named twice"),
         ('"zebra, okapi', "not closed"),
         ([": a description"], "has no name"),
         (pd.DataFrame({"a": [1]}, index=[None]), "has no name"),
         (["cat", "sea\nlion"], r"'sea\\nlion' runs over several lines"),
         ({"sea\u2028lion": ""}, "several lines"),
         (pd.DataFrame({"a": [1]}, index=["sea\r\nlion"]), "several lines"),
-        (["cat", "x" * 1001], r"1,001 letters.*longer than 1,000"),
+        (["cat", "x" * 1001], r"1,001 letters .* at most .* and 1,000"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(source, said):
@@ -87,6 +80,7 @@ def test_what_cannot_be_is_one_sentence(source, said):
         read_classes(source)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=5))
 def test_any_list_gives_names_or_one_sentence(names):
     try:

@@ -7,7 +7,7 @@ from unseen import AnchoredSelfTraining, ClasswiseFolds, load_data, per_class_ac
 from unseen.core.classes import encode
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::unseen.transduction.anchored_rounds.WeakStartWarning"
+    "ignore::unseen.transduction.anchored.WeakStartWarning"
 )
 
 # Per-class top-1 in %: before and after adapting. The method draws nothing; half a

@@ -1,9 +1,6 @@
-"""The whole way from a folder to features, with files of every kind of damage."""
+"""From a folder to features: every file once, in order, or skipped with a reason."""
 
-import os
 import shutil
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -11,10 +8,59 @@ import pytest
 from PIL import Image
 
 from tests.checks import close
+from unseen.files import replace_folder
 from unseen.photos import encode_folder, photo, write_features
 from unseen.photos import folder as module
-from unseen.photos.photo import decode_square, read_square
-from unseen.photos.precomputed import match_features
+from unseen.photos.folder import find_photos
+from unseen.photos.photo import read_square
+
+# ---- which files there are ----------------------------------------------------------
+
+
+def touch(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"x")
+
+
+def test_paths_are_sorted_and_hidden_files_listed(tmp_path):
+    names = ["b/2.jpg", "a.jpg", "b/1.jpg", "Z.jpg", "b/c/deep.png", "ä.jpg", "🦓.gif"]
+    touch(tmp_path, *names, ".DS_Store", ".thumbs/1.jpg")
+    found = find_photos(tmp_path)
+    assert found.paths == sorted(names)
+    assert [path for path, _ in found.skipped] == [".DS_Store", ".thumbs"]
+    assert find_photos(tmp_path / "a.jpg") == (tmp_path, ["a.jpg"], [])
+    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+        find_photos(tmp_path / "none")
+
+
+def test_links_are_followed_once_and_loops_end(tmp_path):
+    touch(tmp_path, "in/real/1.jpg", "outside/2.jpg")
+    folder = tmp_path / "in"
+    (folder / "again").symlink_to(folder / "real")  # sorts before the real one
+    (folder / "loop").symlink_to(folder)
+    (folder / "itself").symlink_to(folder / "itself")
+    (folder / "real" / "up").symlink_to("..")
+    (folder / "to outside").symlink_to(tmp_path / "outside")
+    (folder / "photo.jpg").symlink_to(folder / "real" / "1.jpg")
+    found = find_photos(folder)
+    assert found.paths == ["itself", "photo.jpg", "real/1.jpg", "to outside/2.jpg"]
+    searched = "a link to a folder searched already"
+    assert found.skipped == [(one, searched) for one in ("again", "loop", "real/up")]
+
+
+def test_thumbnails_of_a_page_are_no_photos(tmp_path):
+    touch(tmp_path, "a.jpg", "labels.html")
+    with replace_folder(tmp_path / "labels-thumbnails-0123456789abcdef") as draft:
+        touch(draft, "00000.jpg")
+    found = find_photos(tmp_path)
+    assert "a.jpg" in found.paths and not any("00000" in path for path in found.paths)
+    assert [skipped.reason for skipped in found.skipped] == [
+        "made by unseen: no photos of yours"
+    ]
+
+
+# ---- their features -----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -30,7 +76,10 @@ def encode(folder, encoder, tmp_path, **options):
     return encode_folder(folder, encoder=encoder, cache=tmp_path / "kept", **options)
 
 
-def test_features_follow_the_photos(folder, colours, tmp_path):
+def test_features_follow_the_photos_and_are_written_for_use_elsewhere(
+    folder, colours, tmp_path
+):
+    (folder / "0" / "00.png").rename(folder / "0" / "sea\nlion.png")
     encoded = encode(folder, colours, tmp_path)
     assert encoded.paths == sorted(encoded.paths) and len(encoded) == 40
     assert encoded.n_new == colours.n_seen == 40 and not encoded.skipped
@@ -40,6 +89,13 @@ def test_features_follow_the_photos(folder, colours, tmp_path):
     ]
     np.testing.assert_array_equal(encoded.features(), alone)
     assert encoded.thumbnail(3) == read_square(folder / encoded.paths[3], 16).thumbnail
+    path = write_features(encoded, tmp_path / "features.npz")
+    with np.load(path, allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["features"], alone)
+        assert file["paths"].tolist() == encoded.paths
+        assert str(file["encoder"]) == "colours"
+    with pytest.raises(ValueError, match=r"written as \.npz"):
+        write_features(encoded, tmp_path / "features.npy")
 
 
 def test_a_photo_that_is_not_square_is_seen_whole_too(colours, tmp_path):
@@ -64,23 +120,23 @@ def test_a_photo_that_is_not_square_is_seen_whole_too(colours, tmp_path):
 
 
 def test_a_second_run_encodes_nothing_even_after_moving(folder, colours, tmp_path):
+    shutil.copy(folder / "0" / "00.png", folder / "a copy")
     first = encode(folder, colours, tmp_path)
-    moved = folder.rename(tmp_path / "elsewhere")
-    shutil.copy(moved / first.paths[0], moved / "a copy")
-    again = encode(moved, colours, tmp_path)
-    assert again.n_new == 0 and colours.n_seen == 40 and len(again) == 41
-    place = again.paths.index(first.paths[0])
-    copy = again.paths.index("a copy")
-    features = again.features()
-    np.testing.assert_array_equal(features[copy], features[place])
+    again = encode(folder.rename(tmp_path / "elsewhere"), colours, tmp_path)
+    assert first.n_new == colours.n_seen == 40 and again.n_new == 0
+    assert again.paths == first.paths and len(again) == 41
+    features = dict(zip(again.paths, again.features(), strict=True))
+    np.testing.assert_array_equal(features["a copy"], features["0/00.png"])
 
 
-def damage(folder, rng):
-    """Spoil what a twentieth of the photos is worth, in as many ways as there are."""
+def test_damaged_files_are_reported_and_change_nothing(folder, colours, tmp_path):
+    before = encode(folder, colours, tmp_path)
+    rng, cut = np.random.default_rng(0), (folder / "1" / "01.jpg").read_bytes()[:200]
     spoiled = {
         "empty.jpg": b"",
         "text.png": b"these are not the pixels you are looking for",
-        "cut.jpg": (folder / "1" / "01.jpg").read_bytes()[:200],
+        "cut.jpg": cut,
+        "cut again.jpg": cut,
         "noise.gif": b"GIF89a" + rng.bytes(300),
         "noise.webp": b"RIFF\x00\x01\x00\x00WEBP" + rng.bytes(300),
         "noise.tif": b"II*\x00" + rng.bytes(300),
@@ -89,66 +145,44 @@ def damage(folder, rng):
     for name, content in spoiled.items():
         (folder / "2" / name).write_bytes(content)
     (folder / "2" / "nowhere.jpg").symlink_to(folder / "gone")
-    return {f"2/{name}" for name in (*spoiled, "nowhere.jpg")}
-
-
-def test_damaged_files_change_nothing_for_the_others(folder, colours, tmp_path):
-    before = encode(folder, colours, tmp_path)
-    bad = damage(folder, np.random.default_rng(0))
-    again = encode_folder(folder, encoder=colours, cache=tmp_path / "fresh")
-    assert {path for path, _ in again.skipped} == bad
+    told = []
+    again = encode_folder(
+        folder,
+        encoder=colours,
+        cache=tmp_path / "fresh",
+        progress=lambda *now: told.append(now),
+    )
+    assert {path for path, _ in again.skipped} == {
+        f"2/{name}" for name in (*spoiled, "nowhere.jpg")
+    }
     assert all(reason for _, reason in again.skipped)
     assert again.paths == before.paths
     np.testing.assert_array_equal(again.features(), before.features())
+    assert told == sorted(set(told)) and told[-1] == (49, 49)
 
 
-def test_copies_of_a_damaged_file_are_all_reported(folder, colours, tmp_path):
-    cut = (folder / "1" / "01.jpg").read_bytes()[:200]
-    for name in ("x.jpg", "y.jpg"):
-        (folder / name).write_bytes(cut)
-    encoded = encode(folder, colours, tmp_path)
-    assert [path for path, _ in encoded.skipped] == ["x.jpg", "y.jpg"]
-    assert encoded.n_new == 40
+def test_an_interrupted_run_goes_on_where_it_stopped(folder, colours, tmp_path):
+    class Stops(type(colours)):
+        def encode(self, images):
+            if self.n_seen == 32:
+                raise KeyboardInterrupt
+            return super().encode(images)
 
-
-def test_progress_counts_every_file_to_the_end(folder, colours, tmp_path):
-    damage(folder, np.random.default_rng(1))
-    told = []
-    encode(folder, colours, tmp_path, progress=lambda *now: told.append(now))
-    counts = [done for done, _ in told]
-    assert counts == sorted(set(counts)) and told[-1] == (47, 47)
-
-
-def test_a_killed_run_keeps_what_it_flushed(folder, colours, tmp_path):
-    script = f"""
-import os, sys
-sys.path.insert(0, {os.path.dirname(__file__)!r})
-from conftest import Colours
-from unseen.photos import encode_folder
-class Dies(Colours):
-    def encode(self, images):
-        if self.n_seen == 32:
-            os._exit(9)
-        return super().encode(images)
-encode_folder({str(folder)!r}, encoder=Dies(), cache={str(tmp_path / "kept")!r})
-"""
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True)
-    assert ended.returncode == 9, ended.stderr
+    with pytest.raises(KeyboardInterrupt):
+        encode(folder, Stops(), tmp_path)
     encoded = encode(folder, colours, tmp_path)
     assert encoded.n_new == 8 and len(encoded) == 40
 
 
 def test_only_few_photos_are_ahead(folder, colours, tmp_path, monkeypatch):
     """Decoding waits for the encoder, so memory does not grow with the folder."""
-    monkeypatch.setattr("unseen.photos.folder.BATCH", 4)
-    decoded = []
+    monkeypatch.setattr(module, "BATCH", 4)
+    decoded, most, normal = [], [], colours.encode
     monkeypatch.setattr(
         module,
-        "decode_square",
-        lambda path, size: decoded.append(path) or decode_square(path, size),
+        "read_square",
+        lambda path, *more: decoded.append(path) or read_square(path, *more),
     )
-    most = []
-    normal = colours.encode
     colours.encode = lambda images: (
         most.append(len(decoded) - colours.n_seen) or normal(images)
     )
@@ -167,7 +201,7 @@ def test_large_photos_are_decoded_one_at_a_time(
         inside.append(image)
         together.append(len(inside))
         time.sleep(0.02)
-        inside.remove(image)
+        inside.pop()
         return decode(image, size)
 
     monkeypatch.setattr(module, "THREADS", 4)
@@ -177,20 +211,16 @@ def test_large_photos_are_decoded_one_at_a_time(
     assert (max(together) == 1) == large
 
 
-def test_features_are_written_for_use_elsewhere(folder, colours, tmp_path):
-    (folder / "0" / "00.png").rename(folder / "0" / "sea\nlion.png")
-    encoded = encode(folder, colours, tmp_path)
-    path = write_features(encoded, tmp_path / "features.npz")
-    with np.load(path, allow_pickle=False) as file:
-        np.testing.assert_array_equal(file["features"], encoded.features())
-        assert file["paths"].tolist() == encoded.paths
-        assert str(file["encoder"]) == "colours"
-    assert match_features(folder, path).paths == encoded.paths
-    with pytest.raises(ValueError, match=r"written as \.npz"):
-        write_features(encoded, tmp_path / "features.npy")
-
-
-def test_an_empty_folder_has_no_features(colours, tmp_path):
-    (tmp_path / "photos").mkdir()
-    encoded = encode(tmp_path / "photos", colours, tmp_path)
-    assert len(encoded) == 0 and encoded.features().shape == (0, 6)
+def test_a_heic_photo_is_read_and_without_the_extra_the_refusal_names_it(
+    tmp_path, colours, monkeypatch
+):
+    pillow_heif = pytest.importorskip("pillow_heif")
+    pillow_heif.from_pillow(Image.new("RGB", (64, 62), "red")).save(
+        tmp_path / "red.heic"
+    )
+    found = encode_folder(tmp_path, encoder=colours, cache=tmp_path / ".cache")
+    assert found.paths == ["red.heic"]
+    close(found.features()[0], [255, 0, 0] * 2, within=20)
+    monkeypatch.setattr(photo, "find_spec", lambda name: None)
+    found = encode_folder(tmp_path, encoder=colours, cache=tmp_path / ".cache")
+    assert "unseen[heic]" in found.skipped[-1].reason

@@ -17,6 +17,7 @@ from unseen.photos import NamedPhotos, WeakNamesWarning, prototypes
 from unseen.photos.bundled import load_photos
 from unseen.photos.prototypes import (
     TREE,
+    NameMap,
     cosines,
     drawn_to,
     measure_scale,
@@ -54,7 +55,7 @@ def photos():
 @pytest.fixture(scope="module")
 def demo(photos):
     model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
-    return model.adapt(photos.features)
+    return model.adapt(photos.features[::4])
 
 
 @pytest.fixture(scope="module")
@@ -89,28 +90,22 @@ def scaled(rows, by):
     return around / np.sqrt(np.mean(np.sum((by - by.mean(axis=0)) ** 2, axis=1)))
 
 
-def test_prototypes_equal_a_ridge_written_out(small):
+def test_prototypes_are_the_kernel_with_known_classes_times_the_ridge(small):
     """Every class twice, by its words and by what it is; both times in its place."""
-    C, names, glosses = named_prototypes(Eyes().head()[0])
+    _, names, glosses = named_prototypes(Eyes().head()[0])
     words, told = letters_of(names), letters_of(glosses)
     texts = np.vstack([scaled(words, words), scaled(told, told)])
     leaves = nouns().vectors([[leaf] for leaf in range(N_CLASSES)])
-    places = scaled(leaves, leaves)
     dog = scaled(letters_of(["dog"]), words)
     home = scaled(nouns().vectors([read_name("dog").place]), leaves)
-
-    def k(text, place, times):
-        by_text = np.exp(-cdist(text, texts, "sqeuclidean"))
-        by_place = np.exp(-cdist(place, places, "sqeuclidean"))
-        return 0.7 * by_text + 0.3 * np.tile(by_place, times) + 100
-
-    K = k(texts, places, (2, 2))
-    both = np.vstack([C, C])
-    expected = k(dog, home, (1, 2))[0] @ np.linalg.solve(K + 0.5 * np.eye(len(K)), both)
-    close(small.prototypes_[0], expected, digits=3)
+    by_place = np.exp(-cdist(home, scaled(leaves, leaves), "sqeuclidean"))
+    by_text = np.exp(-cdist(dog, texts, "sqeuclidean"))
+    k = 0.7 * by_text + 0.3 * np.tile(by_place, 2) + 100
+    learned = NameMap(Eyes().head()[0], Letters()).learned
+    close(small.prototypes_[0], k[0] @ learned.alpha, digits=6)
 
 
-def test_what_names_explain_is_measured_on_classes_left_out(monkeypatch):
+def test_the_ridge_and_what_it_explains_of_classes_left_out(monkeypatch):
     rng = np.random.default_rng(0)
     M, groups = 14, np.repeat(np.arange(5), [1, 2, 3, 4, 4])
     seen, places = rng.normal(size=(2 * M, 3)), 0.3 * rng.normal(size=(M, 2))
@@ -120,6 +115,8 @@ def test_what_names_explain_is_measured_on_classes_left_out(monkeypatch):
 
     texts, there = (np.exp(-cdist(a, a, "sqeuclidean")) for a in (seen, places))
     K, both = 0.7 * texts + 0.3 * np.tile(there, (2, 2)) + 100, np.vstack([C, C])
+    alpha = np.linalg.solve(K + 0.5 * np.eye(len(K)), both)
+    close(learned.alpha, alpha, digits=5)
     missed = np.empty_like(C)
     for m in range(M):
         kept = np.flatnonzero(np.tile(groups, 2) != groups[m])
@@ -172,22 +169,11 @@ def test_an_encoder_without_head_needs_texts_of_its_space():
 # ---- adapting ---------------------------------------------------------------------
 
 
-def test_the_targets_are_met_on_the_bundled_photos(demo, photos):
-    def accuracy(labels):
-        right = labels == photos.truth
-        return np.mean([right[photos.truth == name].mean() for name in photos.classes])
-
-    assert accuracy(demo.projected_) > 0.75
-    assert accuracy(demo.labels_) > 0.80
-    sure = demo.reliability_ >= np.median(demo.reliability_)
-    right = demo.labels_ == photos.truth
-    assert right[sure].mean() > right[~sure].mean() + 0.1
-
-
 def test_the_answer_is_consistent(demo, photos):
-    alone = demo.predict(photos.features)  # without a say of their neighbours
+    X = photos.features[::4]
+    alone = demo.predict(X)  # without a say of their neighbours
     assert np.mean(alone == demo.labels_) > 0.9
-    shares = demo.predict_proba(photos.features)
+    shares = demo.predict_proba(X)
     close(shares.sum(axis=1), 1, digits=5)
     assert_array_equal(demo.classes_[shares.argmax(axis=1)], alone)
     assert (demo.second_ != demo.labels_).all()
@@ -200,15 +186,15 @@ def test_the_answer_is_consistent(demo, photos):
         just = demo.first_trusted_ == number + 1
         assert (labels[just] != demo.labels_[just]).all()
     assert ((demo.novelty_ >= 0) & (demo.novelty_ <= 1)).all()
-    assert demo.weak_names_ == "" and demo.message_.startswith("Adapted to 1,000")
-    close(demo.novelty(photos.features), demo.novelty_, digits=5)
+    assert demo.weak_names_ == "" and demo.message_.startswith("Adapted to 250")
+    close(demo.novelty(X), demo.novelty_, digits=5)
 
 
 def test_photos_of_other_classes_are_novel(photos):
     """Cats and dogs are offered; photos of vehicles among them are unlike both."""
     animals = np.isin(photos.truth, ["cat", "dog"])
     foreign = np.isin(photos.truth, ["airplane", "automobile", "ship", "truck"])
-    rows = animals | foreign
+    rows = (animals | foreign) & (np.arange(len(animals)) % 3 == 0)
     model = NamedPhotos(photos.image_encoder, photos.text_encoder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakNamesWarning)
@@ -221,22 +207,22 @@ def test_photos_of_other_classes_are_novel(photos):
 def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
     again = unseen.load_model(demo.save(tmp_path / "photos.unseen"))
     assert again.image_encoder == "lite0" and again.text_encoder == "wordllama"
-    assert_array_equal(again.predict(photos.features), demo.predict(photos.features))
-    close(again.novelty(photos.features), demo.novelty_, digits=5)
+    X = photos.features[::4]
+    assert_array_equal(again.predict(X), demo.predict(X))
+    close(again.novelty(X), demo.novelty_, digits=5)
     assert demo.image_encoder is photos.image_encoder  # it keeps what it had
 
 
-@pytest.mark.parametrize("n", [0, 3, 1000])  # none, too few to adapt to, enough
-def test_predict_labels_and_chances_agree(n, photos):
+def test_labels_and_chances_agree_also_of_photos_too_few_to_adapt_to(photos):
     model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
     X = photos.features.astype(np.float32)
-    if n:
-        model.adapt(X[:n])
-        assert model.adapted_ == (n == 1000)
-    labels = model.predict(X)
-    assert_array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], labels)
-    if n == 3:
-        assert_array_equal(model.labels_, labels[:3])
+    for n in (0, 3):
+        if n:
+            assert not model.adapt(X[:n]).adapted_
+        labels = model.predict(X)
+        likeliest = model.predict_proba(X).argmax(axis=1)
+        assert_array_equal(model.classes_[likeliest], labels)
+    assert_array_equal(model.labels_, labels[:3])
 
 
 def test_a_name_nobody_knows_is_taken_if_asked_for(small):
@@ -250,17 +236,10 @@ def test_a_name_nobody_knows_is_taken_if_asked_for(small):
 # ---- what is kept -----------------------------------------------------------------
 
 
-def test_what_was_learned_is_kept(tmp_path, monkeypatch, small):
-    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path))
-    names = ["dog", "cat", "truck"]
-    for _ in range(2):
-        model = NamedPhotos(Eyes(), Letters()).fit(names)
-        assert_array_equal(model.prototypes_, small.prototypes_)
-        monkeypatch.setattr(
-            "unseen.photos.prototypes.learn_map",
-            lambda *_: pytest.fail("learned a second time"),
-        )
-    model = NamedPhotos(Eyes(), Letters()).fit(names)
+def test_what_was_learned_is_kept(monkeypatch, small):
+    fail = pytest.fail
+    monkeypatch.setattr(prototypes, "learn_map", lambda *_: fail("learned again"))
+    model = NamedPhotos(Eyes(), Letters()).fit(["dog", "cat", "truck"])
     assert_array_equal(model.prototypes_, small.prototypes_)
     assert model.explained_ == small.explained_
 
@@ -268,13 +247,11 @@ def test_what_was_learned_is_kept(tmp_path, monkeypatch, small):
 # ---- how sure it is ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [8.0, 25.0])
-def test_the_scale_is_the_one_the_answers_were_drawn_with(scale):
-    """Classes that follow softmax(scale cos) have that scale, within its error."""
+@pytest.mark.parametrize("noise", [2.9, 1.5])
+def test_the_scale_is_as_sure_as_it_is_right(noise):
     rng = np.random.default_rng(0)
     n, p = 1000, 400
     C = rng.normal(size=(n, p))
-    noise = {8.0: 2.9, 25.0: 1.5}[scale]
     Z = C + noise * rng.normal(size=(n, p))
     found = measure_scale(C, Z)
     rows = [rng.choice(n, 10, replace=False) for _ in range(200)]

@@ -5,10 +5,7 @@ import pytest
 
 from unseen.limits import Limits
 from unseen.photos import encode_folder, write_features
-from unseen.photos.precomputed import (
-    PrecomputedTexts,
-    match_features,
-)
+from unseen.photos.precomputed import PrecomputedTexts, match_features
 
 
 @pytest.fixture
@@ -49,24 +46,22 @@ def test_rows_without_paths_follow_the_photos(folder, tmp_path):
         (np.full((3, 2), np.nan), "NaN or infinity"),
         (np.array([["a"]] * 3), "Give one row of floats"),
         (np.array([[None]] * 3, dtype=object), "never unpickled"),
+        ({"X": np.eye(3)}, "no array 'features'"),
+        ({"features": np.eye(3), "paths": ["a.png"]}, "3 rows, but 1 paths"),
+        ({"features": np.eye(3), "paths": [*"aba"]}, r"f\.npz: the path 'a' is there"),
+        (b"PK\x03\x04 nothing", "is damaged"),
     ],
 )
 def test_features_that_do_not_fit_say_so(folder, tmp_path, values, said):
-    np.save(tmp_path / "f.npy", values)
+    path = tmp_path / ("f.npy" if isinstance(values, np.ndarray) else "f.npz")
+    if isinstance(values, bytes):
+        path.write_bytes(values)
+    elif isinstance(values, dict):
+        np.savez(path, **values)
+    else:
+        np.save(path, values)
     with pytest.raises(ValueError, match=said):
-        match_features(folder, tmp_path / "f.npy")
-
-
-def test_damaged_files_say_so(folder, tmp_path):
-    (tmp_path / "f.npz").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(ValueError, match="is damaged"):
-        match_features(folder, tmp_path / "f.npz")
-    np.savez(tmp_path / "g.npz", X=np.eye(3))
-    with pytest.raises(ValueError, match="no array 'features'"):
-        match_features(folder, tmp_path / "g.npz")
-    np.savez(tmp_path / "h.npz", features=np.eye(3), paths=np.array(["a.png"]))
-    with pytest.raises(ValueError, match="3 rows, but 1 paths"):
-        match_features(folder, tmp_path / "h.npz")
+        match_features(folder, path)
 
 
 def test_class_vectors_stand_in_for_a_text_encoder():
@@ -74,13 +69,6 @@ def test_class_vectors_stand_in_for_a_text_encoder():
     np.testing.assert_array_equal(words.encode(["b", "a"]), [[3, 4], [1, 2]])
     with pytest.raises(ValueError, match="there are 3 classes"):
         PrecomputedTexts(["a", "b", "c"], np.eye(2))
-
-
-def test_a_path_that_is_there_twice_is_an_error(folder, tmp_path):
-    paths = ["a.png", "b.png", "a.png"]
-    np.savez(tmp_path / "f.npz", features=np.eye(3), paths=paths)
-    with pytest.raises(ValueError, match=r"f\.npz: the path 'a\.png' is there twice"):
-        match_features(folder, tmp_path / "f.npz")
 
 
 def test_features_that_unpack_to_far_more_than_their_size_are_refused(

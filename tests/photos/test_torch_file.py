@@ -41,18 +41,11 @@ def test_any_other_name_is_refused_wherever_it_stands(tmp_path, capsys, place):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    "module, name",
-    [
-        ("torch", "load"),
-        ("collections", "OrderedDict.__init__"),
-        ("torch._utils", "_rebuild_tensor"),
-        ("builtins", "eval"),
-    ],
-)
-def test_names_reached_through_a_known_module_are_refused(module, name):
-    with pytest.raises(pickle.UnpicklingError):
-        _Unpickler(io.BytesIO()).find_class(module, name)
+def test_names_reached_through_a_known_module_are_refused():
+    for name in ("load", "OrderedDict.__init__", "_rebuild_tensor", "eval"):
+        for module in ("torch", "collections", "torch._utils", "builtins"):
+            with pytest.raises(pickle.UnpicklingError):
+                _Unpickler(io.BytesIO()).find_class(module, name)
 
 
 def test_another_layout_says_so(tmp_path):

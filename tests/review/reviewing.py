@@ -1,5 +1,6 @@
-"""A review of made-up photos, served by a process of its own."""
+"""A review of made-up photos, in this process or served by one of its own."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -19,7 +20,6 @@ from unseen.labels import label_table, read_labels, write_labels
 
 MAIN = [sys.executable, "-c", "from unseen.cli import main; main()"]
 CLASSES = ["cat", "cow", "dog"]
-CENTRES = np.eye(3, 6) * 3
 
 
 def make_review(home, n=60, ids=None, classes=CLASSES, wrong=10, seed=0, photos=True):
@@ -48,7 +48,102 @@ def make_review(home, n=60, ids=None, classes=CLASSES, wrong=10, seed=0, photos=
     return pd.Series(truth, index=ids)
 
 
-class Served:
+class Asked:
+    """What a page asks a server, and what it waits for."""
+
+    def get(self, path, **headers):
+        status, content = self.ask("api/" + path, **headers)
+        assert status == 200, content
+        return json.loads(content)
+
+    def post(self, path, **body):
+        status, content = self.ask("api/" + path, body)
+        assert status == 200, content
+        return json.loads(content)
+
+    def say(self, rows, label, tab="one", uid=""):
+        entry = {"op": "label", "rows": rows, "label": label, "uid": uid}
+        return self.post("answers", tab=tab, entries=[entry])
+
+    def corrections(self, folder="labels.review"):
+        """Return corrections.csv as it is on the disk, by id."""
+        table = read_labels(self.home / folder / "corrections.csv")
+        return dict(zip(table["id"], table["label"], strict=True))
+
+    def until(self, holds, seconds=300):
+        """Wait until a state holds, and return it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            state = self.get("state")
+            if holds(state):
+                return state
+            time.sleep(0.05)
+        raise AssertionError(state)
+
+    def ready(self):
+        return self.until(lambda state: not state["hindrance"])
+
+    def taught(self):
+        return self.until(
+            lambda state: state["learning"]["state"] in ("done", "failed")
+        )
+
+    def headed(self, body, headers):
+        """Return the headers of a request; what is None is left out."""
+        headers = {name.replace("_", "-"): text for name, text in headers.items()}
+        if body is not None:
+            known = {"Content-Type": "application/json", "Origin": self.origin}
+            headers = known | headers
+        return {name: text for name, text in headers.items() if text is not None}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+class Opened(Asked):
+    """A review in this process: the server's app, asked without a network."""
+
+    def __init__(self, home, labels="labels.csv", **options):
+        from unseen.review.app import Guard, make_app  # starlette may be missing
+        from unseen.review.opening import open_review
+
+        self.home = Path(home)
+        self.session = open_review(self.home / labels, **options)
+        self.guard = Guard(make_app(self.session))
+        self.root, self.origin = f"/{self.guard.token}/", "http://127.0.0.1:0"
+
+    def ask(self, path, body=None, **headers):
+        sent = b"" if body is None else json.dumps(body).encode()
+        where = path if path.startswith("/") else self.root + path
+        path, _, query = where.partition("?")
+        headers = {"host": "127.0.0.1:0", "content-length": str(len(sent))} | (
+            self.headed(body, headers)
+        )
+        scope = {
+            "type": "http", "method": "GET" if body is None else "POST", "path": path,
+            "query_string": query.encode(), "root_path": "", "headers": [
+                (name.lower().encode(), text.encode()) for name, text in headers.items()
+            ],
+        }  # fmt: skip
+        told = []
+
+        async def receive():
+            return {"type": "http.request", "body": sent}
+
+        async def send(message):
+            told.append(message)
+
+        asyncio.run(self.guard(scope, receive, send))
+        return told[0]["status"], b"".join(one.get("body", b"") for one in told)
+
+    def stop(self):
+        self.session.close()
+
+
+class Served(Asked):
     """A server in its own process; ``url`` is where its page is."""
 
     def __init__(self, home, *options, labels="labels.csv", cache=None, browser=None):
@@ -75,59 +170,14 @@ class Served:
         """Return status and body of a request; ``body`` is sent as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         sent = None if body is None else json.dumps(body)
-        headers = {name.replace("_", "-"): text for name, text in headers.items()}
-        if sent is not None:
-            headers = {"Content-Type": "application/json", "Origin": self.origin} | (
-                headers
-            )
-        wanted = {name: text for name, text in headers.items() if text is not None}
         way = method or ("GET" if body is None else "POST")
         where = path if path.startswith("/") else self.root + path
         with closing(connection):  # also where the server is killed in the middle
-            connection.request(way, where, sent, wanted)
+            connection.request(way, where, sent, self.headed(body, headers))
             with connection.getresponse() as answer:
                 content = answer.read()
         self.headers = dict(answer.getheaders())
         return answer.status, content
-
-    def get(self, path, **headers):
-        status, content = self.ask("api/" + path, **headers)
-        assert status == 200, content
-        return json.loads(content)
-
-    def post(self, path, **told):
-        status, content = self.ask("api/" + path, told)
-        assert status == 200, content
-        return json.loads(content)
-
-    def say(self, rows, label, tab="one", uid=""):
-        entry = {"op": "label", "rows": rows, "label": label}
-        if uid:
-            entry["uid"] = uid
-        return self.post("answers", tab=tab, entries=[entry])
-
-    def corrections(self):
-        """Return corrections.csv as it is on the disk, by id."""
-        table = read_labels(self.home / "labels.review" / "corrections.csv")
-        return dict(zip(table["id"], table["label"], strict=True))
-
-    def until(self, holds, seconds=300):
-        """Wait until a state holds, and return it."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            state = self.get("state")
-            if holds(state):
-                return state
-            time.sleep(0.05)
-        raise AssertionError(state)
-
-    def ready(self):
-        return self.until(lambda state: not state["hindrance"])
-
-    def taught(self):
-        return self.until(
-            lambda state: state["learning"]["state"] in ("done", "failed")
-        )
 
     def stop(self, how=signal.SIGINT):
         """Press Ctrl-C; return the exit code and what was printed."""
@@ -135,13 +185,3 @@ class Served:
             self.process.send_signal(how)
         out, err = self.process.communicate(timeout=300)
         return self.process.returncode, out, err
-
-    def kill(self):
-        self.process.kill()
-        self.process.communicate(timeout=300)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.stop()

@@ -1,22 +1,19 @@
-"""The server: for one browser on this machine, and no answer is lost by a kill."""
+"""The server: for one browser on this machine, and for nobody else."""
 
 import io
 import json
-import os
-import resource
-import signal
 import socket
-import subprocess
-import threading
 import time
-import zlib
-from http.client import HTTPException
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
-from reviewing import MAIN, Served, make_review
+from PIL import Image
+from reviewing import Opened, Served, make_review
+from typer.testing import CliRunner
 
+from unseen.cli import app
 from unseen.labels import label_table, read_labels, write_labels
 from unseen.review.journal import read_journal
 from unseen.review.origins import Origin, note_origin
@@ -80,11 +77,7 @@ def test_a_post_needs_our_origin_and_json(served):
     assert served.ask("api/answers", {"entries": [1]})[0] == 400
     taught = {"entries": [{"op": "teach", "file": "../../evil.csv"}]}
     assert served.ask("api/answers", taught)[0] == 400
-    assert served.ask("api/state", method="DELETE", Origin=served.origin)[0] in (
-        403,
-        405,
-        415,
-    )
+    assert served.ask("api/state", method="DELETE")[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -143,23 +136,23 @@ def test_ids_lead_to_pictures_below_the_folder_alone(tmp_path):
           "x" * 5000]  # fmt: skip
     table = label_table(["a"] * (len(no) + 1), ids=[*no, "./00000.jpg"])
     write_labels(table, tmp_path / "labels.csv")
-    with Served(tmp_path, "--photos", "photos") as server:
-        found = [server.ask(f"api/small/{row}")[0] for row in range(len(no) + 1)]
+    with Opened(tmp_path, folder=photos) as review:
+        found = [review.ask(f"api/small/{row}")[0] for row in range(len(no) + 1)]
     assert found == [404] * len(no) + [200]
-    with Served(photos, labels="../labels.csv") as server:  # no folder is guessed
-        assert server.get("state")["kind"] == "row"
+    with Opened(photos, labels="../labels.csv") as review:  # no folder is guessed
+        assert review.get("state")["kind"] == "row"
 
 
 def test_texts_are_read(tmp_path):
     texts = ["<b>one</b>", "two\nlines", "x" * 1000]
     table = label_table(["a", "a", "b"], text=texts)
     write_labels(table, tmp_path / "labels.csv")
-    with Served(tmp_path) as server:
-        assert server.get("state")["kind"] == "text"
-        assert server.get("text/0")["text"] == texts[0]
-        (item,) = server.get("items?rows=2")["items"]
+    with Opened(tmp_path) as review:
+        assert review.get("state")["kind"] == "text"
+        assert review.get("text/0")["text"] == texts[0]
+        (item,) = review.get("items?rows=2")["items"]
         assert len(item["text"]) == 300
-        assert server.ask("api/small/0")[0] == 404
+        assert review.ask("api/small/0")[0] == 404
 
 
 # ---- answers -------------------------------------------------------------------
@@ -170,119 +163,44 @@ def test_two_tabs_see_and_keep_each_others_answers(served, home):
 
     def many(tab, rows, label):
         for row in rows:
-            served_one.say([row], label, tab)
+            served.say([row], label, tab)
 
-    served_one = served
-    tabs = [
-        threading.Thread(target=many, args=("one", range(0, 20), "cow")),
-        threading.Thread(target=many, args=("two", range(20, 40), "dog")),
-    ]
-    for tab in tabs:
-        tab.start()
-    for tab in tabs:
-        tab.join()
+    with ThreadPoolExecutor() as tabs:
+        tabs.submit(many, "one", range(0, 20), "cow")
+        tabs.submit(many, "two", range(20, 40), "dog")
     state = served.get("state")
     assert state["seq"] == before + 40 and state["given"] == 40
     items = served.get("items?rows=" + ",".join(map(str, range(40))))["items"]
     assert [item["label"] for item in items] == ["cow"] * 20 + ["dog"] * 20
-    entries = read_journal(home / "labels.review" / "answers.jsonl").entries
+    entries = read_journal(home / "labels.review" / "answers.jsonl")[1]
     assert [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1))
 
 
 def test_a_second_server_on_the_same_labels_is_refused(served, home):
-    command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300)
-    assert run.returncode == 2 and "another unseen program" in run.stderr
-    assert "Traceback" not in run.stderr
+    assert "another unseen program" in refused(home)
 
 
-def test_every_confirmed_answer_outlives_a_kill(tmp_path):
-    make_review(tmp_path, photos=False)
-    rng, confirmed = np.random.default_rng(0), {}
-    for run in range(3):
-        server = Served(tmp_path)
-        given = server.get("state")["given"]
-        assert given >= len(confirmed)
-        items = server.get("items?rows=" + ",".join(map(str, range(60))))["items"]
-        for row, label in confirmed.items():
-            assert items[row]["label"] == label and items[row]["mine"]
-        stop = threading.Timer(rng.uniform(0.1, 0.6), server.process.kill)
-        stop.start()
-        try:
-            while True:
-                row, label = int(rng.integers(60)), str(rng.choice(["cat", "emu"]))
-                pending = row
-                confirmed.pop(row, None)  # may or may not be written
-                server.say([row], label, uid=f"{run}-{rng.integers(2**40)}")
-                confirmed[row] = label
-        except (OSError, HTTPException):  # killed before or in the middle of a reply
-            confirmed.pop(pending, None)
-        stop.join()
-        server.kill()
-    assert confirmed
-    with Served(tmp_path) as server:
-        code, out, _ = server.stop()
-    assert code == 0 and "answers are in" in out
-    table = read_labels(tmp_path / "labels.review" / "corrections.csv")
-    known = dict(zip(table["id"], table["label"], strict=True))
-    assert {f"{row:05d}.jpg": label for row, label in confirmed.items()}.items() <= (
-        known.items()
-    )
-
-
-@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_every_signal_ends_it_with_the_tables_written(tmp_path, how):
-    make_review(tmp_path, photos=False)
-    server = Served(tmp_path)
-    server.say([1], "emu")  # the tables are written half a second after it
-    code, out, err = server.stop(getattr(signal, how))
-    assert code == 0 and not err.partition("by then.\n")[2]
-    assert "1 answer is in" in out
-    assert server.corrections() == {"00001.jpg": "emu"}
-
-
-def test_after_a_full_disk_the_tables_are_written_again(tmp_path):
-    make_review(tmp_path, photos=False)
-    with Served(tmp_path) as server:
-        server.say([0], "cow")
-        server.until(lambda state: (tmp_path / "labels.review/reviewed.csv").exists())
-        pid, most = server.process.pid, resource.RLIMIT_FSIZE
-        journal = (tmp_path / "labels.review/answers.jsonl").stat().st_size
-        table = (tmp_path / "labels.review/reviewed.csv").stat().st_size
-        assert journal + 200 < table
-        resource.prlimit(pid, most, (journal + 200, resource.RLIM_INFINITY))
-        server.say([1], "emu")  # the journal has room for it, the table has not
-        state = server.until(lambda state: state["trouble"])
-        assert "cannot be written" in state["trouble"] and state["given"] == 2
-        entries = [{"op": "label", "rows": [2], "label": "y" * 150}]
-        status, content = server.ask("api/answers", {"entries": entries})
-        assert status == 507 and b"not saved" in content
-        resource.prlimit(pid, most, (resource.RLIM_INFINITY,) * 2)
-        server.until(lambda state: not state["trouble"])
-        assert server.corrections() == {"00000.jpg": "cow", "00001.jpg": "emu"}
-        server.say([2], "dog")
-    assert server.corrections()["00002.jpg"] == "dog"
+def refused(home):
+    """Return what the command says when it will not open a review."""
+    ended = CliRunner().invoke(app, ["review", str(home / "labels.csv")])
+    assert ended.exit_code == 2 and "Traceback" not in ended.stderr
+    return ended.stderr
 
 
 def test_a_forged_journal_is_refused_in_a_line(tmp_path):
     forged = {"seq": 1, "op": "teach", "file": "/etc/passwd"}
     make_review(tmp_path, photos=False)
-    with Served(tmp_path) as server:
-        server.say([1], "emu")
+    with Opened(tmp_path) as review:
+        review.say([1], "emu")
     path = tmp_path / "labels.review" / "answers.jsonl"
     head, last = path.read_text().splitlines()
     lines = [head, json.dumps(forged), last.replace('"seq":1', '"seq":2')]
     path.write_text("\n".join(lines) + "\n")
-    command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
-    assert run.returncode == 2 and "line 2 is no answer" in run.stderr
-    assert "Traceback" not in run.stderr
+    assert "line 2 is no answer" in refused(tmp_path)
     path.write_text("\n".join(lines[:2]) + "\n")  # as the last line, it is set aside
-    with Served(tmp_path) as server:
-        assert "set aside" in server.get("state")["notices"][0]
-        assert server.get("state")["seq"] == 0
+    with Opened(tmp_path) as review:
+        assert "set aside" in review.get("state")["notices"][0]
+        assert review.get("state")["seq"] == 0
     assert json.loads(path.with_suffix(".torn").read_text()) == forged
 
 
@@ -291,40 +209,33 @@ def test_a_review_writes_through_no_link(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "labels.review").mkdir()
     (tmp_path / "labels.review/corrections.csv").symlink_to(tmp_path / "mine.txt")
-    command = [*MAIN, "review", "labels.csv", "--no-browser"]
-    run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=300
-    )
-    assert run.returncode == 2 and "is a link" in run.stderr
+    assert "is a link" in refused(tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
 def test_another_table_starts_another_review(tmp_path):
     make_review(tmp_path, photos=False)
-    with Served(tmp_path) as server:
-        server.say([0, 1], "dog")
-        server.say([2], "emu")
-        server.say([3], "")
-    old = server.corrections()
-    table = read_labels(tmp_path / "labels.csv")
-    ids = table["id"][1:].tolist()
+    with Opened(tmp_path) as review:
+        review.say([0, 1], "dog")
+        review.say([2], "emu")
+        review.say([3], "")
+    old = review.corrections()
+    ids = read_labels(tmp_path / "labels.csv")["id"][1:].tolist()
     labels = np.where(np.arange(59) % 2, "dog", "wolf")
     write_labels(label_table(labels, ids=ids), tmp_path / "labels.csv")
-    server = Served(tmp_path)
-    state = server.get("state")
-    assert [one["name"] for one in state["classes"]] == ["dog", "wolf"]
-    assert state["changed"] == state["given"] == 0 and state["n"] == 59
-    assert "labels.review holds the review of another table" in state["notices"][0]
-    assert state["carried"] == 1  # row 0 is gone, so are emu and none of these
-    assert server.post("carry") == {"carried": 1}
-    state = server.get("state")
-    assert state["given"] == 1 and not state["carried"] and not state["notices"]
-    _, out, err = server.stop()
-    assert "so the review of this one is in" in err and "labels.review-2" in out
-    assert server.corrections() == old  # nobody touched it
-    new = tmp_path / "labels.review-2" / "corrections.csv"
-    assert new.read_text() == f"id,label\n{ids[0]},dog\n"
-    with Served(tmp_path) as again:
+    with Opened(tmp_path) as review:
+        state = review.get("state")
+        assert [one["name"] for one in state["classes"]] == ["dog", "wolf"]
+        assert state["changed"] == state["given"] == 0 and state["n"] == 59
+        said = "labels.review holds the review of another table"
+        assert said in state["notices"][0] and "labels.review-2" in state["notices"][0]
+        assert state["carried"] == 1  # row 0 is gone, so are emu and none of these
+        assert review.post("carry") == {"carried": 1}
+        state = review.get("state")
+        assert state["given"] == 1 and not state["carried"] and not state["notices"]
+    assert review.corrections() == old  # nobody touched it
+    assert review.corrections("labels.review-2") == {ids[0]: "dog"}
+    with Opened(tmp_path) as again:
         assert again.get("state")["given"] == 1 and not again.get("state")["notices"]
 
 
@@ -332,24 +243,24 @@ def test_answers_about_rows_are_not_carried_over_to_texts(tmp_path):
     ids, path = ["0", "1", "2"], tmp_path / "labels.csv"
     write_labels(label_table(["a", "b", "b"], ids=ids), path)
     note_origin(path, Origin("rows", "digits"))
-    with Served(tmp_path) as server:
-        server.say([1], "a")
+    with Opened(tmp_path) as review:
+        review.say([1], "a")
     texts = ["one", "two", "three"]
     write_labels(label_table(["b", "b", "a"], ids=ids, text=texts), path)
     note_origin(path, Origin("texts", str(tmp_path / "texts.csv"), names=["a", "b"]))
-    with Served(tmp_path) as server:
-        state = server.get("state")
+    with Opened(tmp_path) as review:
+        state = review.get("state")
         assert state["kind"] == "text" and not state["carried"] and not state["given"]
         assert state["notices"]
     reviewed = read_labels(tmp_path / "labels.review-2" / "reviewed.csv")
     assert reviewed["label"].tolist() == ["b", "b", "a"]
-    assert server.corrections() == {"1": "a"}
+    assert review.corrections() == {"1": "a"}
 
 
 def test_ctrl_c_while_it_gets_ready_ends_in_peace(tmp_path):
     pytest.importorskip("onnxruntime")
     make_review(tmp_path, n=400, wrong=0)
-    for seconds in (0.0, 0.7, 1.5, 3.0):
+    for seconds in (0.0, 1.5):
         cache = tmp_path / f"cache-{seconds}"
         options = ["--photos", "photos", "--encoder", "lite0"]
         server = Served(tmp_path, *options, cache=cache)
@@ -379,14 +290,12 @@ def test_the_browser_is_not_started_with_the_token(tmp_path):
     ("path", "body"),
     [
         ("api/answers", {"entries": [{"op": "class", "name": "a", "uid": ["x"]}]}),
-        ("api/answers", {"entries": [{"op": "class", "name": "a", "uid": {}}]}),
         ("api/answers", {"entries": [{"op": "class", "name": "a"}], "tab": [1]}),
         ("api/undo", {"uid": {}}),
         ("api/check", {"n": 2**70}),
         ("api/items?rows=" + "9" * 5000, None),
         ("api/items?rows=²", None),
         ("api/small/" + "9" * 5000, None),
-        ("api/text/" + "9" * 19, None),
         ("api/text/-1", None),
     ],
     ids=lambda value: str(value)[:40],
@@ -399,73 +308,50 @@ def test_what_makes_no_sense_is_refused_with_a_reason(served, path, body):
 
 
 def test_bombs_do_not_fill_the_memory(tmp_path):
-    """Six at once, 90 million pixels each, in files of less than 100 kB."""
+    """Six at once, 90 million pixels each, in small files."""
     make_review(tmp_path, n=6, wrong=0)
+    bomb = io.BytesIO()
+    Image.new("1", (10_000, 9_000)).save(bomb, "PNG")
     for path in (tmp_path / "photos").iterdir():
-        path.write_bytes(bomb(10_000, 9_000))
+        path.write_bytes(bomb.getvalue())
     with Served(tmp_path, "--photos", "photos") as server:
-        asked = [
-            threading.Thread(target=server.ask, args=(f"api/{size}/{row}",))
-            for row in range(6)
-            for size in ("small", "large")
-        ]
-        for one in asked:
-            one.start()
-        for one in asked:
-            one.join()
+        paths = [f"api/{size}/{row}" for row in range(6) for size in ("small", "large")]
+        with ThreadPoolExecutor(12) as asking:
+            assert {status for status, _ in asking.map(server.ask, paths)} == {404}
         with open(f"/proc/{server.process.pid}/status") as file:
             (peak,) = [line.split()[1] for line in file if line.startswith("VmHWM")]
     assert int(peak) < 450_000  # kB
 
 
-def bomb(width, height):
-    """Return a PNG of zeros, as small as it gets."""
-    lines = zlib.compressobj(9)
-    row = b"\0" * (1 + 3 * width)
-    packed = b"".join(lines.compress(row) for _ in range(height)) + lines.flush()
-    sizes = width.to_bytes(4, "big") + height.to_bytes(4, "big")
-    parts = [(b"IHDR", sizes + b"\x08\x02\0\0\0"), (b"IDAT", packed), (b"IEND", b"")]
-    made = io.BytesIO(b"")
-    made.write(b"\x89PNG\r\n\x1a\n")
-    for kind, content in parts:
-        crc = zlib.crc32(kind + content).to_bytes(4, "big")
-        made.write(len(content).to_bytes(4, "big") + kind + content + crc)
-    return made.getvalue()
-
-
-def test_labels_of_the_command_are_enough_to_teach(tmp_path):
+def test_labels_of_the_command_are_enough_to_teach(tmp_path, monkeypatch):
     """``unseen label`` notes where photos and features are: nothing more is asked."""
-    onnx = pytest.importorskip("onnxruntime")
-    assert onnx
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
     make_review(tmp_path, n=12, wrong=0)
-    environment = dict(os.environ, UNSEEN_CACHE=str(tmp_path / "cache"))
-    features, vectors = tmp_path / "features.npz", tmp_path / "vectors.npy"
-    np.save(vectors, (np.eye(3, 6) * 3).astype(np.float32))
-    label = ["label", "photos", "--classes", "cat,cow,dog", "--out", "made.csv"]
-    label += ["--encoder", f"{features}+{vectors}", "--json"]
-    subprocess.run([*MAIN, *label], cwd=tmp_path, env=environment, check=True)
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    with Served(other, labels="../made.csv", cache=tmp_path / "cache") as server:
-        assert server.get("state")["kind"] == "photo"
-        assert server.ask("api/small/0")[0] == 200
-        server.ready()
-        server.say([0], "dog")
-        server.post("teach")
-        assert server.taught()["learning"]["state"] == "done"
+    np.save(tmp_path / "vectors.npy", (np.eye(3, 6) * 3).astype(np.float32))
+    monkeypatch.chdir(tmp_path)
+    words = ["label", "photos", "--classes", "cat,cow,dog", "--out", "made.csv"]
+    words += ["--encoder", "features.npz+vectors.npy", "--json"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    monkeypatch.chdir("/")
+    with Opened(tmp_path, labels="made.csv") as review:
+        assert review.get("state")["kind"] == "photo"
+        assert review.ask("api/small/0")[0] == 200
+        review.ready()
+        review.say([0], "dog")
+        review.post("teach")
+        assert review.taught()["learning"]["state"] == "done"
 
 
 def test_json_is_ascii_whatever_names_hold(tmp_path):
     ids = ["caf\udce9.jpg", "<script>alert(1)</script>", "\u202eevil"]
     write_labels(label_table(["<img src=x>"] * 3, ids=ids), tmp_path / "labels.csv")
-    with Served(tmp_path) as server:
-        status, content = server.ask("api/items?rows=0,1,2")
-        assert status == 200
-    assert content.isascii()
+    with Opened(tmp_path) as review:
+        status, content = review.ask("api/items?rows=0,1,2")
+    assert status == 200 and content.isascii()
     assert [item["id"] for item in json.loads(content)["items"]] == ids
 
 
-def test_rows_are_reviewed_and_given_back_by_their_own_ids(tmp_path):
+def test_rows_are_reviewed_and_given_back_by_their_own_ids(tmp_path, monkeypatch):
     """``run --id`` names the rows, and so do the page, the tables and ``--given``."""
     rng = np.random.default_rng(0)
     A, names = rng.normal(size=(5, 3)), np.array(list("abcde"))
@@ -476,26 +362,22 @@ def test_rows_are_reviewed_and_given_back_by_their_own_ids(tmp_path):
     rows.to_csv(tmp_path / "birds.csv", index=False)
     table = pd.DataFrame(A, index=names).add_prefix("a").rename_axis("class")
     table.to_csv(tmp_path / "looks.csv")
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
     words = ["run", "birds.csv", "--classes", "looks.csv", "--id", "ring", "--out"]
-    cache = tmp_path / "cache"
-    environment = dict(os.environ, UNSEEN_CACHE=str(cache))
-    subprocess.run(
-        [*MAIN, *words, "labels.csv"], cwd=tmp_path, env=environment, check=True
-    )
-    with Served(tmp_path, cache=cache) as server:
-        server.ready()
-        (item,) = server.get("items?rows=3")["items"]
+    assert CliRunner().invoke(app, [*words, "labels.csv"]).exit_code == 0
+    with Opened(tmp_path) as review:
+        review.ready()
+        (item,) = review.get("items?rows=3")["items"]
         assert item["id"] == "r139"
-        server.say([3], "e")
-        server.post("teach")
-        assert server.taught()["learning"]["state"] == "done"
+        review.say([3], "e")
+        review.post("teach")
+        assert review.taught()["learning"]["state"] == "done"
     reviewed = read_labels(tmp_path / "labels.review/reviewed.csv").set_index("id")
     assert reviewed.index.tolist() == rows["ring"][36:].tolist()
-    assert (
-        reviewed.loc["r139", "label"] == "e" and reviewed.loc["r139", "given"] == "yes"
-    )
-    assert server.corrections() == {"r139": "e"}
+    assert reviewed.loc["r139", ["label", "given"]].tolist() == ["e", "yes"]
+    assert review.corrections() == {"r139": "e"}
     words += ["again.csv", "--given", "labels.review/corrections.csv"]
-    subprocess.run([*MAIN, *words], cwd=tmp_path, env=environment, check=True)
+    assert CliRunner().invoke(app, words).exit_code == 0
     again = read_labels(tmp_path / "again.csv").set_index("id")
-    assert again.loc["r139", "label"] == "e" and again.loc["r139", "reliability"] == 1
+    assert again.loc["r139", ["label", "reliability"]].tolist() == ["e", 1]

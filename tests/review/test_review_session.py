@@ -16,7 +16,7 @@ from unseen.review.answers import (
     view_of,
 )
 from unseen.review.opening import open_review
-from unseen.review.teaching import AXES, MANY, RefusedError, Teacher, class_means
+from unseen.review.teaching import AXES, MANY, RefusedError, Teacher
 
 pytest.importorskip("PIL")
 
@@ -41,11 +41,9 @@ def opened(tmp_path):
         session.close()
 
 
-def wait_for(learning, session):
+def wait_for(learning):
     end = time.monotonic() + 60
-    while (
-        learning.hindrance.startswith("Getting") or learning.last["state"] == "running"
-    ):
+    while learning.hindrance[:3] == "Get" or learning.last["state"] == "running":
         assert time.monotonic() < end
         time.sleep(0.01)
     return learning.last
@@ -148,13 +146,13 @@ def test_corrections_and_the_corrected_table_are_written(opened):
 
 def test_teaching_mends_labels_that_nobody_corrected(opened):
     session = opened()
-    wait_for(session.learning, session)
+    wait_for(session.learning)
     truth = opened.truth.to_numpy()
     wrong = np.flatnonzero(session.state.labels() != truth)
     for row in wrong[:4]:
         say(session, [int(row)], truth[row])
     session.teach("t", "a")
-    lesson = wait_for(session.learning, session)
+    lesson = wait_for(session.learning)
     assert lesson["state"] == "done", lesson
     labels = session.state.labels()
     assert (labels == truth).mean() > 0.97 > 54 / 60
@@ -165,13 +163,13 @@ def test_teaching_mends_labels_that_nobody_corrected(opened):
 
 def test_given_labels_and_none_survive_teaching(opened):
     session = opened()
-    wait_for(session.learning, session)
+    wait_for(session.learning)
     truth = opened.truth.to_numpy()
     say(session, [0], "dog")  # wrong on purpose: it is a person's word
     say(session, [1], "")
     say(session, [2, 5, 8], "emu")
     session.teach("t", "a")
-    assert wait_for(session.learning, session)["state"] == "done"
+    assert wait_for(session.learning)["state"] == "done"
     labels = session.state.labels()
     assert labels[0] == "dog" and labels[1] == "" and set(labels[[2, 5, 8]]) == {"emu"}
     assert "emu" in session.state.classes and truth[0] != "dog"
@@ -181,13 +179,13 @@ def test_given_labels_and_none_survive_teaching(opened):
 
 def test_there_is_nothing_to_teach_without_an_answer_or_features(opened):
     session = opened()
-    wait_for(session.learning, session)
+    wait_for(session.learning)
     with pytest.raises(RefusedError, match="no answer to learn from"):
         session.teach("t", "a")
     session.close()
     bare = open_review(opened.home / "labels.csv")
     try:
-        wait_for(bare.learning, bare)
+        wait_for(bare.learning)
         say(bare, [0], "dog")
         with pytest.raises(RefusedError, match="--features"):
             bare.teach("t", "a")
@@ -198,27 +196,24 @@ def test_there_is_nothing_to_teach_without_an_answer_or_features(opened):
         bare.close()
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"op": "label", "rows": [60], "label": "dog"},
-        {"op": "label", "rows": [-1], "label": "dog"},
-        {"op": "label", "rows": ["0"], "label": "dog"},
-        {"op": "label", "rows": [True], "label": "dog"},
-        {"op": "label", "rows": [0], "label": "x" * 201},
-        {"op": "label", "rows": [0], "label": None},
-        {"op": "label", "rows": [0], "label": "\ud800"},
-        {"op": "rename", "old": "no such", "new": "x"},
-        {"op": "class", "name": "  "},
-        {"op": "undo", "of": 1},
-        {"op": "rm -rf"},
-        {},
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_not_written(opened, entry):
+REFUSED = [
+    {"op": "label", "rows": [60], "label": "dog"},
+    {"op": "label", "rows": [-1], "label": "dog"},
+    {"op": "label", "rows": ["0"], "label": "dog"},
+    {"op": "label", "rows": [True], "label": "dog"},
+    {"op": "label", "rows": [0], "label": None},
+    {"op": "rename", "old": "no such", "new": "x"},
+    {"op": "class", "name": "  "},
+    {"op": "undo", "of": 1},
+    {},
+]
+
+
+def test_what_makes_no_sense_is_refused_and_not_written(opened):
     session = opened()
-    with pytest.raises(RefusedError):
-        session.record([entry])
+    for entry in REFUSED:
+        with pytest.raises(RefusedError):
+            session.record([entry])
     assert not session.journal.entries
 
 
@@ -227,7 +222,7 @@ def test_what_makes_no_sense_is_refused_and_not_written(opened, entry):
 
 def test_a_sample_is_kept_and_judged_by_the_labels_it_was_drawn_with(opened):
     session = opened()
-    wait_for(session.learning, session)
+    wait_for(session.learning)
     truth = opened.truth.to_numpy()
     rows = session.check(12, "c", "a")
     assert session.check(12, "d", "a") == rows  # hard ones are not drawn away
@@ -239,7 +234,7 @@ def test_a_sample_is_kept_and_judged_by_the_labels_it_was_drawn_with(opened):
     assert told["right"] == (model[rows] == truth[rows]).sum()
     assert told["low"] < told["share"] <= told["high"]
     session.teach("t", "a")
-    wait_for(session.learning, session)
+    wait_for(session.learning)
     assert session.view().accuracy == {"checked": 0, "drawn": 0}
 
 
@@ -311,14 +306,6 @@ def test_teaching_is_adapt_with_given_labels_and_follows_renames():
     assert again.labels.tolist() == wanted and "tom" in wanted
 
 
-def test_unequal_weights_count_in_a_class_mean():
-    rows = np.array([[1.0, 0.0], [0.0, 1.0], [4.0, 4.0], [0.0, 0.0]])
-    labels = np.array(["b", "b", "a", "b"], object)
-    means = class_means(rows, labels, np.array([0.5, 0.25, 0.1, 0.25]))
-    assert means.index.tolist() == ["a", "b"]
-    close(means.to_numpy(), [[4.0, 4.0], [0.5, 0.25]])  # (.5 e1 + .25 e2 + 0) / 1
-
-
 def test_classes_start_at_means_weighted_by_reliability():
     X = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0], [3.0, 4.0], [0.0, -1.0]])
     labels = np.array(["a", "a", "a", "b", ""], object)
@@ -385,7 +372,7 @@ def test_the_index_of_many_rows_and_classes_takes_no_quadratic_time():
         np.array(names, object)[rng.integers(k, size=n)], rng.random(n), np.full(n, "")
     )
     state = ReviewState(model, names)
-    state.give([3, 5], "class 007")
+    state.given = dict.fromkeys([3, 5], "class 007")
     began = time.process_time()
     parts = rows_by_class(view_of(state, model))
     assert time.process_time() - began < 2  # a loop over classes takes 8 s and more

@@ -30,20 +30,13 @@ def brute(rows, k, others=None):
     return np.take_along_axis(apart, order, axis=1), order
 
 
-@pytest.mark.parametrize("n, k", [(3, 1), (50, 49), (300, 7), (300, 500)])
-def test_exact_neighbours_are_those_of_brute_force(n, k):
-    rows = np.random.default_rng(0).normal(size=(n, 6))
-    distances, numbers = neighbours(rows, k)
-    expected, order = brute(rows, min(k, n - 1))
-    assert_array_equal(numbers, order)
-    close(distances, expected, digits=10)
-
-
-def test_exact_neighbours_among_others():
+@pytest.mark.parametrize("among", [None, 90])
+@pytest.mark.parametrize("n, k", [(3, 1), (300, 7), (50, 500)])
+def test_exact_neighbours_are_those_of_brute_force(n, k, among):
     rng = np.random.default_rng(0)
-    rows, others = rng.normal(size=(40, 5)), rng.normal(size=(90, 5))
-    distances, numbers = neighbours(rows, 4, others)
-    expected, order = brute(rows, 4, others)
+    rows, others = rng.normal(size=(n, 6)), among and rng.normal(size=(among, 6))
+    distances, numbers = neighbours(rows, k, others)
+    expected, order = brute(rows, min(k, among or n - 1), others)
     assert_array_equal(numbers, order)
     close(distances, expected, digits=10)
 
@@ -101,8 +94,7 @@ def recall(found, true):
     )
 
 
-@pytest.mark.parametrize("k", [1, 10, 40])
-@pytest.mark.parametrize("p", [64, 384])
+@pytest.mark.parametrize("k, p", [(10, 64), (40, 384)])
 def test_approximate_neighbours_are_nearly_all_the_true_ones(k, p):
     pytest.importorskip("faiss")
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 import unseen
 from tests.checks import close
@@ -39,21 +40,11 @@ def narrow(monkeypatch):
 
 MODELS = [
     unseen.AnchoredSelfTraining(n_axes=60),
-    unseen.AnchoredSelfTraining(n_axes=60, whitening=None),
     unseen.BiDiLEL(n_axes=60),
-    unseen.CCA(n_axes=60),
-    unseen.ConSE(n_axes=60),
     unseen.DAP(n_axes=60),
-    unseen.ESZSL(n_axes=60),
     unseen.ESZSL(n_axes="all"),
     unseen.ESZSL(n_axes=60, whitening=0.1, unit_rows=False),
     unseen.IAP(n_axes=60),
-    unseen.JEDM(n_axes=60, n_components=40),
-    unseen.RidgeToSemantic(n_axes=60),
-    unseen.RidgeToVisual(n_axes=60),
-    unseen.SAE(n_axes=60),
-    unseen.SMS(n_axes=60),
-    unseen.SynC(loss="squared", n_axes=60),
     unseen.TSTD(n_axes=60, n_components=40),
 ]
 
@@ -69,19 +60,13 @@ def scores(model, X, y, pile, table):
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_every_linear_model_answers_as_on_the_features(model, narrow):
     data = wide()
-    found = scores(unseen_clone(model), *data)
+    found = scores(clone(model), *data)
     narrow()
-    wanted = scores(unseen_clone(model), *data)
+    wanted = scores(clone(model), *data)
     # BiDiLEL's landmarks are where an iteration stops.
     digits = 4 if isinstance(model, unseen.BiDiLEL) else 8
     for ours, theirs in zip(found, wanted, strict=True):
         close(ours, theirs, digits)
-
-
-def unseen_clone(model):
-    from sklearn.base import clone
-
-    return clone(model)
 
 
 def test_folds_of_wide_rows_share_one_span(narrow):
@@ -99,43 +84,6 @@ def test_folds_of_wide_rows_share_one_span(narrow):
     wanted_means, wanted_coef = search()
     assert_array_equal(means, wanted_means)
     close(coef, wanted_coef, digits=9)
-
-
-def test_chunks_are_gathered_and_their_memory_is_not_used_again(narrow, monkeypatch):
-    X, y, pile, table = wide()
-    monkeypatch.setattr(unseen.core.sums, "WIDE_CHUNKS", 512)
-
-    def chunks():
-        buffer = np.empty((16, X.shape[1]))
-        for start in range(0, len(X), 16):
-            n = len(X[start : start + 16])
-            buffer[:n] = X[start : start + n]
-            yield buffer[:n], y[start : start + n]
-
-    found = unseen.ESZSL(n_axes=60).fit(chunks(), class_embeddings=table)
-    narrow()
-    wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
-    close(found.decision_function(pile), wanted.decision_function(pile), digits=9)
-
-
-def test_chunks_that_become_many_are_summed_after_all(monkeypatch):
-    X, y, pile, table = wide(n_features=600, per_class=60)  # 360 rows: not wide
-    monkeypatch.setattr(unseen.core.sums, "WIDE_CHUNKS", 512)
-    parts = [(X[i : i + 50], y[i : i + 50]) for i in range(0, len(X), 50)]
-    found = unseen.ESZSL(n_axes=60).fit(parts, class_embeddings=table)
-    wanted = unseen.ESZSL(n_axes=60).fit(X, y, class_embeddings=table)
-    close(found.decision_function(pile), wanted.decision_function(pile), digits=8)
-
-
-def test_the_span_of_rows_gives_them_back():
-    X = wide()[0]
-    found, C = span_of(X)
-    Q = found.lift(np.eye(C.shape[1]))
-    close(Q.T @ Q, np.eye(C.shape[1]), digits=9)
-    close(C @ Q.T, X, digits=10)
-    unit, U = span_of(X, unit_rows=True)
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    close(U @ unit.lift(np.eye(U.shape[1])).T, X / lengths, digits=10)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])

@@ -80,11 +80,16 @@ def test_empty_texts_keep_their_rows(table):
 
 def test_the_shell_writes_labels_page_and_model(table, tmp_path):
     out = tmp_path / "out" / "labels.csv"
+    given = tmp_path / "given.csv"
+    given.write_text("id,label\nt000,music\nt001,money\nt002,\n")
     ended = run(table, "--id", "number", "--classes", NAMES, "--out", out.parent,
-                "--save", tmp_path / "m.unseen")  # fmt: skip
+                "--given", given, "--save", tmp_path / "m.unseen",
+                "--template", "{}")  # fmt: skip
     assert ended.exit_code == 0, ended.output
     frame = read_labels(out)
     assert frame["id"].tolist() == DEMO.ids and "text" not in frame
+    assert frame["label"].tolist()[:2] == ["music", "money"]
+    assert frame["reliability"].tolist()[:2] == [1, 1]
     page = out.with_name("report.html").read_text("utf-8")
     assert DEMO.texts[0] in page and "tickets.csv: 10 classes" in page
     assert f"Labels are in {out}" in ended.output
@@ -105,19 +110,6 @@ def test_labels_go_through_a_pipe(table, tmp_path):
     assert "Adapted to 200 texts" in ended.stderr and "Adapted" not in ended.stdout
 
 
-def test_given_labels_are_kept_and_named(table, tmp_path):
-    given = tmp_path / "given.csv"
-    given.write_text("id,label\nt000,music\nt001,money\nt002,\n")
-    out = tmp_path / "l.csv"
-    ended = run(
-        table, "--id", "number", "--classes", NAMES, "--given", given, "--out", out
-    )
-    assert ended.exit_code == 0, ended.output
-    frame = read_labels(out)
-    assert frame["label"].tolist()[:2] == ["music", "money"]
-    assert frame["reliability"].tolist()[:2] == [1, 1]
-
-
 def test_foreign_texts_are_set_apart(table):
     plain = label_texts(table, "weather, music")
     apart = label_texts(table, "weather, music", unknown=True)
@@ -132,6 +124,7 @@ def test_foreign_texts_are_set_apart(table):
         (["--column", "txt"], "there is no column 'txt'. Its columns are"),
         (["--id", "kind"], "id 'a' is there twice"),
         (["--encoder", "nobody"], "There is no text encoder 'nobody'"),
+        (["--template", "no place"], "Write {} once"),
         (["--out", "tickets.csv"], "is being read"),
     ],
 )
@@ -155,22 +148,6 @@ def test_faults_are_one_line(tmp_path, monkeypatch, arguments, words):
 def test_what_cannot_be_labelled_is_a_sentence(texts, given, words):
     with pytest.raises(ValueError, match=words):
         label_texts(texts, "pets, weather", given=given)
-
-
-def test_slow_encoders_are_asked_once(tmp_path):
-    class Slow:
-        name, space, dimension = "slow", None, 256
-        n_asked = 0
-
-        def encode(self, texts):
-            Slow.n_asked += len(texts)
-            return WordLlama().encode(texts)
-
-    first = label_texts(DEMO.texts, NAMES, encoder=Slow(), cache=tmp_path / "c")
-    asked, Slow.n_asked = Slow.n_asked, 0
-    again = label_texts(DEMO.texts, NAMES, encoder=Slow(), cache=tmp_path / "c")
-    assert asked >= 210 and Slow.n_asked <= 3  # those that tell its version
-    pd.testing.assert_frame_equal(first, again)
 
 
 MEMORY = """
@@ -217,18 +194,6 @@ def test_review_finds_texts_and_vectors_again(table, tmp_path, monkeypatch):
     assert f"unseen review {out}" in ended.output
     labels, origin = read_labels(out), find_origin(out)
     items = find_items(labels, origin)
-    assert items.kind == "text" and items.text(3) == DEMO.texts[3]
+    assert items.kind == "text" and items.texts[3] == DEMO.texts[3]
     X = find_features(labels["id"].tolist(), origin, None, None, None)
     np.testing.assert_array_equal(X, WordLlama().encode(DEMO.texts))
-
-
-def test_names_stand_in_a_sentence(table, tmp_path):
-    words = [table, "--classes", NAMES, "--template", "this is about {}", "--out"]
-    assert run(*words, tmp_path / "l.csv").exit_code == 0
-    expected = label_texts(DEMO.texts, DEMO.classes, template="this is about {}")
-    assert (
-        read_labels(tmp_path / "l.csv")["label"].tolist() == expected["label"].tolist()
-    )
-    words[4] = "no place for it"
-    ended = run(*words, tmp_path / "m.csv")
-    assert ended.exit_code == 2 and "Write {} once" in ended.stderr

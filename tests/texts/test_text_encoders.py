@@ -45,16 +45,8 @@ def test_a_text_is_encoded_once_wherever_it_stands(tmp_path):
     assert encoder.asked.count("one") == asked == 1
     assert encoder.asked.count("new") == 1
     assert again.encode([]).shape[0] == 0
-
-
-def test_other_vectors_are_kept_apart(tmp_path):
-    class Other(Counting):
-        def encode(self, texts):
-            return super().encode(texts) ** 2
-
-    kinds = (Counting, Other)
-    spaces = {RememberingEncoder(kind(), tmp_path).cache.space for kind in kinds}
-    assert len(spaces) == 2
+    encoder.encode = lambda texts: Counting().encode(texts) ** 2  # other vectors
+    assert RememberingEncoder(encoder, tmp_path).cache.space != cache.cache.space
     assert encoder_version(Counting()) == encoder_version(Counting())
 
 
@@ -78,19 +70,14 @@ def test_signs_that_nobody_knows_are_read_by_their_names():
     assert rows[2].any() and not rows[3].any()
 
 
-def test_halves_of_signs_do_not_stop_an_encoder():
-    assert find_encoder().encode(["caf\udce9 open"]).any()
-
-
 @pytest.mark.parametrize(
     "name", ["model2vec:absent/one", "sentence-transformers:absent"]
 )
-def test_nothing_is_fetched_unless_asked_for(name, monkeypatch, tmp_path):
+def test_nothing_is_fetched(name, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     fakes(monkeypatch)
     with pytest.raises(FileNotFoundError, match="hf download"):
         find_encoder(name)
-    assert find_encoder(name, download=True).encode(["a"]).any()
 
 
 def fakes(monkeypatch):
@@ -210,19 +197,12 @@ def test_a_text_is_the_mean_of_the_rows_of_its_pieces(words):
     close(vector, table[ids].mean(axis=0), digits=5)
 
 
-@pytest.mark.parametrize(
-    "one, near, far",
-    [("cat", "dog", "airplane"), ("ship", "boat", "frog"), ("truck", "car", "deer")],
-)
-def test_near_in_meaning_is_near(words, one, near, far):
-    a, b, c = words.encode([one, near, far])
-    assert cosine(a, b) > cosine(a, c)
-
-
 def test_signs_without_a_piece_say_nothing(words):
-    vectors = words.encode(["🦓", "", "  ", "zebra 🦓", "zebra"])
-    assert not vectors[:3].any()
+    vectors = words.encode(["🦓", "", "  ", "zebra 🦓", "zebra", "caf\udce9 open"])
+    assert not vectors[:3].any() and vectors[5].any()
     assert cosine(vectors[3], vectors[4]) > 0.99
+    cat, dog, airplane = words.encode(["cat", "dog", "airplane"])
+    assert cosine(cat, dog) > cosine(cat, airplane)
     assert words.encode([]).shape == (0, 256)
 
 
@@ -239,6 +219,6 @@ def test_an_encoder_of_ones_own_is_found_by_name():
     try:
         assert find_encoder("own").name == "wordllama"
     finally:
-        del _KNOWN["text"]["own"]
+        del _KNOWN["own"]
     with pytest.raises(ValueError, match=r"'own'.* wordllama, minilm, clip"):
         find_encoder("own")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser import look
 from unseen.labels import label_table
-from unseen.report.texts import MOST, SNIPPET, TextPage
+from unseen.report.gallery import MOST, SNIPPET, TextPage
 
 HOSTILE = '<script>alert("x")</script>'
 HEBREW, JAPANESE = "שלום עולם", "カードをなくしました"

@@ -4,7 +4,6 @@ Modules of this folder import nothing heavy at the top, so that help comes at on
 """
 
 import os
-import re
 import sys
 from typing import Annotated
 
@@ -33,17 +32,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=demo.EXAMPLES)(demo.demo)
-app.command(epilog=label.EXAMPLES)(label.label)
-app.command(epilog=review.EXAMPLES)(review.review)
-app.command(epilog=export.EXAMPLES)(export.export)
-app.command(epilog=encode.EXAMPLES)(encode.encode)
-app.command(epilog=run.EXAMPLES)(run.run)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
+for one in (demo, label, review, export, encode, run, compare, reproduce):
+    name = one.__name__.rpartition(".")[2]
+    app.command(epilog=one.EXAMPLES, cls=Command)(getattr(one, name))
 app.add_typer(data.app, name="data")
-for one in (*app.registered_commands, *data.app.registered_commands):
-    one.cls = Command
+for command in data.app.registered_commands:
+    command.cls = Command
 
 
 def _show_version(wanted: bool) -> None:
@@ -68,18 +62,9 @@ def unseen(
 
 def main() -> None:
     """Run the command line."""
-    for one in (*app.registered_commands, *data.app.registered_commands):
-        one.epilog = spelled(one.epilog)
     try:
         app(prog_name="unseen")
     except OSError as error:  # where results are printed to, such as a full disk
         complain(f"standard output: {error.strerror or error}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(2) from error
-
-
-def spelled(examples: str | None) -> str | None:
-    """Return the examples of a command's help as they are typed here."""
-    if examples is None or program() == "unseen":
-        return examples
-    return re.sub(r"(?m)^(  |.*\| )unseen ", rf"\g<1>{program()} ", examples)

@@ -17,17 +17,15 @@ from unseen.cli.options import (
     Source,
     Tables,
     Unseen,
+    examples,
     file_errors,
     print_json,
 )
 
-EXAMPLES = """
-Examples:
-
-  unseen compare digits --methods ast,tstd,eszsl
-
-  unseen compare birds.csv --classes attributes.csv --methods ast,eszsl --seeds 3
-"""
+EXAMPLES = examples(
+    "unseen compare digits --methods ast,tstd,eszsl",
+    "unseen compare birds.csv --classes attributes.csv --methods ast,eszsl --seeds 3",
+)
 USUAL = "ast,tstd,eszsl,cca,to-visual"
 
 
@@ -61,7 +59,7 @@ def compare(
     with file_errors():
         from unseen.cli.reproduce import show_runs
         from unseen.experiments import make_table, read_results, run_plans
-        from unseen.experiments.compare import compare_plan
+        from unseen.experiments.compare import compare_plan, count_folds
         from unseen.files import check_results
         from unseen.report.experiment import files_of, write_experiment_report
 
@@ -69,14 +67,11 @@ def compare(
         if not names:
             raise ValueError(f"--methods is empty. Try --methods {USUAL}")
         asked = DataOptions(data, classes, unseen, column, id)
-        plan = compare_plan(
-            data,
-            list(dict.fromkeys(names)),
-            classes=asked.tables,
-            n_seeds=seeds,
-            **asked.given,
-        )
-        typer.echo(repr(plan.load()), err=True)  # bad data fails here, before any run
+        names = list(dict.fromkeys(names))
+        plan = compare_plan(data, names, asked.tables, n_seeds=seeds, **asked.given)
+        loaded = asked.load()  # bad data fails here, before any run
+        count_folds(loaded)
+        typer.echo(repr(loaded), err=True)
         question = command_line("compare", data, *asked.words())
         files = files_of([plan], out)
         check_results(out, question, *files, reading=asked.files, force=force)

@@ -18,34 +18,24 @@ from unseen.cli.options import (
     Source,
     Tables,
     Unseen,
+    examples,
     file_errors,
     print_json,
 )
-
-EXAMPLES = """
-Examples:
-
-  unseen data info xlsa17/data/CUB
-
-  unseen data check my_birds/
-
-  unseen data convert xlsa17/data/CUB cub.h5
-"""
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Look at data sets; check, fetch and convert them.",
-    epilog=EXAMPLES,
+    epilog=examples(
+        "unseen data info xlsa17/data/CUB",
+        "unseen data check my_birds/",
+        "unseen data convert xlsa17/data/CUB cub.h5",
+    ),
 )
 
 
-def example(*lines: str) -> str:
-    """Return the end of a command's help."""
-    return "\n\n".join(["Examples:", *(f"  unseen data {line}" for line in lines)])
-
-
-@app.command("list", epilog=example("list", "list --json"))
+@app.command("list", epilog=examples("unseen data list", "unseen data list --json"))
 def list_sets(as_json: AsJson = False) -> None:
     """List bundled sets, benchmarks to fetch, standard splits and kinds of files."""
     from unseen.loading.fetch import CATALOGUE
@@ -65,15 +55,16 @@ def list_sets(as_json: AsJson = False) -> None:
         return
     for title, entries in answer.items():
         typer.echo(f"{title}:")
-        if isinstance(entries, dict):
-            for name, text in entries.items():
-                typer.echo(f"  {name:<16}{text}")
-        else:
-            typer.echo("\n".join(f"  {entry}" for entry in entries))
+        for name in entries:
+            text = entries[name] if isinstance(entries, dict) else ""
+            typer.echo(f"  {name:<16}{text}".rstrip())
 
 
 @app.command(
-    epilog=example("info digits", "info birds.csv --classes attributes.csv --json")
+    epilog=examples(
+        "unseen data info digits",
+        "unseen data info birds.csv --classes attributes.csv --json",
+    ),
 )
 def info(
     path: Source,
@@ -90,7 +81,7 @@ def info(
         from unseen.loading.faults import describe
 
         asked = DataOptions(path, classes, unseen, column)
-        found = describe(asked.parts().choose(asked.tables, unseen))
+        found = describe(asked.raw())
     if as_json:
         print_json(found)
     else:
@@ -98,7 +89,10 @@ def info(
 
 
 @app.command(
-    epilog=example("check my_birds", "check birds.csv --classes attributes.csv")
+    epilog=examples(
+        "unseen data check my_birds",
+        "unseen data check birds.csv --classes attributes.csv",
+    ),
 )
 def check(
     path: Source,
@@ -112,7 +106,7 @@ def check(
         from unseen.loading.faults import find_faults
 
         asked = DataOptions(path, classes, unseen, column)
-        faults = find_faults(asked.parts().choose(asked.tables, unseen))
+        faults = find_faults(asked.raw())
     if as_json:
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
         print_json({"path": path, "faults": rows})
@@ -125,7 +119,7 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command(epilog=example("fetch xlsa17 --out benchmarks"))
+@app.command(epilog=examples("unseen data fetch xlsa17 --out benchmarks"))
 def fetch(
     name: Annotated[str, typer.Argument(help="Name, as unseen data list shows it.")],
     out: Annotated[
@@ -161,7 +155,7 @@ def fetch(
     typer.echo(f"Look at it:  {command_line('data', 'info', fetched.folder)}")
 
 
-@app.command(epilog=example("convert xlsa17/data/CUB cub.h5"))
+@app.command(epilog=examples("unseen data convert xlsa17/data/CUB cub.h5"))
 def convert(
     source: Source,
     target: Annotated[Path, typer.Argument(help="File or folder to write.")],
@@ -190,8 +184,8 @@ def convert(
             check_outputs(*files_of(target, kind), reading=asked.files, force=force)
         data = asked.load()
         written = write_data(data, target, kind=kind, force=force)
-        offered = () if classes else asked.parts().tables
-        left = sorted(set(offered) - set(data.tables))
+        offered = () if classes else asked.raw().tables
+        left = sorted(set(offered) - {"", *data.tables})
     typer.echo(repr(data))
     if left:
         typer.echo(f"Class tables left out: {', '.join(left)}; --classes keeps them.")

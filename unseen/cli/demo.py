@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
-from unseen.cli.options import AsJson, Force, file_errors, print_json
+from unseen.cli.options import AsJson, Force, examples, file_errors, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EXAMPLES = """
-Examples:
-
-  unseen demo
-
-  unseen demo --out photos-demo
-
-  unseen demo --texts
-
-  unseen demo --json > demo.json
-"""
+EXAMPLES = examples(
+    "unseen demo",
+    "unseen demo --out photos-demo",
+    "unseen demo --texts",
+    "unseen demo --json > demo.json",
+)
 
 
 def demo(
@@ -49,10 +44,7 @@ def demo(
         from unseen.files import check_results
 
         check_results(out, question, *written, force=force)
-        if not texts:
-            typer.echo(
-                "Turning names into prototypes, adapting to photos ...", err=True
-            )
+        typer.echo("Turning names into prototypes, adapting to them ...", err=True)
         numbers, by_class = (run_texts if texts else run_photos)(page, labels)
     if as_json:
         shares = {"by_class": by_class.to_dict("index")}
@@ -62,10 +54,8 @@ def demo(
     typer.echo(f"{items.capitalize()} of each class that got its label, in %")
     typer.echo(f"{'class':<12}{'names':>8}{'adapted':>8}{'gain':>8}")
     before, after = 100 * numbers["before"], 100 * numbers["after"]
-    for name, one, other in [
-        *(100 * by_class).itertuples(name=None),
-        ("mean", before, after),
-    ]:
+    rows = [*(100 * by_class).itertuples(name=None), ("mean", before, after)]
+    for name, one, other in rows:
         typer.echo(f"{name:<12}{one:>8.1f}{other:>8.1f}{other - one:>+8.1f}")
     typer.echo(
         f"{200 if texts else 1000:,} {items}, no label: {before:.1f} % by the names "
@@ -88,7 +78,9 @@ def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     write_demo_report(result, page)
     write_labels(result.labels(), labels)
     note_origin(labels, Origin("demo", names=list(result.photos.classes)))
-    return result.to_dict(), result.by_class()
+    about = {"data": "1,000 test photos of CIFAR-10", "metric": "per-class accuracy"}
+    shares = {name: getattr(result, name) for name in ("before", "after", "chance")}
+    return {**about, **shares, "by_round": result.by_round()}, result.by_class()
 
 
 def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
@@ -96,7 +88,7 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     import pandas as pd
 
     from unseen.labels import write_labels
-    from unseen.report.texts import TextPage
+    from unseen.report.gallery import TextPage
     from unseen.texts import NamedTexts, label_texts, load_demo_texts
 
     demo = load_demo_texts()
@@ -110,9 +102,5 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     answers = {"before": by_names, "after": table["label"].to_numpy(str)}
     right = pd.DataFrame({when: one == demo.truth for when, one in answers.items()})
     by_class = right.groupby(demo.truth).mean().loc[list(demo.classes)]
-    about: dict[str, Any] = {
-        "data": "200 bundled texts",
-        "metric": "per-class accuracy",
-    }
-    before, after = by_class.mean()
-    return about | {"before": before, "after": after}, by_class
+    about = {"data": "200 bundled texts", "metric": "per-class accuracy"}
+    return {**about, **dict(by_class.mean())}, by_class

@@ -8,29 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from unseen._words import printable
-from unseen.cli.options import AsJson, Force, file_errors, print_json
+from unseen.cli.options import AsJson, Force, examples, file_errors, print_json
 
-EXAMPLES = """
-Examples:
-
-  unseen encode photos/ --out features.npz
-
-  unseen encode photos/ --out features.npz --encoder lite2
-"""
+EXAMPLES = examples(
+    "unseen encode photos/ --out features.npz",
+    "unseen encode photos/ --out features.npz --encoder lite2",
+)
 
 
 def encode(
     folder: Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")],
-    out: Annotated[Path, typer.Option(help="File to write, .npz.")] = Path(
-        "features.npz"
-    ),
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("features.npz"),
     encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for features.", show_default="the user's cache folder"
-        ),
-    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -49,9 +38,7 @@ def encode(
             raise ValueError(f"{out}: features are written as .npz.")
         check_outputs(out, reading=[folder], force=force)
         with show_items("files") as progress:
-            encoded = encode_folder(
-                folder, encoder=encoder, cache=cache, progress=progress
-            )
+            encoded = encode_folder(folder, encoder=encoder, progress=progress)
         write_features(encoded, out)
     if as_json:
         print_json(

@@ -9,26 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen._words import printable
-from unseen.cli.options import Labels, PhotosFolder, file_errors
+from unseen.cli.options import Labels, PhotosFolder, examples, file_errors
 
 if TYPE_CHECKING:
     from unseen.exporting.export import Export
 
-EXAMPLES = """
-Examples:
-
-  unseen export labels.csv --to folders --out sorted
-
-  unseen export labels.csv --to folders --out sorted --yes
-
-  unseen export labels.review/reviewed.csv --to coco --min-reliability 0.9 --yes
-
-  unseen export labels.csv --to folders --how move --out sorted --yes
-
-Formats: folders (one per class), imagefolder and hf (Hugging Face), coco,
-label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). Without
---yes the command only says what it would do.
-"""
+EXAMPLES = examples(
+    "unseen export labels.csv --to folders --out sorted",
+    "unseen export labels.csv --to folders --out sorted --yes",
+    "unseen export labels.review/reviewed.csv --to coco --min-reliability 0.9 --yes",
+    "unseen export labels.csv --to folders --how move --out sorted --yes",
+    then="Formats: folders (one per class), imagefolder and hf (Hugging Face), coco, "
+    "label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). "
+    "Without --yes the command only says what it would do.",
+)
 
 
 def export(

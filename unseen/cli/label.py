@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from unseen.cli.options import (
     Given,
     Model,
     Save,
+    examples,
     file_errors,
     labels_and_page,
     print_json,
@@ -29,28 +31,19 @@ from unseen.cli.options import (
 if TYPE_CHECKING:
     import pandas as pd
 
-EXAMPLES = """
-Examples:
-
-  unseen label photos/ --classes "zebra,okapi,tapir"
-
-  unseen label photos/ --classes classes.txt --out results
-
-  unseen label photos/ --classes classes.txt --dry-run
-
-  unseen label photos/ --classes "cat,dog" --save pets.unseen
-
-  unseen label new/ --model pets.unseen --out new.csv
-
-  unseen label photos/ --classes "cat,dog" --given labels.review/corrections.csv
-
-  unseen label tickets.csv --column text --classes "card lost, refund, opening hours"
-
-  cat headlines.txt | unseen label - --classes topics.txt --out - > labels.csv
-
-In classes.txt a line is a name, or a name, a colon and a description. For texts a
-description may be several texts of such a class, with | between them.
-"""
+EXAMPLES = examples(
+    'unseen label photos/ --classes "zebra,okapi,tapir"',
+    "unseen label photos/ --classes classes.txt --out results",
+    "unseen label photos/ --classes classes.txt --dry-run",
+    'unseen label photos/ --classes "cat,dog" --save pets.unseen',
+    "unseen label new/ --model pets.unseen --out new.csv",
+    'unseen label photos/ --classes "cat,dog" --given labels.review/corrections.csv',
+    'unseen label tickets.csv --column text --classes "card lost, refund, hours"',
+    "cat headlines.txt | unseen label - --classes topics.txt --out - > labels.csv",
+    then="In classes.txt a line is a name, or a name, a colon and a description. For "
+    "texts a description may be several texts of such a class, with | between "
+    "them.",
+)
 TRUST = {  # how far names of photos are understood, the worst first
     "unknown": "not an English noun; describe it",
     "vague": "the name says little about how it looks; describe it",
@@ -139,17 +132,12 @@ def label(
     """
     from unseen.texts.source import holds_texts
 
-    for_texts = {
-        "column": column,
-        "id": id,
-        "template": template,
-        "learn_from": learn_from,
-    }
+    for_texts: dict[str, Any] = {"column": column, "id": id, "template": template}
+    for_texts["learn_from"] = learn_from
     of_texts, piped = holds_texts(source), str(out) == "-"
     if piped and as_json:
         raise typer.BadParameter("labels go to standard output; give --out a file.")
     target, page = (None, None) if piped else labels_and_page(out)
-    files = {"out": target, "report": page, "model": save}
     with file_errors():
         from unseen.files import check_outputs
         from unseen.progress import show_items
@@ -160,7 +148,7 @@ def label(
             return
         used = [encoder, *(encoder or "").split("+")]
         reading = [None if source == "-" else source, classes, model, given, *used]
-        check_outputs(*files.values(), reading=reading, force=force)
+        check_outputs(target, page, save, reading=reading, force=force)
         useless = [name for name, value in for_texts.items() if value]
         if useless and not of_texts:
             option = f"--{useless[0].replace('_', '-')}"
@@ -176,21 +164,19 @@ def label(
             if of_texts:
                 from unseen.texts.label import TextJob
 
-                job: Any = TextJob(source, classes, **(options | for_texts))
+                job: Any = TextJob(source, classes, **options, **for_texts)
             else:
                 from unseen.photos.label import PhotoJob
 
-                seeing, reader = encoder, None
                 if encoder and not os.path.exists(encoder) and "+" in encoder:
-                    seeing, _, reader = encoder.rpartition("+")
-                options |= {"encoder": seeing, "text": reader}
+                    options["encoder"], _, options["text"] = encoder.rpartition("+")
                 job = PhotoJob(source, classes, **options)
             counts = write(job, target, page)
         if save:
             job.fitted.save(save)
         if target and source != "-":
-            note(job, source, target, save or model, for_texts)
-    tell(job, counts, files, as_json)
+            note(job, source, target, save or model, column, id)
+    tell(job, counts, {"out": target, "report": page, "model": save}, as_json)
 
 
 def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
@@ -204,35 +190,36 @@ def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
     if classes is None:
         raise ValueError("--dry-run shows how names are understood. Give --classes.")
     named = read_classes(classes)
-    rows: list[dict[str, Any]] = [
-        {"name": name, "description": named.descriptions.get(name, "")}
-        for name in named.names
-    ]
+    rows: list[dict[str, Any]] = []
+    readings = []
     read = [] if of_texts else read_names(named.names, named.descriptions)
-    for row, one in zip(rows, read, strict=not of_texts):
-        row |= {"read_as": one.how, "trust": one.trust}
-        row["nearest"] = nearest_classes(one)
+    for name, one in zip_longest(named.names, read):
+        how = named.descriptions.get(name, "")
+        rows.append({"name": name, "description": how})
+        trust = one.trust if one else ""
+        if one:
+            near = nearest_classes(one)
+            rows[-1] |= {"read_as": one.how, "trust": trust, "nearest": near}
+            like = f"; like {', '.join(near)}" if near and trust != "exact" else ""
+            how = f"{one.how or how}{like}"
+        readings.append((name, trust, how))
+    trusts = list(dict.fromkeys(trust for _, trust, _ in readings))
     if as_json:
         print_json(rows)
     else:
-        readings = []
-        for row in rows:
-            near = row.get("nearest", []) if row.get("trust") != "exact" else []
-            like = f"; like {', '.join(near)}" if near else ""
-            how = f"{row.get('read_as') or row['description']}{like}"
-            readings.append((row["name"], row.get("trust", ""), how))
-        typer.echo("\n".join(as_lines(readings)))
-        for trust in dict.fromkeys(trust for _, trust, _ in readings if trust):
+        echo_readings(readings)
+        for trust in filter(None, trusts):
             typer.echo(f"{trust}: {TRUST[trust]}", err=True)
-    if any(row.get("trust") == "unknown" for row in rows):
+    if "unknown" in trusts:
         raise typer.Exit(1)
 
 
-def as_lines(readings: Any) -> list[str]:
-    """Write how names were read as lines: name, trust, reading."""
+def echo_readings(readings: Any, err: bool = False) -> None:
+    """Print how names were read in lines: name, trust, reading."""
     width = max((len(name) for name, *_ in readings), default=0)
-    lines = (f"{name:<{width}}  {trust:<8}{how}" for name, trust, how in readings)
-    return [printable(line).rstrip() for line in lines]
+    for name, trust, how in readings:
+        line = printable(f"{name:<{width}}  {trust:<8}{how}")
+        typer.echo(line.rstrip(), err=err)
 
 
 def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
@@ -243,17 +230,16 @@ def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
     import pandas as pd
 
     from unseen.labels import labels_as_csv, write_labels
-    from unseen.report.gallery import GalleryPage
-    from unseen.report.texts import TextPage
+    from unseen.report.gallery import TextPage, write_gallery
 
     of_texts, found = job.items == "texts", []
-    shown: Any = TextPage(job.fitted.classes_) if of_texts else GalleryPage(job)
+    texts = TextPage(job.fitted.classes_)
 
     def parts() -> Iterator[pd.DataFrame]:
         for part in job.parts():
-            found.append(part[["label", "reliability"]])
-            if page is not None:
-                shown.add(part)
+            if of_texts and page is not None:
+                texts.add(part)
+            found.append(part[["label", "reliability"]] if of_texts else part)
             yield part.drop(columns="text", errors="ignore")
 
     if target is None:
@@ -262,43 +248,43 @@ def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
         sys.stdout.buffer.flush()
     else:
         write_labels(parts(), target)
-    if page is not None:
-        name = job.source.name if of_texts else job.photos.folder.resolve().name
-        about = " ".join(filter(None, [job.message, getattr(job, "weak_names", "")]))
-        n_classes = len(job.fitted.classes_)
-        shown.write(page, title=f"{name}: {n_classes} classes", about=about)
-    by_label = pd.concat(found).groupby("label")["reliability"]
+    table, classes = pd.concat(found, ignore_index=True), len(job.fitted.classes_)
+    if page is not None and of_texts:
+        title = f"{job.source.name}: {classes} classes"
+        texts.write(page, title=title, about=job.message)
+    elif page is not None:
+        write_gallery(
+            table.assign(label=table["label"].replace("", "without a label")),
+            page,
+            thumbnails=job.photos.thumbnail,
+            originals=job.photos.folder,
+            title=f"{job.photos.folder.resolve().name}: {classes} classes",
+            about=" ".join(filter(None, [job.message, job.weak_names])),
+            readings=job.readings,
+        )
+    by_label = table.groupby("label")["reliability"]
     counts = by_label.agg(["size", "median"])
     return counts.sort_values(["size", "median"], ascending=False, kind="stable")
 
 
 def note(
-    job: Any, source: str, target: Path, model: Path | None, texts: dict[str, Any]
+    job: Any, source: str, target: Path, model: Path | None, column: Any, id: Any
 ) -> None:
     """Note down how the labels were made, for ``unseen review``."""
     from unseen.naming.encoders import encoder_name
     from unseen.review.origins import Origin, absolute, note_origin
 
     if job.items == "texts":
-        origin = Origin(
-            "texts",
-            source=absolute(source),
-            encoder=absolute(encoder_name(job.fitted.encoder)),
-            names=job.fitted.classes_.tolist(),
-            column=texts["column"] or "",
-            id=texts["id"] or "",
-        )
+        own: dict[str, Any] = {"column": column or "", "id": id or ""}
+        own["names"] = job.fitted.classes_.tolist()
+        encoder = encoder_name(job.fitted.encoder)
     else:
         named, (seeing, reading) = job.named, job.asked
-        origin = Origin(
-            "photos",
-            source=absolute(source),
-            encoder=absolute(seeing or encoder_name(job.fitted.image_encoder)),
-            text=absolute(reading),
-            names=named.names if named else [],
-            descriptions=named.descriptions if named else {},
-            model=absolute(model),
-        )
+        own = {"text": absolute(reading), "model": absolute(model)}
+        if named:
+            own |= {"names": named.names, "descriptions": named.descriptions}
+        encoder = seeing or encoder_name(job.fitted.image_encoder)
+    origin = Origin(job.items, absolute(source), absolute(encoder), **own)
     note_origin(target, origin)
 
 
@@ -331,8 +317,7 @@ def tell(
     list_skipped(job.skipped)
     order = list(TRUST)
     worst = sorted(readings, key=lambda reading: order.index(reading[1]))[:20]
-    for line in as_lines(worst):
-        typer.echo(line, err=True)
+    echo_readings(worst, err=True)
     if len(readings) > len(worst):
         typer.echo(f"{len(readings) - 20} more names; --json lists all", err=True)
     width = max([5, *(len(printable(name)) for name in counts.index)])

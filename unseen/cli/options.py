@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand
 
-from unseen._command import command_line
+from unseen._command import program
 from unseen._words import printable
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ PhotosFolder = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class DataOptions:
+class DataOptions(NamedTuple):
     """What DATA, ``--classes``, ``--unseen``, ``--column`` and ``--id`` say together.
 
     >>> DataOptions("birds.csv", ["looks.csv"], "moa").words()
@@ -90,20 +89,21 @@ class DataOptions:
 
     @property
     def files(self) -> list[str | None]:
-        """Everything that may be a file, which no output may be written over."""
-        return [self.source, *(self.classes or []), self.unseen]
+        """Everything that may be a file, which no output may be written over.
+
+        A class table beside the rows, ``birds.classes.csv``, is read as well.
+        """
+        path = Path(self.source)
+        tables = path.parent.glob(f"{glob.escape(path.stem)}.classes.*")
+        beside = map(str, tables) if path.is_file() else []
+        return [self.source, *(self.classes or []), self.unseen, *beside]
 
     @property
     def tables(self) -> Any:
         """No table, one table or several, as ``load_data`` takes them."""
-        if not self.classes:
-            return None
-        return self.classes[0] if len(self.classes) == 1 else self.classes
-
-    def words(self) -> list[str]:
-        """Return how the same data is named to another command."""
-        words = [word for table in self.classes or [] for word in ("--classes", table)]
-        return words + [w for key, one in self.given.items() for w in (f"--{key}", one)]
+        if self.classes and len(self.classes) == 1:
+            return self.classes[0]
+        return self.classes or None
 
     @property
     def given(self) -> dict[str, str]:
@@ -111,11 +111,17 @@ class DataOptions:
         said = {"unseen": self.unseen, "column": self.column, "id": self.id}
         return {name: one for name, one in said.items() if one is not None}
 
-    def parts(self) -> RawData:
-        """Return what the files say, neither checked nor chosen."""
+    def words(self) -> list[str]:
+        """Return how the same data is named to another command."""
+        words = [word for table in self.classes or [] for word in ("--classes", table)]
+        return words + [w for key, one in self.given.items() for w in (f"--{key}", one)]
+
+    def raw(self) -> RawData:
+        """Return what the files say, unchecked, with the tables and the split."""
         from unseen.loading import read_raw
 
-        return read_raw(self.source, self.column, self.id)
+        found = read_raw(self.source, self.column, self.id)
+        return found.choose(self.tables, self.unseen)
 
     def load(self) -> ZeroShotData:
         """Return the data set."""
@@ -123,19 +129,11 @@ class DataOptions:
 
         return load_data(self.source, self.tables, **self.given)
 
-    @contextmanager
-    def naming_gaps(self) -> Iterator[None]:
-        """Where features are missing, say which command lists the rows."""
-        try:
-            yield
-        except ValueError as error:
-            if not re.search("contains (NaN|infinity)", str(error)):
-                raise
-            listing = command_line("data", "check", self.source, *self.words())
-            raise ValueError(
-                f"{self.source}: some features are missing or infinite. To list them: "
-                f"{listing}"
-            ) from error
+
+def examples(*lines: str, then: str = "") -> str:
+    """Return the end of a command's help: lines as they are typed here, and a text."""
+    typed = [f"  {line.replace('unseen', program(), 1)}" for line in lines]
+    return "\n".join(["\b", "Examples:", *typed, "", then])
 
 
 @contextmanager
@@ -146,7 +144,8 @@ def file_errors() -> Iterator[None]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = show_warning  # type: ignore[assignment]
+            # What it says, not where the code is.
+            warnings.showwarning = lambda told, *_: complain(f"warning: {told}")
             yield
     except (OSError, ValueError, TypeError, ImportError) as error:
         text = str(error)
@@ -168,11 +167,6 @@ def in_options(text: str) -> str:
     text = re.sub(r"\b(classes|unseen|column|id)=", r"--\1", text)
     text = text.replace("force=True", "--force")
     return re.sub(r"\bclass_embeddings\b", "the class table", text)
-
-
-def show_warning(message: Any, *where: Any) -> None:
-    """Write a warning for people: what it says, not where the code is."""
-    complain(f"warning: {message}")
 
 
 def complain(text: str) -> None:
@@ -209,24 +203,10 @@ def print_json(answer: Any) -> None:
 
 
 class Command(TyperCommand):
-    """A command whose arguments have the names that its help speaks of.
-
-    Left alone, typer shows ``{data}`` and ``--classes <list[str]>``, and other releases
-    of it other signs.
-    """
+    """A command whose help calls values by their options, ``--out OUT``."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for param in self.params:
-            if param.metavar is not None or getattr(param, "is_flag", False):
-                continue
-            is_option = param.param_type_name == "option"
-            param.metavar = kind_of(param) if is_option else f"{param.name}".upper()
-
-
-def kind_of(param: Any) -> str:
-    """Return what an option takes; typer has kept its type in two places so far."""
-    kinds = {"path": "PATH", "int": "NUMBER", "float": "NUMBER"}
-    described = getattr(param, "type_descriptor", None)
-    kind = str(getattr(described, "annotation", None) or param.type).lower()
-    return next((word for key, word in kinds.items() if key in kind), "TEXT")
+            if not getattr(param, "is_flag", False):
+                param.metavar = f"{param.name}".upper()

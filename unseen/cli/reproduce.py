@@ -11,23 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.options import AsJson, Force, file_errors, print_json
+from unseen.cli.options import AsJson, Force, examples, file_errors, print_json
 
 if TYPE_CHECKING:
-    from unseen.experiments.plan import Plan, PlannedRun
+    from unseen.experiments.plan import PlannedRun
     from unseen.experiments.run import Finding
 
-EXAMPLES = """
-Examples:
-
-  unseen reproduce digits
-
-  unseen reproduce table5 fig5 --data my_sets --jobs 2
-
-  unseen reproduce all --data my_sets --data benchmarks/xlsa17/data --out results
-
-  unseen reproduce my_plan.toml --data my_sets --json
-"""
+EXAMPLES = examples(
+    "unseen reproduce digits",
+    "unseen reproduce table5 fig5 --data my_sets --jobs 2",
+    "unseen reproduce all --data my_sets --data benchmarks/xlsa17/data --out results",
+    "unseen reproduce my_plan.toml --data my_sets --json",
+)
 
 
 def plans_there() -> list[str]:
@@ -70,6 +65,7 @@ def reproduce(
             read_results,
             run_plans,
         )
+        from unseen.experiments.sources import how_to_fetch
         from unseen.experiments.tables import MAKERS
         from unseen.files import check_results
         from unseen.report.experiment import files_of, write_experiment_report
@@ -77,7 +73,16 @@ def reproduce(
         names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
         plans = [read_plan(name) for name in names]
         folders = [str(folder) for folder in data or []]
-        ready = say_what_is_absent(plans, folders)
+        ready = [plan for plan in plans if plan.runs(folders)]
+        for name in dict.fromkeys(
+            name for one in plans for name in one.absent(folders)
+        ):
+            typer.echo(how_to_fetch(name), err=True)
+        if not ready:
+            raise ValueError("None of the data was found. Give its folder with --data.")
+        for one in plans:
+            if one not in ready:
+                typer.echo(f"{one.name} is left out: its data was not found.", err=True)
         runs = [run for item in ready for run in item.runs(folders)]
         reading = {run.source.path for run in runs if run.source is not None}
         question, files = "unseen reproduce", files_of(ready, out)
@@ -110,22 +115,6 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def say_what_is_absent(plans: list[Plan], folders: list[str]) -> list[Plan]:
-    """Return the plans that have data; tell what to fetch for the others."""
-    from unseen.experiments.sources import how_to_fetch
-
-    absent = dict.fromkeys(name for plan in plans for name in plan.absent(folders))
-    for name in absent:
-        typer.echo(how_to_fetch(name), err=True)
-    ready = [plan for plan in plans if plan.runs(folders)]
-    if not ready:
-        raise ValueError("None of the data was found. Give its folder with --data.")
-    for plan in plans:
-        if plan not in ready:
-            typer.echo(f"{plan.name} is left out: its data was not found.", err=True)
-    return ready
-
-
 @contextmanager
 def show_runs() -> Iterator[Callable[[PlannedRun, list[Finding], float], None]]:
     """Yield a function that tells on stderr what ended, and how much is done.
@@ -138,17 +127,13 @@ def show_runs() -> Iterator[Callable[[PlannedRun, list[Finding], float], None]]:
 
         def tell(run: PlannedRun, findings: list[Finding], share: float) -> None:
             advance(round(100 * share), 100)
-            if not sys.stderr.isatty() or findings[-1].measure == "failed":
-                typer.echo(f"{share:4.0%}  {describe(run, findings)}", err=True)
+            found = [f"{100 * f.value:.1f} %" for f in findings
+                     if f.measure == "final" and f.value is not None]  # fmt: skip
+            failed = findings[-1].measure == "failed"
+            if failed:
+                found = [f"failed, {findings[-1].note}"]
+            words = " ".join(str(part) for part in run.key if part != "")
+            if failed or not sys.stderr.isatty():
+                typer.echo(f"{share:4.0%}  {': '.join([words, *found])}", err=True)
 
         yield tell
-
-
-def describe(run: PlannedRun, findings: list[Finding]) -> str:
-    """Say in a few words what a run was and found."""
-    key = run.key
-    words = " ".join(filter(None, [key.task, key.data, key.classes, key.method]))
-    if findings[-1].measure == "failed":
-        return f"{words} {key.seed}: failed, {findings[-1].note}"
-    final = [f.value for f in findings if f.measure == "final" and f.value is not None]
-    return f"{words} {key.seed}" + (f": {100 * final[0]:.1f} %" if final else "")

@@ -10,20 +10,16 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.options import Labels, PhotosFolder, file_errors
+from unseen.cli.options import Labels, PhotosFolder, examples, file_errors
 
-EXAMPLES = """
-Examples:
-
-  unseen review labels.csv
-
-  unseen review labels.csv --photos moved/photos/
-
-  unseen review labels.csv --features features.npz --no-browser
-
-Your answers are in labels.review/: answers.jsonl as you gave them, corrections.csv for
-other commands, reviewed.csv with all labels, corrected. labels.csv stays as it is.
-"""
+EXAMPLES = examples(
+    "unseen review labels.csv",
+    "unseen review labels.csv --photos moved/photos/",
+    "unseen review labels.csv --features features.npz --no-browser",
+    then="Your answers are in labels.review/: answers.jsonl as you gave them, "
+    "corrections.csv for other commands, reviewed.csv with all labels, corrected. "
+    "labels.csv stays as it is.",
+)
 
 
 def review(

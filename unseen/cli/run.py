@@ -9,7 +9,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ from unseen.cli.options import (
     Source,
     Tables,
     Unseen,
+    examples,
     file_errors,
     labels_and_page,
     print_json,
@@ -34,23 +35,15 @@ from unseen.cli.options import (
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
-EXAMPLES = """
-Examples:
-
-  unseen run birds.csv --classes attributes.csv
-
-  unseen run digits --method tstd --set search
-
-  unseen run birds.csv --classes attributes.csv --id ring --save birds.unseen
-
-  unseen run more_birds.csv --model birds.unseen --id ring --out more.csv
-
-  unseen run birds.csv --classes attributes.csv --generalized --min-reliability 0.6
-"""
+EXAMPLES = examples(
+    "unseen run birds.csv --classes attributes.csv",
+    "unseen run digits --method tstd --set search",
+    "unseen run birds.csv --classes attributes.csv --id ring --save birds.unseen",
+    "unseen run more_birds.csv --model birds.unseen --id ring --out more.csv",
+    "unseen run birds.csv --classes attributes.csv --generalized --min-reliability 0.6",
+)
 UNKNOWN = "unknown"
-ROWS_AT_ONCE = 1 << 15
 
 
 def run(
@@ -108,39 +101,57 @@ def run(
 
         reading = [*asked.files, model, given]
         check_outputs(target, page, save, reading=reading, force=force)
-        with asked.naming_gaps(), show_progress(sys.stderr.isatty()):
+        with show_progress(sys.stderr.isatty()):
             if model is None:
-                fitted, rows = learn(asked, method or "ast", settings, generalized)
+                fitted, *rows = learn(asked, method or "ast", settings, generalized)
             elif method or settings or classes or unseen:
                 raise ValueError(
                     "--model says what was learned: leave out --classes, --unseen, "
                     "--method and --set."
                 )
             else:
-                fitted, rows = take(asked, model, generalized)
-            if not len(rows.ids):
+                fitted, *rows = take(asked, model, generalized)
+            X, ids, truth = rows
+            if not len(ids):
                 raise ValueError(
                     f"{data}: every row has the label of a seen class, so there is "
                     "nothing to label. Leave labels empty, or name unseen classes "
                     "with --unseen."
                 )
-            certain = by_place(read_given(given), rows.ids, given)
-            labels = label(fitted, rows, "all" if generalized else None, certain)
-        labels = leave_unknown(labels, min_reliability)
+            sure = read_given(given)
+            places = {str(name): place for place, name in enumerate(ids)}
+            strange = [name for name in sure if name not in places]
+            if strange:
+                raise ValueError(
+                    f"{given}: id {strange[0]!r} is none of the rows to label "
+                    f"({len(strange)} of {len(sure)} are not), whose ids are like "
+                    f"{str(ids[0])!r}."
+                )
+            certain = {places[name]: label for name, label in sure.items()}
+            table = label(fitted, X, "all" if generalized else None, certain)
+            labels = label_table(ids=ids, **table)
+        kept = labels["reliability"] >= min_reliability
+        if min_reliability and not kept.any():
+            best = int(1000 * labels["reliability"].max()) / 1000  # never rounded up
+            warnings.warn(
+                f"No label is this reliable; the best has {best:g}. Lower "
+                "--min-reliability, or look at some labels by hand.",
+                stacklevel=1,
+            )
+        if min_reliability:
+            labels["label"] = labels["label"].where(kept, UNKNOWN)
         write_labels(labels, target)
-        noted = Origin("rows", absolute(data), column=column or "", id=id or "")
-        note_origin(target, noted)
+        origin = Origin("rows", absolute(data), column=column or "", id=id or "")
+        note_origin(target, origin)
         if save is not None:
             fitted.save(save)
         if page is not None:
             from unseen.report import write_labels_report
 
-            known = (rows.truth != "").all()
-            truth = label_table(rows.truth, ids=rows.ids) if known else None
-            write_labels_report(target, page, data=truth)
-        named = labels["label"].to_numpy()
-        sides = fitted.unseen_classes_ if generalized else None
-        found = score_labels(rows.truth, named, sides)
+            known = label_table(truth, ids=ids) if (truth != "").all() else None
+            write_labels_report(target, page, data=known)
+        score = score_labels(truth, labels["label"].to_numpy(), fitted)
+    counts = labels["label"].value_counts().to_dict()
     if as_json:
         print_json(
             {
@@ -149,21 +160,19 @@ def run(
                 "model": save,
                 "estimator": " ".join(repr(fitted).split()),
                 "rows": len(labels),
-                "counts": labels["label"].value_counts().to_dict(),
+                "counts": counts,
                 "rounds": [str(done) for done in getattr(fitted, "rounds_", [])],
-                "score": found,
+                "score": score,
             }
         )
         return
-    n_scored, *scores = found.items()
-    if scores:
-        shares = ", ".join(f"{name} {100 * share:.1f} %" for name, share in scores)
-        typer.echo(f"{shares}, by the true labels of {n_scored[1]:,} rows.")
-    rows_named = named[named != UNKNOWN]
-    n, k = len(rows_named), len(set(rows_named))
-    left = f", {len(named) - n:,} stay unknown" if n < len(named) else ""
-    got = f"{k} name" if k == 1 else f"{k} names"
-    typer.echo(f"{n:,} {'row' if n == 1 else 'rows'} got {got}{left}.")
+    n_scored, *shares = score.items()
+    if shares:
+        said = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
+        typer.echo(f"{said}, by the true labels of {n_scored[1]:,} rows.")
+    n_unknown = counts.pop(UNKNOWN, 0)
+    left = f", {n_unknown:,} stay unknown" if n_unknown else ""
+    typer.echo(f"{len(labels) - n_unknown:,} rows got {len(counts)} names{left}.")
     typer.echo(f"Labels are in {target}")
     if save is not None:
         typer.echo(f"The model is in {save}")
@@ -172,18 +181,10 @@ def run(
     typer.echo(f"Look at them and correct some:  {command_line('review', target)}")
 
 
-class Rows(NamedTuple):
-    """The rows to label: features, ids, and the true labels, "" where none is known."""
-
-    X: Any
-    ids: np.ndarray
-    truth: np.ndarray
-
-
 def learn(
     asked: DataOptions, method: str, settings: list[str] | None, generalized: bool
-) -> tuple[Any, Rows]:
-    """Return a model that has learned from the labelled rows, and all other rows."""
+) -> tuple[Any, ...]:
+    """Return a model that has learned; features, ids and true labels of other rows."""
     import numpy as np
 
     from unseen.methods import find_method
@@ -194,6 +195,7 @@ def learn(
     wanted = dict(parse_setting(one) for one in settings or [] if one != "search")
     data = asked.load()
     typer.echo(repr(data), err=True)
+    check_finite(data.X, asked)
     n_seen = len(data.seen)
     if not n_seen:
         raise ValueError(
@@ -206,12 +208,7 @@ def learn(
     if search and not way.searchable:
         typer.echo(f"--set search: {way.label} has nothing to search.", err=True)
     if search and way.searchable:
-        if n_seen < 4:
-            raise ValueError(
-                f"--set search holds out classes with labels, two at a time, and needs "
-                f"four; the data has {n_seen}. Leave it out."
-            )
-        model = way.searched(X, y, table, n_folds=min(5, n_seen // 2))
+        model = way.searched(X, y, table, n_folds=max(2, min(5, n_seen // 2)))
     else:
         model = way.make()
     seed = wanted.get("random_state", 0)
@@ -221,15 +218,16 @@ def learn(
         folds = max(2, min(4, n_seen // 2))
         model = Calibrated(model, cv=folds, random_state=seed)
     model.fit(X, y, class_embeddings=table)
-    places = data.pile
+    places = data.to_label
     if generalized and data.seen_test is not None:  # rows that the set keeps to score
         places = np.union1d(places, np.flatnonzero(data.seen_test))
     unlabelled = as_frame(data.X[places], data.feature_names)
-    return model, Rows(unlabelled, data.ids_of(places), data.y[places])
+    ids = places if data.ids is None else data.ids[places]
+    return model, unlabelled, ids, data.y[places]
 
 
-def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, Rows]:
-    """Return a saved model, and the rows that have no label of a class it has seen."""
+def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
+    """Return a saved model, and as ``learn`` the rows of no class that it has seen."""
     import numpy as np
 
     from unseen.data import match_features
@@ -244,83 +242,82 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, Rows]:
             f"features. Photos and texts are labelled by: "
             f"{command_line('label', '--model', path)}"
         )
+    inner, columns = model, None  # the names of those that it has learned from
+    while columns is None and inner is not None:
+        columns = getattr(inner, "feature_names_in_", None)
+        inner = getattr(inner, "estimator_", None)
     if asked.source.endswith(".npy"):
         X = open_npy(asked.source)
         if X.ndim != 2:
             raise ValueError(f"{asked.source}: has shape {X.shape}. Give rows.")
-        X = as_frame(X, known_features(model))
-        return model, Rows(X, np.arange(len(X)), np.full(len(X), ""))
-    parts = asked.parts()
-    y = parts.y
-    wanted = ~np.isin(y, np.setdiff1d(model.classes_, model.unseen_classes_))
-    if generalized and parts.seen_test is not None:
-        wanted |= parts.seen_test
-    X = as_float(parts.X, f"{asked.source}: the features")[wanted]
-    columns = known_features(model)
-    X = match_features(X, parts.feature_names, columns, asked.source)
-    ids = np.arange(len(y)) if parts.ids is None else parts.ids
-    return model, Rows(as_frame(X, columns), ids[wanted], y[wanted])
+        ids, truth = np.arange(len(X)), np.full(len(X), "")
+    else:
+        raw = asked.raw()
+        wanted = ~np.isin(raw.y, seen_by(model))
+        if generalized and raw.seen_test is not None:
+            wanted |= raw.seen_test
+        X = as_float(raw.X, f"{asked.source}: the features")[wanted]
+        X = match_features(X, raw.feature_names, columns, asked.source)
+        ids = np.arange(len(wanted)) if raw.ids is None else raw.ids
+        ids, truth = ids[wanted], raw.y[wanted]
+    check_finite(X, asked)
+    return model, as_frame(X, columns), ids, truth
+
+
+def check_finite(X: np.ndarray, asked: DataOptions) -> None:
+    """Where features are missing, say which command lists the rows."""
+    import numpy as np
+
+    if not np.isfinite(X.sum(dtype=float)):  # rows may be on disk, and many
+        listing = command_line("data", "check", asked.source, *asked.words())
+        raise ValueError(
+            f"{asked.source}: some features are missing or infinite. To list them: "
+            f"{listing}"
+        )
 
 
 def label(
-    model: Any, rows: Rows, who: str | None, given: dict[int, str]
-) -> pd.DataFrame:
-    """Return the table of labels: adapted where the method learns from the rows."""
+    model: Any, X: Any, who: str | None, given: dict[int, str]
+) -> dict[str, np.ndarray]:
+    """Return labels, reliability and second choice; adapted where the method does."""
     import numpy as np
     import pandas as pd
+    from sklearn.utils import gen_batches
 
-    from unseen.labels import label_table
     from unseen.named import second_best
 
     adapts = hasattr(model, "adapt")
     if adapts:
-        model.adapt(rows.X, classes=who, **({"given": given} if given else {}))
-        labels, names = model.labels_, model.competing_classes_
+        model.adapt(X, classes=who, given=given or None)
+        labels, names, who = model.labels_, model.competing_classes_, None
     elif given:
         raise ValueError(f"{type(model).__name__} takes no given labels.")
     else:
-        labels = model.predict(rows.X, classes=who)
-        unseen = model.unseen_classes_
+        labels, unseen = model.predict(X, classes=who), model.unseen_classes_
         names = model.classes_ if who == "all" or not len(unseen) else unseen
-    second, leads = [], []
-    for start in range(0, len(labels), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
-        scores = model.decision_function(rows.X[part], classes=None if adapts else who)
+    seconds, leads = [], []
+    for part in gen_batches(len(labels), 1 << 15):  # scores of all may fill the memory
+        scores = model.decision_function(X[part], classes=who)
         if scores.ndim == 1 and len(names) == 2:
             scores = np.column_stack([-scores, scores])
         scores = scores.reshape(len(scores), -1)
         above = scores - scores.min(axis=1, keepdims=True)
-        second.append(second_best(above, labels[part], np.asarray(names)))
+        seconds.append(second_best(above, labels[part], np.asarray(names)))
         leads.append(np.ptp(np.sort(scores, axis=1)[:, -2:], axis=1))
     if adapts:
         reliability = model.reliability_
     else:  # the order of rows within their class is all there is
         lead = pd.Series(np.concatenate(leads))
         reliability = lead.groupby(labels).rank(pct=True).to_numpy()
-    return label_table(
-        labels, ids=rows.ids, reliability=reliability, second=np.concatenate(second)
-    )
+    second = np.concatenate(seconds)
+    return {"labels": labels, "reliability": reliability, "second": second}
 
 
-def by_place(
-    given: dict[str, str], ids: np.ndarray, path: Path | None
-) -> dict[int, str]:
-    """Return given labels by place among the rows to label."""
-    places = {str(name): place for place, name in enumerate(ids)}
-    strange = [name for name in given if name not in places]
-    if strange:
-        raise ValueError(
-            f"{path}: id {strange[0]!r} is none of the rows to label ({len(strange)} "
-            f"of {len(given)} are not), whose ids are like {str(ids[0])!r}."
-        )
-    return {places[name]: label for name, label in given.items()}
+def seen_by(model: Any) -> np.ndarray:
+    """Return the classes that a model has learned from labelled rows of."""
+    import numpy as np
 
-
-def known_features(model: Any) -> Any:
-    """Return the names of the columns that a model has learned from, or None."""
-    own = getattr(model, "feature_names_in_", None)
-    inner = getattr(model, "estimator_", None)
-    return own if inner is None or own is not None else known_features(inner)
+    return np.setdiff1d(model.classes_, model.unseen_classes_)
 
 
 def as_frame(X: np.ndarray, names: Any) -> Any:
@@ -332,11 +329,7 @@ def as_frame(X: np.ndarray, names: Any) -> Any:
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """Turn NAME=VALUE into a parameter; a value is JSON, or else text.
-
-    >>> parse_setting("kappa=8"), parse_setting("loss=squared")
-    (('kappa', 8), ('loss', 'squared'))
-    """
+    """Turn NAME=VALUE into a parameter; a value is JSON, or else text."""
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise ValueError(f"--set {text!r} is not of the form NAME=VALUE.")
@@ -346,47 +339,22 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def leave_unknown(table: pd.DataFrame, least: float) -> pd.DataFrame:
-    """Return the table with labels below a reliability called unknown.
-
-    >>> from unseen.labels import label_table
-    >>> table = label_table(["okapi", "zebra"], reliability=[0.9, 0.4])
-    >>> leave_unknown(table, 0.5)["label"].tolist()
-    ['okapi', 'unknown']
-    """
-    kept = table["reliability"] >= least
-    if least and not kept.any():
-        best = int(1000 * table["reliability"].max()) / 1000  # never rounded up
-        warnings.warn(
-            f"No label is this reliable; the best has {best:g}. Lower "
-            "--min-reliability, or look at some labels by hand.",
-            stacklevel=2,
-        )
-    return table.assign(label=table["label"].where(kept, UNKNOWN)) if least else table
-
-
-def score_labels(truth: Any, labels: Any, unseen: Any = None) -> dict[str, Any]:
+def score_labels(truth: Any, labels: Any, model: Any) -> dict[str, Any]:
     """Compare labels with true ones, "" where nobody knows them.
 
-    With the names of the ``unseen`` classes, both sides of a mixed set are scored.
-
-    >>> import numpy as np
-    >>> score_labels(np.array(["okapi", ""]), np.array(["okapi", "zebra"]))
-    {'rows': 1, 'per-class accuracy': 1.0}
+    Where rows of seen and of unseen classes are among them, both sides are scored.
     """
     import numpy as np
 
-    from unseen.trust.metrics import harmonic_mean, per_class_accuracy
+    from unseen.trust.metrics import both_sides, per_class_accuracy
 
     scored = (truth != "") & (labels != UNKNOWN)
     truth, labels = truth[scored].astype(str), labels[scored].astype(str)
     if not len(truth):
         return {"rows": 0}
     found = {"per-class accuracy": per_class_accuracy(truth, labels)}
-    theirs = np.isin(truth, [] if unseen is None else unseen)
-    if 0 < theirs.sum() < len(theirs):
-        found["U"] = U = per_class_accuracy(truth[theirs], labels[theirs])
-        found["S"] = S = per_class_accuracy(truth[~theirs], labels[~theirs])
-        found["H"] = harmonic_mean(S, U)
+    seen = seen_by(model)
+    if 0 < np.isin(truth, seen).sum() < len(truth):
+        found |= both_sides(truth, labels, labels, seen)
     shares = {name: round(float(value), 6) for name, value in found.items()}
     return {"rows": len(truth), **shares}

@@ -18,7 +18,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, make_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,13 +36,9 @@ from unseen.core.base import (
 from unseen.core.classes import Candidates, ClassTable
 from unseen.core.given import GivenRows
 from unseen.core.params import HasMethods, fit_context
-from unseen.core.rows import Unlabelled
 from unseen.core.sums import Sums, indicator
 
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
-MOST_WORTH = 100.0  # rows that a prototype may count as, beside given ones
-BEST_ROWS = 8  # that stand for a class whose model has no prototype
-SECTIONS = ("Parameters", "Attributes", "Notes", "References", "Examples")
 # What the docstrings of methods around a model begin with, in two sections.
 SHARED = {
     "Parameters": """\
@@ -162,15 +158,13 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
 class Relabelled(NamedTuple):
     """What a method makes of a start.
 
-    ``scores`` (n, N) are those its labels follow. ``scorer``, if the method has a rule
-    for new rows, is linear in the rows of the start; by default the nearest of the
-    class means of the labelled rows wins. ``also`` are further fitted names.
+    Without a ``scorer``, the nearest class mean of the labelled rows wins new rows.
     """
 
-    scores: np.ndarray
+    scores: np.ndarray  # (n, N), which labels follow
     rounds: list[Round]
-    scorer: LinearScorer | None = None
-    also: dict[str, Any] = {}
+    scorer: LinearScorer | None = None  # linear in the rows of the start
+    also: dict[str, Any] = {}  # further fitted names
 
 
 class Relabelling(Around):
@@ -228,10 +222,7 @@ class Relabelling(Around):
         return self._note_features(np.zeros((1, self.class_embeddings_.shape[1])))
 
     def _describe(self, unlabelled, rows, name):
-        """Describe a new class by its rows, where the start has prototypes of its own.
-
-        Others are known by their descriptions only.
-        """
+        """Describe a new class by its rows, where the start has its own prototypes."""
         if not hasattr(self.estimator_, "_lend"):
             raise self._undescribed(name)
         return super()._describe(unlabelled, rows, name)
@@ -239,8 +230,9 @@ class Relabelling(Around):
     def _adapt(self, unlabelled, candidates, given):
         start = start_from(self.estimator_, unlabelled, candidates)
         start = start if given is None else start.with_given(given)
-        named = {name: getattr(self, name) for name in self._parameters}
-        scores, rounds, scorer, also = self._method(start, **named)
+        own = self.get_params(deep=False)
+        del own["estimator"]
+        scores, rounds, scorer, also = self._method(start, **own)
         codes = scores.argmax(axis=1)
         scorer = start.for_features(scorer or nearest_mean(start, codes))
         rule = LinearRule(candidates, scorer, start.unit_rows)
@@ -248,42 +240,26 @@ class Relabelling(Around):
 
 
 def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relabelling]:
-    """Return the estimator of a transductive method; its parameters are the method's.
+    """Return the estimator of ``method(start, *, parameter=default, ...)``.
 
-    Parameters
-    ----------
-    method : callable
-        ``method(start, *, parameter=default, ...)`` returns a :class:`Relabelled`. Its
-        docstring is that of the class, with what all of them share (``SHARED``).
-    name : str
-        Of the class.
-    **constraints
-        What each parameter may be.
+    Its parameters and its docstring are the method's, with what all share (``SHARED``);
+    ``constraints`` say what each parameter may be.
     """
     own = list(inspect.signature(method).parameters.values())[1:]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    first = [inspect.Parameter("self", kind)]
-    first += [inspect.Parameter("estimator", kind, default=None)]
-    signature = inspect.Signature([*first, *own])
-
-    def __init__(self, *args, **named):  # noqa: N807, it becomes the class's own
-        bound = signature.bind(self, *args, **named)
-        bound.apply_defaults()
-        for key, value in list(bound.arguments.items())[1:]:
-            setattr(self, key, value)
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    fields = [(one.name, Any, field(default=one.default, kw_only=True)) for one in own]
     estimator = [HasMethods(["fit", "predict"]), None]
+    doc = with_shared_sections(inspect.getdoc(method) or "")
+    method.__doc__ = doc.split("\n")[0]  # the rest is the class's, its example too
     body = {
-        "__init__": __init__,
-        "__doc__": with_shared_sections(inspect.getdoc(method) or ""),
+        "__doc__": doc,
         "__module__": method.__module__,
         "_method": staticmethod(method),
-        "_parameters": tuple(parameter.name for parameter in own),
-        "_adapt_parameters": frozenset(parameter.name for parameter in own),
+        "_adapt_parameters": frozenset(one.name for one in own),
         "_parameter_constraints": {"estimator": estimator, **constraints},
     }
-    return type(name, (Relabelling,), body)
+    fields = [("estimator", Any, None), *fields]
+    kinds: Any = {"bases": (Relabelling,), "namespace": body}
+    return make_dataclass(name, fields, eq=False, repr=False, **kinds)
 
 
 def with_shared_sections(doc: str) -> str:
@@ -292,11 +268,8 @@ def with_shared_sections(doc: str) -> str:
     own = {part.split("\n")[0]: part.split("\n", 2)[2] for part in parts}
     for title, shared in SHARED.items():
         own[title] = f"{shared}\n{own[title]}" if title in own else shared
-    made = [
-        f"{title}\n{'-' * len(title)}\n{own[title]}"
-        for title in SECTIONS
-        if title in own
-    ]
+    order = ("Parameters", "Attributes", "Notes", "References", "Examples")
+    made = [f"{t}\n{'-' * len(t)}\n{own[t]}" for t in order if t in own]
     return "\n\n".join([summary, *made])
 
 
@@ -305,36 +278,18 @@ def with_shared_sections(doc: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Unlabelled rows as a fitted model sees them; see the head of this file.
-
-    Attributes
-    ----------
-    candidates : Candidates
-        Who competes; its ``names`` are the columns of ``scores``.
-    rows, prototypes, scores, logits : ndarray
-        As above.
-    scorer : LinearScorer or None
-        ``scores`` as a linear function of ``rows``, if they are one.
-    axes : ndarray of shape (n_features, r) or None
-        None if rows stay in the space of the features.
-    mean : ndarray of shape (n_features,)
-    unit_rows : bool
-        Whether rows of X get unit length before anything else.
-    rescore : callable or None
-        The scorer of other prototypes, if scores come from them.
-    logit_scale : float
-        Logits over scores, there.
-    """
+    """Unlabelled rows as a fitted model sees them; see the head of this file."""
 
     candidates: Candidates
     rows: np.ndarray
     prototypes: np.ndarray
     scores: np.ndarray
     logits: np.ndarray
-    scorer: LinearScorer | None
-    axes: np.ndarray | None
+    scorer: LinearScorer | None  # makes scores of rows, if they are linear in them
+    axes: np.ndarray | None  # None where rows stay in the space of the features
     mean: np.ndarray
     unit_rows: bool
+    # Where scores come from prototypes: the scorer of others, and logits over scores.
     rescore: Callable[[np.ndarray], LinearScorer] | None = None
     logit_scale: float = 1.0
 
@@ -350,20 +305,14 @@ class Start:
         return max(1, n // n_classes)
 
     def contrast(self) -> tuple[np.ndarray, LinearScorer | None]:
-        """Return logits less the mean of each row, and what makes them of ``rows``.
-
-        Rows become comparable: one that scores high for every class has no say.
-        """
+        """Return logits less the mean of each row, and what makes them of ``rows``."""
         S, raw = (M - M.mean(axis=1, keepdims=True) for M in (self.logits, self.scores))
         if self.scorer is None:
             return S, None
         spread = np.linalg.norm(raw)  # S is a multiple of raw
         factor = float(np.linalg.norm(S) / spread) if spread > 0 else 1.0
-        coef, intercept = self.scorer
-        return S, LinearScorer(
-            factor * (coef - coef.mean(axis=0)),
-            factor * (intercept - intercept.mean()),
-        )
+        centred = (factor * (one - one.mean(axis=0)) for one in self.scorer)
+        return S, LinearScorer(*centred)
 
     def with_given(self, given: GivenRows) -> Start:
         """Return the start with given labels in it.
@@ -373,12 +322,17 @@ class Start:
         come from prototypes. Given rows score best for their class.
         """
         Z = corrected(self.rows, self.prototypes, self.logits, given)
-        scores, logits, scorer = self.scores, self.logits, self.scorer
+        scores, logits, scorer = self.scores.copy(), self.logits.copy(), self.scorer
         if self.rescore is not None:
             scorer = self.rescore(Z)
             scores = self.rows @ scorer.coef.T + scorer.intercept
             logits = scores * self.logit_scale
-        scores, logits = (swapped(M, given) for M in (scores, logits))
+        rows, codes = given.rows, given.codes[given.rows]
+        for M in (scores, logits):
+            # The class changes places with the best, so that no score is out of the
+            # common: some methods compare the rows of a class.
+            own, best = M[rows, codes], M[rows].argmax(axis=1)
+            M[rows, codes], M[rows, best] = M[rows, best], own
         made = replace(self, prototypes=Z, scores=scores, logits=logits)
         return replace(made, scorer=scorer)
 
@@ -399,77 +353,35 @@ class Start:
         return Round.of_all(self.candidates, *labels, objective, note)
 
     def keep_unreached(self, F: np.ndarray) -> tuple[np.ndarray, int]:
-        """Give rows that no label reached the model's answer, as the least reliable.
-
-        Returns the scores and how many rows that were.
-        """
+        """Return scores, and how many rows no label reached: they keep the model's."""
         unreached = ~(F > 0).any(axis=1)
-        if not unreached.any():
-            return F, 0
-        reached = F[F > 0]
-        F = F.copy()
-        F[unreached] = self.probabilities[unreached]
-        if reached.size:
-            F[unreached] *= max(reached.min(), 1e-200)
+        least = max(F[F > 0].min(initial=1), 1e-200)
+        F = np.where(unreached.reshape(-1, 1), least * self.probabilities, F)
         return F, int(unreached.sum())
 
 
 def start_from(model: Any, X: Any, classes: Any = None) -> Start:
-    """Return unlabelled rows as a fitted model sees them.
-
-    Parameters
-    ----------
-    model : fitted zero-shot model
-    X : array-like of shape (n_samples, n_features), or Unlabelled
-    classes : None, str, list of names, or table, default=None
-    """
+    """Return unlabelled rows as a fitted model sees them."""
     unlabelled, candidates = model._unlabelled(X), model._candidates(classes)
     if hasattr(model, "_lend"):
         return model._lend(unlabelled, candidates)
     if hasattr(model, "_score") and model._is_linear():
-        return _from_axes(model, unlabelled, candidates)
-    return _from_scores(model, unlabelled, candidates)
-
-
-def _from_axes(model: Any, unlabelled: Unlabelled, candidates: Candidates) -> Start:
-    """Rows on the model's axes, centred as the model says."""
-    view, state = model._view(unlabelled, candidates), model._state()
-    coef, offset = model._reported(state, view)
-    rows = np.asarray(view.B)
-    scores = rows @ coef.T + offset
-    if hasattr(model, "_prototypes_on_axes"):
+        view, state = model._view(unlabelled, candidates), model._state()
+        coef, offset = model._reported(state, view)
+        rows, axes, unit_rows = np.asarray(view.B), model.axes_, model.unit_rows
+        mean, scores = view.mean, rows @ coef.T + offset
+        scorer = LinearScorer(coef, np.broadcast_to(offset, len(coef)))
+    else:  # rows of unit length, centred
+        scorer, axes, unit_rows = None, None, True
+        scores, mean = model._scoring(candidates)(unlabelled.X), unlabelled.mean(True)
+        rows = unlabelled.X * unlabelled.scales(True)[:, None] - mean
+    if axes is not None and hasattr(model, "_prototypes_on_axes"):
         prototypes = model._prototypes_on_axes(state, view.A)
     else:
         prototypes = best_row_means(rows, scores)
-    return Start(
-        candidates,
-        rows,
-        prototypes,
-        scores,
-        sharpened(scores),
-        LinearScorer(coef, np.broadcast_to(offset, len(coef))),
-        model.axes_,
-        view.mean,
-        model.unit_rows,
-    )
-
-
-def _from_scores(model: Any, unlabelled: Unlabelled, candidates: Candidates) -> Start:
-    """Rows of unit length, centred; prototypes are means of the best rows."""
-    scores = model._scoring(candidates)(unlabelled.X)
-    mean = unlabelled.mean(True)
-    rows = unlabelled.X * unlabelled.scales(True)[:, None] - mean
-    return Start(
-        candidates,
-        rows,
-        best_row_means(rows, scores),
-        scores,
-        sharpened(scores),
-        None,
-        axes=None,
-        mean=mean,
-        unit_rows=True,
-    )
+    logits = sharpened(scores)
+    seen = (candidates, rows, prototypes, scores, logits, scorer, axes, mean)
+    return Start(*seen, unit_rows)
 
 
 def corrected(
@@ -493,21 +405,10 @@ def corrected(
     worth = np.zeros(len(Z))
     if both.any():
         off = np.sum((means - Z)[both] ** 2, axis=1) - spread / counts[both]
-        worth[~given.new] = spread / max(off.mean(), spread / MOST_WORTH, 1e-300)
+        # A prototype is worth a hundred rows at most.
+        worth[~given.new] = spread / max(off.mean(), spread / 100, 1e-300)
     moved = (worth[:, None] * Z + sums) / np.maximum(worth + counts, 1e-300)[:, None]
     return np.where((counts > 0)[:, None], moved, Z).astype(Z.dtype)
-
-
-def swapped(scores: np.ndarray, given: GivenRows) -> np.ndarray:
-    """Return scores in which given rows score best for their class.
-
-    It changes places with the class that did, so that no score is out of the common:
-    some methods compare the rows of a class.
-    """
-    rows, codes = given.rows, given.codes[given.rows]
-    best, made = scores[rows].argmax(axis=1), np.array(scores)
-    made[rows, codes], made[rows, best] = scores[rows, best], scores[rows, codes]
-    return made
 
 
 def sharpened(scores: np.ndarray) -> np.ndarray:
@@ -518,17 +419,15 @@ def sharpened(scores: np.ndarray) -> np.ndarray:
 
 
 def best_row_means(rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return, for every class, the mean of the rows that score best for it.
+    """Return, for every class, the mean of the eight rows that score best for it.
 
     Of the rows that the class wins; of a class that wins none, its single best row.
     """
     labels = scores.argmax(axis=1)
     order, place, _ = rank_within(labels, scores.max(axis=1))
-    means = np.empty((scores.shape[1], rows.shape[1]), dtype=rows.dtype)
-    best = order[place < BEST_ROWS]
-    for c in range(scores.shape[1]):
-        own = best[labels[best] == c]
-        means[c] = rows[own].mean(axis=0) if len(own) else rows[scores[:, c].argmax()]
+    best, means = order[place < 8], rows[scores.argmax(axis=0)].copy()
+    for c in np.unique(labels):
+        means[c] = rows[best[labels[best] == c]].mean(axis=0)
     return means
 
 

@@ -23,7 +23,6 @@ A model with a space of its own gives ``_fit_sums(sums, table)``, which ends in
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -46,11 +45,10 @@ from unseen.core.given import (
     NONE_OF_THESE,
     Given,
     GivenRows,
-    as_given,
     include,
     prototypes_of,
     read_given,
-    with_none,
+    whole_labels,
 )
 from unseen.core.linalg import inverse_lengths
 from unseen.core.params import (
@@ -64,7 +62,7 @@ from unseen.core.rows import (
     RowStream,
     StreamedUnlabelled,
     Unlabelled,
-    float_type,
+    checked_chunk,
     in_one_piece,
     is_stream,
     open_stream,
@@ -72,30 +70,20 @@ from unseen.core.rows import (
 )
 from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
 
-LEAST, MOST = 0.02, 0.98  # share of labels taken to be right: never all, never none
-
 
 class Seen(NamedTuple):
-    """What a solver gets of the seen classes, on the axes and centred.
-
-    ``sums``, of seen classes only; ``A`` (M, q), their embeddings; ``diagonal``,
-    whether the Gram matrix is. ``B`` (n, p) and ``codes`` (n,) are the rows and their
-    class numbers, for models that need them.
-    """
+    """What a solver gets of the seen classes, on the axes and centred."""
 
     sums: Sums
-    A: np.ndarray
-    diagonal: bool
+    A: np.ndarray  # (M, q) embeddings
+    diagonal: bool  # whether the Gram matrix is
     table: ClassTable
-    B: Any = None
-    codes: Any = None
+    B: Any = None  # (n, p) rows, for models that need them
+    codes: Any = None  # (n,) their class numbers
 
 
 class View(NamedTuple):
-    """Unlabelled rows on the axes and codes of the candidates, centred as asked.
-
-    ``mean`` is the mean row that was taken away.
-    """
+    """Rows on the axes and codes of candidates; ``mean`` is the row taken away."""
 
     B: Rows
     A: np.ndarray
@@ -103,20 +91,14 @@ class View(NamedTuple):
 
 
 class LinearScorer(NamedTuple):
-    """One linear score per class: ``x @ coef.T + intercept``.
-
-    ``coef`` has shape (n_classes, n_features), ``intercept`` (n_classes,).
-    """
+    """One linear score per class: ``x @ coef.T + intercept``."""
 
     coef: np.ndarray
     intercept: np.ndarray
 
 
 class LinearRule(NamedTuple):
-    """Who competes, and how rows are scored: all that answers for new rows.
-
-    A model that was adapted holds one; prediction, Dask, model files and ONNX take it.
-    """
+    """Who competes, and how rows are scored: all that answers for new rows."""
 
     candidates: Candidates
     scorer: LinearScorer
@@ -183,9 +165,6 @@ class Round:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{html.escape(str(self))}</p>"
-
     def __str__(self) -> str:
         n_rows = self.n_rows if self.labels is None else len(self.labels)
         message = (
@@ -227,29 +206,24 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that change nothing that ``fit`` learns: a search fits once for all.
     _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
 
+    # Fitted names; model files are checked by these types.
     _table: ClassTable
     _default: Candidates
-    _adapted: LinearRule | None
     _running: RunningSums  # what partial_fit has summed so far
+    _adapted: LinearRule | None
     coef_: np.ndarray
     axes_: np.ndarray
     mean_: np.ndarray
     embedding_mean_: np.ndarray
-    given_: Given
     labels_: np.ndarray
     reliability_: np.ndarray
-    novelty_: np.ndarray
     rounds_: list
+    given_: Given
+    novelty_: np.ndarray
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether ``fit`` came to its end."""
         return hasattr(self, "classes_")
-
-    def __sklearn_tags__(self):
-        """Declare that rows are dense."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
 
     # ---- learning from the seen classes ----------------------------------------------
 
@@ -260,9 +234,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or a stream
-            A memory map, the path of a ``.npy`` or parquet file, an HDF5 dataset, a
-            pyarrow dataset, any iterable of chunks, a Dask array or dataframe; models
-            that need all rows at once say so.
+            A memory map, the path of a ``.npy`` or parquet file, an HDF5 dataset, any
+            iterable of chunks, a Dask array or dataframe; models that need all rows at
+            once say so.
         y : array-like of shape (n_samples,)
             Class names, or row numbers of the table if that is an array. For parquet
             also the name of a column; None if chunks are pairs (rows, labels).
@@ -274,8 +248,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self.__dict__.pop("_running", None)
-        if is_stream(X) and not (self._needs_rows() and isinstance(X, np.memmap)):
+        for stale in ("_running", "estimator_"):  # sums follow the parameters of now
+            self.__dict__.pop(stale, None)
+        X = in_one_piece(X) if self._needs_rows() else X
+        if is_stream(X):
             return self._fit_stream(X, y, class_embeddings)
         # Whether numbers are finite shows in sums of squares: no pass of its own.
         rows, y = check_rows_and_labels(
@@ -283,16 +259,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         )
         table, codes = encode(y, class_embeddings)
         sums = self._sums(rows, codes, len(table))
-        if self._needs_rows():
-            return self._fit_sums(sums, table, (rows, codes))._note_features(X)
-        return self._fit_sums(sums, table)._note_features(X)
+        own = ((rows, codes),) if self._needs_rows() else ()
+        return self._fit_sums(sums, table, *own)._note_features(X)
 
     def _fit_stream(self, X, y, class_embeddings):
-        if self._needs_rows():
-            raise TypeError(
-                f"{type(self).__name__} needs all rows at once, but X is a "
-                f"{type(X).__name__}. Give an array, or a model that learns from sums."
-            )
         running = RunningSums.of(class_embeddings, self.unit_rows)
         if root_module(X) == "dask":
             from unseen.core.dask_rows import head_of, sum_dask
@@ -339,10 +309,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             self._fit_sums(*running.finish())._note_features(X)
         return self
 
-    def _sums(self, X, codes, n_classes: int, *, span: bool = True) -> Sums:
+    def _sums(self, X, codes, n_classes: int) -> Sums:
         """Return the sums of rows, scaled as this model scales them."""
         unit = self.unit_rows
-        return check_range(sum_rows(X, codes, n_classes, unit_rows=unit, span=span), X)
+        return check_range(sum_rows(X, codes, n_classes, unit_rows=unit, span=True), X)
 
     def _note_features(self, X):
         """Note the number of features, and their names if X is a frame."""
@@ -354,9 +324,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return False
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
-        """Fit from the sums alone, so that searches, streams and Dask share them.
+        """Fit from the sums; ``rows`` are (X, class numbers) for models that need them.
 
-        ``rows`` are (X, class numbers), for a model that needs them.
+        Searches, streams and Dask share the sums.
         """
         seen, space = self._see(sums, table, rows)
         self._learn(seen)
@@ -410,14 +380,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return self._default.columns
 
     def _candidates(self, classes: Any) -> Candidates:
-        """Return who competes; warn, once for all rows, of those that compete as one.
-
-        Of the default ones ``fit`` has warned already.
-        """
+        """Return who competes; warn of those that compete as one."""
         if isinstance(classes, Candidates):
             return classes
         candidates = self._table.candidates(classes, self._seen_as)
-        if classes is not None:
+        if classes is not None:  # else ``fit`` has warned already
             self._warn_of_twins(candidates)
         return candidates
 
@@ -426,7 +393,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return self._default if classes is None else self._candidates(classes)
 
     def _warn_of_twins(self, candidates: Candidates) -> None:
-        if candidates.offered is not None:
+        if not candidates.all_differ:
             warnings.warn(
                 f"{type(self).__name__}: {candidates.message()}",
                 EqualDescriptionsWarning,
@@ -535,10 +502,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
             head = head_of(X)
             validate_data(self, head, skip_check_array=True, reset=False)
-            scores = np.zeros((1, len(candidates)), dtype=float_type(head, "X"))
+            scores = np.zeros((1, len(candidates)), checked_chunk(head, "X").dtype)
             return map_chunks(X, answer, finish(candidates, scores))
         chunks = self._stream(X).blocks("scoring")
-        return np.concatenate([answer(chunk.X) for chunk in chunks])
+        return np.concatenate([answer(rows) for rows, _ in chunks])
 
     def _stream(self, X) -> RowStream:
         """Return X as a stream with the features of the fit."""
@@ -604,14 +571,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Return (coef, offset) that labels are reported by: mostly those that rank."""
         return self._score(state, view.A)
 
-    def _label_inductively(self, unlabelled: Unlabelled) -> np.ndarray:
-        """Label rows as ``predict`` would; a search has them on the axes already."""
-        if not hasattr(self, "_score"):
-            return self.predict(unlabelled.X)
-        B, _ = unlabelled.on(self.axes_, self.unit_rows, self.mean_)
-        scorer = self._score(self._state(), self._codes(self._default, False))
-        return self._default.names[B.best(scorer)[0][0]]
-
     # ---- learning from unlabelled rows -----------------------------------------------
 
     @available_if(lambda self: self._can_adapt())
@@ -643,7 +602,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             With ``labels_``, ``reliability_`` and ``rounds_``; and ``given_``, if
             labels were given.
         """
-        alone = given is not None and self._begins_with_given()
+        alone = given is not None and hasattr(self, "fit_prototypes")
+        if alone and self.__sklearn_is_fitted__():
+            alone = hasattr(self, "given_") and self.given_.alone
         if alone:
             if classes is not None:
                 raise ValueError(
@@ -663,7 +624,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Leave rows out that no class fits, adapt, and put them back."""
         n = len(unlabelled)
         rows, labels = read_given(given, n)
-        fits = np.array([label != NONE_OF_THESE for label in labels], dtype=bool)
+        fits = labels != NONE_OF_THESE
         kept = np.ones(n, dtype=bool)
         kept[rows[~fits]] = False
         if not kept.all():
@@ -679,42 +640,36 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             )
             known = GivenRows(np.full(int(kept.sum()), -1), new)
             known.codes[own] = codes
+        self._record(self._adapt(unlabelled, candidates, known))
 
         def whole(found: np.ndarray) -> np.ndarray:
-            return as_given(with_none(found, kept), rows[fits], labels)
+            return whole_labels(found, kept, rows[fits], labels)
 
-        self._record(self._adapt(unlabelled, candidates, known), whole)
-        reliability = np.ones(n)
-        reliability[kept] = self.reliability_
-        reliability[rows] = 1.0
-        self.reliability_ = reliability
-        if hasattr(self, "novelty_"):  # of a row that no class fits, certain
-            novelty = np.ones(n)
-            novelty[kept] = self.novelty_
-            self.novelty_ = novelty
+        self.labels_ = whole(self.labels_)
+        self.rounds_ = [
+            replace(done, labels=whole(done.labels), n_rows=n)
+            if done.labels is not None
+            else done
+            for done in self.rounds_
+        ]
+        for name in ("reliability_", "novelty_"):  # of rows that no class fits, certain
+            if hasattr(self, name):
+                certain = np.ones(n)
+                certain[kept] = getattr(self, name)
+                setattr(self, name, certain)
+        self.reliability_[rows] = 1.0
         self.given_ = Given(rows, self.labels_[rows], alone)
         return self
 
-    def _record(self, outcome: Outcome, whole: Callable | None = None):
-        """Store what ``adapt`` found.
-
-        ``whole`` makes of the labels of the rows that a method saw those of all rows.
-        """
+    def _record(self, outcome: Outcome):
+        """Store what ``adapt`` found."""
         codes, confidence, rounds, rule, calibrated, also = outcome
-        codes, labels = np.asarray(codes), rule.candidates.names[codes]
-        reliability = np.array(confidence, dtype=np.float64)
+        codes, reliability = np.asarray(codes), np.array(confidence, dtype=np.float64)
         if not calibrated:
             reliability = reliability_by_rank(codes, reliability, rounds)
-        if whole is not None:
-            labels = whole(labels)
-            rounds = [
-                replace(done, labels=whole(done.labels), n_rows=len(labels))
-                if done.labels is not None
-                else done
-                for done in rounds
-            ]
         self._adapted, self._default = rule, rule.candidates
-        self.labels_, self.reliability_, self.rounds_ = labels, reliability, rounds
+        self.labels_, self.rounds_ = rule.candidates.names[codes], rounds
+        self.reliability_ = reliability
         for name, value in also.items():
             setattr(self, name, value)
         return self
@@ -765,13 +720,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Tell whether ``adapt`` takes rows chunk by chunk."""
         return hasattr(self, "_score")
 
-    def _begins_with_given(self) -> bool:
-        """Tell whether given labels are all there is to start from."""
-        if not hasattr(self, "fit_prototypes"):
-            return False
-        fitted = self.__sklearn_is_fitted__()
-        return not fitted or (hasattr(self, "given_") and self.given_.alone)
-
     def _unlabelled(self, X) -> Unlabelled:
         """Return the rows to adapt to, or say why they cannot be."""
         check_is_fitted(self)
@@ -815,26 +763,23 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         return LinearRule(candidates, scorer, self.unit_rows)
 
     def _describe(self, unlabelled: Unlabelled, rows: np.ndarray, name: Any):
-        """Return the embedding of a class of which only rows are known, or raise.
+        """Return the embedding that would score the rows of a new class best, or raise.
 
-        The one that would score its rows best, of the length of other embeddings, all
-        of them centred.
+        It has the length of other embeddings, all of them centred.
         """
         if not hasattr(self, "_score"):
             raise self._undescribed(name)
         some = unlabelled.only(rows)
         b = some.on_axes(self.axes_, self.unit_rows).mean(axis=0, dtype=np.float64)
         A = self._table.units() - self.embedding_mean_
-        a = self._scorers_of_dims(A.shape[1]) @ (b - self.mean_ @ self.axes_)
+        state, dims = self._state(), self._embed(np.eye(A.shape[1]))
+        if hasattr(self, "_prototypes_on_axes"):
+            scorers = self._prototypes_on_axes(state, dims)
+        else:
+            scorers = self._score(state, dims)[0]
+        a = scorers @ (b - self.mean_ @ self.axes_)
         length, size = np.sqrt(np.mean(np.sum(A * A, axis=1))), np.linalg.norm(a)
         return self.embedding_mean_ + a * (length / size if size > 0 else 0.0)
-
-    def _scorers_of_dims(self, n_dims: int) -> np.ndarray:
-        """Return the scorers on the axes of single embedding dimensions."""
-        state, codes = self._state(), self._embed(np.eye(n_dims))
-        if hasattr(self, "_prototypes_on_axes"):
-            return self._prototypes_on_axes(state, codes)
-        return self._score(state, codes)[0]
 
     def _undescribed(self, name: Any) -> ValueError:
         """Return the error for a given class that needs a description."""
@@ -849,19 +794,17 @@ def add_stream(running: RunningSums, stream: RowStream, y: Any) -> None:
     """Add all rows of a stream, with the labels that come with them or with ``y``."""
     if (y is None) != stream.labelled:
         raise ValueError(
-            f"{stream.what} comes with labels already. Leave y at None."
-            if stream.labelled
-            else f"{stream.what} comes without labels. Give y, or chunks that are "
-            "pairs (rows, labels)."
+            f"{stream.what} comes {'with' if stream.labelled else 'without'} labels. "
+            "Give y, or chunks that are pairs (rows, labels), but not both."
         )
-    start = 0
-    for X, labels in stream.blocks("summing"):
-        own = np.array(labels if y is None else y[start : start + len(X)])
-        start += len(X)
-        if len(own) == len(X):
-            running.add(X, own, keep=True)
-    if y is not None and start != len(y):
-        raise ValueError(f"{stream.what} has {start} rows, but y has {len(y)} labels.")
+    n_rows = 0
+    for rows, labels in stream.blocks("summing"):
+        own = labels if y is None else np.asarray(y[n_rows : n_rows + len(rows)])
+        n_rows += len(rows)
+        if len(own) == len(rows):
+            running.add(rows, own)
+    if y is not None and n_rows != len(y):
+        raise ValueError(f"{stream.what} has {n_rows} rows, but y has {len(y)} labels.")
 
 
 # ---- scores ------------------------------------------------------------------------
@@ -912,24 +855,11 @@ def rank_within(
 
     Returns (order, place of each ordered row in its class, size of each class).
     """
-    order = np.argsort(-confidence, kind="stable")
-    small = codes.astype(np.min_scalar_type(codes.max(initial=0)))  # a radix sort
-    order = order[np.argsort(small[order], kind="stable")]
+    order = np.lexsort((-confidence, codes))
     sizes = np.bincount(codes)
     first = np.cumsum(sizes) - sizes
     place = np.arange(len(codes)) - first[codes[order]]
     return order, place, sizes
-
-
-def rank_share(codes: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-    """Return 1 for the most confident row of a class, falling to 1/n_c.
-
-    A round at rate r trusts, up to rounding, the rows above 1 - r.
-    """
-    order, place, sizes = rank_within(codes, confidence)
-    share = np.empty(len(codes))
-    share[order] = 1 - place / sizes[codes[order]]
-    return share
 
 
 def reliability_by_rank(
@@ -949,5 +879,8 @@ def reliability_by_rank(
     """
     changed = sum(done.n_changed for done in rounds) / max(1, len(codes))
     share = 1 - changed if rounds else 0.5  # without rounds, one label in two
-    share = float(np.clip(share, LEAST, MOST))
-    return rank_share(codes, confidence) ** (1 / share - 1)
+    share = min(max(share, 0.02), 0.98)  # never all, never none
+    order, place, sizes = rank_within(codes, confidence)
+    ranks = np.empty(len(codes))
+    ranks[order] = 1 - place / sizes[codes[order]]
+    return ranks ** (1 / share - 1)

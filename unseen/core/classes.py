@@ -17,14 +17,10 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 
-from unseen._frames import as_pandas
 from unseen._words import short_list
 from unseen.core.linalg import to_unit
 from unseen.core.params import refuse_masked, refuse_mixed
-
-GROUPS = ("all", "seen", "unseen")
-SAME_ROW = 1e-6  # of its largest number: a row of single precision is the same row
-SAME = 1.2345e-11  # share of the largest number by which equal descriptions may differ
+from unseen.data import as_pandas
 
 
 class EqualDescriptionsWarning(UserWarning):
@@ -50,19 +46,18 @@ class Candidates:
     compete as one, under the name that is first in table order. So their scores are
     equal to the last bit, and none of them takes rows, or weight, from the others.
 
-    Attributes
-    ----------
-    names : ndarray of shape (n_distinct,)
-        The classes that models and rounds tell apart.
-    embeddings : ndarray of shape (n_distinct, n_dims)
-    offered : Offered or None
-        All classes that were asked for, in the order of the score columns; None if
-        these are ``names``.
+    ``names`` (n_distinct,) and ``embeddings`` are those that models tell apart;
+    ``offered`` are all that were asked for, in the order of the score columns.
     """
 
     names: np.ndarray
     embeddings: np.ndarray
-    offered: Offered | None = None
+    offered: Offered = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.offered is None:
+            every = Offered(self.names, self.embeddings, np.arange(len(self.names)))
+            object.__setattr__(self, "offered", every)
 
     @classmethod
     def of(
@@ -74,11 +69,9 @@ class Candidates:
     ) -> Candidates:
         """Return the candidates; those with equal rows in ``seen_as`` become one.
 
-        ``rank`` are their places in the table: of equal ones the first gives its name.
+        Of equal ones, the first by ``rank`` gives its name.
         """
         column = equal_rows(seen_as)
-        if column.max(initial=-1) + 1 == len(names):
-            return cls(names, embeddings)
         order = np.lexsort((rank, column))
         first = order[np.unique(column[order], return_index=True)[1]]
         return cls(names[first], embeddings[first], Offered(names, embeddings, column))
@@ -90,73 +83,57 @@ class Candidates:
     @property
     def columns(self) -> np.ndarray:
         """Names of all classes that were asked for: the columns of public scores."""
-        return self.names if self.offered is None else self.offered.names
+        return self.offered.names
+
+    @property
+    def all_differ(self) -> bool:
+        """Whether no two of the classes compete as one."""
+        return len(self.columns) == len(self)
 
     def spread(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores of all classes that were asked for, from distinct ones."""
-        return scores if self.offered is None else scores[..., self.offered.column]
+        return scores if self.all_differ else scores[..., self.offered.column]
 
     def count(self, counts: np.ndarray) -> np.ndarray:
-        """Return counts, or probabilities, of all classes that were asked for.
-
-        Of classes that compete as one the first has them all, as it has the rows.
-        """
-        if self.offered is None:
-            return counts
+        """Return counts of all that were asked for; of equal ones, in the first."""
         first = np.isin(self.columns, self.names)
         return np.where(first, self.spread(counts), counts.dtype.type(0))
 
-    def merge(self, shares: np.ndarray) -> np.ndarray:
-        """Add up the shares of classes that compete as one."""
-        if self.offered is None:
-            return shares
-        return np.bincount(self.offered.column, weights=shares)
-
     def find(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
-        """Return which distinct class each of these is, -1 for a stranger.
-
-        A new class may reuse a name: only the same embedding is the same class.
-        """
-        own = self.offered or Offered(self.names, self.embeddings, np.arange(len(self)))
-        place = pd.Index(own.names).get_indexer(pd.Index(names))
-        same = (own.embeddings[place] == embeddings).all(axis=1)
-        return np.where((place >= 0) & same, own.column[place], -1)
+        """Return which distinct class each is, by name and embedding; -1 for none."""
+        own, theirs, column = self.offered
+        place = pd.Index(own).get_indexer(pd.Index(names))
+        same = (theirs[place] == embeddings).all(axis=1)
+        return np.where((place >= 0) & same, column[place], -1)
 
     def only(self, keep: np.ndarray) -> Candidates:
         """Return the candidates without some of the distinct classes."""
-        names, embeddings = self.names[keep], self.embeddings[keep]
-        if self.offered is None:
-            return Candidates(names, embeddings)
-        own, number = keep[self.offered.column], np.cumsum(keep) - 1
-        columns, theirs = self.offered.names[own], self.offered.embeddings[own]
-        offered = Offered(columns, theirs, number[self.offered.column[own]])
-        return Candidates(names, embeddings, offered)
+        names, embeddings, column = self.offered
+        own = keep[column]
+        column = (np.cumsum(keep) - 1)[column[own]]
+        offered = Offered(names[own], embeddings[own], column)
+        return Candidates(self.names[keep], self.embeddings[keep], offered)
 
     def extended(self, names: list, embeddings: np.ndarray) -> Candidates:
         """Return the candidates with further classes, which all differ."""
-        if not len(names):
+        if not names:
             return self
-        more = np.array(names)
-
-        def both(own: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return np.concatenate([own, more]), np.vstack([theirs, embeddings])
-
-        offered = self.offered
-        if offered is not None:
-            column = np.append(offered.column, len(self) + np.arange(len(more)))
-            offered = Offered(*both(offered.names, offered.embeddings), column)
-        return Candidates(*both(self.names, self.embeddings), offered)
+        own, theirs, column = self.offered
+        offered = Offered(
+            np.concatenate([own, names]),
+            np.vstack([theirs, embeddings]),
+            np.append(column, len(self) + np.arange(len(names))),
+        )
+        both = np.vstack([self.embeddings, embeddings])
+        return Candidates(np.concatenate([self.names, names]), both, offered)
 
     def message(self) -> str:
         """Say which classes compete as one."""
-        own = self.offered
-        if own is None:
-            return ""
-        groups = [own.names[own.column == i] for i in range(len(self))]
+        names, _, column = self.offered
+        groups = [names[column == i] for i in range(len(self))]
         twins = [short_list(group) for group in groups if len(group) > 1]
-        more = f", and {len(twins) - 3} groups more" if len(twins) > 3 else ""
         return (
-            f"Classes have equal descriptions: {'; '.join(twins[:3])}{more}. Nothing "
+            f"Classes have equal descriptions: {'; '.join(twins[:3])}. Nothing "
             "tells them apart, so the first of them in the table gets all rows. "
             "Describe them differently, or leave all but one out."
         )
@@ -175,14 +152,32 @@ def checked_prior(prior, candidates: Candidates) -> np.ndarray | None:
             f"class_prior has shape {prior.shape}; give one positive number for each "
             f"of the {n_classes} competing classes."
         )
-    return candidates.merge(prior) / prior.sum()
+    return np.bincount(candidates.offered.column, weights=prior) / prior.sum()
+
+
+def evenness(counts: np.ndarray) -> float:
+    """Return exp(entropy of sizes) over the number of classes; 1 if all are equal.
+
+    With Miller's correction for few rows.
+
+    >>> import numpy as np
+    >>> from unseen.core.classes import evenness
+    >>> round(evenness(np.array([100_000, 100_000, 0, 0])), 3)
+    0.5
+    """
+    n = counts.sum()
+    used = counts[counts > 1e-12 * n]
+    p = used / n
+    entropy = -(p @ np.log(p)) + (len(used) - 1) / (2 * n)
+    return min(1.0, float(np.exp(entropy) / len(counts)))
 
 
 def equal_rows(rows: np.ndarray) -> np.ndarray:
     """Return a number for every row, the same for rows equal but for rounding."""
     largest = np.abs(rows).max(initial=0) or 1.0
     # On a grid, and each row as one number: sums of whole numbers have no rounding.
-    grid = np.rint(rows / largest / SAME).astype(np.int64)
+    # Equal descriptions may differ by this share of the largest number.
+    grid = np.rint(rows / largest / 1.2345e-11).astype(np.int64)
     random = np.random.default_rng(0)
     keys = grid @ random.integers(1, 2**62, size=rows.shape[1])
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
@@ -200,40 +195,30 @@ def with_own_rows(seen_as: np.ndarray, names: Any, known: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class ClassTable:
-    """Every class by name, one embedding row each.
+    """Every class by name, one embedding row each."""
 
-    Attributes
-    ----------
-    names : ndarray of shape (n_classes,)
-        Class names, or row numbers if the table came as an array.
-    embeddings : ndarray of shape (n_classes, n_dims)
-        One row per class; fused tables stand side by side.
-    seen : ndarray of shape (n_classes,), bool
-        True where ``y`` held the class.
-    widths : tuple of int
-        How many columns each fused table takes; one entry for a single table.
-    """
-
-    names: np.ndarray
-    embeddings: np.ndarray
-    seen: np.ndarray
-    widths: tuple[int, ...]
+    names: np.ndarray  # row numbers if the table came as an array
+    embeddings: np.ndarray  # fused tables stand side by side
+    seen: np.ndarray  # True where y held the class
+    widths: tuple[int, ...]  # columns of each table
 
     def __len__(self) -> int:
         """Count the classes."""
         return len(self.names)
 
     def units(self, embeddings: np.ndarray | None = None) -> np.ndarray:
-        """Return embeddings, by default its own, at unit length, table by table."""
+        """Return embeddings, by default its own, at unit length, table by table.
+
+        Fused tables weigh the same: k blocks are scaled by 1/√k each, so their inner
+        products are averaged and a full row keeps unit length.
+        """
         own = self.embeddings if embeddings is None else embeddings
-        return unit_blocks(own, self.widths)
+        blocks = np.split(own, np.cumsum(self.widths)[:-1], axis=1)
+        return np.hstack([to_unit(block) for block in blocks]) / np.sqrt(len(blocks))
 
     def codes(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label's class, or name the first without one."""
-        if y.dtype.kind in "iu" and np.array_equal(self.names, np.arange(len(self))):
-            codes = np.where((y < 0) | (y >= len(self)), -1, y.astype(np.intp))
-        else:
-            codes = pd.Index(self.names).get_indexer(pd.Index(y))
+        codes = pd.Index(self.names).get_indexer(pd.Index(y))
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
             raise ValueError(
@@ -255,45 +240,36 @@ class ClassTable:
     ) -> Candidates:
         """Return who competes: a group, a list of names, or a table of new classes.
 
-        ``seen_as(names, embeddings)`` returns what a model sees of classes: those that
-        it sees as equal compete as one. Without it all are taken to differ.
+        Classes for which ``seen_as(names, embeddings)`` has equal rows compete as one.
         """
-        names, embeddings, rank = self._asked_for(classes)
+        if classes is None:
+            classes = "unseen" if not self.seen.all() else "all"
+        if isinstance(classes, Mapping) or np.ndim(classes) == 2:
+            names, embeddings, rank = self._described(classes)
+        else:
+            rank = self._named(classes)
+            names, embeddings = self.names[rank], self.embeddings[rank]
         if seen_as is None:
             return Candidates(names, embeddings)
         return Candidates.of(names, embeddings, rank, seen_as(names, embeddings))
 
-    def _asked_for(self, classes: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return names, embeddings and places in the table."""
-        if classes is None:
-            classes = "unseen" if not self.seen.all() else "all"
-        if isinstance(classes, Mapping) or np.ndim(classes) == 2:
-            return self._described(classes)
-        group = isinstance(classes, str)
-        rows = self._group(classes) if group else self._named(classes)
-        return self.names[rows], self.embeddings[rows], rows
-
-    def _group(self, group: str) -> np.ndarray:
-        if group not in GROUPS:
-            raise ValueError(
-                f"classes={group!r} is not a group of classes. Give one of "
-                f"{', '.join(map(repr, GROUPS))}, a list of class names, or a table "
-                "of new classes."
-            )
-        groups = {"all": self.seen | True, "seen": self.seen, "unseen": ~self.seen}
-        if not groups[group].any():
-            raise ValueError(
-                f"classes={group!r} leaves no class to compete: every class of the "
-                "table was seen. Give 'all', or a table of new classes."
-            )
-        return np.flatnonzero(groups[group])
-
     def _named(self, classes: Any) -> np.ndarray:
-        wanted = np.atleast_1d(np.asarray(classes))
-        if wanted.ndim != 1 or not len(wanted):
+        """Return the places of a group, or of a list of names."""
+        if isinstance(classes, str):
+            groups = {"all": self.seen | True, "seen": self.seen, "unseen": ~self.seen}
+            if classes in groups and groups[classes].any():
+                return np.flatnonzero(groups[classes])
             raise ValueError(
-                f"classes has shape {wanted.shape}. Give a 1-D list with at least one "
-                "class name, or a 2-D table of new classes."
+                f"classes={classes!r} is not a group of classes, of which "
+                f"{np.count_nonzero(self.seen)} were seen and "
+                f"{np.count_nonzero(~self.seen)} not. Give 'all', 'seen', 'unseen', a "
+                "list of class names, or a table of new classes."
+            )
+        wanted = np.atleast_1d(np.asarray(classes))
+        if wanted.ndim != 1 or not len(wanted) or len(set(wanted)) < len(wanted):
+            raise ValueError(
+                f"classes={short_list(wanted.ravel())} of shape {wanted.shape}. Give a "
+                "list that names each class once, or a 2-D table of new classes."
             )
         rows = pd.Index(self.names).get_indexer(pd.Index(wanted))
         if (rows < 0).any():
@@ -302,59 +278,39 @@ class ClassTable:
                 f"of {len(self)} classes does not hold. Give known names, or a table "
                 "of new classes with one embedding each."
             )
-        if len(np.unique(rows)) < len(rows):
-            raise ValueError(f"classes names a class twice: {short_list(wanted)}.")
         return rows
 
     def _described(self, classes: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return new classes from a table, and known ones that it names beside them."""
         names, embeddings, widths = read_table(classes, what="classes", blank=True)
         if widths != self.widths:
+            found, wanted = (" + ".join(map(str, w)) for w in (widths, self.widths))
             raise ValueError(
-                f"classes is a table with {_widths(widths)}, but the model was fitted "
-                f"on {_widths(self.widths)}. Give new classes the same dimensions."
+                f"classes is a table with {found} dimensions, but the model was fitted "
+                f"on {wanted}. Give new classes the same dimensions."
             )
         if names is None:
             names = len(self) + np.arange(len(embeddings))
         place = pd.Index(self.names).get_indexer(pd.Index(names))
-        known, blank = place >= 0, np.isnan(embeddings).all(axis=1)
-        if (blank & ~known).any():
-            raise ValueError(
-                f"classes leaves the row of {short_list(names[blank & ~known])} blank, "
-                "which the fitted table does not hold. Describe new classes by numbers."
-            )
-        own = self.embeddings[place]
+        known, own = place >= 0, self.embeddings[place]
         off = np.abs(embeddings - own).max(axis=1)  # NaN where it is blank
-        other = known & (off > SAME_ROW * np.abs(own).max(axis=1))
-        if other.any():
+        other = off > 1e-6 * np.abs(own).max(axis=1)  # not single precision
+        bad = np.where(known, other, np.isnan(off))
+        if bad.any():
             raise ValueError(
-                f"classes describes {short_list(names[other])} otherwise than the "
-                "fitted table does. Leave the rows of known classes blank (NaN), or "
-                "give a class with another description another name."
+                f"classes describes {short_list(names[bad])} by nothing, or otherwise "
+                "than the fitted table does. Leave the rows of known classes blank "
+                "(NaN), and describe new classes under names of their own."
             )
         rank = np.where(known, place, len(self) + np.arange(len(names)))
         return names, np.where(known[:, None], own, embeddings), rank
 
 
-def unit_blocks(embeddings: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
-    """Return the embeddings with rows of unit length, table by table.
-
-    Fused tables weigh the same: k blocks are scaled by 1/√k each, so their
-    inner products are averaged and a full row keeps unit length.
-    """
-    blocks = np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
-    return np.hstack([to_unit(block) for block in blocks]) / np.sqrt(len(blocks))
-
-
 def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any]:
-    """Return the class table and, for every row, the number of its class.
-
-    Without embeddings every class is its own indicator.
-    """
+    """Return the class table and, for every row, the number of its class."""
     refuse_mixed(y, "y")
-    if y.ndim != 1 or y.dtype.kind not in "iu":  # whole numbers name classes as it is
-        check_classification_targets(y)
-    if class_embeddings is None:
+    check_classification_targets(y)
+    if class_embeddings is None:  # every class is its own indicator
         own = np.unique(y)
         class_embeddings = pd.DataFrame(np.eye(len(own)), index=own)
     table = described(class_embeddings)
@@ -400,28 +356,20 @@ def read_table(
 def _read_several(tables: Mapping, what: str, blank: bool):
     if not tables:
         raise ValueError(f"{what} is an empty mapping. Give at least one table.")
-    parts = {
-        key: read_table(table, what=f"{what}[{key!r}]", blank=blank)
-        for key, table in tables.items()
-    }
-    (first_key, (names, first, _)), *others = parts.items()
-    blocks = [first]
-    for key, (other_names, embeddings, _) in others:
-        if (names is None) != (other_names is None) or len(embeddings) != len(first):
+    blocks: list[np.ndarray] = []
+    first: Any = None
+    for key, table in tables.items():
+        names, embeddings, _ = read_table(table, what=f"{what}[{key!r}]", blank=blank)
+        own = pd.RangeIndex(len(embeddings)) if names is None else pd.Index(names)
+        first = own if first is None else first
+        if len(own) != len(first) or not own.isin(first).all():
             raise ValueError(
-                f"{what}[{key!r}] does not list the same classes as "
-                f"{what}[{first_key!r}]: {len(embeddings)} rows against {len(first)}."
+                f"{what}[{key!r}] with {len(own)} rows does not list the same classes "
+                f"as {what}[{next(iter(tables))!r}] with {len(first)}."
             )
-        if names is not None and other_names is not None:
-            rows = pd.Index(other_names).get_indexer(pd.Index(names))
-            if (rows < 0).any():
-                raise ValueError(
-                    f"{what}[{key!r}] lacks {short_list(names[rows < 0])}, which "
-                    f"{what}[{first_key!r}] holds. Fused tables list the same classes."
-                )
-            embeddings = embeddings[rows]
-        blocks.append(embeddings)
-    return names, np.hstack(blocks), tuple(block.shape[1] for block in blocks)
+        blocks.append(embeddings[own.get_indexer(first)])
+    widths = tuple(block.shape[1] for block in blocks)
+    return None if names is None else first.to_numpy(), np.hstack(blocks), widths
 
 
 def _named_by_a_column(frame: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -436,11 +384,9 @@ def _named_by_a_column(frame: pd.DataFrame, what: str) -> pd.DataFrame:
 
 
 def _as_names(index: pd.Index, what: str) -> np.ndarray:
-    if index.hasnans:
-        raise ValueError(f"{what} has a row without a name. Name every class.")
-    if not index.is_unique:
-        twice = index[index.duplicated()].unique()
-        raise ValueError(f"{what} names {short_list(twice)} more than once.")
+    odd = index[index.duplicated() | index.isna()].unique()
+    if len(odd):
+        raise ValueError(f"{what} names {short_list(odd)}. Name every class, once.")
     names = index.to_numpy()
     refuse_mixed(names, what)
     return names.astype(str) if all(isinstance(n, str) for n in names) else names
@@ -468,7 +414,3 @@ def _as_numbers(
             f"{what} holds NaN or infinity in the row of {short_list(where)}."
         )
     return embeddings
-
-
-def _widths(widths: tuple[int, ...]) -> str:
-    return " + ".join(map(str, widths)) + " dimensions"

@@ -8,7 +8,6 @@ from a block Lanczos iteration.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -19,8 +18,6 @@ from threadpoolctl import ThreadpoolController
 
 DOUBLE = np.dtype(np.float64)
 ROUNDING = 1e-14  # share of the largest eigenvalue that smaller ones drown in
-GAPLESS = 1e-2  # residual at a check: 5e-2 for noise alike in all directions, else less
-FIRST_CHECKS = 1.5  # work of Lanczos in units of its first check: mostly 1 to 1.6
 
 
 @cache
@@ -167,22 +164,21 @@ def row_space(A: np.ndarray) -> np.ndarray:
 
 
 def leading_eigenvectors(
-    matrix: Callable[[np.dtype], np.ndarray], p: int, k: int, dtype: Any = DOUBLE
+    S: np.ndarray, k: int, dtype: Any = DOUBLE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest of p eigenvalues, falling, and their eigenvectors.
+    """Return the k largest eigenvalues, falling, and their eigenvectors.
 
-    Signs are fixed: the entry of largest magnitude is positive. Few eigenvectors of
-    a large matrix come from a block Lanczos iteration, run to the precision ``dtype``
-    that the matrix has, others from LAPACK in float64; the answers agree. LAPACK also
-    takes over where no gaps part the eigenvalues and Lanczos has used its budget.
-    ``matrix`` makes the matrix in the precision that is asked for.
+    Signs are fixed: the entry of largest magnitude is positive. Few of a large matrix
+    come from a block Lanczos iteration in the precision ``dtype``, others, and those
+    that no gaps part, from LAPACK in float64; the answers agree.
     """
+    p = len(S)
     block = 8 if p <= 2048 else 16
     first_check = krylov_work(p, krylov_size(k, block), krylov_size(k, block))
-    few = p >= 512 and FIRST_CHECKS * first_check <= lanczos_budget(p, dtype)
-    found = block_lanczos(matrix(dtype), k, block=block) if few else None
+    # Lanczos mostly takes the work of 1 to 1.6 first checks.
+    few = p >= 512 and 1.5 * first_check <= lanczos_budget(p, dtype)
+    found = block_lanczos(S.astype(dtype), k, block=block) if few else None
     if found is None:
-        S = matrix(DOUBLE)
         found = linalg.eigh(S, subset_by_index=[p - k, p - 1], check_finite=False)
     return np.maximum(found[0][::-1], 0), with_fixed_signs(found[1][:, ::-1])
 
@@ -267,6 +263,7 @@ def block_lanczos(
                 return values, vectors.astype(np.float64, copy=False)
             budget -= krylov_work(p, size, size - checked_at)
             checked_at, next_check = size, size + 2 * block
-            if residual > GAPLESS or krylov_work(p, next_check, 2 * block) > budget:
+            # Noise alike in all directions leaves a residual of 5e-2.
+            if residual > 1e-2 or krylov_work(p, next_check, 2 * block) > budget:
                 return None  # LAPACK is sooner done
     return None

@@ -23,10 +23,8 @@ from unseen.core.sums import row_blocks
 SEARCH: dict = {"neighbors": [StrOptions({"auto", "exact", "approximate"})]}
 MEMORY_LIMIT = 4e9  # bytes: what a laptop can spare
 MOST_WORK = 2e13  # multiplications of "auto" that are made exactly: minutes
-PER_SECOND = 2e10  # of them on one core, about
 SLACK = 8  # more than k are looked at in float64: what rounding may have swapped
-LINKS, BUILDING, BREADTH = 32, 64, 96  # of the graph: per row, to build it, to search
-SAMPLED, ENOUGH = 500, 0.95  # rows searched exactly too; share that must be the same
+LINKS, BREADTH = 32, 96  # of the graph: per row, and to search
 
 
 class MissedNeighboursWarning(UserWarning):
@@ -72,7 +70,7 @@ def affordable_search(method: str, neighbors: str, rows: np.ndarray) -> str:
         )
     raise ValueError(
         f"The neighbours of {n:,} rows with {p:,} numbers each take about "
-        f"{work / PER_SECOND / 60:,.0f} minutes of one core. Install faiss with "
+        f"{work / 2e10 / 60:,.0f} minutes of one core. Install faiss with "
         "pip install 'unseen[neighbors]' for an approximate search, or take "
         "neighbors='exact' to wait."
     )
@@ -93,14 +91,8 @@ def neighbours(
     """Return distances and numbers of each row's k nearest others, nearest first.
 
     Fewer than k if there are not that many others, of equally near ones the first. By
-    default the others are the rows themselves, each without itself.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_features)
-    k : int
-    others : ndarray of shape (n_others, n_features), optional
-    search : {'exact', 'approximate'}, default='exact'
+    default the others are the rows themselves, each without itself. ``search`` is
+    'exact' or 'approximate'.
     """
     alone, among = others is None, rows if others is None else others
     k = min(k, len(among) - alone)
@@ -127,15 +119,15 @@ def by_all_pairs(rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
 def by_graph(rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
     """Return the numbers of nearly the k nearest others, by faiss; -1 for none."""
     graph = faiss().IndexHNSWFlat(others.shape[1], LINKS)
-    graph.hnsw.efConstruction = BUILDING
+    graph.hnsw.efConstruction = 64
     graph.hnsw.efSearch = max(BREADTH, 4 * k)
     graph.add(others)
     numbers = graph.search(rows, k)[1]
-    some = slice(None, None, -(-len(rows) // SAMPLED))
+    some = slice(None, None, -(-len(rows) // 500))  # these are searched exactly, too
     true = by_all_pairs(rows[some], others, k)
     pairs = zip(numbers[some], true, strict=True)
     share = np.mean([len(np.intersect1d(one, other)) / k for one, other in pairs])
-    if share < ENOUGH:
+    if share < 0.95:
         warnings.warn(
             f"The approximate search misses about {1 - share:.0%} of the neighbours. "
             "Take neighbors='exact' if that is too many.",

@@ -5,6 +5,7 @@ The only module that asks scikit-learn's private validation; all others ask here
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "POSITIVE",
     "HasMethods",
     "Interval",
+    "OnAxes",
     "StrOptions",
     "check_rows",
     "check_rows_and_labels",
@@ -42,13 +44,25 @@ POSITIVE = [Interval(Real, 0, None, closed="neither")]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 COUNT = [Interval(Integral, 1, None, closed="left")]
 N_AXES = [*COUNT, StrOptions({"all"})]
-# What models share that meet rows on principal axes.
 ON_AXES: dict = {
     "n_axes": N_AXES,
     "whitening": [*POSITIVE, None],
     "unit_rows": ["boolean"],
     "per_domain_centering": ["boolean"],
 }
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnAxes:
+    """Parameters of models that meet rows on principal axes; ``ON_AXES`` bounds them.
+
+    Such a model is a dataclass: what it declares is what its constructor takes.
+    """
+
+    n_axes: int | str = 500
+    whitening: float | None = None
+    unit_rows: bool = True
+    per_domain_centering: bool = True
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:

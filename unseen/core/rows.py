@@ -13,21 +13,20 @@ more than it needs.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from functools import reduce
+from itertools import chain
 from operator import add
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
+from sklearn.utils.validation import check_array
 
 from unseen.core.linalg import DOUBLE, inverse_lengths
-from unseen.core.params import not_finite
+from unseen.core.params import DTYPES, not_finite
 from unseen.core.sums import Sums, indicator, row_blocks
 from unseen.progress import steps
 
@@ -40,9 +39,10 @@ CHUNK_NUMBERS = 2**22  # that are read from an array on disk at a time
 class Rows:
     """Rows on axes, centred, in memory."""
 
+    B: np.ndarray | None = None
     shape: tuple[int, int]
     keeps_labels = True  # whether a round may keep all labels by name
-    _summed: tuple[np.ndarray, np.ndarray] | None = None
+    _summed: tuple[np.ndarray, np.ndarray] | None = None  # rows, their Gram matrix
 
     def __init__(self, B: np.ndarray):
         self.B, self.shape = B, B.shape
@@ -53,6 +53,8 @@ class Rows:
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         """Return all rows; only memory has them."""
+        if self.B is None:
+            raise whole_needed()
         return self.B
 
     def each(self, work: Callable, *per_row: np.ndarray) -> list:
@@ -66,7 +68,7 @@ class Rows:
 
     def block(self, here: slice) -> np.ndarray:
         """Return some of the rows."""
-        return self.B[here]
+        return np.asarray(self)[here]
 
     def sample(self, step: int) -> np.ndarray:
         """Return every ``step``-th row."""
@@ -74,10 +76,7 @@ class Rows:
         return np.concatenate(self.each(lambda block, own: block[own], wanted))
 
     def best(self, *scorers: tuple) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return, for every (coef, offset), the best class of each row and its score.
-
-        All by one pass.
-        """
+        """Return, by each (coef, offset), the best class of every row and its score."""
 
         def label(block):
             found = []
@@ -92,10 +91,7 @@ class Rows:
 
     def gram(self) -> np.ndarray:
         """Return BᵀB."""
-        everything = np.ones(len(self), dtype=bool)
-        if self._summed is None or not self._summed[0].all():
-            self._summed = everything, self.total(lambda block: block.T @ block)
-        return self._summed[1]
+        return self.sums(np.zeros(len(self), dtype=np.intp), 1).gram
 
     def sums(self, codes: np.ndarray, n_classes: int) -> Sums:
         """Return the sums of rows under these labels; those with -1 are left out.
@@ -103,10 +99,11 @@ class Rows:
         The Gram matrix is that of the last call with rows that came or went since.
         """
         kept = codes >= 0
-        before, gram = self._summed or (~kept & False, 0.0)
+        none = np.zeros_like(kept)
+        before, gram = self._summed or (none, 0.0)
         came, went = kept & ~before, before & ~kept
         if came.sum() + went.sum() > kept.sum():
-            gram, came, went = 0.0, kept, ~kept & False
+            gram, came, went = 0.0, kept, none
 
         def changes(block, own, came, went):
             new, old, chosen = block[came], block[went], own >= 0
@@ -132,18 +129,16 @@ class FileRows(Rows):
         self.dtype, self.shape = np.dtype(dtype), (0, width)
         self.centre = np.zeros(width)
 
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        """Refuse: only memory has all rows at once."""
-        raise whole_needed("X is met chunk by chunk")
-
     def append(self, rows: np.ndarray) -> None:
         """Write rows to the end of the file."""
-        n, r = self.shape
+        self.shape = self.shape[0] + len(rows), self.shape[1]
         try:
             self.file.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
         except OSError as error:
-            raise no_space((n + len(rows)) * r * self.dtype.itemsize) from error
-        self.shape = n + len(rows), r
+            raise OSError(
+                f"{tempfile.gettempdir()} has no room for {self.shape[0]:,} rows on "
+                "the model's axes. Set TMPDIR to a folder on a larger disk."
+            ) from error
 
     def block(self, here: slice) -> np.ndarray:
         """Return some of the rows, centred, in float64."""
@@ -151,15 +146,6 @@ class FileRows(Rows):
         self.file.seek(here.start * r * self.dtype.itemsize)
         stored = np.fromfile(self.file, self.dtype, n * r).reshape(n, r)
         return stored - self.centre
-
-
-def no_space(needed: float) -> OSError:
-    """Return the error for a temporary folder that is too small."""
-    return OSError(
-        f"{tempfile.gettempdir()} has no room for the rows on the model's axes "
-        f"({needed / 1e9:.1f} GB so far). Set the environment variable TMPDIR to a "
-        "folder on a larger disk."
-    )
 
 
 # ---- the rows a model adapts to ------------------------------------------------------
@@ -193,16 +179,15 @@ class Unlabelled:
         if not unit_rows:
             return np.ones(len(self.X), dtype=self.X.dtype)
         if self._scales is None:
-            blocks = [inverse_lengths(self.X[s]) for s in row_blocks(*self.X.shape)]
-            self._scales = np.concatenate(blocks or [np.ones(0)])
+            self._scales = inverse_lengths(self.X)
         return self._scales
 
     def mean(self, unit_rows: bool) -> np.ndarray:
         """Return the mean row in float64."""
         if unit_rows not in self._means:
-            scales, total = self.scales(unit_rows), np.zeros(self.X.shape[1])
-            for here in row_blocks(*self.X.shape):
-                total += scales[here] @ self.X[here]
+            scales, places = self.scales(unit_rows), row_blocks(*self.X.shape)
+            sums = (scales[here] @ self.X[here] for here in places)
+            total = sum(sums, start=np.zeros(self.X.shape[1]))
             self._means[unit_rows] = total / max(len(self.X), 1)
         return self._means[unit_rows]
 
@@ -229,20 +214,32 @@ class Unlabelled:
         return Rows(np.subtract(B, mean @ axes, dtype=DOUBLE)), mean
 
 
-class StreamedUnlabelled(Unlabelled):
-    """Unlabelled rows from a stream.
+class Elsewhere(Unlabelled):
+    """Unlabelled rows that are not in memory."""
 
-    One pass over the source brings mean and rows on axes; the rows go to a temporary
-    file, so that the rounds need the source no more.
-    """
-
-    def __init__(self, stream: RowStream):
-        self.stream = stream
+    n_features: int
 
     @property
     def X(self) -> np.ndarray:  # type: ignore[override] # noqa: N802
         """Refuse: whoever asks needs all rows at once."""
-        raise whole_needed(f"{self.stream.what} is met chunk by chunk")
+        raise whole_needed()
+
+    def mean(self, unit_rows: bool) -> np.ndarray:
+        """Return the mean row in float64."""
+        return self.on(np.zeros((self.n_features, 0)), unit_rows)[1]
+
+
+def carry(X: np.ndarray, axes: np.ndarray, unit_rows: bool) -> tuple:
+    """Return rows, of unit length or as they are, on axes, and their sum."""
+    scales = inverse_lengths(X) if unit_rows else np.ones(len(X), X.dtype)
+    return (X @ axes.astype(X.dtype)) * scales[:, None], (scales @ X).astype(DOUBLE)
+
+
+class StreamedUnlabelled(Elsewhere):
+    """Unlabelled rows from a stream; on axes they go to a temporary file."""
+
+    def __init__(self, stream: RowStream):
+        self.stream, self.n_features = stream, stream.n_features
 
     def __len__(self) -> int:
         """Count the rows; the stream is gone through once for it."""
@@ -252,21 +249,14 @@ class StreamedUnlabelled(Unlabelled):
         assert self.stream.n_rows is not None
         return self.stream.n_rows
 
-    def mean(self, unit_rows: bool) -> np.ndarray:
-        """Return the mean row in float64."""
-        return self.on(np.zeros((self.stream.n_features, 0)), unit_rows)[1]
-
     def on(self, axes, unit_rows, mean=None):
         """See ``Unlabelled.on``."""
         rows = FileRows(axes.shape[1], self.stream.dtype)
-        needed = (self.stream.n_rows or 0) * axes.shape[1] * rows.dtype.itemsize
-        if needed > shutil.disk_usage(tempfile.gettempdir()).free:
-            raise no_space(needed)
-        total, carried = np.zeros(len(axes)), axes.astype(rows.dtype)
+        total = np.zeros(len(axes))
         for X, _ in self.stream.blocks("projecting"):
-            scales = inverse_lengths(X) if unit_rows else np.ones(len(X), X.dtype)
-            total += scales @ X
-            rows.append((X @ carried) * scales[:, None])
+            projected, own = carry(X, axes, unit_rows)
+            total += own
+            rows.append(projected)
         mean = total / len(self) if mean is None else mean
         rows.centre = mean @ axes
         return rows, mean
@@ -275,37 +265,13 @@ class StreamedUnlabelled(Unlabelled):
 # ---- rows in chunks ------------------------------------------------------------------
 
 
-class Chunk(NamedTuple):
-    """Checked rows, and their labels if the source has them."""
-
-    X: np.ndarray
-    y: np.ndarray | None
-
-
 class RowStream:
     """Rows from anywhere, in chunks.
 
-    Parameters
-    ----------
-    chunks : callable
-        Returns an iterator of chunks: 2-D arrays or frames, or pairs of one with
-        labels.
-    what : str
-        What the rows are called in messages.
-    n_rows : int, optional
-        How many rows there are, if that is known before they are met.
-    once : bool, default=False
-        Whether ``chunks`` can be gone through only once.
-
-    Attributes
-    ----------
-    head : array or DataFrame with one row
-        As the source gave it: a frame names its features.
-    n_features : int
-    dtype : dtype
-        float32 where rows are float32, else float64, as in memory.
-    n_rows : int or None
-        Known after one pass.
+    ``chunks()`` returns an iterator of 2-D arrays or frames, or of pairs of one with
+    labels; with ``once`` it can be called only once. ``what`` is what the rows are
+    called in messages. ``n_rows`` is known after one pass, ``head`` is the first row as
+    it came: a frame names its features.
     """
 
     def __init__(
@@ -316,74 +282,56 @@ class RowStream:
         n_rows: int | None = None,
         once: bool = False,
     ):
-        self._open, self._passes = chunks, 0
-        self.what, self.n_rows, self.once = what, n_rows, once
-        self._first, self._opened = self._peek()
-
-    def _peek(self) -> tuple[Any, Iterator[Any]]:
-        opened = iter(self._open())
+        self.what, self.n_rows, self.once, self._open = what, n_rows, once, chunks
+        opened = iter(chunks())
         for first in opened:
-            X, y = split_pair(first)
+            X, y = first if isinstance(first, tuple) else (first, None)
             if getattr(X, "ndim", 0) != 2:
                 raise ValueError(
-                    f"{self.what}: the first chunk is a {type(X).__name__} of shape "
-                    f"{getattr(X, 'shape', '?')}. Give chunks of rows, two dimensions "
-                    "each, or pairs (rows, labels)."
+                    f"{what}: the first chunk is a {type(X).__name__}. Give chunks of "
+                    "rows, two dimensions each, or pairs (rows, labels)."
                 )
             if len(X):
                 self.head, self.labelled = X[:1], y is not None
-                self.n_features, self.dtype = X.shape[1], float_type(X, self.what)
-                return first, opened
-        raise ValueError(f"{self.what} gave no row. Give at least one chunk with rows.")
+                self.dtype = checked_chunk(X[:1], what).dtype
+                self.n_features = X.shape[1]
+                self._begun: Any = chain([first], opened)
+                return
+        raise ValueError(f"{what} gave no row. Give at least one chunk with rows.")
 
-    def blocks(self, task: str = "reading") -> Iterator[Chunk]:
-        """Yield checked chunks; the next may take the memory of this one.
+    def blocks(self, task: str = "reading") -> Iterator[tuple]:
+        """Yield checked (rows, labels or None); the next may take the memory of these.
 
         ``task`` names the pass for ``show_progress``.
         """
-        start = 0
-        with steps(task, None) as advance:
-            for number, chunk in enumerate(self._pass()):
-                X, y = self._checked(*split_pair(chunk), number, start)
-                start += len(X)
-                if len(X):
-                    yield Chunk(X, None if y is None else np.asarray(y))
-                advance()
-        if self.n_rows is not None and self.n_rows != start:
-            raise ValueError(
-                f"{self.what} gave {start} rows where {self.n_rows} were expected."
-            )
-        self.n_rows = start
-
-    def _pass(self) -> Iterator[Any]:
-        self._passes += 1
-        if self._passes > 1 and self.once:
+        if self._begun is None and self.once:
             raise ValueError(
                 f"{self.what} can be gone through only once, and is needed again. Give "
                 "a list of chunks, a file, or an object whose __iter__ starts anew."
             )
-        if self._passes > 1:
-            yield from self._open()
-            return
-        yield self._first
-        self._first = None
-        yield from self._opened
-
-    def _checked(self, X: Any, y: Any, number: int, start: int) -> tuple:
-        where = f"{self.what}, chunk {number}"
-        if getattr(X, "ndim", 0) != 2 or X.shape[1] != self.n_features:
+        chunks, self._begun, n_rows = self._begun or self._open(), None, 0
+        with steps(task, None) as advance:
+            for number, chunk in enumerate(chunks):
+                X, y = chunk if isinstance(chunk, tuple) else (chunk, None)
+                X = self._checked(X, y, f"{self.what}, chunk {number}")
+                n_rows += len(X)
+                if len(X):
+                    yield X, None if y is None else np.asarray(y)
+                advance()
+        if self.n_rows not in (None, n_rows):
             raise ValueError(
-                f"{where} has shape {getattr(X, 'shape', '?')}, but the first had "
-                f"{self.n_features} columns. Give every chunk the same columns."
+                f"{self.what} gave {n_rows} rows where {self.n_rows} were expected."
             )
-        if isinstance(self.head, pd.DataFrame) and not (
-            isinstance(X, pd.DataFrame) and self.head.columns.equals(X.columns)
+        self.n_rows = n_rows
+
+    def _checked(self, X: Any, y: Any, where: str) -> np.ndarray:
+        named = getattr(self.head, "columns", None)
+        if np.shape(X)[1:] != (self.n_features,) or not (
+            named is None or (hasattr(X, "columns") and named.equals(X.columns))
         ):
-            raise ValueError(f"{where} does not name the columns of the first chunk.")
-        if float_type(X, where) != self.dtype:
             raise ValueError(
-                f"{where} is {np.asarray(X).dtype}, but the first chunk made the rows "
-                f"{self.dtype}. Give all chunks one type."
+                f"{where} has shape {np.shape(X)}, and does not have the columns of "
+                f"the first chunk, which had {self.n_features}."
             )
         if (y is not None) != self.labelled or (y is not None and len(y) != len(X)):
             found = "no labels" if y is None else f"{len(y)} labels"
@@ -391,44 +339,29 @@ class RowStream:
                 f"{where}: {len(X)} rows with {found}. Give every chunk one label "
                 "per row, or none of them any."
             )
-        X = np.ascontiguousarray(X, dtype=self.dtype)
-        check_finite(X, where, start)
-        return X, y
+        return checked_chunk(X, where, self.dtype)
 
 
-def split_pair(chunk: Any) -> tuple[Any, Any]:
-    """Return (rows, labels or None) of a chunk as it came."""
-    if isinstance(chunk, tuple):
-        if len(chunk) != 2:
-            raise ValueError(
-                f"A chunk is a tuple of {len(chunk)}. Give rows, or (rows, labels)."
-            )
-        return chunk
-    return chunk, None
-
-
-def float_type(X: Any, where: str) -> np.dtype:
-    """Return float32 for float32 and float64 for other real numbers, as in memory."""
-    kinds = set(X.dtypes) if isinstance(X, pd.DataFrame) else {X.dtype}
-    if not all(getattr(kind, "kind", "O") in "fiub" for kind in kinds):
-        odd = next(k for k in kinds if getattr(k, "kind", "O") not in "fiub")
-        raise ValueError(f"{where} holds {odd}. Give real numbers.")
-    return np.dtype(np.float32 if kinds == {np.dtype(np.float32)} else np.float64)
-
-
-def check_finite(X: np.ndarray, where: str, start: int = 0) -> None:
-    """Raise and name the row if X holds NaN or infinity."""
+def checked_chunk(X: Any, where: str, dtype: Any = None) -> np.ndarray:
+    """Return finite rows in float32 or float64; name the first that is not finite."""
+    rows = check_array(
+        X,
+        dtype=dtype or DTYPES,
+        order="C",
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name=where,
+    )
     with np.errstate(all="ignore"):
         # Sums are quickly made, and NaN or infinity would stay in them.
-        if np.isfinite(X.sum()):
-            return
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-    if len(bad):
-        more = f", and {len(bad) - 1} more of its rows" if len(bad) > 1 else ""
+        finite = np.isfinite(rows.sum()) or np.isfinite(rows).all()
+    if not finite:
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
         raise ValueError(
-            f"{where} holds NaN or infinity in its row {bad[0]} (row {start + bad[0]} "
-            f"of all{more}). Mend or drop such rows first."
+            f"{where} holds NaN or infinity in its row {bad[0]}. Mend or drop such "
+            "rows first."
         )
+    return rows
 
 
 # ---- sources -------------------------------------------------------------------------
@@ -436,21 +369,15 @@ def check_finite(X: np.ndarray, where: str, start: int = 0) -> None:
 
 def is_stream(X: Any) -> bool:
     """Tell rows that are met in chunks from rows in memory."""
-    if isinstance(X, RowStream | np.memmap | str | os.PathLike | Iterator):
-        return True
-    if root_module(X) in ("h5py", "dask") or is_arrow_dataset(X):
+    kinds = RowStream | np.memmap | str | os.PathLike | Iterator
+    if isinstance(X, kinds) or root_module(X) in ("h5py", "dask"):
         return True
     if isinstance(X, list | tuple):
         first = X[0] if X else None
-        if isinstance(first, tuple):
-            first = first[0] if len(first) == 2 else None
+        first = first[0] if isinstance(first, tuple) and first else first
         return getattr(first, "ndim", 0) == 2
-    array_like = ("__array__", "__array_interface__", "__dataframe__", "__len__")
-    return (
-        hasattr(X, "__iter__")
-        and not sparse.issparse(X)
-        and not any(hasattr(X, name) for name in array_like)
-    )
+    arrays = hasattr(X, "__len__") or hasattr(X, "__array__")
+    return hasattr(X, "__iter__") and not arrays
 
 
 def root_module(X: Any) -> str:
@@ -458,59 +385,28 @@ def root_module(X: Any) -> str:
     return type(X).__module__.split(".")[0]
 
 
-def is_arrow_dataset(X: Any) -> bool:
-    """Tell whether this is one of pyarrow's datasets."""
-    return type(X).__module__ == "pyarrow._dataset"
-
-
-def open_stream(X: Any, y: Any = None, *, what: str = "X") -> RowStream:
-    """Return the rows of any source as a stream.
-
-    Parameters
-    ----------
-    X : memory map, path of a .npy or parquet file, HDF5 dataset, pyarrow dataset or
-        iterable of chunks
-    y : str, optional
-        For parquet, the column that holds the labels.
-    what : str, default="X"
-        What the rows are called in messages.
-
-    Returns
-    -------
-    RowStream
-    """
-    if isinstance(X, RowStream):
-        return X
-    if isinstance(X, str | os.PathLike) or is_arrow_dataset(X):
-        return _open_path(X, y, what)
-    if isinstance(X, np.ndarray) or root_module(X) == "h5py":
-        return _open_array(X, what)
-    if isinstance(X, Iterator):
-        return RowStream(lambda: X, what, once=True)
-    return RowStream(lambda: iter(X), what)
-
-
-def _open_path(X: Any, y: Any, what: str) -> RowStream:
-    from unseen.loading.arrays import is_npy, open_npy
+def open_stream(X: Any, y: Any = None) -> RowStream:
+    """Return the rows of any source as a stream; of parquet, y may name a column."""
+    from unseen.loading.arrays import is_npy, open_npy, read_blocks
     from unseen.loading.parquet import iter_parquet
 
-    if not is_arrow_dataset(X):
-        path, what = Path(X), str(X)
-        if not path.exists():
-            raise FileNotFoundError(f"X: there is no file {path}.")
-        if is_npy(path):
-            return _open_array(open_npy(path), what)
-    column = y if isinstance(y, str) else None
-    return RowStream(lambda: iter_parquet(X, column), what)
-
-
-def _open_array(X: Any, what: str) -> RowStream:
-    from unseen.loading.blocks import read_blocks
-
-    if X.ndim != 2 or not X.shape[1]:
-        raise ValueError(f"{what} has shape {X.shape}. Give two dimensions.")
-    step = max(1, CHUNK_NUMBERS // X.shape[1])
-    return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X))
+    if isinstance(X, RowStream):
+        return X
+    what = "X"
+    if isinstance(X, str | os.PathLike):
+        X, what = Path(X), str(X)
+        if not X.exists():
+            raise FileNotFoundError(f"X: there is no file {X}.")
+        if not is_npy(X):
+            column = y if isinstance(y, str) else None
+            return RowStream(lambda: iter_parquet(X, column), what)
+        X = open_npy(X)
+    if isinstance(X, np.ndarray) or root_module(X) == "h5py":
+        if X.ndim != 2 or not X.shape[1]:
+            raise ValueError(f"{what} has shape {X.shape}. Give two dimensions.")
+        step = max(1, CHUNK_NUMBERS // X.shape[1])
+        return RowStream(lambda: read_blocks(X, step), what, n_rows=len(X))
+    return RowStream(lambda: iter(X), what, once=isinstance(X, Iterator))
 
 
 def in_one_piece(X: Any) -> Any:
@@ -518,14 +414,14 @@ def in_one_piece(X: Any) -> Any:
     if isinstance(X, np.memmap):
         return np.asarray(X)
     if is_stream(X):
-        raise whole_needed(f"X is met chunk by chunk ({type(X).__name__})")
+        raise whole_needed(type(X).__name__)
     return X
 
 
-def whole_needed(found: str) -> TypeError:
+def whole_needed(kind: str = "stream") -> TypeError:
     """Return the error for a method that cannot go without all rows at once."""
     return TypeError(
-        f"{found}, but this method needs all rows at once. Give an array, or a method "
-        "that streams: AnchoredSelfTraining, TSTD, JEDM, or SelfTraining around a "
-        "linear model."
+        f"X is met chunk by chunk ({kind}), but this method needs all rows at once. "
+        "Give an array, or a method that streams: AnchoredSelfTraining, TSTD, JEDM, or "
+        "SelfTraining around a linear model."
     )

@@ -16,9 +16,7 @@ and accumulated in float64. Few and wide rows are summed in the space they span.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,33 +33,18 @@ from unseen.core.linalg import (
 from unseen.core.params import not_finite
 
 BLOCK_NUMBERS = 2**19  # that are scaled and multiplied at a time
-LARGEST_SQUARE = 1e150  # of a feature, summed: solvers multiply two such numbers
-SMALLEST_WIDE = 512  # features: below, XᵀX is cheap whatever the rows
-WIDE_CHUNKS = 8192  # features: from here on chunks are kept until they are too many
-NOISE = {4: 1e-5, 8: 1e-13}  # of a row's square by bytes of a number: rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Reduced:
-    """Sums carried to the leading principal axes of their own centred rows.
-
-    A row x becomes ``(x - mean) @ axes``; ``sums`` are those of such rows. The axes are
-    ``given``, or these times ``turn``: large ones are multiplied when they are needed.
-    """
+class Reduced(NamedTuple):
+    """Sums of centred rows on axes: a row x becomes ``(x - mean) @ axes``."""
 
     mean: np.ndarray
-    given: np.ndarray
+    axes: np.ndarray
     sums: Sums
-    turn: np.ndarray | None = None
-
-    @cached_property
-    def axes(self) -> np.ndarray:
-        """The axes, one a column."""
-        return self.given if self.turn is None else self.given @ self.turn
 
     def turned(self, basis: np.ndarray) -> np.ndarray:
-        """Return ``axes @ basis``, by one product with as many rows as features."""
-        return self.given @ (basis if self.turn is None else self.turn @ basis)
+        """Return ``axes @ basis``."""
+        return self.axes @ basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +77,6 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         """Return the sums over both sets of rows."""
-        if self.span is not other.span:
-            raise ValueError("Sums in different spans cannot be added up.")
         dtype = min(self.dtype, other.dtype, key=lambda kind: kind.itemsize)
         class_sums = self.class_sums + other.class_sums
         gram, counts = self.gram + other.gram, self.counts + other.counts
@@ -104,8 +85,6 @@ class Sums:
     def __sub__(self, other: Sums) -> Sums:
         """Return the sums without the other's rows, which must be among these."""
         counts = self.counts - other.counts
-        if (counts < 0).any() or self.span is not other.span:
-            raise ValueError("The sums to take away hold rows that the whole lacks.")
         class_sums = self.class_sums - other.class_sums
         class_sums[counts == 0] = 0  # no rows left: exactly nothing, not a rounding
         gram = self.gram - other.gram
@@ -142,21 +121,18 @@ class Sums:
         return replace(self, gram=gram, class_sums=class_sums)
 
     def for_classes(self, chosen: np.ndarray) -> Sums:
-        """Return the sums with the classes cut down to ``chosen``, or reordered.
+        """Return the sums for these classes only; others must have no rows."""
+        class_sums, counts = self.class_sums[chosen], self.counts[chosen]
+        return replace(self, class_sums=class_sums, counts=counts)
 
-        The Gram matrix stays: only classes without rows may be left out.
+    def for_table(self, place: np.ndarray, n_classes: int) -> Sums:
+        """Return the sums for a longer table, in which the classes have these places.
+
+        ``place`` may be a mask.
         """
-        if self.counts.sum() != self.counts[chosen].sum():
-            raise ValueError("Only classes without rows can be left out of the sums.")
-        return replace(
-            self, class_sums=self.class_sums[chosen], counts=self.counts[chosen]
-        )
-
-    def for_table(self, chosen: np.ndarray) -> Sums:
-        """Return the sums for a longer table, of which these are the ``chosen``."""
-        class_sums = np.zeros((len(chosen), self.class_sums.shape[1]))
-        counts = np.zeros(len(chosen))
-        class_sums[chosen], counts[chosen] = self.class_sums, self.counts
+        class_sums = np.zeros((n_classes, self.class_sums.shape[1]))
+        counts = np.zeros(n_classes)
+        class_sums[place], counts[place] = self.class_sums, self.counts
         return replace(self, class_sums=class_sums, counts=counts)
 
     def within_class_scatter(self) -> np.ndarray:
@@ -183,34 +159,23 @@ class Sums:
         """
         key = n_axes, shrinkage
         if key not in self._reduced:
-            reduced = self.reduced(n_axes)
-            S_w = reduced.sums.within_class_scatter() / max(self.n_rows, 1)
+            mean, axes, sums = self.reduced(n_axes)
+            S_w = sums.within_class_scatter() / max(self.n_rows, 1)
             n_dims = min(n_axes or self.n_features, self.n_features)
             root = inverse_root(S_w, shrinkage, n_dims)
-            sums = reduced.sums.projected(root)
-            self._reduced[key] = Reduced(reduced.mean, reduced.axes, sums, root)
+            self._reduced[key] = Reduced(mean, axes @ root, sums.projected(root))
         return self._reduced[key]
 
     def _reduce(self, n_axes: int | None) -> Reduced:
         mean, p = self.mean, len(self.gram)
         class_sums = self.class_sums - np.outer(self.counts, mean)
-        if n_axes is None:
-            axes, gram = np.eye(p), self._centred_gram(DOUBLE)
-        else:
-            values, axes = leading_eigenvectors(
-                self._centred_gram, p, min(n_axes, p), self.dtype
-            )
+        axes, gram = np.eye(p), self.gram - np.outer(self.class_sums.sum(axis=0), mean)
+        if n_axes is not None:
+            values, axes = leading_eigenvectors(gram, min(n_axes, p), self.dtype)
             # In this basis the Gram matrix is the eigenvalues.
             gram, class_sums = np.diag(values), class_sums @ axes
-        sums = replace(self, gram=gram, class_sums=class_sums)
-        whole = Reduced(mean, axes, sums)
+        whole = Reduced(mean, axes, replace(self, gram=gram, class_sums=class_sums))
         return whole if self.span is None else lifted(whole, self.span)
-
-    def _centred_gram(self, dtype: np.dtype) -> np.ndarray:
-        """Return the Gram matrix of centred rows, made in float64, in ``dtype``."""
-        total, mean = self.class_sums.sum(axis=0), self.mean
-        gram = self.gram - np.outer(total, mean)
-        return gram.astype(dtype, copy=False)
 
 
 def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:
@@ -261,26 +226,13 @@ def sum_rows(
     unit_rows: bool = False,
     span: bool = False,
 ) -> Sums:
-    """Sum the rows of an array, block by block.
+    """Sum rows in float32 or float64, of classes 0 … n_classes - 1, block by block.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), float32 or float64
-    codes : ndarray of shape (n_samples,)
-        Class number of each row, in 0 … n_classes - 1.
-    n_classes : int
-    unit_rows : bool, default=False
-        Scale each row to unit length first.
-    span : bool, default=False
-        Sum rows that are few and wide in the space they span.
-
-    Returns
-    -------
-    Sums
+    ``unit_rows`` scales each row to unit length first; ``span`` sums rows that are few
+    and wide in the space they span.
     """
     if span and is_wide(*X.shape):
-        space, coordinates = span_of(X, unit_rows=unit_rows)
-        return sums_in_span(space, coordinates, codes, n_classes)
+        return sums_in_span(*span_of(X, unit_rows=unit_rows), codes, n_classes)
     p = X.shape[1]
     gram, class_sums = np.zeros((p, p)), np.zeros((n_classes, p))
     with np.errstate(all="ignore"):  # what is not finite shows in the sums
@@ -297,7 +249,7 @@ def check_range(sums: Sums, X: np.ndarray) -> Sums:
 
     A pass of its own is not needed: what is not finite shows in sums of squares.
     """
-    if not (sums.gram.diagonal() < LARGEST_SQUARE).all():
+    if not (sums.gram.diagonal() < 1e150).all():  # solvers multiply two such numbers
         raise not_finite(X)
     return sums
 
@@ -306,15 +258,8 @@ def check_range(sums: Sums, X: np.ndarray) -> Sums:
 class RunningSums:
     """Sums that grow, with the classes they have met so far.
 
-    Few and wide rows are kept until they are too many: they are less than their Gram
-    matrix.
-
-    Parameters
-    ----------
-    table : ClassTable or None
-        All classes, none of them seen; None where the classes are those of the labels.
-    unit_rows : bool, default=False
-        Scale each row to unit length first.
+    ``table`` has all classes, none of them seen; it is None where the classes are those
+    of the labels.
 
     Examples
     --------
@@ -332,7 +277,6 @@ class RunningSums:
     unit_rows: bool
     names: np.ndarray
     sums: Sums | None = None
-    _kept: list = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, class_embeddings: Any, unit_rows: bool = False) -> RunningSums:
@@ -342,84 +286,60 @@ class RunningSums:
         table = described(class_embeddings)
         return cls(table, unit_rows, table.names)
 
-    def add(self, X: np.ndarray, y: np.ndarray, *, keep: bool = False) -> RunningSums:
-        """Add rows in float32 or float64 and their labels.
-
-        ``keep`` lets wide rows wait until all have come.
-        """
-        n = len(X) + sum(len(rows) for rows, _ in self._kept)
-        wide = X.shape[1] >= WIDE_CHUNKS and is_wide(n, X.shape[1])
-        if keep and wide and self.sums is None:
-            self._kept.append((np.array(X), y))  # a source may use its memory again
-            return self
-        waiting, self._kept = [*self._kept, (X, y)], []
-        for rows, labels in waiting:
-            codes = self._numbered(labels)
-            new = sum_rows(rows, codes, len(self.names), unit_rows=self.unit_rows)
-            self.sums = new if self.sums is None else self._longer(self.names) + new
+    def add(self, X: np.ndarray, y: np.ndarray) -> RunningSums:
+        """Add rows in float32 or float64 and their labels."""
+        if self.table is not None:
+            codes = self.table.codes(y)
+        else:
+            self.names = with_new(self.names, y)
+            codes = pd.Index(self.names).get_indexer(pd.Index(y))
+        new = sum_rows(X, codes, len(self.names), unit_rows=self.unit_rows)
+        self.sums = new if self.sums is None else self._for(self.names) + new
         return self
 
-    def _numbered(self, y: np.ndarray) -> np.ndarray:
-        """Return the numbers of classes; those that come up first are noted."""
-        if self.table is not None:
-            return self.table.codes(y)
-        new = np.setdiff1d(y, self.names) if len(self.names) else np.unique(y)
-        self.names = np.concatenate([self.names, new]) if len(self.names) else new
-        return pd.Index(self.names).get_indexer(pd.Index(y))
-
-    def _longer(self, names: np.ndarray) -> Sums:
+    def _for(self, names: np.ndarray) -> Sums:
         """Return the sums for these classes, its own among them."""
         assert self.sums is not None
-        own = self.names[: len(self.sums.counts)]
-        place = pd.Index(names).get_indexer(pd.Index(own))
-        there = np.isin(np.arange(len(names)), place)
-        return self.sums.for_classes(np.argsort(place)).for_table(there)
+        own = pd.Index(self.names[: len(self.sums.counts)])
+        return self.sums.for_table(pd.Index(names).get_indexer(own), len(names))
 
     def __add__(self, other: RunningSums) -> RunningSums:
         """Return the sums of both, with the classes of both."""
-        names = np.concatenate([self.names, np.setdiff1d(other.names, self.names)])
-        parts = [one._longer(names) for one in (self, other) if one.sums is not None]
-        return RunningSums(self.table, self.unit_rows, names, reduce(add, parts))
+        names = with_new(self.names, other.names)
+        sums = self._for(names) + other._for(names)
+        return RunningSums(self.table, self.unit_rows, names, sums)
 
     def finish(self) -> tuple[Sums, ClassTable]:
         """Return the sums and the class table, which needs two classes with rows."""
-        if self._kept:
-            X, y = (np.concatenate(part) for part in zip(*self._kept, strict=True))
-            codes, unit = self._numbered(y), self.unit_rows
-            sums = sum_rows(X, codes, len(self.names), unit_rows=unit, span=True)
-        elif self.sums is None:
+        if self.sums is None:
             raise ValueError("No rows were added. Give at least one chunk.")
-        else:
-            sums = self.sums
-        seen = sums.counts > 0
+        seen = self.sums.counts > 0
         if self.table is not None:
-            return sums, self.table.with_seen(seen)
+            return self.sums, self.table.with_seen(seen)
         order = np.flatnonzero(seen)[np.argsort(self.names[seen])]
         own = described(pd.DataFrame(np.eye(len(order)), index=self.names[order]))
-        return sums.for_classes(order), own.with_seen(seen[order])
+        return self.sums.for_classes(order), own.with_seen(seen[order])
+
+
+def with_new(names: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return names, and behind them those of others that are not among them."""
+    new = np.setdiff1d(others, names) if len(names) else np.unique(others)
+    return np.concatenate([names, new]) if len(names) else new
 
 
 # ---- few rows of many features -------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Span:
+class Span(NamedTuple):
     """The space that few and wide rows span.
 
         X  (n, p)   rows, n far below p; as they come or scaled to unit length
         K  (n, n)   X Xᵀ = U diag(s²) Uᵀ
-        Q  (p, r)   Xᵀ U / s, an orthonormal basis of the span; never formed
+        Q  (p, r)   Xᵀ U / s, an orthonormal basis of the span, Xᵀ weights; never formed
         C  (n, r)   X Q = U s, the rows in it
 
     Whatever is learned from sums of rows lies in their span, so a solver that is given
     the sums of C answers as if it had those of X, with r numbers per row in place of p.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        The rows as given, not copied.
-    weights : ndarray of shape (n_rows, n_dims)
-        Columns that mix the rows to the basis: ``Q = Xᵀ weights``.
     """
 
     X: np.ndarray
@@ -432,7 +352,7 @@ class Span:
 
 def is_wide(n_rows: int, n_features: int) -> bool:
     """Tell whether rows are so few that their span is the cheaper place."""
-    return n_features >= SMALLEST_WIDE and 2 * n_rows <= n_features
+    return n_features >= 512 and 2 * n_rows <= n_features  # below, XᵀX is cheap
 
 
 def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray]:
@@ -446,7 +366,8 @@ def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray
         return Span(X, np.zeros((n, 1))), np.full((n, 1), np.nan)
     values, U = linalg.eigh(K, driver="evd", check_finite=False)
     # Rounding of n x n numbers has eigenvalues of about the root of n times theirs.
-    kept = values > NOISE[X.dtype.itemsize] * np.trace(K) / n * np.sqrt(n)
+    noise = 1e-5 if X.dtype.itemsize == 4 else 1e-13
+    kept = values > noise * np.trace(K) / n * np.sqrt(n)
     if not kept.any():  # all rows are zero: one direction, which no row has
         return Span(X, np.zeros((n, 1))), np.zeros((n, 1))
     roots, U = np.sqrt(values[kept]), U[:, kept]

@@ -21,8 +21,6 @@ from unseen.trust.search import ClasswiseFolds, ClasswiseSearchCV
 
 __all__ = ["Bench", "bench_of"]
 
-ROW_AXES, ROW_FOLDS = 300, 3
-
 
 class Bench:
     """A data set on the bench: everything its runs share.
@@ -69,8 +67,8 @@ class Bench:
         from unseen.preprocessing import SumsPCA
 
         seen, unlabelled = to_unit(self.folds.X), to_unit(self.unlabelled)
-        axes = SumsPCA(min(ROW_AXES, seen.shape[1])).fit(seen)
-        n_folds = min(ROW_FOLDS, self.source.n_folds)
+        axes = SumsPCA(min(300, seen.shape[1])).fit(seen)  # as ``Method`` says
+        n_folds = min(3, self.source.n_folds)
         folds = ClasswiseFolds(axes.transform(seen), self.folds.y, n_folds=n_folds)
         return folds, axes.transform(unlabelled)
 
@@ -80,17 +78,14 @@ class Bench:
 
     def winner(self, method: Method, part: str) -> dict[str, Any]:
         """Return what class-wise cross-validation chooses for a method."""
+        if not method.grid:
+            return {}
         key = method.name, part
         if key not in self._winners:
-            data, found = self.data(part), {}
-            if method.grid:
-                model = self.build(method, part)
-                search = ClasswiseSearchCV(
-                    model, method.grid, transductive=method.adapts
-                )
-                search.fit(self.view(method)[0], class_embeddings=data.class_embeddings)
-                found = search.best_params_
-            self._winners[key] = found
+            table, model = self.data(part).class_embeddings, self.build(method, part)
+            search = ClasswiseSearchCV(model, method.grid, transductive=method.adapts)
+            search.fit(self.view(method)[0], class_embeddings=table)
+            self._winners[key] = search.best_params_
         return self._winners[key]
 
     def build(self, method: Method, part: str) -> Any:

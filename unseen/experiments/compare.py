@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ import pandas as pd
 from unseen.core.classes import encode
 from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
-from unseen.experiments.plan import Column, Plan, PlannedRun, Row
+from unseen.experiments.plan import Column, Plan, Row
 from unseen.experiments.run import Finding, RunKey
 from unseen.experiments.sources import Source
 from unseen.experiments.tables import (
@@ -39,76 +38,31 @@ from unseen.methods import find_method
 from unseen.trust.metrics import per_class_accuracy
 from unseen.trust.search import ClasswiseFolds
 
-__all__ = ["ComparePlan", "compare", "compare_plan", "compare_table", "paired_test"]
-
-MOST_FOLDS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class ComparePlan(Plan):
-    """A plan that is made on the spot, for one data set."""
-
-    source: Source = field(kw_only=True)
-
-    def load(self) -> ZeroShotData:
-        """Load the set, and complain if its classes are too few for folds."""
-        data = self.source.load(self.columns[0].classes)
-        count_folds(data)
-        return data
-
-    def runs(self, folders: Sequence[str | Path] = ()) -> list[PlannedRun]:
-        """Return every method on every deal."""
-        part = self.columns[0].classes
-        where = self.source.name, self.source.classes(part)
-        return [
-            PlannedRun(RunKey(self.task, *where, row.method, seed), part, self.source)
-            for row in self.rows
-            for seed in range(self.n_seeds or 1)
-        ]
-
-    def absent(self, folders: Sequence[str | Path] = ()) -> list[str]:
-        """Return nothing: the set is there."""
-        return []
+__all__ = ["compare", "compare_plan", "compare_table", "count_folds", "paired_test"]
 
 
 def compare_plan(
     data: str,
     methods: Sequence[str],
+    classes: str | Sequence[str] | None = None,
     *,
-    classes: Any = None,
     n_seeds: int = 1,
     **options: str,
-) -> ComparePlan:
-    """Plan a comparison of methods on one set.
+) -> Plan:
+    """Plan a comparison of methods on one set; data as ``load_data`` takes it.
 
-    Parameters
-    ----------
-    data : str
-        File, folder or bundled set, as ``load_data`` takes it.
-    methods : sequence of str
-        Names of :data:`unseen.methods.METHODS`.
-    classes : str or list of str, optional
-        Class table, as ``load_data`` takes it.
-    n_seeds : int, default=1
-        How often the classes are dealt into folds.
-    **options : str
-        ``unseen``, ``column`` or ``id``, as ``load_data`` takes them.
-
-    Examples
-    --------
     >>> from unseen.experiments.compare import compare_plan
     >>> plan = compare_plan("digits", ["eszsl", "ast"], n_seeds=2)
-    >>> [row.label for row in plan.rows], len(plan.runs())
+    >>> [row.label for row in plan.rows], len(plan.runs([]))
     (['ESZSL', 'AST (ours)'], 4)
     """
-    found = {name: find_method(name) for name in methods}
     names = [classes] if isinstance(classes, str) else list(classes or [])
     part = "+".join(names)
     tables: dict[str, Any] = {part: names if len(names) > 1 else part or None}
     path = str(Path(data)) if Path(data).exists() else data
     name = Path(data).stem  # what else is called so differs in content
-    source = Source(path, name, "", tables, options=options)
-    return ComparePlan(
+    rows = [Row(one, find_method(one).label, (float("nan"),)) for one in methods]
+    return Plan(
         name="compare",
         title=f"Methods on {name}",
         caption="Per-class top-1 accuracy in % on held-out seen classes, mean ± "
@@ -119,7 +73,7 @@ def compare_plan(
         task="compare",
         show="compare",
         columns=(Column(name, f"./{name}", part),),
-        rows=tuple(Row(name, m.label, (float("nan"),)) for name, m in found.items()),
+        rows=tuple(rows),
         n_seeds=n_seeds,
         command=(
             *("compare", path, "--methods", ",".join(methods)),
@@ -127,7 +81,7 @@ def compare_plan(
             *(word for key, one in options.items() for word in (f"--{key}", one)),
             *("--seeds", str(n_seeds)),
         ),
-        source=source,
+        source=Source(path, name, "", tables, options=options),
     )
 
 
@@ -165,7 +119,7 @@ def count_folds(data: ZeroShotData) -> int:
             f"{data.name} has {len(data.seen)} seen classes. Methods are compared on "
             "folds of seen classes, and those need four."
         )
-    return min(MOST_FOLDS, len(data.seen) // 2)
+    return min(5, len(data.seen) // 2)
 
 
 class Paired(NamedTuple):
@@ -178,24 +132,10 @@ class Paired(NamedTuple):
 
 
 def paired_test(ahead: np.ndarray, n_folds: int, share: float = 0.9) -> Paired:
-    """Test the mean of paired differences over folds that share training rows.
+    """Test the mean of paired differences, deal after deal, over ``n_folds`` of each.
 
-    Parameters
-    ----------
-    ahead : ndarray of shape (n_scores,)
-        Differences, deal after deal, ``n_folds`` of each.
-    n_folds : int
-    share : float, default=0.9
-        Of the interval.
+    Returns the mean, the interval that holds a ``share``, and p of no difference.
 
-    Returns
-    -------
-    Paired
-        Mean, interval, and p of no difference, two-sided.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> found = paired_test(np.array([1.0, 2.0, 3.0, 2.0, 2.0]), n_folds=5)
     >>> round(found.ahead, 2), round(found.low, 2), round(found.p, 3)
     (2.0, 0.99, 0.014)

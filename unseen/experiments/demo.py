@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -18,18 +17,10 @@ __all__ = ["DemoResult", "run_demo"]
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """What became of the bundled photos.
+    """What became of the bundled photos."""
 
-    Attributes
-    ----------
-    photos : BundledPhotos
-        Their ``truth`` is used for scoring only.
-    model : NamedPhotos
-        Fitted on the names and adapted to the photos.
-    """
-
-    photos: BundledPhotos
-    model: NamedPhotos
+    photos: BundledPhotos  # their ``truth`` is used for scoring only
+    model: NamedPhotos  # fitted on the names and adapted to the photos
 
     @cached_property
     def before(self) -> float:
@@ -53,20 +44,10 @@ class DemoResult:
         return [self.before, *rounds]
 
     def by_class(self) -> pd.DataFrame:
-        """Return the share of each class's photos that got its label.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``before`` and ``after``, one row per class.
-        """
+        """Return the share of each class's photos with its label, before and after."""
         truth = self.photos.truth
-        right = pd.DataFrame(
-            {
-                "before": self.model.projected_ == truth,
-                "after": self.model.labels_ == truth,
-            }
-        )
+        answers = {"before": self.model.projected_, "after": self.model.labels_}
+        right = pd.DataFrame({when: one == truth for when, one in answers.items()})
         return right.groupby(truth).mean().loc[self.photos.classes]
 
     def labels(self) -> pd.DataFrame:
@@ -78,17 +59,6 @@ class DemoResult:
             second=self.model.second_,
             first_trusted=self.model.first_trusted_,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers of all classes together, ready for JSON."""
-        return {
-            "data": "1,000 test photos of CIFAR-10",
-            "metric": "per-class accuracy",
-            "before": self.before,
-            "after": self.after,
-            "chance": self.chance,
-            "by_round": self.by_round(),
-        }
 
 
 def run_demo() -> DemoResult:

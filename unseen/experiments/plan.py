@@ -100,6 +100,7 @@ class Plan:
     n_seeds: int | None = None
     counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     command: tuple[str, ...] = ()  # what repeats it, if not `unseen reproduce`
+    source: Source | None = None  # of all columns, if it need not be found
 
     def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
         """Return every run for which there are data and a method."""
@@ -107,33 +108,25 @@ class Plan:
             return [PlannedRun(RunKey(self.task, "made-up", "", "", 0), "", None)]
         runs: list[PlannedRun] = []
         for column in self.columns:
-            source = find_source(column.data, column.classes, folders)
+            source = self.source or find_source(column.data, column.classes, folders)
             if source is not None and column.foreign:
                 strange = find_path(column.foreign, folders)
                 source = replace(source, foreign=str(strange)) if strange else None
-            if source is not None:
-                runs += dict.fromkeys(self._column_runs(column, source))
-        return runs
-
-    def _column_runs(self, column: Column, source: Source) -> list[PlannedRun]:
-        where = source.name, source.classes(column.classes)
-        runs = []
-        for row in self.rows or (Row("", "", ()),):
-            method = METHODS.get(row.method)
-            for seed in range(self.n_seeds or (method.n_seeds if method else 1)):
-                key = RunKey(self.task, *where, row.method, seed)
-                runs.append(PlannedRun(key, column.classes, source))
+            if source is None:
+                continue
+            where = source.name, source.classes(column.classes)
+            for name in dict.fromkeys(row.method for row in self.rows) or [""]:
+                usual = METHODS[name].n_seeds if name else 1
+                for seed in range(self.n_seeds or usual):
+                    key = RunKey(self.task, *where, name, seed)
+                    runs.append(PlannedRun(key, column.classes, source))
         return runs
 
     def absent(self, folders: Sequence[str | Path]) -> list[str]:
         """Return the data sets of the plan that are in none of the folders."""
-        there = {
-            column.data
-            for column in self.columns
-            if find_source(column.data, column.classes, folders) is not None
-        }
-        names = dict.fromkeys(column.data for column in self.columns)
-        return [name for name in names if name not in there]
+        asked = [(column.data, column.classes) for column in self.columns]
+        there = {data for data, part in asked if find_source(data, part, folders)}
+        return list(dict.fromkeys(data for data, _ in asked if data not in there))
 
 
 @cache
@@ -191,30 +184,27 @@ def read_plan(name: str | Path) -> Plan:
     try:
         return _build(path.stem, tomllib.loads(text))
     except Exception as error:  # whatever stands in a file
-        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        reason = " ".join(reason.removeprefix(f"Plan {path.stem!r}: ").split())[:400]
-        raise ValueError(f"Plan {str(name)!r}: {reason.rstrip('.')}.") from error
+        reason = f"lacks {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"Plan {str(name)!r}: {reason!s:.400}") from error
 
 
 def _build(name: str, content: dict[str, Any]) -> Plan:
     columns = tuple(Column(**column) for column in content.get("column", []))
     for column in columns:
         if not Path(column.data).suffix and "/" not in column.data:
-            _known(name, "data", column.data, known_sources())
-    rows = []
+            _known("data", column.data, known_sources())
+    _known("task", content["task"], TASKS)
     for entry in content.get("row", []):
-        _known(name, "method", entry["method"], METHODS)
+        _known("method", entry["method"], METHODS)
+        entry.setdefault("label", METHODS[entry["method"]].label)
         paper = entry.get("paper", [math.nan] * len(columns))
         if len(paper) != len(columns):
             raise ValueError(
-                f"Plan {name!r}: {entry['method']} has {len(paper)} numbers of the "
-                f"paper for {len(columns)} columns. Give one each, nan for none."
+                f"{entry['method']} has {len(paper)} numbers of the paper for "
+                f"{len(columns)} columns. Give one each, nan for none."
             )
-        label = entry.get("label") or METHODS[entry["method"]].label
-        rows.append(
-            Row(entry["method"], label, tuple(map(float, paper)), entry.get("round"))
-        )
-    _known(name, "task", content["task"], TASKS)
+        entry["paper"] = tuple(map(float, paper))
+    counts = content.get("counts", {})
     return Plan(
         name=name,
         title=content["title"],
@@ -223,14 +213,12 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         task=content["task"],
         show=content["show"],
         columns=columns,
-        rows=tuple(rows),
+        rows=tuple(Row(**entry) for entry in content.get("row", [])),
         n_seeds=content.get("seeds"),
-        counts={k: tuple(map(float, v)) for k, v in content.get("counts", {}).items()},
+        counts={key: tuple(map(float, row)) for key, row in counts.items()},
     )
 
 
-def _known(plan: str, what: str, name: str, known: Any) -> None:
+def _known(what: str, name: str, known: Any) -> None:
     if name not in known:
-        raise ValueError(
-            f"Plan {plan!r}: there is no {what} {name!r}. Known: {', '.join(known)}."
-        )
+        raise ValueError(f"There is no {what} {name!r}. Known: {', '.join(known)}.")

@@ -60,7 +60,6 @@ class Finding(NamedTuple):
 
 
 COLUMNS = (*RunKey._fields, *Finding._fields)
-ENDS = ("done", "failed")
 Progress = Callable[["PlannedRun", list[Finding], float], None]
 
 
@@ -198,25 +197,17 @@ def make_runs(
 
 def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
     """Write down version and data; complain if results of others are there."""
-    try:
-        before = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    except (ValueError, RecursionError):
-        before = None
-    if not isinstance(before, dict) or {type(v) for v in before.values()} - {str}:
-        raise ValueError(
-            f"{path}: is damaged, so nobody knows which data these results are of. "
-            "Give another --out."
-        )
+    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
     now = {"unseen": unseen.__version__}
     sources = {(run.key.task, run.key.data, run.part): run.source for run in runs}
     for (task, _, part), source in sources.items():
         for name, digest in source.origins(part).items() if source else ():
             now[f"{task}: {name}" if name.startswith("foreign") else name] = digest
-    for name in now.keys() & before.keys():
-        if now[name] != before[name]:
+    for name, digest in now.items():
+        if digest != before.get(name, digest):
             raise ValueError(
                 f"{path.parent} holds results of {name} {before[name]:.12}, this is "
-                f"{now[name]:.12}. Give another --out."
+                f"{digest:.12}. Give another --out."
             )
     with replace_file(path) as file:
         file.write(json.dumps({**before, **now}, indent=2).encode())
@@ -228,12 +219,8 @@ def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
 class ResultsFile:
     """The file while it is being written; one writer at a time.
 
-    Parameters
-    ----------
-    path : path
-        Made if need be; the trace of a kill is removed.
-    retry_failed : bool, default=False
-        Forget runs that failed, so that they are made again.
+    It is made if need be, without the trace of a kill; with ``retry_failed`` runs that
+    failed are forgotten, so that they are made again.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, retry_failed: bool = False):
@@ -291,27 +278,23 @@ def complete_runs(path: Path) -> list[list[str]]:
     text = path.read_bytes().decode("utf-8", errors="replace")
     if ",".join(COLUMNS).startswith(text.strip()):  # torn in its first line
         return []
-    try:
-        lines = list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise ValueError(f"{path}: is damaged ({error}). Give another --out.") from None
-    if lines[:1] != [list(COLUMNS)]:
+    head, *lines = csv.reader(io.StringIO(text, newline=""))
+    if head != list(COLUMNS):
         raise ValueError(
             f"{path} is no results.csv of this version: its first line is "
             f"{text.splitlines()[:1]!r:.80}. Give another --out."
         )
     if not text.endswith("\n"):
         lines.pop()
-    ended = [n for n, line in enumerate(lines, 1) if line[5:6] and line[5] in ENDS]
-    lines = lines[: max(ended, default=1)]  # what follows is the trace of a kill
-    for number, line in enumerate(lines[1:], 2):
-        if len(line) != len(COLUMNS) or not line[4].isdecimal():
-            raise ValueError(
-                f"{path}: row {number} is none that a run writes: {line!r:.80}. "
-                "Remove it, or give another --out."
-            )
-    finished = {tuple(lines[n - 1][:5]) for n in ended}
-    return [line for line in lines[1:] if tuple(line[:5]) in finished]
+    ended = {tuple(x[:5]) for x in lines if x[5:6] in (["done"], ["failed"])}
+    lines = [line for line in lines if tuple(line[:5]) in ended]
+    odd = [x for x in lines if len(x) != len(COLUMNS) or not x[4].isdecimal()]
+    if odd:
+        raise ValueError(
+            f"{path}: holds a row that no run writes: {odd[0]!r:.80}. Remove it, or "
+            "give another --out."
+        )
+    return lines
 
 
 def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -346,11 +329,5 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
         )
     frame = pd.DataFrame(complete_runs(path), columns=list(COLUMNS))
     numbers = ["seed", "round", "value", "seconds"]
-    try:
-        frame[numbers] = frame[numbers].apply(pd.to_numeric)
-        return frame.astype({"seed": int})
-    except (ValueError, OverflowError) as error:
-        raise ValueError(
-            f"{path}: one of {', '.join(numbers)} holds more than numbers ({error}). "
-            "Remove the row, or give another --out."
-        ) from error
+    frame[numbers] = frame[numbers].apply(pd.to_numeric)
+    return frame.astype({"seed": int})

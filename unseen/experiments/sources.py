@@ -103,17 +103,13 @@ def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source |
         place = find_path(data, folders)
         names = part.split("+")
         tables = {part: names if len(names) > 1 else part or None}
-        return Source(str(place), own_name(data), "", tables) if place else None
+        return Source(str(place), Path(data).as_posix(), "", tables) if place else None
     for entry in known_sources()[data]["source"]:
         path = entry.get("bundled") or _locate(entry["file"], folders)
         if path and part in entry:
-            return Source(
-                path=str(path),
-                name=entry.get("bundled") or Path(entry["file"]).stem,
-                about=entry["about"],
-                tables={k: v for k, v in entry.items() if k not in NOT_TABLES},
-                n_folds=entry.get("folds", 5),
-            )
+            name = entry.get("bundled") or Path(entry["file"]).stem
+            folds = entry.get("folds", 5)
+            return Source(str(path), name, entry["about"], dict(entry), folds)
     return None
 
 
@@ -129,18 +125,6 @@ def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
             if folder.resolve().parts[-n:] == parts[:n] or n == 0:
                 places.append(folder.joinpath(*parts[n:]))
     return next((place for place in places if place.exists()), None)
-
-
-def own_name(data: str) -> str:
-    """Return what ``results.csv`` calls a set that is given by its path: all of it.
-
-    >>> own_name("./fea/CUB/att")
-    'fea/CUB/att'
-    """
-    return Path(data).as_posix()
-
-
-NOT_TABLES = {"file", "bundled", "about", "about_words", "folds"}
 
 
 def _locate(name: str, folders: Sequence[str | Path]) -> Path | None:

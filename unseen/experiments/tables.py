@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.experiments.plan import Column, Plan
-from unseen.experiments.sources import known_sources, own_name
+from unseen.experiments.sources import known_sources
 
 __all__ = ["MAKERS", "NOTHING", "Table", "in_column", "make_table", "notes"]
 
@@ -67,7 +67,11 @@ class Table:
 
     def to_markdown(self) -> str:
         """Write the table as Markdown, one line of heads."""
-        escape = _escaper({"\\": "\\\\", "|": "\\|", "<": "&lt;", "\n": " "})
+        signs = str.maketrans({"\\": "\\\\", "|": "\\|", "<": "&lt;", "\n": " "})
+
+        def escape(text: str) -> str:
+            return text.translate(signs)
+
         flat = [
             f"{group} {name}".strip() for group, names in self.heads for name in names
         ]
@@ -82,29 +86,23 @@ class Table:
 
     def to_latex(self) -> str:
         """Write the table as LaTeX with booktabs, heads in two lines."""
-        escape = _escaper(LATEX)
-        n_cells = sum(len(names) for _, names in self.heads)
-        groups = [
-            rf"\multicolumn{{{len(names)}}}{{c}}{{{escape(group)}}}"
+
+        def escape(text: str) -> str:
+            return text.translate(LATEX)
+
+        heads = [
+            (escape(group), escape(name))
             for group, names in self.heads
+            for name in names
         ]
-        names = [escape(name) for _, names in self.heads for name in names]
-        body = [[escape(label), *map(escape, cells)] for label, cells in self.rows]
-        return "\n".join(
-            [
-                r"\begin{table}",
-                rf"\caption{{{escape(self.title)}. {escape(self.words)}}}",
-                r"\centering",
-                rf"\begin{{tabular}}{{l{'r' * n_cells}}}",
-                r"\toprule",
-                " & ".join(["", *groups]) + r" \\",
-                " & ".join([escape(self.corner), *names]) + r" \\",
-                r"\midrule",
-                *(" & ".join(line) + r" \\" for line in body),
-                r"\bottomrule",
-                r"\end{tabular}",
-                r"\end{table}",
-            ]
+        return pd.DataFrame(
+            [[*map(escape, cells)] for _, cells in self.rows],
+            index=[escape(label) for label, _ in self.rows],
+            columns=pd.MultiIndex.from_tuples(heads, names=["", escape(self.corner)]),
+        ).to_latex(
+            caption=f"{escape(self.title)}. {escape(self.words)}",
+            column_format=f"l{'r' * len(heads)}",
+            multicolumn_format="c",
         )
 
     @property
@@ -158,11 +156,15 @@ def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
         names.append("oracle")
     if any(not math.isnan(paper) for row in plan.rows for paper in row.paper):
         names += ["paper", "diff."]
+    of_columns = [by_method(mine[in_column(mine, column)]) for column in plan.columns]
+    nothing = pd.DataFrame(
+        columns=["final", "by row", "together", "oracle"], dtype=float
+    )
     lines = []
     for row in plan.rows:
         cells = []
-        for column, paper in zip(plan.columns, row.paper, strict=True):
-            found = by_seed(mine[(mine.method == row.method) & in_column(mine, column)])
+        for found_of, paper in zip(of_columns, row.paper, strict=True):
+            found = found_of.get(row.method, nothing)
             ours = found["by row" if row.round == 0 else "final"].dropna()
             others = {"oracle": mean_and_spread(found["oracle"].dropna().to_numpy())}
             for name, base in GAINS.items():
@@ -182,8 +184,8 @@ def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
 GAINS = {"gain": "together", "gain by row": "by row"}
 
 
-def by_seed(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the accuracies in % of one method on one data set, a row per seed.
+def by_method(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the accuracies in % of every method on one data set, a row per seed.
 
     final     the answer
     by row    of ``predict``, a row at a time
@@ -191,21 +193,20 @@ def by_seed(found: pd.DataFrame) -> pd.DataFrame:
     oracle    the best round by the true labels; the authors never report less than
               the start on the unlabelled rows together
     """
-    rounds = found[found.measure == "accuracy"]
-    start, adapted = rounds[rounds["round"] == 0], rounds[rounds["round"] > 0]
-    values = {
-        "final": found[found.measure == "final"],
-        "by row": start,
-        "together": found[found.measure == "together"],
-    }
-    shares = {
-        name: 100 * own.set_index("seed")["value"].astype(float)
-        for name, own in values.items()
-    }
-    frame = pd.DataFrame(shares)
-    best = 100 * adapted.groupby("seed")["value"].max().astype(float)
-    floor = frame["together"].fillna(frame["by row"]).reindex(best.index)
-    return frame.assign(oracle=best.clip(lower=floor))
+    values = 100 * found.set_index(["method", "seed"])["value"].astype(float)
+    measure, rounds = found["measure"].to_numpy(), found["round"].to_numpy(float)
+    frame = pd.DataFrame(
+        {
+            "final": values[measure == "final"],
+            "by row": values[(measure == "accuracy") & (rounds == 0)],
+            "together": values[measure == "together"],
+        }
+    )
+    adapted = values[(measure == "accuracy") & (rounds > 0)]
+    best = adapted.groupby(level=[0, 1]).max()
+    lowest = frame["together"].fillna(frame["by row"]).reindex(best.index)
+    frame["oracle"] = best.clip(lower=lowest)
+    return {str(name): own for name, own in frame.groupby(level="method")}
 
 
 def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
@@ -255,7 +256,7 @@ def in_column(results: pd.DataFrame, column: Column) -> pd.Series:
 def sources_of(column: Column) -> list[tuple[str, str, list[str]]]:
     """Return (name, class table, differences) of what may fill a column."""
     if column.data not in known_sources():
-        return [(own_name(column.data), column.classes, [])]
+        return [(Path(column.data).as_posix(), column.classes, [])]
     found = []
     for entry in known_sources()[column.data]["source"]:
         if column.classes in entry:
@@ -301,24 +302,21 @@ def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
 # ---- how numbers are written ---------------------------------------------------------
 
 
-LATEX = {
-    "\\": r"\textbackslash{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "—": "---",
-    "α": r"$\alpha$",
-    "β": r"$\beta$",
-    "→": r"$\to$",
-    "\n": " ",
-}
-
-
-def _escaper(signs: dict[str, str]) -> Callable[[str], str]:
-    table = str.maketrans(signs)
-    return lambda text: text.translate(table)
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "−": "$-$",
+        "—": "---",
+        "α": r"$\alpha$",
+        "β": r"$\beta$",
+        "→": r"$\to$",
+        "\n": " ",
+    }
+)
 
 
 def mean_and_spread(values: np.ndarray) -> str:

@@ -23,8 +23,6 @@ from unseen.trust.metrics import confusion, per_class_accuracy
 
 __all__ = ["TASKS", "run_task"]
 
-TSNE_ROWS = 1000
-
 
 def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Fit, adapt if the method does, and score every round."""
@@ -64,19 +62,14 @@ def answer_together(model: Any, unlabelled: np.ndarray) -> np.ndarray:
 def class_by_class(truth, before, after) -> Iterator[Finding]:
     """Tell the share of each class that was right, and what its rows were called."""
     for number, labels in enumerate((before, after)):
-        for name, share in recalls(truth, labels).items():
-            yield Finding("recall", name, number, share)
+        for name in np.unique(truth):
+            share = float(np.mean(labels[truth == name] == name))
+            yield Finding("recall", str(name), number, share)
     table = confusion(truth, after)
     counts = table.to_numpy()
     for i, j in zip(*np.nonzero(counts), strict=True):
         true, given = table.index[i], table.columns[j]
         yield Finding("given", true, value=int(counts[i, j]), note=given)
-
-
-def recalls(y_true: np.ndarray, y_pred: np.ndarray) -> dict[str, float]:
-    """Return the share of each class's rows that got its label."""
-    names = np.unique(y_true)
-    return {str(c): float(np.mean(y_pred[y_true == c] == c)) for c in names}
 
 
 def statistics(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -116,7 +109,7 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     candidates = model._candidates(None)
     view = model._view(model._unlabelled(bench.unlabelled), candidates)
     rng = np.random.default_rng(key.seed)
-    chosen = np.sort(rng.permutation(len(view.B))[:TSNE_ROWS])
+    chosen = np.sort(rng.permutation(len(view.B))[:1000])
     D, V = model.components_, model.compatibility_
     both = to_unit(np.vstack([np.asarray(view.B)[chosen] @ D.T, view.A @ V.T]))
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)

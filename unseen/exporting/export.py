@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -10,19 +11,11 @@ import numpy as np
 import pandas as pd
 
 from unseen.exporting.formats import FORMATS, Row, Selected
-from unseen.exporting.placing import (
-    WAYS,
-    check_new,
-    list_moves,
-    move_all,
-    new_folder,
-    place_all,
-    safe_names,
-)
-from unseen.files import AnyPath, check_apart
-from unseen.labels import read_labels
-from unseen.review.items import find_photo, noted_texts
-from unseen.review.origins import Origin, find_origin
+from unseen.exporting.placing import WAYS, move_all, place_all, safe_names
+from unseen.files import AnyPath, check_apart, free_name, replace_folder, sync
+from unseen.labels import csv_lines, read_labels
+from unseen.review.items import find_photo, noted_texts, photo_folder
+from unseen.review.origins import find_origin
 
 __all__ = ["Export", "plan_export"]
 
@@ -44,10 +37,14 @@ class Export:
             for row, place in zip(self.chosen.rows, self.places, strict=False)
             if row.source is not None
         ]
-        with new_folder(self.out) as draft:
+        with replace_folder(self.out, mark=False) as draft:
             FORMATS[self.to].write(self.chosen, draft, self.out)
             if self.how == "move":
-                list_moves(draft / "moved.csv", moves)
+                rows = [(name, os.path.abspath(old), new) for name, old, new in moves]
+                text = "".join(csv_lines([("id", "from", "to"), *rows]))
+                listed = draft / "moved.csv"
+                listed.write_bytes(text.encode("utf-8", "surrogateescape"))
+                sync(listed)
             else:
                 place_all([(old, draft / new) for _, old, new in moves], self.how)
         if self.how == "move":
@@ -76,7 +73,17 @@ def plan_export(
     if how not in WAYS:
         raise ValueError(f"--how is {how!r}. Give one of {', '.join(WAYS)}.")
     table, origin, format = read_labels(labels), find_origin(labels), FORMATS[to]
-    folder = photo_folder(table, labels, origin, photos)
+    folder = photo_folder(origin, photos)
+    of_texts = "text" in table or origin.kind == "texts"
+    if folder is None and origin.kind == "demo":
+        raise ValueError(
+            "The demo's photos are inside the package and no files. Label a folder of "
+            "your own photos, and export that."
+        )
+    if folder is None and not of_texts:  # never guessed: the table may be anybody's
+        raise ValueError(
+            f"{labels}: nobody noted where its photos are. Give their folder: --photos."
+        )
     if folder is None and not format.takes_texts:
         takers = " or ".join(sorted(n for n, f in FORMATS.items() if f.takes_texts))
         raise ValueError(
@@ -84,8 +91,12 @@ def plan_export(
         )
     if format.place is None and how != "copy":
         raise ValueError(f"{to} holds no photo as a file, so --how {how} has no sense.")
-    check_new(out)
-    check_apart(out, [labels, *([] if folder is None else [folder])])
+    check_apart(out, [labels, folder])
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise FileExistsError(
+            f"{out}: is there already, and nothing is written over. Give another "
+            f"--out, such as {free_name(out)}."
+        )
     if folder is None and "text" not in table:
         table = table.assign(text=noted_texts(origin, table["id"].tolist()))
     chosen = select(table, folder, min_reliability)
@@ -94,31 +105,6 @@ def plan_export(
         raise ValueError(f"{labels}: nothing is left to export. {reasons or 'No row'}.")
     places = format.place(chosen) if format.place and chosen.are_photos else []
     return Export(chosen, to, how, out, places)
-
-
-def photo_folder(
-    table: pd.DataFrame, labels: Path, origin: Origin, photos: AnyPath | None
-) -> Path | None:
-    """Return where the photos of a table are; None if it is about texts.
-
-    It is never guessed: the table may be anybody's, and its ids any file's name.
-    """
-    if photos is not None:
-        if not Path(photos).is_dir():
-            raise NotADirectoryError(f"{photos}: is no folder. Give the photos' own.")
-        return Path(photos)
-    if origin.kind == "photos":
-        return Path(origin.source)
-    if "text" in table or origin.kind == "texts":
-        return None
-    if origin.kind == "demo":
-        raise ValueError(
-            "The demo's photos are inside the package and no files. Label a folder of "
-            "your own photos, and export that."
-        )
-    raise ValueError(
-        f"{labels}: nobody noted where its photos are. Give their folder: --photos."
-    )
 
 
 def select(

@@ -6,7 +6,6 @@ where the format's ``place`` says.
 
 from __future__ import annotations
 
-import csv
 import json
 import warnings
 from collections.abc import Callable
@@ -17,11 +16,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 from unseen._command import needs_extra
 from unseen.exporting.placing import safe_names
-from unseen.photos.photo import KINDS
+from unseen.labels import csv_lines
+from unseen.limits import limits
+from unseen.photos.photo import open_image, open_photo
 
 __all__ = ["FORMATS", "Row", "Selected"]
-
-SHARD = 1_000  # rows of a parquet file
 
 
 class Row(NamedTuple):
@@ -69,19 +68,14 @@ def by_class(chosen: Selected) -> list[str]:
     return [f"{folders[row.code]}/{row.file}" for row in chosen.rows]
 
 
-def write_nothing(chosen: Selected, draft: Path, target: Path) -> None:
-    """Write nothing: the folders say it all."""
-
-
 def write_imagefolder(chosen: Selected, draft: Path, target: Path) -> None:
     """Hugging Face's imagefolder: ``train/`` with a ``metadata.csv``."""
     (draft / "train").mkdir()
-    with open(draft / "train" / "metadata.csv", "x", newline="", encoding="utf-8") as f:
-        lines = csv.writer(f)
-        lines.writerow(["file_name", "label", "reliability", "original"])
-        for row in chosen.rows:
-            sure = "" if row.reliability is None else f"{row.reliability:.4f}"
-            lines.writerow([row.file, row.label, sure, plain(row.id)])
+    lines = [("file_name", "label", "reliability", "original")]
+    for row in chosen.rows:
+        sure = "" if row.reliability is None else f"{row.reliability:.4f}"
+        lines.append((row.file, row.label, sure, plain(row.id)))
+    write_text(draft / "train" / "metadata.csv", "".join(csv_lines(lines)))
 
 
 def write_coco(chosen: Selected, draft: Path, target: Path) -> None:
@@ -199,9 +193,9 @@ def write_parquet(chosen: Selected, draft: Path, target: Path) -> None:
         return {item: content, **known}
 
     (draft / "data").mkdir()
-    n_files = -(-len(chosen.rows) // SHARD)
+    n_files = -(-len(chosen.rows) // 1_000)
     for number in range(n_files):
-        rows = chosen.rows[number * SHARD : (number + 1) * SHARD]
+        rows = chosen.rows[number * 1_000 : (number + 1) * 1_000]
         table = pa.Table.from_pylist([fields(row) for row in rows], schema=schema)
         name = f"train-{number:05d}-of-{n_files:05d}.parquet"
         pq.write_table(table, draft / "data" / name, row_group_size=100)
@@ -211,14 +205,12 @@ def write_parquet(chosen: Selected, draft: Path, target: Path) -> None:
 
 
 CONFIG = """<View>
-  {shown}
+  <{kind} name="item" value="${item}"/>
   <Choices name="label" toName="item" choice="single">
 {choices}
   </Choices>
 </View>
 """
-PHOTO = '<Image name="item" value="$image"/>'
-TEXT = '<Text name="item" value="$text"/>'
 
 
 def write_tasks(chosen: Selected, draft: Path, target: Path) -> None:
@@ -228,8 +220,9 @@ def write_tasks(chosen: Selected, draft: Path, target: Path) -> None:
     """
     write_json(draft / "tasks.json", [task(row, target) for row in chosen.rows])
     choices = "\n".join(f"    <Choice value={quoteattr(n)}/>" for n in chosen.classes)
-    shown = PHOTO if chosen.are_photos else TEXT
-    write_text(draft / "config.xml", CONFIG.format(shown=shown, choices=choices))
+    kind = "Image" if chosen.are_photos else "Text"
+    text = CONFIG.format(kind=kind, item=kind.lower(), choices=choices)
+    write_text(draft / "config.xml", text)
 
 
 def task(row: Row, target: Path) -> dict[str, Any]:
@@ -255,7 +248,7 @@ def task(row: Row, target: Path) -> dict[str, Any]:
 
 
 FORMATS = {
-    "folders": Format(write_nothing, by_class),
+    "folders": Format(lambda *_: None, by_class),  # the folders say it all
     "imagefolder": Format(write_imagefolder, below("train")),
     "hf": Format(write_parquet, None, takes_texts=True),
     "coco": Format(write_coco, below("images")),
@@ -265,16 +258,14 @@ FORMATS = {
 }
 
 
-def size_of(path: Path | None) -> tuple[int, int]:
+def size_of(path: Any) -> tuple[int, int]:
     """Return width and height of a photo as it is shown, upright."""
-    from PIL import Image
-
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(path, formats=KINDS) as picture:  # type: ignore[arg-type]
-                width, height = picture.size
-                sideways = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        with open_photo(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # doubtful metadata
+            picture = open_image(file.read(limits().photo_bytes))
+            width, height = picture.size
+            sideways = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     except Exception as error:  # readers raise whatever they stumble over
         raise ValueError(
             f"{path}: its size cannot be read ({error}). Leave it out of the table, or "

@@ -1,8 +1,7 @@
 """Photos at their new place: safe names; copied, linked or moved, never over anything.
 
-Everything is made in a hidden folder beside the target and put in place at the end, so
-that a target is whole or absent. A move comes after that, photo by photo; ``moved.csv``
-is there before the first, so that each can be found and put back.
+A move comes after everything else is in place, photo by photo; ``moved.csv`` is there
+before the first, so that each can be found and put back.
 """
 
 from __future__ import annotations
@@ -11,15 +10,12 @@ import os
 import re
 import shutil
 import unicodedata
-import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
-from unseen.files import named, sync
-from unseen.labels import csv_lines
+from unseen.files import sync
 
-__all__ = ["WAYS", "new_folder", "place_all", "safe_name", "safe_names"]
+__all__ = ["WAYS", "move_all", "place_all", "safe_name", "safe_names"]
 
 WAYS = ("copy", "hardlink", "symlink", "move")
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e]')
@@ -27,13 +23,13 @@ FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e
 RESERVED = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[\d¹²³]) *(\.|$)", re.IGNORECASE
 )
-LONGEST = 120  # bytes, so that a number and an ending still fit
 
 
 def safe_name(name: str) -> str:
     """Return a name of a file or folder as near to this as every system takes."""
     text = FORBIDDEN.sub("_", unicodedata.normalize("NFC", name)).strip(" ")
-    text = text.encode()[:LONGEST].decode(errors="ignore").rstrip(" .")
+    # So many bytes that a number and an ending still fit.
+    text = text.encode()[:120].decode(errors="ignore").rstrip(" .")
     odd = not text or text.startswith((".", "-")) or RESERVED.match(text)
     return f"_{text}" if odd else text
 
@@ -58,35 +54,6 @@ def safe_names(names: Iterable[tuple[str, str]]) -> list[str]:
     return found
 
 
-@contextmanager
-def new_folder(target: Path) -> Iterator[Path]:
-    """Yield a hidden folder that becomes ``target``, which must not be there yet."""
-    check_new(target)
-    draft = target.with_name(f".unseen-{uuid.uuid4().hex}.tmp")
-    with named(target):
-        draft.mkdir(parents=True)
-    try:
-        yield draft
-        with named(target):
-            if target.exists():
-                target.rmdir()  # it was empty; if it is not any more, this fails
-            os.rename(draft, target)
-            sync(target.parent)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def check_new(target: Path) -> None:
-    """Raise if anything is there already."""
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise FileExistsError(f"{target}: is there already. Give another --out.")
-    if target.is_dir() and any(target.iterdir()):
-        raise FileExistsError(
-            f"{target}: holds something already, and nothing is written over. Give "
-            "another --out."
-        )
-
-
 def place_all(places: list[tuple[Path, Path]], how: str) -> None:
     """Copy or link photos to places that are free; for a move, see :func:`move_all`."""
     for source, place in places:
@@ -103,14 +70,6 @@ def place_all(places: list[tuple[Path, Path]], how: str) -> None:
                     f"{source}: cannot have a second name there "
                     f"({error.strerror or error}). Use --how copy or symlink."
                 ) from error
-
-
-def list_moves(path: Path, moves: Iterable[tuple[str, Path, str]]) -> None:
-    """Write down which photo goes from where to where, before any does."""
-    rows = [(name, os.path.abspath(old), new) for name, old, new in moves]
-    text = "".join(csv_lines([("id", "from", "to"), *rows]))
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    sync(path)
 
 
 def move_all(places: list[tuple[Path, Path]]) -> None:

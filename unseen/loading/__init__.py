@@ -13,11 +13,10 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     arrays,
     benchmarks,
     folder,
+    frames,
     mat_pairs,
-    spreadsheets,
 )
-from unseen.loading.arrays import open_npy, save_data
-from unseen.loading.blocks import iter_blocks
+from unseen.loading.arrays import iter_blocks, open_npy, save_data
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import RawData, find_reader, reader
 from unseen.loading.tables import load_split, read_class_table, standard_splits
@@ -145,7 +144,7 @@ def load_digits_attributes() -> ZeroShotData:
         Pixels from 0 to 1, classes "0" to "9"; 2, 5 and 8 are unseen. Use
         ``with_unseen`` to hold out others. Two class tables are fused: ``segments``
         (seven bars, as on a pocket calculator) and ``strokes`` (loops, curves,
-        straight strokes, ...); ``with_tables`` takes one.
+        straight strokes, ...); ``load_data("digits", "strokes")`` takes one.
 
     Examples
     --------

@@ -54,16 +54,11 @@ from unseen.loading.parts import (
     as_names,
     as_texts,
     damaged_file,
+    first_bytes,
     reader,
 )
 
-__all__ = ["Arrays", "is_hdf5", "is_npy", "open_npy", "open_npz", "save_data"]
-
-FORMAT = 1
-MARK = "unseen_format"
-NPY = b"\x93NUMPY"
-HDF5 = b"\x89HDF\r\n\x1a\n"
-PARTS = ("X", "y", "class_names", "unseen", "seen_test", "feature_names", "ids")
+__all__ = ["Arrays", "is_hdf5", "is_npy", "iter_blocks", "open_npy", "open_npz"]
 
 
 @dataclass(frozen=True)
@@ -89,15 +84,12 @@ class Arrays:
     def labels(self, key: str) -> np.ndarray:
         """Return one dimension of row numbers or names."""
         labels, where = self[key], f"{self.path}: {key!r}"
-        kind = labels.dtype.kind
-        if kind not in "fiuUSO" or labels.ndim != 1:
+        if labels.dtype.kind not in "fiuUSO" or labels.ndim != 1:
             raise ValueError(
                 f"{where} is {labels.dtype} of shape {labels.shape}. Give one "
                 "dimension of whole numbers, counted from 0, or of names."
             )
-        if kind in "iu":
-            return labels.astype(np.int64)
-        if kind == "f":
+        if labels.dtype.kind in "fiu":
             return whole_numbers(labels, where)
         return as_names(labels, where) if len(labels) else labels.astype(str)
 
@@ -109,16 +101,17 @@ def read_layout(arrays: Arrays) -> RawData:
     elsewhere; a file that has one says who is unseen as well.
     """
     path, keys = arrays.path, arrays.shapes
-    own = MARK in keys
-    if own and (arrays[MARK].shape != () or arrays[MARK] != FORMAT):
+    own = "unseen_format" in keys
+    if own and not np.array_equal(arrays["unseen_format"], 1):
         raise ValueError(
-            f"{path}: {MARK} is {arrays[MARK]}, but this version of unseen reads "
-            f"{FORMAT}. Save the set again or upgrade unseen."
+            f"{path}: unseen_format is {arrays['unseen_format']}, but this version "
+            "of unseen reads 1. Save the set again or upgrade unseen."
         )
     prefix = "" if "unseen" in keys else "ps_"
-    parts = ("X", "y", f"{prefix}unseen", f"{prefix}seen", "class_names")
-    called = ("X", "y", "unseen", "seen", "classes")
-    origin = {part: repr(key) for part, key in zip(called, parts, strict=True)}
+    unseen, seen = f"{prefix}unseen", f"{prefix}seen"
+    called = {"X": "X", "y": "y", "unseen": unseen, "seen": seen}
+    called["classes"] = "class_names"
+    origin = {part: repr(key) for part, key in called.items()}
     X = arrays["X"]
     if "class_names" not in keys:
         y = arrays.labels("y") if "y" in keys else np.zeros(len(X), dtype="<U1")
@@ -127,7 +120,7 @@ def read_layout(arrays: Arrays) -> RawData:
             return RawData(path.stem, str(path), X, y, names, origin=origin)
     names = arrays.names("class_names")
     tables = _tables(arrays, names)
-    if tables and f"{prefix}unseen" not in keys:
+    if tables and unseen not in keys:
         raise ValueError(
             f"{path}: neither 'unseen' nor 'ps_unseen' is among {listed(keys)}. "
             "Give the rows of the unseen classes."
@@ -143,8 +136,8 @@ def read_layout(arrays: Arrays) -> RawData:
         y=arrays.labels("y"),
         class_names=names,
         tables=tables,
-        unseen=maybe(arrays.labels, f"{prefix}unseen"),
-        seen=maybe(arrays.labels, f"{prefix}seen"),
+        unseen=maybe(arrays.labels, unseen),
+        seen=maybe(arrays.labels, seen),
         seen_test=maybe(arrays.read, "seen_test"),
         fused=own and bool(arrays["fused"].all()),
         feature_names=maybe(arrays.names, "feature_names"),
@@ -155,10 +148,10 @@ def read_layout(arrays: Arrays) -> RawData:
 
 def _tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
     """Return every array that has a row of numbers per class, as a class table."""
-    others = {*PARTS, "seen", "ps_seen", "ps_unseen"}
     found = {}
     for key, shape in arrays.shapes.items():
-        if key in others or len(shape) != 2 or shape[0] != len(names):
+        # X has a row per class, too, where every class has one row
+        if key == "X" or len(shape) != 2 or shape[0] != len(names):
             continue
         values = arrays.read(key)
         if values.dtype.kind in "fiub":
@@ -176,7 +169,7 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
     """Return the arrays of our own layout, for whoever writes them."""
     names = pd.Index(data.classes)
     arrays: dict[str, Any] = {
-        MARK: FORMAT,
+        "unseen_format": 1,
         "name": data.name,
         "X": data.X,
         "y": names.get_indexer(pd.Index(data.y)),
@@ -197,7 +190,7 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
 
 
 def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
-    """Return row numbers that were stored as floats; NaN, no number, becomes -1."""
+    """Return row numbers that may be stored as floats; NaN, no number, becomes -1."""
     known = np.where(np.isnan(values), -1, values)
     odd = np.flatnonzero((known != np.floor(known)) | (np.abs(known) > 2**53))
     if len(odd):
@@ -220,10 +213,7 @@ def counted_from_one(values: np.ndarray, where: str) -> np.ndarray:
 
 def is_npy(path: Path) -> bool:
     """Tell a .npy file by its first bytes."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(len(NPY)) == NPY
+    return first_bytes(path, 6) == b"\x93NUMPY"
 
 
 def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
@@ -284,13 +274,77 @@ def _check_header(file: IO[bytes], stored: int, where: str) -> tuple[int, ...]:
     return shape
 
 
+def iter_blocks(
+    X: np.ndarray | str | os.PathLike[str], rows: int | None = None
+) -> Iterator[np.ndarray]:
+    """Go through an array block by block.
+
+    Parameters
+    ----------
+    X : path of a .npy file, memory map or array
+        A map is read from its file; an array is sliced.
+    rows : int, optional
+        Rows at a time; by default blocks of about eight million numbers.
+
+    Yields
+    ------
+    ndarray of shape (at most rows, n_features)
+        float32 or float64. The next block may take its memory: copy what you keep.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from unseen.loading import iter_blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "features.npy"
+    ...     np.save(path, np.arange(10.0).reshape(5, 2))
+    ...     [block.sum() for block in iter_blocks(path, rows=2)]
+    [np.float64(6.0), np.float64(22.0), np.float64(17.0)]
+    """
+    if isinstance(X, str | os.PathLike):
+        X = open_npy(X)
+    if X.ndim != 2:
+        raise ValueError(f"X has shape {X.shape}. Give two dimensions.")
+    if rows is not None and rows < 1:
+        raise ValueError(f"rows={rows} is no number of rows. Give at least 1.")
+    for block in read_blocks(X, rows or max(1, 2**23 // max(1, X.shape[1]))):
+        yield as_float(block)
+
+
+def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
+    """Yield ``step`` rows at a time, as they are stored.
+
+    The rows of a map are read from its file: touching them would make its pages
+    resident, which count as memory, and if the file is cut meanwhile, kill the process.
+    """
+    root = X
+    while isinstance(root, np.memmap) and isinstance(root.base, np.memmap):
+        root = root.base
+    named = isinstance(getattr(root, "filename", None), str | os.PathLike)
+    # What was written to a private map (mode "c") is not in the file.
+    if not named or root.mode == "c" or X.ndim != 2 or not X.flags.c_contiguous:
+        for start in range(0, len(X), step):
+            yield np.asarray(X[start : start + step])
+        return
+    here, start = (a.__array_interface__["data"][0] for a in (X, root))
+    with open(root.filename, "rb", buffering=0) as file:
+        file.seek(root.offset + here - start)
+        for start in range(0, len(X), step):
+            size = min(step, len(X) - start) * X.shape[1]
+            block = np.fromfile(file, X.dtype, size)
+            if len(block) < size:
+                raise ValueError(
+                    f"{root.filename}: ended while it was read. Fetch or save the file "
+                    "again."
+                )
+            yield block.reshape(-1, X.shape[1])
+
+
 def is_npz(path: Path) -> bool:
     """Tell a zip archive of arrays; a damaged archive counts if it is called .npz."""
-    if not path.is_file():
+    if first_bytes(path, 2) != b"PK":
         return False
-    with open(path, "rb") as file:
-        if file.read(2) != b"PK":
-            return False
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
@@ -302,13 +356,7 @@ def is_npz(path: Path) -> bool:
 def open_npz(path: Path) -> Iterator[Arrays]:
     """Open a NumPy archive; sizes are compared with what is stored before a read."""
     with damaged_file(path), zipfile.ZipFile(path) as file:
-        listing = file.infolist()
-        members = {member.filename.removesuffix(".npy"): member for member in listing}
-        if len(members) < len(listing) or len(members) > limits().arrays:
-            raise ValueError(
-                f"{path}: holds {len(listing)} arrays under {len(members)} names. "
-                f"Give each its own, and at most {limits().arrays}."
-            )
+        members = {m.filename.removesuffix(".npy"): m for m in file.infolist()}
         shapes = {}
         for key, member in members.items():
             with file.open(member) as stream:
@@ -370,11 +418,8 @@ def save_data(data: ZeroShotData, path: str | os.PathLike[str]) -> Path:
 
 def is_hdf5(path: Path) -> bool:
     """Tell HDF5 by its signature, also behind the header of a MATLAB 7.3 file."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        start = file.read(2048 + len(HDF5))
-    return any(start[place:].startswith(HDF5) for place in (0, 512, 1024, 2048))
+    start, signature = first_bytes(path, 2056), b"\x89HDF\r\n\x1a\n"
+    return any(start[place:].startswith(signature) for place in (0, 512, 1024, 2048))
 
 
 @contextmanager
@@ -398,8 +443,6 @@ def find_datasets(file: Any, path: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def visit(name: str, item: Any) -> None:
-        if len(found) > limits().arrays:
-            raise ValueError(f"{path}: holds more than {limits().arrays} arrays.")
         if isinstance(item, h5py.Dataset):
             found[name] = item
             return

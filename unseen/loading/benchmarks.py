@@ -39,13 +39,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unseen._words import listed, shown
+from unseen._words import listed
 from unseen.limits import check_plain_file
 from unseen.loading.arrays import counted_from_one, open_npy
 from unseen.loading.mat_pairs import MatFile, is_mat
 from unseen.loading.parts import (
     RawData,
     as_texts,
+    check_count,
     damaged_file,
     read_lines,
     reader,
@@ -54,29 +55,25 @@ from unseen.loading.tables import load_split, match_names
 
 __all__ = ["read_awa", "read_cub", "read_sun"]
 
-MATRICES = ("continuous", "binary")
-ATTRIBUTES = "class_attribute_labels_continuous.txt"
-
 
 # ---- Animals with Attributes ---------------------------------------------------------
 
 
 def _find_root(path: Path) -> Path | None:
     """Return the folder with classes.txt and a predicate matrix, here or above."""
-    if not path.is_dir():
-        return None
-    for folder in [path, *path.resolve().parents][:4]:
+    for folder in [path, *path.resolve().parents][:4] if path.is_dir() else []:
         if (folder / "classes.txt").is_file():
             below = path.resolve().relative_to(folder.resolve()).parts
             mine = not below or below[0] == "Features"
-            if mine and any(_matrix(folder, kind).is_file() for kind in MATRICES):
-                return folder
-            return None
+            return folder if mine and _matrices(folder) else None
     return None
 
 
-def _matrix(root: Path, kind: str) -> Path:
-    return root / f"predicate-matrix-{kind}.txt"
+def _matrices(root: Path) -> dict[str, Path]:
+    """Return the files of the predicate matrices that are there."""
+    kinds = ("continuous", "binary")
+    files = {kind: root / f"predicate-matrix-{kind}.txt" for kind in kinds}
+    return {kind: file for kind, file in files.items() if file.is_file()}
 
 
 @reader(
@@ -88,16 +85,23 @@ def read_awa(path: Path) -> RawData:
     root = _find_root(path)
     if root is None:
         raise ValueError(f"{path}: holds no classes.txt and predicate matrix.")
-    names = as_texts(read_pairs(root / "classes.txt"), f"{root / 'classes.txt'}:")
-    folder = _feature_folder(path, root, set(names.tolist()))
+    names = read_names(root / "classes.txt")
+    folder = _feature_folder(path, root, names.tolist())
     X, y = _awa_features(folder, names)
+    predicates = root / "predicates.txt"
+    columns = read_names(predicates) if predicates.is_file() else None
+    tables = {}
+    for kind, file in _matrices(root).items():
+        values = read_numbers(file, len(names))
+        with damaged_file(predicates):  # that may name too many
+            tables[kind] = pd.DataFrame(values, pd.Index(names), columns)
     return RawData(
         name=root.resolve().name,
         where=str(path),
         X=X,
         y=y,
         class_names=names,
-        tables=_awa_tables(root, names),
+        tables=tables,
         unseen=_side(root / "testclasses.txt"),
         seen=_side(root / "trainclasses.txt"),
         first=1,
@@ -111,45 +115,30 @@ def read_awa(path: Path) -> RawData:
     )
 
 
-def _awa_tables(root: Path, names: np.ndarray) -> dict[str, pd.DataFrame]:
-    predicates = root / "predicates.txt"
-    columns = read_pairs(predicates) if predicates.is_file() else None
-    tables = {}
-    for kind in MATRICES:
-        if _matrix(root, kind).is_file():
-            values = read_numbers(_matrix(root, kind), len(names))
-            with damaged_file(predicates):  # that may name too many
-                tables[kind] = pd.DataFrame(values, pd.Index(names), columns)
-    return tables
-
-
 def _side(path: Path) -> np.ndarray | None:
     return as_texts(read_lines(path), f"{path}:") if path.is_file() else None
 
 
-def _feature_folder(path: Path, root: Path, names: set[str]) -> Path:
-    if _has_features(path, names):
+def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
+    def has_features(folder: Path) -> bool:
+        whole = len(list(folder.glob("*-features.txt"))) == 1
+        return whole or any((folder / name).is_dir() for name in names)
+
+    if has_features(path):
         return path
     places = [root, *sorted(root.glob("Features")), *sorted(root.glob("Features/*"))]
-    found = [place for place in places if _has_features(place, names)]
+    found = [place for place in places if has_features(place)]
     if len(found) == 1:
         return found[0]
-    if not found:
+    if found:
         raise ValueError(
-            f"{path}: the classes are here, but no features of them. Put them in "
-            "Features/<kind>: a folder per class, or *-features.txt and *-labels.txt."
+            f"{path}: there are several kinds of features, "
+            f"{listed(place.name for place in found)}. Give the folder of one."
         )
     raise ValueError(
-        f"{path}: there are several kinds of features, "
-        f"{listed(place.name for place in found)}. Give the folder of one."
+        f"{path}: the classes are here, but no features of them. Put them in "
+        "Features/<kind>: a folder per class, or *-features.txt and *-labels.txt."
     )
-
-
-def _has_features(folder: Path, names: set[str]) -> bool:
-    if not folder.is_dir():
-        return False
-    whole = len(list(folder.glob("*-features.txt"))) == 1
-    return whole or any((folder / name).is_dir() for name in names)
 
 
 def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -166,11 +155,8 @@ def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarr
         for file in sorted((folder / name).glob("*.txt")):
             vectors.append(read_numbers(file).ravel())
             codes.append(code)
-    sizes = {len(vector) for vector in vectors}
-    if len(sizes) != 1:
-        raise ValueError(
-            f"{folder}: the files hold {sorted(sizes)} features. Give all as many."
-        )
+    if len({len(vector) for vector in vectors}) != 1:
+        raise ValueError(f"{folder}: the files differ in length. Give all as many.")
     return np.stack(vectors), np.array(codes)
 
 
@@ -186,24 +172,21 @@ def is_cub(path: Path) -> bool:
 @reader("Caltech-UCSD Birds folder", recognises=is_cub)
 def read_cub(path: Path) -> RawData:
     """Read the folder ``CUB_200_2011``, with ``features.npy`` among its files."""
-    names = as_texts(read_pairs(path / "classes.txt"), f"{path / 'classes.txt'}:")
-    images = read_pairs(path / "images.txt")
-    file = path / "image_class_labels.txt"
-    labels = read_pairs(file)
-    odd = [text for text in labels if not text.isdigit()]
-    if odd:
-        raise ValueError(f"{file}: holds {shown(odd[0])}, which is no class number.")
+    names = read_names(path / "classes.txt")
+    n_images = len(read_names(path / "images.txt"))
+    labels = read_numbers(path / "image_class_labels.txt", n_images)
     tables = {}
-    for place in (path / ATTRIBUTES, path / "attributes" / ATTRIBUTES):
-        if place.is_file():
-            values = read_numbers(place, len(names)) / 100
+    for place in (path, path / "attributes"):
+        file = place / "class_attribute_labels_continuous.txt"
+        if file.is_file():
+            values = read_numbers(file, len(names)) / 100
             table = pd.DataFrame(values, index=pd.Index(names))
             tables = {f"att_{values.shape[1]}": table}
     return RawData(
         name=path.resolve().name,
         where=str(path),
-        X=_own_features(path, len(images)),
-        y=counted_from_one(np.array(labels, dtype=np.float64), f"{file}:"),
+        X=_own_features(path, n_images),
+        y=counted_from_one(labels[:, -1], f"{path / 'image_class_labels.txt'}:"),
         class_names=names,
         tables=tables,
         unseen=_own_or_proposed(path, names, "cub-ps"),
@@ -229,11 +212,7 @@ def read_sun(path: Path) -> RawData:
     images = MatFile(path / "images.mat").texts("images")
     file = MatFile(path / "attributeLabels_continuous.mat")
     values = file.numbers("labels_cv")
-    if len(values) != len(images):
-        raise ValueError(
-            f"{file.path}: 'labels_cv' has {len(values)} rows, but images.mat names "
-            f"{len(images)} images. Give one row per image."
-        )
+    check_count(f"{file.path}: 'labels_cv'", len(values), len(images), "images")
     classes = [_sun_class(str(image), path) for image in images]
     labels = as_texts(classes, f"{path / 'images.mat'}:")
     means = pd.DataFrame(values).groupby(labels).mean().rename_axis(None)
@@ -276,11 +255,7 @@ def _own_features(path: Path, n_images: int) -> np.ndarray:
             "the order of their list."
         )
     X = open_npy(file)
-    if X.ndim != 2 or len(X) != n_images:
-        raise ValueError(
-            f"{file}: has shape {X.shape}, but there are {n_images} images. "
-            "Give one row per image, in the order of their list."
-        )
+    check_count(file, len(X), n_images, "images")
     return X
 
 
@@ -297,18 +272,18 @@ def _own_or_proposed(path: Path, names: np.ndarray, split: str) -> np.ndarray | 
 # ---- their text files ----------------------------------------------------------------
 
 
-def read_pairs(path: Path) -> list[str]:
+def read_names(path: Path) -> np.ndarray:
     r"""Return the second fields of lines such as ``3 killer+whale``, counted from 1."""
-    seconds = []
+    names = []
     for number, line in enumerate(read_lines(path), 1):
-        first, _, second = line.replace("\t", " ").partition(" ")
-        if not second.strip() or first != str(number):
+        first, _, name = line.replace("\t", " ").partition(" ")
+        if not name.strip() or first != str(number):
             raise ValueError(
                 f"{path}: line {number} is {line[:60]!r}. Number the lines from 1 and "
                 "put one space or tab behind the number."
             )
-        seconds.append(second.strip())
-    return seconds
+        names.append(name.strip())
+    return as_texts(names, f"{path}:")
 
 
 def read_numbers(path: Path, n_rows: int | None = None) -> np.ndarray:
@@ -316,8 +291,5 @@ def read_numbers(path: Path, n_rows: int | None = None) -> np.ndarray:
     check_plain_file(path)
     with damaged_file(path):
         rows = np.loadtxt(path, ndmin=2, encoding="utf-8-sig", comments=None)
-    if n_rows not in (None, len(rows)):
-        raise ValueError(
-            f"{path}: has {len(rows)} lines of numbers, but {n_rows} are needed."
-        )
+    check_count(path, len(rows), len(rows) if n_rows is None else n_rows, "rows")
     return rows

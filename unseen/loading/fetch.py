@@ -21,17 +21,13 @@ from typing import NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from unseen._places import cache_home
 from unseen._words import listed
+from unseen.cache import cache_home
 from unseen.files import replace_file, replace_folder
+from unseen.limits import check_unpacked
 from unseen.loading.parts import damaged_file
 
 __all__ = ["CATALOGUE", "Benchmark", "Fetched", "fetch", "unpack"]
-
-ATTEMPTS = 3
-CHUNK = 1 << 14  # what a broken connection may cost
-MOST_RATIO = 200  # bytes unpacked for each of the archive, beyond the free ones
-FREE_BYTES = 1 << 28
 
 
 class Benchmark(NamedTuple):
@@ -137,10 +133,7 @@ def _read_notes(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     with damaged_file(path):
-        noted = json.loads(path.read_text("utf-8"))
-        if not all(isinstance(value, str) for value in noted.values()):
-            raise ValueError("it holds more than texts")
-        return noted
+        return {str(k): str(v) for k, v in json.loads(path.read_text("utf-8")).items()}
 
 
 def _hash_of(path: Path, kind: str) -> str:
@@ -170,8 +163,25 @@ def _download(
             "Move it away, or give another folder."
         )
     part = archive.with_name(f".unseen-{archive.name}.part")
-    tag = part.with_suffix(".tag")
-    _get_all(url, part, tag, progress)
+    for attempt in range(3):
+        try:
+            _get(url, part, progress)
+            break
+        except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
+            code = error.code if isinstance(error, HTTPError) else 0
+            if code == 416:  # what is here is no beginning of it
+                part.unlink(missing_ok=True)
+            elif 400 <= code < 500:
+                raise OSError(
+                    f"{url}: the server says {code}. Is the address still right?"
+                ) from error
+            if attempt == 2:
+                have = part.stat().st_size if part.exists() else 0
+                reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+                raise OSError(
+                    f"{url}: broke off after {have} bytes ({reason}). Run it again to "
+                    "go on from there."
+                ) from error
     if expected and not _is_one_of(part, expected):
         part.unlink()
         raise ValueError(
@@ -180,36 +190,12 @@ def _download(
             "SHA-256."
         )
     os.replace(part, archive)
-    tag.unlink()
+    part.with_suffix(".tag").unlink()
 
 
-def _get_all(
-    url: str, part: Path, tag: Path, progress: Callable[[int, int], None] | None
-) -> None:
-    """Go on where a broken download stopped, a few times."""
-    for _attempt in range(ATTEMPTS):
-        try:
-            return _get(url, part, tag, progress)
-        except HTTPError as error:
-            if error.code == 416:  # what is here is no beginning of it
-                part.unlink(missing_ok=True)
-            elif error.code < 500:
-                raise OSError(
-                    f"{url}: the server says {error.code}. Is the address still right?"
-                ) from error
-            reason = str(error)
-        except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
-            reason = f"{type(error).__name__}: {error}"
-    have = part.stat().st_size if part.exists() else 0
-    raise OSError(
-        f"{url}: broke off after {have} bytes ({' '.join(reason.split())[:200]}). "
-        "Run it again to go on from there."
-    )
-
-
-def _get(
-    url: str, part: Path, tag: Path, progress: Callable[[int, int], None] | None
-) -> None:
+def _get(url: str, part: Path, progress: Callable[[int, int], None] | None) -> None:
+    """Download an address, from where the last time stopped if it is still the same."""
+    tag = part.with_suffix(".tag")
     have = part.stat().st_size if part.exists() else 0
     version = tag.read_text() if tag.exists() else ""
     headers = {"User-Agent": "unseen"}
@@ -222,7 +208,7 @@ def _get(
         )
         total = have + int(answer.headers.get("Content-Length") or 0)
         with open(part, "ab" if have else "wb") as file:
-            while chunk := answer.read(CHUNK):
+            while chunk := answer.read(1 << 14):  # what a broken connection may cost
                 have += file.write(chunk)
                 if progress is not None:
                     progress(have, total)
@@ -251,15 +237,12 @@ def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> P
 
 
 def _check_entries(archive: Path, entries: Iterable[tuple[str, int]]) -> None:
-    left = max(FREE_BYTES, MOST_RATIO * archive.stat().st_size)
+    total = 0
     for name, size in entries:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name[:2]:
             raise ValueError(
                 f"{archive}: holds {name!r}, which leads out of its folder."
             )
-        left -= size
-        if left < 0:
-            raise ValueError(
-                f"{archive}: unpacks to more than {MOST_RATIO} times its size."
-            )
+        total += size
+        check_unpacked(total, archive.stat().st_size, archive)

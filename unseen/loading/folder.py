@@ -23,19 +23,10 @@ import pandas as pd
 
 from unseen.limits import check_plain_file
 from unseen.loading.arrays import open_npy
-from unseen.loading.frames import frame_to_table
-from unseen.loading.parts import (
-    RawData,
-    as_texts,
-    damaged_file,
-    read_whole,
-    reader,
-)
-from unseen.loading.spreadsheets import read_table
+from unseen.loading.frames import read_table_of_classes
+from unseen.loading.parts import RawData, as_texts, damaged_file, read_whole, reader
 
 __all__ = ["read_folder"]
-
-HEADERS = ("label", "labels", "class", "class_name", "name", "y")
 
 
 def is_folder(path: Path) -> bool:
@@ -89,7 +80,8 @@ def _read_labels(path: Path) -> pd.DataFrame:
             f"{path}: has {rows.shape[1]} columns. Give labels, at most a split."
         )
     rows = rows.where(rows.apply(lambda column: column.str.strip() != ""), "")
-    return rows[1:] if str(rows.iloc[0, 0]).strip().lower() in HEADERS else rows
+    heads = ("label", "labels", "class", "class_name", "name", "y")
+    return rows[1:] if str(rows.iloc[0, 0]).strip().lower() in heads else rows
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -105,15 +97,13 @@ def _about(path: Path) -> dict[str, Any]:
 
 def _add_tables(raw: RawData, path: Path, dtypes: dict[str, Any]) -> None:
     found = {}
-    main = path / "classes.csv"
-    if main.is_file():
-        table, raw.unseen = frame_to_table(read_table(main, names_first=True), main)
+    if (path / "classes.csv").is_file():
+        table, raw.unseen = read_table_of_classes(path / "classes.csv")
         raw.class_names = table.index.to_numpy().astype(str)
         if table.shape[1]:
             found[""] = table
     for file in sorted((path / "classes").glob("*.csv")):
-        frame = read_table(file, names_first=True)
-        found[unquote(file.stem)] = frame_to_table(frame, file)[0]
+        found[unquote(file.stem)] = read_table_of_classes(file)[0]
     for name in sorted(found, key=[*dtypes, *found].index):
         table = found[name]
         if dtypes.get(name) in ("float32", "float64"):

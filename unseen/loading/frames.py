@@ -1,36 +1,199 @@
-"""Frames: features as columns, or as lists in one column.
+"""Tables with one row per sample or per class: frames, CSV, Excel and parquet.
 
-pandas, polars, pyarrow, and whatever else narwhals reads. The labels are in a column
-called ``label``, ``class``, ``class_name``, ``y`` or ``target``, or in the only column
-of text. An empty label, or no such column at all, means unlabelled. The features are
-in a column of lists (``features``, ``embedding`` or the only one), or in all columns of
-numbers but those called ``id``, ``row``, ``index`` or ``Unnamed: 0``, which number the
-rows. A column of whole numbers that runs like an index, or is called like ``image_id``,
-raises: ``id=`` says whether it names the rows. A column ``split`` may say ``test`` for
-rows of seen classes that are set aside for scoring, and ``unseen`` for rows of unseen
-classes. Other columns of text are left alone.
+Frames are those of pandas, polars, pyarrow, and whatever else narwhals reads. The
+labels are in a column called ``label``, ``class``, ``class_name``, ``y`` or ``target``,
+or in the only column of text. An empty label, or no such column at all, means
+unlabelled. The features are in a column of lists (``features``, ``embedding`` or the
+only one), or in all columns of numbers but those called ``id``, ``row``, ``index`` or
+``Unnamed: 0``, which number the rows. A column of whole numbers that runs like an
+index, or is called like ``image_id``, raises: ``id=`` says whether it names the rows. A
+column ``split`` may say ``test`` for rows of seen classes that are set aside for
+scoring, and ``unseen`` for rows of unseen classes. Other columns of text are left
+alone. A class table beside a file, ``birds.classes.csv`` for ``birds.csv``, is taken
+along.
+
+CSV is separated by comma, semicolon, tab or ``|``; unless by comma, numbers may have a
+decimal comma. It is UTF-8, or UTF-16 with a byte-order mark; other bytes are read as
+Windows-1252, with a warning. Of an Excel workbook (.xlsx) the first sheet is read, of
+formulas the value that was saved; links to other files are not followed.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+import warnings
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unseen._frames import as_pandas
+from unseen._command import needs_extra
+from unseen._encodings import decoded, open_text, tell_odd
 from unseen._words import listed, shown
-from unseen.loading.parquet import ROW_NUMBERS
-from unseen.loading.parts import RawData, as_texts
+from unseen.data import as_pandas
+from unseen.limits import check_plain_file, check_unpacked, limits
+from unseen.loading.parquet import ROW_NUMBERS, is_parquet, read_parquet
+from unseen.loading.parts import RawData, as_texts, damaged_file, first_bytes, reader
 
-__all__ = ["frame_to_table", "read_frame"]
+__all__ = ["frame_to_table", "is_table", "read_frame", "read_table_of_classes"]
 
 LABELS = ("label", "class", "class_name", "y", "target")
-LISTS = ("features", "embedding", "x")
 SPLITS = ("split", "unseen")
-FEWEST = 10  # rows of which a run of numbers is no accident
+SEPARATORS = ",;\t|"
+
+
+# ---- files ---------------------------------------------------------------------------
+
+
+def is_table(path: Path) -> bool:
+    """Tell a CSV, Excel or parquet file."""
+    return is_parquet(path) or is_excel(path) or is_csv(path)
+
+
+def is_csv(path: Path) -> bool:
+    """Tell text whose first lines have at least two fields."""
+    start = first_bytes(path, 4096)
+    lines = decoded(start).split("\n")[:2]
+    if len(lines) == 1 and len(start) < 4096:  # a line may be longer than this look
+        return False
+    return all(
+        any(sign in line for sign in SEPARATORS)
+        and all(letter >= " " or letter in "\t\r" for letter in line)
+        for line in lines
+    )
+
+
+def is_excel(path: Path) -> bool:
+    """Tell a zip archive that holds a workbook."""
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "xl/workbook.xml" in archive.namelist()
+
+
+@reader(
+    "CSV, Excel (.xlsx) or parquet with a column of labels",
+    recognises=is_table,
+    general=True,
+    by_column=True,
+)
+def read_rows(path: Path, column: str | None = None, id: str | None = None) -> RawData:
+    r"""Read a file with one row per sample, and the class table beside it."""
+    frame = read_table(path, texts=[name for name in (column, id) if name])
+    raw = read_frame(frame, path.stem, str(path), label=column, id=id)
+    suffix = ".parquet" if is_parquet(path) else ".xlsx" if is_excel(path) else ".csv"
+    beside = path.with_name(f"{path.stem}.classes{suffix}")
+    if beside.is_file():
+        table, unseen = read_table_of_classes(beside)
+        raw.tables[""] = table
+        raw.class_names = table.index.to_numpy().astype(str)
+        raw.unseen = raw.unseen if unseen is None else unseen
+        raw.origin["classes"] = str(beside)
+    return raw
+
+
+def read_table(
+    path: Path, *, names_first: bool = False, texts: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a CSV, Excel or parquet file whole.
+
+    Columns of names stay text, so that class ``007`` is not class ``7``; so does the
+    first column if ``names_first``, and so do the columns ``texts``.
+    """
+    check_plain_file(path)
+    if is_parquet(path):
+        return read_parquet(path)
+    with damaged_file(path):
+        if is_excel(path):
+            frame, commas = _read_excel(path), False
+            named = _names_in(frame.columns.tolist(), path, names_first, texts)
+        else:
+            tell_odd(path)
+            with open_text(path) as file:
+                header = file.readline(limits().line_bytes)
+                separator = max(SEPARATORS, key=header.count)
+                heads = next(csv.reader([header], delimiter=separator), [])
+                named = _names_in(heads, path, names_first, texts)
+                file.seek(0)
+                frame, commas = _read_csv(file, separator, named), separator != ","
+    columns = {
+        head: values if head in named else _numbers_if_all(values, commas)
+        for head, values in frame.items()
+    }
+    return pd.DataFrame(columns)  # at once: one by one is slow for wide frames
+
+
+def _names_in(
+    heads: list[str], path: Path, names_first: bool, texts: Sequence[str]
+) -> list[str]:
+    """Return which columns hold names; refuse too many columns, or two alike."""
+    if len(heads) > limits().columns:
+        raise ValueError(
+            f"{path}: has {len(heads)} columns. Give at most {limits().columns}; "
+            "features.npy takes any number."
+        )
+    twice = pd.Index(heads)[pd.Index(heads).duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"{path}: names column {shown(twice[0])} twice. Give each its own."
+        )
+    naming = (*LABELS, "name")
+    named = [head for head in heads if head.lower() in naming or head in texts]
+    return named or (heads[:1] if names_first else [])
+
+
+def _read_csv(file: Any, separator: str, texts: list[str]) -> pd.DataFrame:
+    # pandas 3 reads numbers exactly and deprecates saying so.
+    old = int(pd.__version__.split(".")[0]) < 3
+    exact: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
+    with warnings.catch_warnings():  # of lines with too many fields
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(
+            file,
+            sep=separator,
+            keep_default_na=False,
+            na_values=[""],
+            index_col=False,
+            dtype=dict.fromkeys(texts, str),
+            **exact,
+        )
+
+
+def _read_excel(path: Path) -> pd.DataFrame:
+    """Return the columns of the first sheet; its first row names them."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    check_unpacked(size, path.stat().st_size, path)
+    options: Any = {"header": None, "dtype": object, "na_values": [""]}
+    try:
+        cells = pd.read_excel(path, engine="openpyxl", keep_default_na=False, **options)
+    except ImportError:
+        raise needs_extra("openpyxl", "files", str(path)) from None
+    if not len(cells):
+        raise ValueError(f"{path}: the first sheet is empty.")
+    first = cells.iloc[0].tolist()
+    heads = [f"Unnamed: {i}" if pd.isna(h) else str(h) for i, h in enumerate(first)]
+    return cells.iloc[1:].reset_index(drop=True).set_axis(heads, axis=1).infer_objects()
+
+
+def _numbers_if_all(column: pd.Series, commas: bool) -> pd.Series:
+    """Read 'nan', 'inf' and decimal commas where everything is a number."""
+    if column.dtype.kind in "fiub":
+        return column
+    words = column[column.notna()].astype(str).str.strip()
+    words = words[~words.str.lower().isin(["nan", "na", "null"])]
+    if commas and not words.str.contains(".", regex=False).any():
+        words = words.str.replace(",", ".")
+    numbers = pd.to_numeric(words, errors="coerce")
+    whole = len(words) and numbers.notna().all()
+    return numbers.reindex(column.index) if whole else column
+
+
+# ---- one row per sample --------------------------------------------------------------
 
 
 def read_frame(
@@ -54,14 +217,26 @@ def read_frame(
     if len(columns) < len(frame.columns):
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"{where}: names column {twice!r} twice. Give each its own.")
+    for what, asked in {"labels": label, "ids": id}.items():
+        if asked and asked not in columns:
+            raise ValueError(
+                f"{where}: has no column {asked!r} for the {what}. The columns are "
+                f"{listed(columns, 8)}."
+            )
     ids = _take_ids(columns, where, id) if id else None
-    label = _label_column(columns, where, label)
+    label = label or _label_column(columns, where)
     y = np.zeros(len(frame), dtype="<U1")
     if label is not None:
         y = _as_labels(columns.pop(label), label, where)
-    split = _split_column(columns)
+    unseen = seen_test = None
+    split = next((c for c in columns if c.lower() == "split"), None)
+    if split is not None and _holds(columns[split], str):
+        words = _as_labels(columns.pop(split), split, where)
+        side = np.char.lower(np.char.strip(words))
+        unseen = np.unique(y[(side == "unseen") & (y != "")])
+        seen_test = side == "test" if (side == "test").any() else None
     X, feature_names = _features(columns, where, ask=id is None)
-    raw = RawData(
+    return RawData(
         name=name,
         where=where,
         X=X,
@@ -69,28 +244,17 @@ def read_frame(
         ids=ids,
         y=y,
         class_names=np.unique(y[y != ""]),
+        unseen=unseen,
+        seen_test=seen_test,
         origin={
             "X": "the features",
             "y": "the labels" if label is None else f"column {label!r}",
+            "unseen": "column 'split'",
         },
     )
-    if split is not None:
-        theirs = np.unique(y[split == "unseen"])
-        raw.unseen = theirs[theirs != ""]
-        aside = split == "test"
-        raw.seen_test = aside if aside.any() else None
-        raw.origin["unseen"] = "column 'split'"
-    return raw
 
 
-def _label_column(columns: dict, where: str, label: str | None) -> str | None:
-    if label is not None:
-        if label not in columns:
-            raise ValueError(
-                f"{where}: has no column {label!r} for the labels. The columns are "
-                f"{listed(columns, 8)}."
-            )
-        return label
+def _label_column(columns: dict, where: str) -> str | None:
     named = [c for want in LABELS for c in columns if c.lower() == want]
     if named:
         return named[0]
@@ -106,64 +270,31 @@ def _label_column(columns: dict, where: str, label: str | None) -> str | None:
 
 def _take_ids(columns: dict, where: str, id: str) -> np.ndarray:
     """Take the column that names the rows out of all columns."""
-    if id not in columns:
-        raise ValueError(
-            f"{where}: has no column {id!r} for the ids. The columns are "
-            f"{listed(columns, 8)}."
-        )
     ids = _as_labels(columns.pop(id), id, where)
-    again = pd.Index(ids).duplicated() | (ids == "")
-    if again.any():
-        row = int(np.flatnonzero(again)[0])
-        fault = f"{str(ids[row])!r} twice, again" if ids[row] else "nothing"
+    again = np.flatnonzero(pd.Index(ids).duplicated() | (ids == ""))
+    if len(again):
+        fault = f"{str(ids[again[0]])!r} twice, again" if ids[again[0]] else "nothing"
         raise ValueError(
-            f"{where}: column {id!r} holds {fault} in row {row}. Give every row an id "
-            "of its own."
+            f"{where}: column {id!r} holds {fault} in row {again[0]}. Give every row "
+            "an id of its own."
         )
     return ids
 
 
-def _ask_about_ids(names: list[str], columns: dict, where: str) -> None:
-    """Ask whether a column that looks like an index is a feature."""
-    for name in names:
-        values = np.asarray(columns[name])
-        finite = np.isfinite(values).all() and len(values) >= FEWEST
-        whole = finite and (values == np.floor(values)).all()
-        if not whole or len(np.unique(values)) < len(values):
-            continue
-        runs = (np.diff(values) > 0).all() or np.ptp(values) == len(values) - 1
-        if runs or re.fullmatch(r"(.*[\W_])?ids?", name, re.IGNORECASE):
-            raise ValueError(
-                f"{where}: column {name!r} holds a whole number of its own for every "
-                f"row ({listed(values.astype(int), 3)}). If it names the rows, say "
-                f"id={name!r}; if it is a feature, say id=''."
-            )
-
-
 def _as_labels(column: pd.Series, name: str, where: str) -> np.ndarray:
     """Return a column as texts, empty where there is nothing."""
-    missing, values = column.isna().to_numpy(), np.asarray(column)
-    known = values[~missing]
-    if known.dtype.kind == "f" and (known == np.floor(known)).all():
+    known = column.dropna()
+    if known.dtype.kind == "f" and (known % 1 == 0).all():
         known = known.astype(np.int64)  # whole numbers that passed through a gap
-    given = known.tolist()
-    if len({isinstance(value, str) for value in given}) > 1:
-        odd = next(value for value in given if not isinstance(value, str))
+    other = [value for value in known if not isinstance(value, str)]
+    if 0 < len(other) < len(known):
         raise ValueError(
-            f"{where}: column {name!r} holds text and {odd!r}, which is no text. "
+            f"{where}: column {name!r} holds text and {other[0]!r}, which is no text. "
             "Give one kind of class names."
         )
-    names = iter([str(value) if str(value).strip() else "" for value in given])
-    texts = ["" if gap else next(names) for gap in missing.tolist()]
+    texts = known.map(str).reindex(column.index, fill_value="").tolist()
+    texts = [text if text.strip() else "" for text in texts]
     return as_texts(texts, f"{where}: column {name!r}")
-
-
-def _split_column(columns: dict) -> np.ndarray | None:
-    for name in list(columns):
-        if name.lower() == "split" and _holds(columns[name], str):
-            words = _as_labels(columns.pop(name), name, "the rows")
-            return np.char.lower(np.char.strip(words))
-    return None
 
 
 def _features(
@@ -171,7 +302,8 @@ def _features(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the features and, if each has a column, their names."""
     lists = [c for c in columns if _holds(columns[c], (list, tuple, np.ndarray))]
-    named = [c for want in LISTS for c in lists if c.lower() == want]
+    usual = ("features", "embedding", "x")
+    named = [c for want in usual for c in lists if c.lower() == want]
     if named or len(lists) == 1:
         name = (named or lists)[0]
         return _stack(columns[name], name, where), None
@@ -180,55 +312,58 @@ def _features(
             f"{where}: columns {', '.join(lists[:5])} all hold lists. "
             "Name the one with the features 'features'."
         )
-    numeric = [
-        c
-        for c in columns
-        if c.lower() not in ROW_NUMBERS and np.asarray(columns[c]).dtype.kind in "fiub"
-    ]
-    for name in columns:
-        if name not in numeric and _holds(columns[name], str):
-            _check_words(columns[name], name, where)
+    numeric = []
+    for name, values in columns.items():
+        if _holds(values, str):
+            _check_words(values, name, where)
+        elif name.lower() not in ROW_NUMBERS and values.dtype.kind in "fiub":
+            numeric.append(name)
     if not numeric:
         raise ValueError(
             f"{where}: has no column of numbers for features. The columns are "
             f"{listed(columns, 8)}."
         )
+    arrays = [np.asarray(columns[name]) for name in numeric]
     if ask:
-        _ask_about_ids(numeric, columns, where)
-    arrays = [np.asarray(columns[c]) for c in numeric]
+        for name, values in zip(numeric, arrays, strict=True):
+            _ask_about_ids(name, values, where)
     dtype = np.result_type(*(array.dtype for array in arrays), np.float32)
     return np.stack(arrays, axis=1).astype(dtype, copy=False), np.array(numeric)
+
+
+def _ask_about_ids(name: str, values: np.ndarray, where: str) -> None:
+    """Ask whether a column that looks like an index is a feature."""
+    if len(values) < 10 or not np.isfinite(values).all():  # a run may be an accident
+        return
+    if (values != np.floor(values)).any() or len(np.unique(values)) < len(values):
+        return
+    runs = (np.diff(values) > 0).all() or np.ptp(values) == len(values) - 1
+    if runs or re.fullmatch(r"(.*[\W_])?ids?", name, re.IGNORECASE):
+        raise ValueError(
+            f"{where}: column {name!r} holds a whole number of its own for every "
+            f"row ({listed(values.astype(int), 3)}). If it names the rows, say "
+            f"id={name!r}; if it is a feature, say id=''."
+        )
 
 
 def _check_words(column: pd.Series, name: str, where: str) -> None:
     """Refuse a column of numbers that was read as text: it would be no feature."""
     words = column[column.notna()].astype(str)
     words = words[words.str.strip() != ""]
-    commas = words[words.str.contains(",", regex=False)]
-    if len(commas) and _numbers(words.str.replace(",", ".")).notna().all():
-        raise ValueError(
-            f"{where}: column {name!r} holds numbers with commas, such as "
-            f"{shown(commas.iloc[0])}. Give them with a decimal point."
-        )
-    odd = words[_numbers(words).isna()]
-    if 0 < len(odd) < len(words) / 2:
+    odd = words[pd.to_numeric(words, errors="coerce").isna()]
+    numbers = pd.to_numeric(words.str.replace(",", "."), errors="coerce")
+    if len(odd) and numbers.notna().mean() > 0.5:
         raise ValueError(
             f"{where}: column {name!r} holds numbers, but {shown(odd.iloc[0])} in row "
-            f"{odd.index[0]}. Mend the cell or leave it empty; or remove the column."
+            f"{odd.index[0]}. Give numbers with a decimal point, or leave the cell "
+            "empty; or remove the column."
         )
-
-
-def _numbers(words: pd.Series) -> pd.Series:
-    return pd.to_numeric(words, errors="coerce")
 
 
 def _stack(column: pd.Series, name: str, where: str) -> np.ndarray:
-    if column.isna().any():
-        row = int(np.flatnonzero(column.isna())[0])
-        raise ValueError(f"{where}: column {name!r} is empty in row {row}.")
     cells = [np.asarray(cell) for cell in column]
     if {cell.shape for cell in cells} != {(cells[0].size,)}:
-        sizes = sorted({cell.size for cell in cells})
+        sizes = sorted({cell.size if cell.ndim else 0 for cell in cells})
         raise ValueError(
             f"{where}: the lists in column {name!r} have {sizes[:5]} numbers. "
             "Give every row as many."
@@ -250,39 +385,40 @@ def _holds(column: pd.Series, kind: Any) -> bool:
 # ---- one row per class ---------------------------------------------------------------
 
 
+def read_table_of_classes(path: Path) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return (table, who is unseen or None) of a file with one row per class."""
+    return frame_to_table(read_table(path, names_first=True), path)
+
+
 def frame_to_table(
     frame: pd.DataFrame, where: str | Path
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return (table, who is unseen or None) of a frame with one row per class."""
     frame = frame.rename(columns=str)
     if isinstance(frame.index, pd.RangeIndex):
-        by_name = [c for c in frame.columns if c.lower() in (*LABELS[:3], "name")]
         if not len(frame.columns):
             raise ValueError(f"{where}: has no columns. Name the classes in the first.")
+        by_name = [c for c in frame.columns if c.lower() in (*LABELS[:3], "name")]
         frame = frame.set_index((by_name or list(frame.columns))[0])
     names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])
     frame = frame.set_axis(names, axis=0).rename_axis(None)
-    unseen = _unseen_column(frame, where)
-    dims = frame.drop(columns=[c for c in frame if str(c).lower() in SPLITS])
+    splits = [c for c in frame if str(c).lower() in SPLITS]
+    dims = frame.drop(columns=splits)
     odd = [c for c in dims if dims[c].dtype.kind not in "fiub"]
     if odd:
         raise ValueError(
             f"{where}: column {shown(odd[0])} holds more than numbers. "
             "Give numbers, or name the column 'class' if it holds the names."
         )
+    unseen = None
+    if splits:
+        words = frame[splits[0]].map(lambda value: str(value).strip().lower())
+        yes = words.isin(["unseen", "true", "1", "1.0", "test"])
+        other = words[~yes & ~words.isin(["seen", "false", "0", "0.0", "train"])]
+        if len(other):
+            raise ValueError(
+                f"{where}: column {splits[0]!r} says {shown(other.iloc[0])} for class "
+                f"{shown(other.index[0])}. Say 'seen' or 'unseen'."
+            )
+        unseen = np.array(frame.index[yes], dtype=str)
     return dims.rename_axis(columns=None), unseen
-
-
-def _unseen_column(frame: pd.DataFrame, where: str | Path) -> np.ndarray | None:
-    columns = [c for c in frame if str(c).lower() in SPLITS]
-    if not columns:
-        return None
-    words = frame[columns[0]].map(lambda value: str(value).strip().lower())
-    yes, no = {"unseen", "true", "1", "1.0", "test"}, {"seen", "false", "0", "0.0"}
-    odd = words[~words.isin(yes | no | {"train"})]
-    if len(odd):
-        raise ValueError(
-            f"{where}: column {columns[0]!r} says {shown(odd.iloc[0])} for class "
-            f"{shown(odd.index[0])}. Say 'seen' or 'unseen'."
-        )
-    return np.array(frame.index[words.isin(yes)], dtype=str)

@@ -40,7 +40,15 @@ from unseen.loading.arrays import (
     open_hdf5,
     read_dataset,
 )
-from unseen.loading.parts import RawData, as_float, as_texts, damaged_file, reader
+from unseen.loading.parts import (
+    RawData,
+    as_float,
+    as_texts,
+    check_count,
+    damaged_file,
+    first_bytes,
+    reader,
+)
 
 __all__ = ["MatFile", "is_mat", "read_authors", "read_xlsa17"]
 
@@ -95,9 +103,17 @@ def read_xlsa17(path: Path) -> RawData:
     """Read the folder of a set, such as ``xlsa17/data/CUB``, or one of its files."""
     features, splits = XLSA17.open(path)
     y = features.rows("labels")
-    X = samples_by_row(features, "features", len(y))
-    tables = _xlsa17_tables(splits)
-    names = _class_names(splits, len(next(iter(tables.values()))))
+    X = columns_of(features, "features", len(y))
+    if "allclasses_names" in splits.keys:
+        names = splits.texts("allclasses_names")
+    else:  # Oxford Flowers has none
+        names = np.arange(1, splits.numbers("att").shape[1] + 1).astype(str)
+    tables: dict[str, pd.DataFrame] = {}
+    for key in ("att", "original_att"):
+        if key == "att" or key in splits.keys:
+            values = as_float(columns_of(splits, key, len(names), "classes"))
+            table = pd.DataFrame(np.ascontiguousarray(values), index=pd.Index(names))
+            tables[key] = table
     train, aside, test = _locations(splits, len(y))
     kept = np.unique(np.concatenate([train, aside, test]))
     seen, unseen = np.unique(y[train]), np.unique(y[test])
@@ -110,7 +126,7 @@ def read_xlsa17(path: Path) -> RawData:
         X=X if len(kept) == len(X) else X[kept],
         y=y[kept],
         class_names=names,
-        tables={key: table.set_axis(names, axis=0) for key, table in tables.items()},
+        tables=tables,
         unseen=unseen,
         seen=seen,
         seen_test=np.isin(kept, aside) if len(aside) else None,
@@ -133,36 +149,28 @@ def read_authors(path: Path) -> RawData:
     """Read the pair of files that the authors' program reads."""
     train, test = AUTHORS.open(path)
     seen_rows, unseen_rows = _codes_by_count(train), test.rows("index")
-    X_seen = samples_by_row(train, "im_fea", len(seen_rows))
-    X_unseen = samples_by_row(test, "im_fea", len(unseen_rows))
+    X_seen = columns_of(train, "im_fea", len(seen_rows))
+    X_unseen = columns_of(test, "im_fea", len(unseen_rows))
     A_seen = _seen_embeddings(train, seen_rows)
     A_unseen = test.numbers("semantic_uni").T
-    for what, one, other in (
-        ("features", X_seen, X_unseen),
-        ("dimensions", A_seen, A_unseen),
-    ):
-        if one.shape[1] != other.shape[1]:
-            raise ValueError(
-                f"{path}: Train.mat has {one.shape[1]} {what}, but Test.mat "
-                f"{other.shape[1]}. Give both the same."
-            )
-    n_seen, n_unseen = len(A_seen), len(A_unseen)
-    outside = unseen_rows[(unseen_rows < 0) | (unseen_rows >= n_unseen)]
-    if len(outside):
+    if X_seen.shape[1] != X_unseen.shape[1] or A_seen.shape[1] != A_unseen.shape[1]:
         raise ValueError(
-            f"{test.path}: 'index' holds {outside[0] + 1}, but semantic_uni has "
-            f"{n_unseen} columns. Count classes from 1."
+            f"{path}: Train.mat has {X_seen.shape[1]} features and {A_seen.shape[1]} "
+            f"dimensions, but Test.mat {X_unseen.shape[1]} and {A_unseen.shape[1]}. "
+            "Give both the same."
         )
+    n_seen, n_unseen = len(A_seen), len(A_unseen)
     names = np.array(
         [f"seen {i + 1}" for i in range(n_seen)]
         + [f"unseen {i + 1}" for i in range(n_unseen)]
     )
+    codes = np.where(unseen_rows < 0, -1, n_seen + unseen_rows)
     table = pd.DataFrame(np.vstack([A_seen, A_unseen]), index=pd.Index(names))
     return RawData(
         name=train.path.resolve().parent.name,
         where=str(path),
         X=np.concatenate([X_seen, X_unseen]),
-        y=np.concatenate([seen_rows, n_seen + unseen_rows]),
+        y=np.concatenate([seen_rows, codes]),
         class_names=names,
         tables={"semantic": table},
         unseen=n_seen + np.arange(n_unseen),
@@ -170,47 +178,13 @@ def read_authors(path: Path) -> RawData:
     )
 
 
-def samples_by_row(file: MatFile, key: str, n_samples: int) -> np.ndarray:
-    """Return a matrix with one row per sample; MATLAB's files have columns."""
-    X = file.numbers(key)
-    if X.shape[1] == n_samples:
-        return X.T
-    raise ValueError(
-        f"{file.path}: {key!r} has shape {X.shape}, but there are {n_samples} labels. "
-        "Give one column per sample."
-    )
-
-
-# ---- xlsa17 --------------------------------------------------------------------------
-
-
-def _xlsa17_tables(splits: MatFile) -> dict[str, pd.DataFrame]:
-    found = {"att": splits.numbers("att")}
-    if "original_att" in splits.keys:
-        found["original_att"] = splits.numbers("original_att")
-    n_classes = found["att"].shape[1]
-    for key, values in found.items():
-        if values.shape[1] != n_classes:
-            raise ValueError(
-                f"{splits.path}: {key!r} has {values.shape[1]} columns, but 'att' has "
-                f"{n_classes}. Give one column per class."
-            )
-    return {
-        key: pd.DataFrame(np.ascontiguousarray(as_float(values).T))
-        for key, values in found.items()
-    }
-
-
-def _class_names(splits: MatFile, n_classes: int) -> np.ndarray:
-    if "allclasses_names" not in splits.keys:  # Oxford Flowers has none
-        return np.array([str(i + 1) for i in range(n_classes)])
-    names = splits.texts("allclasses_names")
-    if len(names) != n_classes:
-        raise ValueError(
-            f"{splits.path}: 'allclasses_names' names {len(names)} classes, but 'att' "
-            f"has {n_classes} columns. Give one name per class."
-        )
-    return names
+def columns_of(
+    file: MatFile, key: str, count: int, what: str = "samples"
+) -> np.ndarray:
+    """Return a matrix with one row for each column of MATLAB's."""
+    rows = file.numbers(key).T
+    check_count(f"{file.path}: {key!r}", len(rows), count, what)
+    return rows
 
 
 def _locations(splits: MatFile, n_rows: int) -> list[np.ndarray]:
@@ -232,9 +206,6 @@ def _locations(splits: MatFile, n_rows: int) -> list[np.ndarray]:
     return places
 
 
-# ---- the authors' --------------------------------------------------------------------
-
-
 def _codes_by_count(train: MatFile) -> np.ndarray:
     counts = train.rows("cla_num") + 1
     n = train.numbers("im_fea").shape[1]
@@ -247,7 +218,7 @@ def _codes_by_count(train: MatFile) -> np.ndarray:
 
 
 def _seen_embeddings(train: MatFile, rows: np.ndarray) -> np.ndarray:
-    A = samples_by_row(train, "semantic_fea", len(rows))
+    A = columns_of(train, "semantic_fea", len(rows))
     first = np.unique(rows, return_index=True)[1]
     odd = np.flatnonzero((A != A[first][rows]).any(axis=1))
     if len(odd):
@@ -263,10 +234,7 @@ def _seen_embeddings(train: MatFile, rows: np.ndarray) -> np.ndarray:
 
 def is_mat(path: Path) -> bool:
     """Tell a MATLAB file of version 5 or 7.3 by its header."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        start = file.read(128)
+    start = first_bytes(path, 128)
     is_v5 = start.startswith(b"MATLAB ") or start[126:] in (b"IM", b"MI")
     return is_v5 or (path.suffix.lower() == ".mat" and is_hdf5(path))
 
@@ -333,9 +301,8 @@ class MatFile:
             raise ValueError(
                 f"{self.path}: there is no variable {key!r} among {listed(self.keys)}."
             )
-        return self._from_hdf5(key, text) if self.in_hdf5 else self._from_mat5(key)
-
-    def _from_mat5(self, key: str) -> np.ndarray:
+        if self.in_hdf5:
+            return self._read_hdf5(key, text)
         from scipy.io import loadmat
 
         size = math.prod(self._shapes[key])
@@ -343,7 +310,7 @@ class MatFile:
         with damaged_file(self.path):
             return loadmat(self.path, variable_names=[key])[key]
 
-    def _from_hdf5(self, key: str, text: bool) -> np.ndarray:
+    def _read_hdf5(self, key: str, text: bool) -> np.ndarray:
         with open_hdf5(self.path) as file:
             dataset = find_datasets(file, self.path).get(key)
             if dataset is None:
@@ -351,10 +318,9 @@ class MatFile:
             if not text:
                 return read_dataset(dataset, self.path).T
             check_stored(dataset, f"{self.path}: {key!r}")
-            if dataset.dtype.kind in "iu":  # one text: letters by number
-                return np.array([self._letters(dataset)], dtype=object)
-            cells = [self._letters(file[cell]) for cell in dataset[()].flat]
-            return np.array(cells, dtype=object)
+            one = dataset.dtype.kind in "iu"  # one text: letters by number
+            cells = [dataset] if one else [file[cell] for cell in dataset[()].flat]
+            return np.array([self._letters(cell) for cell in cells], dtype=object)
 
     def _letters(self, cell: Any) -> str:
         check_stored(cell, f"{self.path}: {cell.name!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,17 @@ import pandas as pd
 from unseen._command import needs_extra
 from unseen._words import listed
 from unseen.limits import check_plain_file, check_unpacked, limits
-from unseen.loading.parts import damaged_file
+from unseen.loading.parts import damaged_file, first_bytes
 
 __all__ = ["is_parquet", "iter_parquet", "open_parquet", "read_parquet"]
 
 # Columns of these names number the rows: they are no features.
 ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
-BATCH_BYTES = 16 << 20
 
 
 def is_parquet(path: Path) -> bool:
     """Tell a parquet file by its first bytes."""
-    if not path.is_file():
-        return False
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1"
+    return first_bytes(path, 4) == b"PAR1"
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
@@ -62,74 +58,55 @@ def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
         n = sum(g.column(i).num_values for g in groups for i in range(n_columns))
         check_unpacked(4 * n, path.stat().st_size, path)
         fields = claims.schema.to_arrow_schema()
+        batch_bytes = 16 << 20  # not a whole column of a row group at once
         with pq.ParquetFile(
             path,
             read_dictionary=[f.name for f in fields if pa.types.is_string(f.type)],
             page_checksum_verification=True,
             pre_buffer=False,
-            buffer_size=BATCH_BYTES,  # not a whole column of a row group at once
+            buffer_size=batch_bytes,
         ) as file:
-            step = min(4096, max(1, BATCH_BYTES // (8 * max(1, n_columns))))
+            step = min(4096, max(1, batch_bytes // (8 * max(1, n_columns))))
             yield file.schema_arrow, file.iter_batches(step, use_threads=False)
 
 
-def iter_parquet(source: Any, label: str | None = None) -> Iterator[Any]:
-    """Go through the rows of a file, a folder of files or a dataset of pyarrow.
+def iter_parquet(path: Path, label: str | None = None) -> Iterator[Any]:
+    """Go through the rows of a file, or of all files below a folder, by name.
 
     Features are the one column of lists, if there is one, else all columns of numbers;
     with a ``label``, pairs of them and that column are yielded.
     """
-    if hasattr(source, "to_batches"):
-        features = _feature_columns(source.schema, label, "the dataset")
-        # One batch at a time, in order: reading ahead would hold many.
-        batches = source.to_batches(
-            columns=features if label is None else [*features, label],
-            batch_size=4 * 4096,
-            batch_readahead=0,
-            fragment_readahead=0,
-            use_threads=False,
-        )
-        yield from _arrays(batches, features, label, "the dataset")
-        return
-    for path in _files(Path(source)):
-        with open_parquet(path) as (schema, batches):
-            features = _feature_columns(schema, label, str(path))
-            yield from _arrays(batches, features, label, str(path))
-
-
-def _files(path: Path) -> list[Path]:
-    """Return one file, or all parquet files below a folder, by name."""
-    found = [path]
+    files = [path]
     if path.is_dir():
         inside = (file.relative_to(path) for file in path.rglob("*.parquet"))
         shown = (f for f in inside if not any(p[0] in "._" for p in f.parts))
-        found = [path / file for file in sorted(shown)]
-    if not found or not all(map(is_parquet, found)):
+        files = [path / file for file in sorted(shown)]
+    if not files or not all(map(is_parquet, files)):
         raise ValueError(f"{path}: is neither .npy nor parquet. Give one of the two.")
-    return found
+    for file in files:
+        with open_parquet(file) as (schema, batches):
+            features = _feature_columns(schema, label, file)
+            for batch in batches:
+                X = _features_of(batch, features, file)
+                y = None if label is None else batch.column(label).to_pandas()
+                yield X if y is None else (X, np.asarray(y))
 
 
-def _is_list(kind: Any) -> bool:
-    import pyarrow.types as types
-
-    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
-    return any(is_one(kind) for is_one in kinds)
-
-
-def _feature_columns(schema: Any, label: str | None, where: str) -> list[str]:
+def _feature_columns(schema: Any, label: str | None, where: Path) -> list[str]:
     """Return the columns that hold features: one of lists, or those of numbers."""
-    import pyarrow.types as types
+    import pyarrow as pa
 
     kinds = {field.name: field.type for field in schema}
     if label is not None and label not in kinds:
         raise ValueError(f"{where}: has no column {label!r} ({listed(kinds)}).")
-    lists = [name for name, kind in kinds.items() if _is_list(kind)]
+    list_types = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
+    lists = [name for name, kind in kinds.items() if isinstance(kind, list_types)]
     numbers = [
         name
         for name, kind in kinds.items()
         if name != label
         and name.lower() not in ROW_NUMBERS
-        and (types.is_floating(kind) or types.is_integer(kind))
+        and (pa.types.is_floating(kind) or pa.types.is_integer(kind))
     ]
     if len(lists) > 1 or not lists + numbers:
         raise ValueError(
@@ -139,23 +116,13 @@ def _feature_columns(schema: Any, label: str | None, where: str) -> list[str]:
     return lists or numbers
 
 
-def _arrays(
-    batches: Iterable[Any], features: list[str], label: str | None, where: str
-) -> Iterator[Any]:
-    """Yield features, and labels if asked for, of batches of Arrow."""
-    for batch in batches:
-        columns = [batch.column(name) for name in features]
-        if _is_list(columns[0].type):
-            X = _stacked(columns[0], where)
-        else:
-            X = np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
-        yield X if label is None else (X, np.asarray(batch.column(label).to_pandas()))
-
-
-def _stacked(column: Any, where: str) -> np.ndarray:
-    """Return lists of one length as a matrix."""
-    values = column.flatten().to_numpy(zero_copy_only=False)
-    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
-    if column.null_count or len(np.unique(lengths)) > 1:
+def _features_of(batch: Any, features: list[str], where: Path) -> np.ndarray:
+    """Return the features of a batch of Arrow."""
+    columns = [batch.column(name) for name in features]
+    if not hasattr(columns[0], "value_lengths"):  # no lists
+        return np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
+    lengths = columns[0].value_lengths().to_numpy(zero_copy_only=False)
+    if columns[0].null_count or len(np.unique(lengths)) > 1:
         raise ValueError(f"{where}: lists differ in length. Give every row one length.")
-    return values.reshape(len(column), -1)
+    values = columns[0].flatten().to_numpy(zero_copy_only=False)
+    return values.reshape(len(batch), -1)

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, AnyStr
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from unseen.data import ZeroShotData, one_table
+from unseen.data import Fault, ZeroShotData, one_table, split_faults
 from unseen.limits import check_plain_file, limits, read_small, unpacked_allowance
 from unseen.naming.classes import existing_file
 
@@ -29,9 +29,10 @@ __all__ = [
     "as_float",
     "as_names",
     "as_texts",
+    "check_count",
     "damaged_file",
     "find_reader",
-    "iter_lines",
+    "first_bytes",
     "read_lines",
     "read_whole",
     "reader",
@@ -100,25 +101,18 @@ class RawData:
     origin: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make names of row numbers; a number that is no row is told by its name."""
+        """Make names of row numbers; a number that is no row is named by itself."""
+        rows = dict(enumerate(self.class_names.tolist()))
         for part in ("y", "unseen", "seen"):
             labels = getattr(self, part)
             if labels is None:
                 continue
             labels = np.asarray(labels)
-            if labels.ndim != 1:
-                raise ValueError(
-                    f"{self.where}: {self.called(part)} is {labels.dtype} of shape "
-                    f"{labels.shape}. Give one dimension: a class name or number each."
-                )
             if labels.dtype.kind in "iu":
-                names = dict(enumerate(self.class_names.tolist()))
-                names |= {-1: ""} if part == "y" else {}
-                numbers, rows = np.unique(labels, return_inverse=True)
-                known = [
-                    names.get(n, f"number {n + self.first}") for n in numbers.tolist()
-                ]
-                labels = np.array(known, dtype=str)[rows]
+                names = {**rows, -1: ""} if part == "y" else rows
+                numbers, place = np.unique(labels, return_inverse=True)
+                known = [names.get(n, f"number {n + self.first}") for n in numbers]
+                labels = np.array(known, dtype=str)[place]
             setattr(self, part, labels)
 
     @classmethod
@@ -143,6 +137,17 @@ class RawData:
         """Return what a part is called in the file."""
         return self.origin.get(part, part)
 
+    def split_faults(self) -> Iterator[Fault]:
+        """Yield what is wrong with class names, the split and the labels."""
+        y, n_rows = self.y, len(self.X)
+        if len(y) != n_rows:
+            fault = f"has {len(y)} labels for {n_rows} rows"
+            yield Fault(self.called("y"), "", fault)
+        aside = self.seen_test
+        aside = None if aside is None or aside.shape != y.shape else aside.astype(bool)
+        names = self.class_names.astype(str)
+        yield from split_faults(names, y, self.unseen, aside, self.seen, self.called)
+
     def build(self, classes: Any = None, unseen: Any = None) -> ZeroShotData:
         """Make the data set, or raise the first of its faults.
 
@@ -154,7 +159,6 @@ class RawData:
         -------
         ZeroShotData
         """
-        from unseen.loading.faults import label_faults, split_faults
         from unseen.loading.tables import choose_table
 
         with self._naming_files(classes, unseen):
@@ -165,16 +169,13 @@ class RawData:
             made.class_names = np.array([str(name) for name in table.index])
             if made.unseen is None:  # the classes without rows
                 made.unseen = made.class_names[~np.isin(made.class_names, made.y)]
-            _raise_first(split_faults(made))
+            for fault in made.split_faults():
+                raise ValueError(f"{fault}.")
             X = as_float(self.X, self.called("X"))
             names = (self.feature_names, self.ids)
-            try:
-                return ZeroShotData(
-                    self.name, X, made.y, table, made.unseen, made.seen_test, *names
-                )
-            except ValueError:
-                _raise_first(label_faults(made))
-                raise
+            return ZeroShotData(
+                self.name, X, made.y, table, made.unseen, made.seen_test, *names
+            )
 
     def choose(self, classes: Any = None, unseen: Any = None) -> RawData:
         """Return the same with another class table or split, still unjudged.
@@ -219,26 +220,18 @@ class RawData:
             raise type(error)(text) from error
 
 
-def _raise_first(faults: Iterator[Any]) -> None:
-    for fault in faults:
-        raise ValueError(f"{fault}.")
-
-
 def _files_in(given: Any) -> list[str]:
     """Return the paths of files among what was given for a part."""
-    if isinstance(given, str | os.PathLike):
-        return [str(given)] if existing_file(given) else []
-    if isinstance(given, list | tuple | Mapping):
-        items = given.values() if isinstance(given, Mapping) else given
-        return [file for item in items for file in _files_in(item)]
-    return []
+    items = given.values() if isinstance(given, Mapping) else given
+    items = items if isinstance(given, list | tuple | Mapping) else [given]
+    paths = [item for item in items if isinstance(item, str | os.PathLike)]
+    return [str(path) for path in paths if existing_file(path)]
 
 
 # ---- the readers ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """One kind of file: its name, a look at the content, and the reading itself."""
 
     kind: str
@@ -251,12 +244,12 @@ class Reader:
         """Read a file; its labels and ids are in columns, if they are named."""
         if self.by_column:
             return self.read(path, column, id)
-        for what, name in {"column": column, "id": id}.items():
-            if name:
-                raise ValueError(
-                    f"{path}: {what}={name!r} names a column, which only CSV, parquet "
-                    f"and Excel files have. This is: {self.kind}."
-                )
+        if column or id:
+            what = f"column={column!r}" if column else f"id={id!r}"
+            raise ValueError(
+                f"{path}: {what} names a column, which only CSV, parquet and Excel "
+                f"files have. This is: {self.kind}."
+            )
         return self.read(path)
 
 
@@ -343,27 +336,29 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
 
 def read_whole(path: Path) -> str:
     """Return the text of a small file; a byte order mark is left out."""
-    content = read_small(path)
     with damaged_file(path):
-        return content.decode("utf-8-sig")
+        return read_small(path).decode("utf-8-sig")
 
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines that hold something."""
-    lines = read_whole(path).split("\n")
-    return [line.strip() for line in lines if line.strip()]
+    return [line.strip() for line in read_whole(path).split("\n") if line.strip()]
 
 
-def iter_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
-    """Go through the lines of an open file, none of them without end."""
-    most, number = limits().line_bytes, 0
-    while line := file.readline(most + 1):
-        number += 1
-        if len(line) > most:
-            raise ValueError(
-                f"{path}: line {number} has more than {most} letters. Break it up."
-            )
-        yield line
+def first_bytes(path: Path, count: int) -> bytes:
+    """Return the first bytes of a file, none of what is no file: a look at its kind."""
+    if not path.is_file():
+        return b""
+    with open(path, "rb") as file:
+        return file.read(count)
+
+
+def check_count(where: Any, found: int, wanted: int, what: str) -> None:
+    """Refuse a part of a file that does not have one entry for each of something."""
+    if found != wanted:
+        raise ValueError(
+            f"{where}: is for {found} {what}, but there are {wanted}. Give one each."
+        )
 
 
 def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
@@ -377,7 +372,7 @@ def as_float(values: np.ndarray, where: str = "X") -> np.ndarray:
     dtype = np.dtype(np.float64 if wide else np.float32)
     if values.dtype == dtype:
         return values
-    with np.errstate(invalid="ignore", over="ignore"):  # NaN stays NaN, and is told
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN stays NaN
         return values.astype(dtype)
 
 
@@ -403,13 +398,10 @@ def as_texts(texts: Sequence[str], where: str) -> np.ndarray:
     ones would fill the memory.
     """
     longest, most = max(map(len, texts), default=0), limits().name_letters
-    if longest > most:
+    allowed = unpacked_allowance(4 * sum(map(len, texts)))
+    if longest > most or 4 * longest * len(texts) > allowed:
         raise ValueError(
-            f"{where} holds a name of {longest} letters. Give at most {most}."
-        )
-    if 4 * longest * len(texts) > unpacked_allowance(4 * sum(map(len, texts))):
-        raise ValueError(
-            f"{where} holds {len(texts)} names, one of them of {longest} letters, "
-            "which together do not fit in memory. Shorten the longest."
+            f"{where} holds {len(texts)} names, one of them of {longest} letters. "
+            f"Give at most {most}, and names that fit in memory side by side."
         )
     return np.array(texts, dtype=str)

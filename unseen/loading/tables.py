@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen._frames import as_pandas
 from unseen._words import listed
-from unseen.data import fuse_tables
+from unseen.data import as_pandas, fuse_tables
 from unseen.loading.arrays import is_npy, open_npy
-from unseen.loading.frames import frame_to_table
-from unseen.loading.parts import read_lines
-from unseen.loading.spreadsheets import is_table, read_table
+from unseen.loading.frames import (
+    frame_to_table,
+    is_table,
+    read_table_of_classes,
+)
+from unseen.loading.parts import check_count, read_lines
 from unseen.loading.word_vectors import embed_names, is_word_vectors
 from unseen.naming.classes import existing_file, read_classes
 
@@ -94,12 +96,9 @@ def read_class_table(
     path = Path(path)
     if is_npy(path):
         values = np.array(open_npy(path))
-        if class_names is None or len(values) != len(class_names):
-            n = "unknown" if class_names is None else len(class_names)
-            raise ValueError(
-                f"{path}: has {len(values)} rows, but the number of classes is {n}. "
-                "Give one row per class."
-            )
+        if class_names is None:
+            raise ValueError(f"{path}: has no names of classes. Give class_names.")
+        check_count(path, len(values), len(class_names), "classes")
         return pd.DataFrame(values, index=pd.Index(class_names))
     if is_word_vectors(path) and class_names is not None:
         found = embed_names(class_names, path)
@@ -111,7 +110,7 @@ def read_class_table(
             )
         return found.table
     if is_table(path):
-        return frame_to_table(read_table(path, names_first=True), path)[0]
+        return read_table_of_classes(path)[0]
     raise ValueError(
         f"{path}: is no class table. Give CSV, parquet, .xlsx, .npy or word vectors."
     )
@@ -145,11 +144,8 @@ def _one(raw: RawData, name: str, source: Any) -> pd.DataFrame:
         table = read_class_table(source, raw.class_names)
         return table.rename_axis(columns=name)
     if isinstance(source, np.ndarray):
-        if source.ndim != 2 or len(source) != len(raw.class_names):
-            raise ValueError(
-                f"{raw.where}: classes has shape {source.shape}, but there are "
-                f"{len(raw.class_names)} classes. Give one row per class."
-            )
+        where, names = f"{raw.where}: classes", raw.class_names
+        check_count(where, len(source), len(names), "classes")
         return pd.DataFrame(source, index=pd.Index(raw.class_names))
     source = as_pandas(source)
     if not isinstance(source, pd.DataFrame):

@@ -11,26 +11,19 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from unseen.limits import MIB, check_plain_file, limits
-from unseen.loading.parts import damaged_file
+from unseen.limits import check_plain_file
+from unseen.loading.parts import damaged_file, first_bytes
 
 __all__ = ["NameEmbeddings", "embed_names", "is_word_vectors"]
 
-FASTTEXT_MODEL = b"\xba\x16\x4f\x2f"  # 793712314: a fastText model, not its vectors
-LONGEST_WORD = 4096
-MOST_DIMENSIONS = 100_000
-CHUNK = 1 << 20
-FREE = 4 * MIB  # that any packed file may unpack to
-Pairs = Iterator[tuple[bytes, Callable[[], np.ndarray]]]
+LONGEST_WORD = 4096  # bytes
 
 
 class NameEmbeddings(NamedTuple):
@@ -85,8 +78,9 @@ def embed_names(
     check_plain_file(path)
     names = [str(name) for name in names]
     wanted = {spelling for name in names for spelling in [*_whole(name), *_words(name)]}
+    wanted |= {word.lower() for word in wanted}
     with damaged_file(path):
-        found = _collect(path, wanted | {word.lower() for word in wanted})
+        found = _collect(path, {word.encode() for word in wanted})
     rows: dict[str, np.ndarray] = {}
     missing: dict[str, list[str]] = {}
     for name in names:
@@ -115,11 +109,11 @@ def is_word_vectors(path: Path) -> bool:
             line = file.readline(LONGEST_WORD * 8)
     except (OSError, EOFError, zlib.error):
         return False
-    if line.startswith(FASTTEXT_MODEL) or b"," in line or b"\t" in line:
-        return line.startswith(FASTTEXT_MODEL)
+    if _is_fasttext_model(line):
+        return True  # it will be refused with what to give instead
     word, *numbers = line.split(b" ")
     is_row = bool(word) and len(numbers) > 1 and all(map(_is_number, numbers))
-    return _header(line) is not None or is_row
+    return (is_row or _header(line) is not None) and not re.search(rb"[,\t]", line)
 
 
 def _whole(name: str) -> list[str]:
@@ -133,51 +127,50 @@ def _words(name: str) -> list[str]:
 
 
 def _open(path: Path) -> BinaryIO:
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+    packed = first_bytes(path, 2) == b"\x1f\x8b"
     return gzip.open(path) if packed else open(path, "rb")  # type: ignore
 
 
-def _collect(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
     """Return the vectors of wanted words; a packed file must end in good time."""
-    keys = {word.encode() for word in wanted}
-    most = max(FREE, limits().packed_text_ratio * path.stat().st_size)
     found: dict[str, np.ndarray] = {}
+    most = max(4 << 20, 20 * path.stat().st_size)  # lines take time, each of them
     with _open(path) as file:
-        for word, read in _vectors(file, path):
+        line = file.readline(LONGEST_WORD * 8)
+        if _is_fasttext_model(line):
+            raise ValueError(
+                f"{path}: is a fastText model (.bin). Give its vectors as text (.vec)."
+            )
+        n_words, n_dims = _header(line) or (0, len(line.rstrip().split(b" ")) - 1)
+        if not 0 < n_dims <= 100_000:
+            raise ValueError(
+                f"{path}: holds no word vectors. Give a word and its numbers."
+            )
+        file.seek(len(line) if n_words else 0)
+        binary = n_words > 0 and _is_binary(file, n_dims)
+        read = _binary_rows if binary else _text_rows
+        for word, numbers in read(file, path, n_words, n_dims):
             if isinstance(file, gzip.GzipFile) and file.tell() > most:
                 raise ValueError(
                     f"{path}: unpacks to far more than its size. If you trust it, "
                     "unpack it first."
                 )
-            if word in keys and word.decode() not in found:
-                found[word.decode()] = vector = read()
-                if not np.isfinite(vector).all():
-                    raise ValueError(
-                        f"{path}: the vector of {word.decode()!r} holds NaN or "
-                        "infinity. Give finite numbers."
-                    )
+            if word not in wanted or word.decode() in found:
+                continue
+            values = np.frombuffer(numbers, "<f4") if binary else numbers.split(b" ")
+            found[word.decode()] = vector = np.array(values, dtype=np.float64)
+            if not np.isfinite(vector).all():
+                raise ValueError(
+                    f"{path}: the vector of {word.decode()!r} holds NaN or infinity. "
+                    "Give finite numbers."
+                )
     return found
 
 
-def _vectors(file: BinaryIO, path: Path) -> Pairs:
-    """Go through words, each with what reads its vector: few are wanted."""
-    line = file.readline(LONGEST_WORD * 8)
-    if line.startswith(FASTTEXT_MODEL):
-        raise ValueError(
-            f"{path}: is a fastText model (.bin). Give its vectors as text (.vec)."
-        )
-    header = _header(line)
-    if header and _is_binary(file, header[1]):
-        return _binary_vectors(file, path, *header)
-    n_dims = header[1] if header else len(line.rstrip().split(b" ")) - 1
-    if not 0 < n_dims <= MOST_DIMENSIONS:
-        raise ValueError(f"{path}: holds no word vectors. Give a word and its numbers.")
-    rest = iter(lambda: file.readline(LONGEST_WORD + 64 * n_dims), b"")
-    return _text_vectors(rest if header else chain([line], rest), path, n_dims)
-
-
-def _text_vectors(lines: Iterable[bytes], path: Path, n_dims: int) -> Pairs:
+def _text_rows(
+    file: BinaryIO, path: Path, n_words: int, n_dims: int
+) -> Iterator[tuple[bytes, bytes]]:
+    lines = iter(lambda: file.readline(LONGEST_WORD + 64 * n_dims), b"")
     for number, line in enumerate(map(bytes.rstrip, lines), 1):
         spaces = line.count(b" ")
         if spaces < n_dims:
@@ -185,50 +178,39 @@ def _text_vectors(lines: Iterable[bytes], path: Path, n_dims: int) -> Pairs:
                 f"{path}: line {number} has {spaces} numbers, but the first has "
                 f"{n_dims}. Give one word and {n_dims} numbers per line."
             )
-        # A word may hold spaces: the numbers are the last fields.
-        plain = spaces == n_dims
-        word = line.partition(b" ")[0] if plain else line.rsplit(b" ", n_dims)[0]
-        yield word, partial(_numbers_of, line, n_dims, f"{path}: line {number}")
+        end = line.find(b" ")
+        if spaces > n_dims:  # of the word: the numbers are the last fields
+            end = len(line.rsplit(b" ", n_dims)[0])
+        yield line[:end], line[end + 1 :]
 
 
-def _numbers_of(line: bytes, n_dims: int, where: str) -> np.ndarray:
-    try:
-        return np.array([float(field) for field in line.rsplit(b" ", n_dims)[1:]])
-    except ValueError:
-        raise ValueError(f"{where} holds something that is no number.") from None
-
-
-def _binary_vectors(file: BinaryIO, path: Path, n_words: int, n_dims: int) -> Pairs:
-    size = 4 * n_dims
-    buffer, place = b"", 0
+def _binary_rows(
+    file: BinaryIO, path: Path, n_words: int, n_dims: int
+) -> Iterator[tuple[bytes, bytes]]:
+    buffer, place, size = b"", 0, 4 * n_dims
     for number in range(n_words):
-        while True:
-            end = buffer.find(b" ", place, place + LONGEST_WORD)
-            if end < 0 and len(buffer) - place >= LONGEST_WORD:
-                raise ValueError(f"{path}: word {number} has no end. Fetch it again.")
-            if end >= 0 and len(buffer) >= end + 1 + size:
-                break
-            more = file.read(CHUNK + size)
-            if not more:
-                raise ValueError(
-                    f"{path}: ends at word {number} of {n_words}. Fetch it again."
-                )
-            buffer, place = buffer[place:] + more, 0
-        word = buffer[place:end].lstrip(b"\n")
-        place = end + 1 + size
-        yield word, partial(_floats_of, buffer[end + 1 : place])
+        if len(buffer) - place < LONGEST_WORD + size:
+            buffer, place = buffer[place:] + file.read(size + (1 << 20)), 0
+        end = buffer.find(b" ", place, place + LONGEST_WORD)
+        if end < 0 or len(buffer) < end + 1 + size:
+            raise ValueError(
+                f"{path}: ends at word {number} of {n_words}, or it has no end. Fetch "
+                "it again."
+            )
+        start, place = place, end + 1 + size
+        yield buffer[start:end].lstrip(b"\n"), buffer[end + 1 : place]
 
 
-def _floats_of(bytes_: bytes) -> np.ndarray:
-    return np.frombuffer(bytes_, "<f4").astype(np.float64)
+def _is_fasttext_model(line: bytes) -> bool:
+    return line.startswith(b"\xba\x16\x4f\x2f")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
+    """Return the number of words and of dimensions, if a first line says them."""
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields):
         return None
-    n_words, n_dims = map(int, fields)
-    return (n_words, n_dims) if 0 < n_dims <= MOST_DIMENSIONS else None
+    return int(fields[0]), int(fields[1])
 
 
 def _is_binary(file: BinaryIO, n_dims: int) -> bool:
@@ -236,8 +218,7 @@ def _is_binary(file: BinaryIO, n_dims: int) -> bool:
     start = file.tell()
     sample = file.read(LONGEST_WORD + 64 * min(n_dims, 1000))
     file.seek(start)
-    line = sample.split(b"\n")[0]
-    fields = line.rstrip().rsplit(b" ", n_dims)
+    fields = sample.split(b"\n")[0].rstrip().rsplit(b" ", n_dims)
     return not (len(fields) == n_dims + 1 and all(map(_is_number, fields[1:])))
 
 

@@ -16,11 +16,12 @@ import pandas as pd
 from unseen._command import needs_extra
 from unseen.data import ZeroShotData, one_table
 from unseen.files import replace_file, replace_folder
-from unseen.loading.arrays import save_data, write_hdf5
-from unseen.loading.blocks import iter_blocks
+from unseen.loading.arrays import iter_blocks, save_data, write_hdf5
 from unseen.loading.parts import as_float
 
 __all__ = ["WRITERS", "files_of", "kind_of", "write_data"]
+
+CSV: Any = {"index": False, "lineterminator": "\n"}  # the same bytes on any system
 
 
 def write_data(
@@ -106,13 +107,13 @@ def _write_folder(data: ZeroShotData, draft: Path) -> None:
     rows = pd.DataFrame({"label": data.y})
     if data.seen_test is not None:
         rows["split"] = np.where(data.seen_test, "test", "train")
-    _write_csv_file(draft / "labels.csv", rows)
+    rows.to_csv(draft / "labels.csv", **CSV)
     main = _class_frame(data) if not tables else _class_frame(data)[["class", "split"]]
-    _write_csv_file(draft / "classes.csv", main)
+    main.to_csv(draft / "classes.csv", **CSV)
     for name, table in tables.items():
         (draft / "classes").mkdir(exist_ok=True)
         frame = pd.concat([main[["class"]], _dims(table)], axis=1)
-        _write_csv_file(draft / "classes" / f"{quote(name, safe=' ')}.csv", frame)
+        frame.to_csv(draft / "classes" / f"{quote(name, safe=' ')}.csv", **CSV)
     tables = tables or {"": data.class_embeddings}
     about = {
         "name": data.name,
@@ -125,15 +126,14 @@ def _write_folder(data: ZeroShotData, draft: Path) -> None:
 def _write_csv(data: ZeroShotData, path: Path) -> None:
     beside, path = files_of(path, "csv")
     with replace_file(beside) as file:
-        _class_frame(data).to_csv(file, index=False, lineterminator="\n")
+        _class_frame(data).to_csv(file, **CSV)
     names = [f"x{i}" for i in range(data.X.shape[1])]
     columns = names if data.feature_names is None else data.feature_names.tolist()
     with replace_file(path) as file:
         for start, frame, X in _row_frames(data):
             numbers = pd.DataFrame(X.astype(np.float64), columns=columns)  # exact
-            pd.concat([frame, numbers], axis=1).to_csv(
-                file, index=False, header=start == 0, lineterminator="\n"
-            )
+            rows = pd.concat([frame, numbers], axis=1)
+            rows.to_csv(file, header=start == 0, **CSV)
 
 
 def _write_parquet(data: ZeroShotData, path: Path) -> None:
@@ -182,13 +182,13 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
             "and two tables. Choose with classes=, or write HDF5."
         )
     rows = np.arange(1, len(data.y) + 1, dtype=np.float64)[:, None]
-    names = np.empty((data.n_classes, 1), dtype=object)
+    names = np.empty((len(data.classes), 1), dtype=object)
     names[:, 0] = data.classes
     splits = {
         "allclasses_names": names,
         "trainval_loc": rows[data._in_training],
         "test_seen_loc": rows[data._set_aside],
-        "test_unseen_loc": rows[data.pile],
+        "test_unseen_loc": rows[data.to_label],
     }
     places = ("att", "original_att")
     for place, name in zip(places, data.tables or ("",), strict=False):
@@ -212,10 +212,6 @@ def _dims(table: pd.DataFrame) -> pd.DataFrame:
         for label in table.columns
     ]
     return table.reset_index(drop=True).set_axis(names, axis=1)
-
-
-def _write_csv_file(path: Path, frame: pd.DataFrame) -> None:
-    frame.to_csv(path, index=False, lineterminator="\n")
 
 
 WRITERS: dict[str, Callable[[ZeroShotData, Path], Any]] = {

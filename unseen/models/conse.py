@@ -11,14 +11,16 @@ Rows are samples.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from unseen.core.classes import unit_blocks
 from unseen.core.linalg import to_unit
 from unseen.core.params import COUNT
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 
 
+@dataclass(eq=False, repr=False)
 class ConSE(PosteriorClassifier):
     """Convex combination of semantic embeddings: a row is a mixture of seen classes.
 
@@ -29,10 +31,7 @@ class ConSE(PosteriorClassifier):
     ----------
     n_top : int, default=10
         Seen classes that are mixed, at most as many as there are.
-    temperature : float, default=1.0
-        Softens the posterior of the seen classes; at small values one class takes
-        all. Calibrate it on held-out classes with ``ClasswiseSearchCV``.
-    shrinkage, n_axes, unit_rows
+    temperature, shrinkage, n_axes, unit_rows
         As for ``IAP``.
 
     Attributes
@@ -63,34 +62,20 @@ class ConSE(PosteriorClassifier):
     (533, 7)
     """
 
+    n_top: int = 10
+
     _adapt_parameters = frozenset({"n_top", "temperature"})
-    _parameter_constraints: dict = {
-        "n_top": COUNT,
-        **GAUSSIAN,
-    }
+    _parameter_constraints = {"n_top": COUNT, **GAUSSIAN}
 
-    def __init__(
-        self, n_top=10, *, temperature=1.0, shrinkage=0.1, n_axes=500, unit_rows=True
-    ):
-        self.n_top = n_top
-        self.temperature = temperature
-        self.shrinkage = shrinkage
-        self.n_axes = n_axes
-        self.unit_rows = unit_rows
-
-    def _score_posterior(self, Q, competition):
-        widths = self._table.widths
-        seen = unit_blocks(self.class_embeddings_[self._table.seen], widths)
+    def _score_posterior(self, Q, candidates):
+        seen = self._table.units()[self._table.seen]
         mixed = keep_largest(Q, self.n_top) @ seen  # its length changes no cosine
-        own = unit_blocks(competition.embeddings, widths)
+        own = self._table.units(candidates.embeddings)
         return to_unit(mixed) @ own.T
 
 
 def keep_largest(Q: np.ndarray, k: int) -> np.ndarray:
-    """Return Q with all but the k largest entries of each row set to zero.
-
-    Entries as large as the k-th stay too, so that the order of columns is free.
-    """
+    """Return Q with zeros for all that is smaller than the k-th largest of its row."""
     if k >= Q.shape[1]:
         return Q
     smallest = np.partition(Q, -k, axis=1)[:, [-k]]

@@ -38,20 +38,21 @@ IAP takes p_a(x) = Σ_c Q(c | x) t_ca, with Q the posterior of the seen classes.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.core.base import LinearScorer, Seen, ZeroShotClassifier, linear_scores
+from unseen.core.base import Seen, ZeroShotClassifier, linear_scores
 from unseen.core.linalg import solve_on_axes
 from unseen.core.params import ON_AXES, POSITIVE, check_rows
 from unseen.core.sums import Sums
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 from unseen.models.refits import row_map
 
-CLIP = 1e-3  # IAP: how near to 0 and 1 a posterior may come
 
-
+@dataclass(eq=False, repr=False)
 class DAP(ZeroShotClassifier):
     """Direct attribute prediction, calibrated on held-out classes.
 
@@ -102,18 +103,19 @@ class DAP(ZeroShotClassifier):
     (533, 14)
     """
 
+    lam: float = 1.0
+    _: KW_ONLY
+    n_axes: int | str = 500
+    whitening: float | None = None
+    unit_rows: bool = True
+
     _adapt_parameters = frozenset()
     per_domain_centering = False  # midpoints are those of the seen rows
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "lam": POSITIVE,
         **{k: v for k, v in ON_AXES.items() if k != "per_domain_centering"},
     }
-
-    def __init__(self, lam=1.0, *, n_axes=500, whitening=None, unit_rows=True):
-        self.lam = lam
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
+    _refit = staticmethod(row_map)  # predictors move, calibration stays
 
     def _learn(self, seen: Seen) -> None:
         embeddings = seen.table.embeddings[seen.table.seen]
@@ -139,11 +141,11 @@ class DAP(ZeroShotClassifier):
         ndarray of shape (n_samples, n_dims)
         """
         check_is_fitted(self)
-        coef = (self.coef_ * self.slopes_).T @ self.axes_.T
-        heights = np.log(self.priors_ / (1 - self.priors_))
-        heights = heights - self.slopes_ * self.midpoints_ - coef @ self.mean_
+        heights = logit(self.priors_) - self.slopes_ * self.midpoints_
+        scorer = (self.coef_ * self.slopes_).T, heights
         rows = check_rows(self, X, reset=False)
-        return expit(linear_scores(rows, LinearScorer(coef, heights), self.unit_rows))
+        scorer = self._in_features(scorer, self.mean_)
+        return expit(linear_scores(rows, scorer, self.unit_rows))
 
     def _seen_as(self, names, embeddings):
         return binary(embeddings, self.thresholds_) * self.slopes_
@@ -157,8 +159,6 @@ class DAP(ZeroShotClassifier):
     def _score(self, W, U):
         T = (U + 1) / 2 * self.slopes_
         return T @ W.T, -T @ self.midpoints_
-
-    _refit = staticmethod(row_map)  # predictors move, calibration stays
 
 
 class IAP(PosteriorClassifier):
@@ -206,24 +206,19 @@ class IAP(PosteriorClassifier):
     (533, 3)
     """
 
-    _parameter_constraints: dict = {**GAUSSIAN}
-
-    def __init__(self, *, temperature=1.0, shrinkage=0.1, n_axes=500, unit_rows=True):
-        self.temperature = temperature
-        self.shrinkage = shrinkage
-        self.n_axes = n_axes
-        self.unit_rows = unit_rows
+    _parameter_constraints = GAUSSIAN
 
     def _seen_as(self, names, embeddings):
         known = self.class_embeddings_[self._table.seen]
         return binary(embeddings, known.mean(axis=0))
 
-    def _score_posterior(self, Q, competition):
+    def _score_posterior(self, Q, candidates):
         embeddings = self.class_embeddings_[self._table.seen]
         thresholds = embeddings.mean(axis=0)
         known = binary(embeddings, thresholds)
-        T = binary(competition.embeddings, thresholds)
-        scores = attribute_scores(np.clip(Q @ known, CLIP, 1 - CLIP), T, known)
+        T, prior = binary(candidates.embeddings, thresholds), attribute_priors(known)
+        P = np.clip(Q @ known, 1e-3, 1 - 1e-3)
+        scores = np.log(P / prior) @ T.T + np.log((1 - P) / (1 - prior)) @ (1 - T).T
         # Posteriors at the clip are few numbers: classes tie, and sums round apart.
         return np.round(scores, 10)
 
@@ -237,12 +232,6 @@ def attribute_priors(T: np.ndarray) -> np.ndarray:
     """Return the share of classes with each attribute, ½ if all or none have it."""
     share = T.mean(axis=0)
     return np.where((share > 0) & (share < 1), share, 0.5)
-
-
-def attribute_scores(P: np.ndarray, T: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Σ_a t_a log(p_a / π_a) + (1 - t_a) log((1 - p_a) / (1 - π_a))."""
-    prior = attribute_priors(known)
-    return np.log(P / prior) @ T.T + np.log((1 - P) / (1 - prior)) @ (1 - T).T
 
 
 def solve_attributes(

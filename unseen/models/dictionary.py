@@ -5,7 +5,8 @@
 
     min_D  |X - C D|²   subject to   |D_i|² ≤ 1 for every atom i
 
-By ADMM to convergence, as the paper says, or by the authors' 49 steps.
+By ADMM to convergence, as the paper says, or by the authors' 49 steps. Both take and
+return stacks of problems, one per leading index.
 """
 
 from __future__ import annotations
@@ -16,17 +17,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.core.linalg import inverse_positive, plus_diagonal
+from unseen.core.linalg import inverse_positive, transposed
 
 
 def solve_by_admm(
-    CtC: np.ndarray,
-    CtX: np.ndarray,
-    D: np.ndarray,
-    *,
-    tol: float = 1e-8,
-    max_steps: int = 10_000,
-    dtype=None,
+    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray, *, dtype=None
 ) -> np.ndarray:
     """Solve by the alternating direction method of multipliers, starting at D.
 
@@ -36,15 +31,16 @@ def solve_by_admm(
     below ``tol`` relative to the dictionary; returns the projected copy. Always in
     float64: ``dtype`` stands for a common signature.
     """
-    values, basis = linalg.eigh(CtC)
-    values = np.maximum(values, 0)  # rounding may leave less
-    target = basis.T @ CtX
-    rho = max(np.trace(CtC) / len(CtC), np.finfo(float).tiny)
-    R, U = shorten(D), np.zeros_like(D)
+    tol, max_steps = 1e-8, 10_000
+    values, basis = np.linalg.eigh(CtC)
+    values = np.maximum(values, 0)[..., None]  # rounding may leave less
+    target = transposed(basis) @ CtX
+    rho = max(values.mean(), np.finfo(float).tiny)
+    R, U = shorten(D), np.zeros_like(CtX)
     for step in range(1, max_steps + 1):
         # D = (CᵀC + ρI)⁻¹ (CᵀX + ρ (R - U))
-        right = target + rho * (basis.T @ (R - U))
-        D = basis @ (right / (values + rho)[:, None])
+        right = target + rho * (transposed(basis) @ (R - U))
+        D = basis @ (right / (values + rho))
         previous, R = R, shorten(D + U)
         U += D - R
         disagreement, movement = linalg.norm(D - R), linalg.norm(R - previous)
@@ -75,11 +71,9 @@ def solve_by_reference_admm(
     Stops when the mean over atoms of (mean change of an atom)² is at most 1e-12,
     and returns the copy that was not projected. The steps are taken in ``dtype``.
 
-    A stack of problems is solved in one go, each to the same bits as alone: a step of
-    one is so short that threads mostly wait for each other between its products.
+    Each problem of a stack is solved to the same bits as alone: a step of one is so
+    short that threads mostly wait for each other between its products.
     """
-    if CtC.ndim == 2:
-        return solve_by_reference_admm(CtC[None], CtX[None], D[None], dtype=dtype)[0]
     powers, weights = shrinking_inverses(CtC, dtype)
     CtX, D = CtX.astype(dtype, copy=False), np.broadcast_to(D, CtX.shape).astype(dtype)
     n, d, p = D.shape
@@ -119,7 +113,7 @@ def shrinking_inverses(CtC: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
     shrink = (RHO[0] - middle) / middle
     n_terms = int(np.ceil(np.log(np.finfo(dtype).eps) / np.log(shrink)))
     powers = np.empty((len(CtC), n_terms, *CtC.shape[1:]), dtype=dtype)
-    powers[:, 0] = inverse_positive(plus_diagonal(CtC.copy(), middle))
+    powers[:, 0] = inverse_positive(CtC + middle * np.eye(CtC.shape[-1]))
     for k in range(1, n_terms):
         np.matmul(powers[:, k - 1], powers[:, 0], out=powers[:, k])
     weights = (middle - RHO)[:, None] ** np.arange(n_terms)
@@ -128,15 +122,7 @@ def shrinking_inverses(CtC: np.ndarray, dtype) -> tuple[np.ndarray, np.ndarray]:
 
 def shorten(D: np.ndarray) -> np.ndarray:
     """Return D with every atom longer than 1 cut to length 1."""
-    return D / np.maximum(lengths(D), 1)[:, None]
+    return D / np.maximum(np.linalg.norm(D, axis=-1, keepdims=True), 1)
 
 
-def lengths(D: np.ndarray) -> np.ndarray:
-    """Return the length of every atom."""
-    return np.sqrt(np.einsum("ij,ij->i", D, D))
-
-
-DICTIONARY_SOLVERS = {
-    "admm": solve_by_admm,
-    "reference": solve_by_reference_admm,
-}
+DICTIONARY_SOLVERS = {"admm": solve_by_admm, "reference": solve_by_reference_admm}

@@ -1,13 +1,12 @@
 """Maps learned by epochs, and stopped on held-out classes: what ranking models share.
 
-Letters as in ranking.py. The loss is lowered
-by steps against the gradient on mini-batches: with G (batch, M) the derivative of the
-loss by the scores, the step is W -= learning_rate · Xᵀ G A / batch. Rows and
-embeddings are scaled to unit mean square for it, so that one learning rate suits all
-data, and put in an order of their own, so that theirs does not matter. Steps stay in
-the span of the seen embeddings: they are made there, with M numbers per class at most
-in place of q, and in float32. What counts is the mean of W over the last epoch
-(``average=False``: the last W): single steps are noisy, above all those of SJE.
+Letters as in ranking.py. The loss is lowered by steps against the gradient on
+mini-batches: with G (batch, M) the derivative of the loss by the scores, the step is
+W -= learning_rate · Xᵀ G A / batch. Rows and embeddings are scaled to unit mean square
+for it, so that one learning rate suits all data, and put in an order of their own, so
+that theirs does not matter. Steps stay in the span of the seen embeddings: they are
+made there, with M numbers per class at most in place of q, and in float32. What counts
+is the mean of W over the last epoch: single steps are noisy, above all those of SJE.
 
 When to stop is asked of classes that take no part: a share of the seen classes is
 held out, the epoch at which they are told apart best is remembered, and the map is
@@ -17,7 +16,9 @@ then learned anew on all seen classes for that many epochs.
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,7 +26,7 @@ from sklearn.utils import check_random_state
 
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space
-from unseen.core.params import COUNT, ON_AXES, POSITIVE, Interval
+from unseen.core.params import COUNT, ON_AXES, POSITIVE, Interval, OnAxes
 from unseen.models.refits import bilinear, label_fit
 from unseen.progress import counted
 
@@ -36,57 +37,43 @@ EPOCHS: dict = {
     "batch_size": COUNT,
     "validation_fraction": [Interval(Real, 0, 1, closed="left")],
     "n_iter_no_change": COUNT,
-    "average": ["boolean"],
     "random_state": ["random_state"],
     **ON_AXES,
 }
 
 
-class RankingClassifier(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class RankingClassifier(OnAxes, ZeroShotClassifier):
     """Base of the models that learn by epochs and stop on held-out classes."""
 
-    def __init__(
-        self,
-        learning_rate=1.0,
-        *,
-        margin=1.0,
-        max_iter=100,
-        batch_size=256,
-        validation_fraction=0.2,
-        n_iter_no_change=10,
-        average=True,
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-        random_state=0,
-    ):
-        self.learning_rate = learning_rate
-        self.margin = margin
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.average = average
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
-        self.random_state = random_state
+    learning_rate: float = 1.0
+    _: KW_ONLY
+    margin: float = 1.0
+    max_iter: int = 100
+    batch_size: int = 256
+    validation_fraction: float = 0.2
+    n_iter_no_change: int = 10
+    random_state: Any = 0
+
+    _parameter_constraints = EPOCHS
+    _score = staticmethod(bilinear)
+    _refit = staticmethod(label_fit)
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _learn(self, seen: Seen) -> None:
+        self.coef_ = self._learn_maps(seen)[0]
 
     def _step(self, maps, X, y, A, random) -> tuple[float, np.ndarray]:
         """Return the mean loss of a batch and its gradient by the maps."""
-        F = X @ maps[0] @ A.T
-        V = self.margin + F - F[np.arange(len(y)), y][:, None]
-        V[np.arange(len(y)), y] = 0
-        weights = self._weights(V)
-        G = weights.copy()
-        G[np.arange(len(y)), y] = -weights.sum(axis=1)
-        return float(np.vdot(weights, V)) / len(y), (X.T @ G @ A)[None] / len(y)
-
-    def _weights(self, V: np.ndarray) -> np.ndarray:
-        """Return how much each violation counts, 0 where there is none."""
-        raise TypeError(f"{type(self).__name__} provides no weights.")
+        own, F = (np.arange(len(y)), y), X @ maps[0] @ A.T
+        V = self.margin + F - F[own][:, None]
+        V[own] = 0
+        G = self._violations(V)  # how much each counts, 0 where there is none
+        loss = float(np.vdot(G, V)) / len(y)
+        G[own] = -G.sum(axis=1)
+        return loss, (X.T @ G @ A)[None] / len(y)
 
     def _first_maps(self, p: int, basis: np.ndarray, random) -> np.ndarray:
         """Return the maps to start from, in the span of the seen embeddings."""
@@ -94,13 +81,11 @@ class RankingClassifier(ZeroShotClassifier):
 
     def _learn_maps(self, seen: Seen) -> np.ndarray:
         """Return the maps learned; sets ``n_iter_`` and ``history_``."""
-        B, codes = seen.B, seen.codes
-        x_scale, a_scale = root_mean_square(B), root_mean_square(seen.A)
-        X, y, A = canonical(B / x_scale, codes, seen.A / a_scale)
+        x_scale, a_scale = root_mean_square(seen.B), root_mean_square(seen.A)
+        X, y, A = canonical(seen.B / x_scale, seen.codes, seen.A / a_scale)
         basis = row_space(A)
         rows = X.astype(np.float32), y, (A @ basis).astype(np.float32), basis
-        self.n_iter_ = self._best_epoch(*rows)
-        self.history_ = []
+        self.n_iter_, self.history_ = self._best_epoch(*rows), []
         for epoch in self._epochs(*rows, self.n_iter_):
             maps, loss = epoch
             self.history_.append(loss)
@@ -120,10 +105,12 @@ class RankingClassifier(ZeroShotClassifier):
                 maps = maps - X.dtype.type(self.learning_rate) * slope
                 total += loss * len(rows)
                 passed += maps
-            yield passed / len(starts) if self.average else maps, total / len(X)
+            yield passed / len(starts), total / len(X)
 
     def _best_epoch(self, X, y, A, basis) -> int:
         """Return the epochs after which held-out classes are told apart best."""
+        from sklearn.metrics import balanced_accuracy_score  # slow to import
+
         n_held_out = round(self.validation_fraction * len(A))
         if n_held_out < 2 or len(A) - n_held_out < 2:
             return self.max_iter
@@ -133,13 +120,11 @@ class RankingClassifier(ZeroShotClassifier):
         own, number = held_out[y], np.cumsum(~held_out) - 1
         rows, truth = X[own], (np.cumsum(held_out) - 1)[y[own]]
         best, best_epoch = -1.0, 0
-        from sklearn.metrics import balanced_accuracy_score  # slow to import
-
         others = X[~own], number[y[~own]], A[~held_out], basis
         epochs = self._epochs(*others, self.max_iter)
         for epoch, (maps, _) in enumerate(epochs, start=1):
-            labels = best_of_maps(maps, rows, A[held_out]).argmax(axis=1)
-            score = balanced_accuracy_score(truth, labels)
+            scores = np.max([rows @ W @ A[held_out].T for W in maps], axis=0)
+            score = balanced_accuracy_score(truth, scores.argmax(axis=1))
             if score > best:
                 best, best_epoch = score, epoch
             elif epoch - best_epoch >= self.n_iter_no_change:
@@ -154,16 +139,6 @@ class RankingClassifier(ZeroShotClassifier):
             )
         return best_epoch
 
-    def _needs_rows(self) -> bool:
-        return True
-
-    def _learn(self, seen: Seen) -> None:
-        self.coef_ = self._learn_maps(seen)[0]
-
-    _score = staticmethod(bilinear)
-
-    _refit = staticmethod(label_fit)
-
 
 def root_mean_square(X: np.ndarray) -> float:
     """Return the root of the mean squared length of rows, 1 if all are zero."""
@@ -171,23 +146,10 @@ def root_mean_square(X: np.ndarray) -> float:
 
 
 def canonical(X, y, A) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same rows and classes, ordered by their own numbers.
-
-    Classes by their embeddings, rows by class and features: draws that follow meet
-    the same things whatever order they came in. Numbers are rounded first, for the
-    order of a sum shows in its last digits.
-    """
+    """Return rows and classes in an order of their own, whatever they came in."""
+    # Rounded first, for the order of a sum shows in its last digits.
     classes = np.lexsort(np.round(A, 9).T[::-1])
-    place = np.argsort(classes)
-    y = place[y]
+    y = np.argsort(classes)[y]
     keys = np.round(X[:, :3], 9).T[::-1]  # three features tell rows apart
     rows = np.lexsort((*keys, y))
     return X[rows], y[rows], A[classes]
-
-
-def best_of_maps(maps: np.ndarray, X: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """Return max_k x W_k aᵀ for every row and class."""
-    scores = X @ maps[0] @ A.T
-    for W in maps[1:]:
-        np.maximum(scores, X @ W @ A.T, out=scores)
-    return scores

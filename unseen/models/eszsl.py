@@ -25,19 +25,20 @@ decomposition that made the axes serves every gamma and lam of a grid.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import linalg
 
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import right_factor, solve_on_axes
-from unseen.core.params import ON_AXES, POSITIVE, StrOptions
+from unseen.core.params import ON_AXES, POSITIVE, OnAxes, StrOptions
 from unseen.core.sums import label_products
 from unseen.models.refits import bilinear, label_fit
 
-MAX_SILENCING = 50
 
-
-class ESZSL(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class ESZSL(OnAxes, ZeroShotClassifier):
     """Embarrassingly Simple Zero-Shot Learning: a bilinear map in closed form.
 
     Choose it as the first thing to try: one matrix, no iteration, two ridges.
@@ -62,7 +63,8 @@ class ESZSL(ZeroShotClassifier):
     unit_rows : bool, default=True
         Scale every row of X to unit length.
     per_domain_centering : bool, default=True
-        ``adapt`` centres by the means of the rows and of the competing classes.
+        ``adapt`` centres rows and embeddings by the means of the unlabelled rows and of
+        the competing classes; otherwise the seen means serve throughout.
 
     Attributes
     ----------
@@ -88,7 +90,13 @@ class ESZSL(ZeroShotClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    gamma: float = 1.0
+    lam: float = 1.0
+    _: KW_ONLY
+    penalty: str = "l2"
+    label_coding: str = "one_hot"
+
+    _parameter_constraints = {
         "gamma": POSITIVE,
         "lam": POSITIVE,
         "penalty": [StrOptions({"l2", "l21"})],
@@ -96,34 +104,12 @@ class ESZSL(ZeroShotClassifier):
         **ON_AXES,
     }
     _refit = staticmethod(label_fit)
-
-    def __init__(
-        self,
-        gamma=1.0,
-        lam=1.0,
-        *,
-        penalty="l2",
-        label_coding="one_hot",
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.gamma = gamma
-        self.lam = lam
-        self.penalty = penalty
-        self.label_coding = label_coding
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
+    _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
         XtX, XtY, _ = label_products(seen.sums, self.label_coding)
         solve = {"l2": solve_eszsl, "l21": solve_silencing}[self.penalty]
         self.coef_ = solve(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
-
-    _score = staticmethod(bilinear)
 
 
 def solve_eszsl(XtX, XtY, A, gamma, lam, diagonal: bool) -> np.ndarray:
@@ -135,16 +121,11 @@ def solve_silencing(XtX, XtY, A, gamma, lam, diagonal: bool) -> np.ndarray:
     """Minimise with lengths of columns in place of squares; see the head."""
     W = solve_eszsl(XtX, XtY, A, gamma, lam, diagonal)
     free = solve_on_axes(XtX, XtY, gamma, diagonal=diagonal)
-    for _ in range(MAX_SILENCING):
-        before, AC = W, 2 * A * column_lengths(XtX, W, gamma)
+    for _ in range(50):
+        squares = np.einsum("ij,ij->j", W, XtX @ W + gamma * W)  # c²
+        before, AC = W, 2 * A * np.sqrt(np.maximum(squares, 0))
         K = AC @ A.T + lam * np.eye(len(A))
         W = free @ linalg.solve(K, AC, assume_a="pos")
         if np.abs(W - before).max() <= 1e-6 * np.abs(W).max():
             break
     return W
-
-
-def column_lengths(XtX: np.ndarray, W: np.ndarray, gamma: float) -> np.ndarray:
-    """c_j = sqrt(|X w_j|² + gamma |w_j|²)."""
-    squares = np.einsum("ij,ij->j", W, XtX @ W + gamma * W)
-    return np.sqrt(np.maximum(squares, 0))

@@ -31,6 +31,7 @@ XᵀY and YᵀY, which one pass over the samples makes; the sweeps never see the
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -45,7 +46,6 @@ from unseen.core.linalg import (
     inverse_positive,
     nonzero,
     one_thread,
-    plus_diagonal,
     right_factor,
     solve_positive,
     to_unit,
@@ -57,6 +57,7 @@ from unseen.core.params import (
     ON_AXES,
     POSITIVE,
     Interval,
+    OnAxes,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -158,7 +159,8 @@ CHOICES: dict = {
 }
 
 
-class JEDM(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class JEDM(OnAxes, ZeroShotClassifier):
     """Joint Embedding Dictionary Model: rows and classes meet in a latent space.
 
     A dictionary explains the features, a compatibility matrix carries class
@@ -181,14 +183,8 @@ class JEDM(ZeroShotClassifier):
     n_axes : int or 'all', default=100
         Principal axes the features are reduced to first, at most as many as
         there are features; ``'all'`` keeps the features.
-    whitening : float or None, default=None
-        Make the scatter inside classes round first, with this much shrinkage, and
-        scale rows to unit mean square; see ``WithinClassWhitener``. Try 0.1.
-    unit_rows : bool, default=True
-        Scale every row of X to unit length.
-    per_domain_centering : bool, default=True
-        ``adapt`` centres rows and embeddings by the means of the unlabelled rows and of
-        the competing classes. Otherwise the seen means serve throughout.
+    whitening, unit_rows, per_domain_centering
+        As for ``ESZSL``.
     random_state : int, RandomState or None, default=0
         Draws the starts.
 
@@ -233,8 +229,16 @@ class JEDM(ZeroShotClassifier):
     True
     """
 
+    reading: str | Reading = "reference"
+    _: KW_ONLY
+    n_components: int = 100
+    alpha: float = 0.1
+    beta: float = 0.01
+    n_axes: int | str = 100
+    random_state: Any = 0
+
     _weights = frozenset({"alpha", "beta"})  # what ``_fit_weights`` takes several of
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "reading": [StrOptions(set(READINGS)), Reading],
         "n_components": COUNT,
         "alpha": POSITIVE,
@@ -242,29 +246,6 @@ class JEDM(ZeroShotClassifier):
         **ON_AXES,
         "random_state": ["random_state"],
     }
-
-    def __init__(
-        self,
-        reading="reference",
-        *,
-        n_components=100,
-        alpha=0.1,
-        beta=0.01,
-        n_axes=100,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-        random_state=0,
-    ):
-        self.reading = reading
-        self.n_components = n_components
-        self.alpha = alpha
-        self.beta = beta
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
-        self.random_state = random_state
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -276,32 +257,30 @@ class JEDM(ZeroShotClassifier):
         return READINGS[self.reading] if isinstance(self.reading, str) else self.reading
 
     def _learn(self, seen: Seen) -> None:
-        self._store(*self._solve(seen, self.alpha, self.beta))
+        self._learn_weights([self], seen)
 
-    def _solve(self, seen: Seen, alpha: Any, beta: Any) -> tuple:
-        reading, p = self._reading(), len(seen.sums.gram)
+    def _learn_weights(self, models: list[JEDM], seen: Seen) -> None:
+        """Learn for models that differ in alpha and beta alone, in one go."""
+        alpha, beta = np.array([[m.alpha, m.beta] for m in models]).T[..., None, None]
+        reading, shape = self._reading(), (len(seen.sums.gram), seen.A.shape[1])
         s = Products(*label_products(seen.sums, reading.label_coding), seen.sums.dtype)
         random = check_random_state(self.random_state)
-        start = random_start(random, self.n_components, p, seen.A.shape[1])
+        start = random_start(random, self.n_components, *shape)
         with one_thread():  # d × d: threads only hinder
-            return solve_jedm(s, seen.A, *start, alpha, beta, reading)
-
-    def _store(self, D: np.ndarray, V: np.ndarray, history: list[float]) -> None:
-        self.components_, self.compatibility_ = D, V
-        self.history_, self.n_iter_ = history, len(history) - 1
+            solved = solve_jedm(s, seen.A, *start, alpha, beta, reading)
+        for model, D, V, history in zip(models, *solved, strict=True):
+            model.components_, model.compatibility_ = D, V
+            model.history_, model.n_iter_ = history.tolist(), len(history) - 1
 
     def _fit_weights(self, models: list[JEDM], sums: Sums, table: ClassTable) -> None:
         """Fit models that differ in alpha and beta alone; in one go if possible."""
-        alpha, beta = np.array([[m.alpha, m.beta] for m in models]).T[..., None, None]
-        reading = self._reading()
-        if reading.dictionary != "reference" or reading.tol or not beta.all():
-            for model in models:
-                model._fit_sums(sums, table)
-            return
         seen, space = self._see(sums, table)
-        D, V, histories = self._solve(seen, alpha, beta)
-        for i, model in enumerate(models):
-            model._store(D[i], V[i], [float(value[i]) for value in histories])
+        reading = self._reading()
+        together = reading.dictionary == "reference" and not reading.tol
+        together = together and all(model.beta for model in models)
+        for some in [models] if together else [[model] for model in models]:
+            self._learn_weights(some, seen)
+        for model in models:
             model._settle(space, table)
 
     def _state(self):
@@ -313,7 +292,7 @@ class JEDM(ZeroShotClassifier):
         return to_unit(Z) if self._reading().unit_prototypes else Z
 
     def _score(self, D, A):
-        return self._latent(A) @ D, np.zeros(len(A))
+        return self._latent(A) @ D, np.zeros(len(A))  # (8)
 
     def _reported(self, D, view: View):
         coef, offset = self._score(D, view.A)
@@ -332,14 +311,14 @@ class JEDM(ZeroShotClassifier):
         codes = update_refit_codes(sums, D, Z, lam)
         for _ in range(reading.inner_steps):
             anchor = D if reading.moving_anchor else anchor
-            left = plus_diagonal(codes.CtC.copy(), mu)
+            left = codes.CtC + mu * np.eye(len(D))
             D = solve_positive(left, codes.CtX + mu * anchor)  # (14)
             codes = update_refit_codes(sums, D, Z, lam)
         return D, refit_objective(sums, codes, D, Z, anchor, lam, mu)
 
 
 # ---- the sweeps over the seen classes ----------------------------------------------
-# Given alpha and beta of shape (n, 1, 1), they solve n problems in one go.
+# With alpha and beta of shape (n, 1, 1) they solve n problems, one per leading index.
 
 
 class Products(NamedTuple):
@@ -370,7 +349,7 @@ def random_start(random, d: int, p: int, q: int) -> tuple[np.ndarray, np.ndarray
 def update_codes(s: Products, D, Z, alpha, ridge: float) -> Codes:
     """Equation (4), as products: C = X P + Y Q."""
     K = D @ transposed(D) + alpha * (transposed(Z) @ Z)
-    K_inverse = inverse_positive(plus_diagonal(K, ridge)) if ridge else pinvh(K)
+    K_inverse = inverse_positive(K + ridge * np.eye(len(K[0]))) if ridge else pinvh(K)
     P, Q = transposed(D) @ K_inverse, alpha * Z @ K_inverse
     CtX = transposed(P) @ s.XtX + transposed(Q) @ s.XtY.T
     CtY = transposed(P) @ s.XtY + transposed(Q) @ s.YtY
@@ -384,26 +363,25 @@ def update_compatibility(codes: Codes, right: np.ndarray, gamma) -> np.ndarray:
     With ``right`` = A (AᵀA + ridge I)⁻¹. With that times Aᵀ, which has a column per
     class and no longer one per dimension, it is the prototypes V Aᵀ that come out.
     """
-    target = codes.CtY @ right
-    if np.all(gamma):
-        ridge = gamma if np.ndim(gamma) == 0 else gamma[..., 0]
-        return solve_positive(plus_diagonal(codes.CtC.copy(), ridge), target)
-    return pinvh(codes.CtC) @ target
+    CtC, target = codes.CtC, codes.CtY @ right
+    if not np.all(gamma):
+        return pinvh(CtC) @ target
+    return solve_positive(CtC + gamma * np.eye(len(CtC[0])), target)
 
 
 def pinvh(K: np.ndarray) -> np.ndarray:
-    """Return the pseudo-inverse of a symmetric matrix, or of every one of a stack."""
-    return linalg.pinvh(K) if K.ndim == 2 else np.stack([*map(linalg.pinvh, K)])
+    """Return the pseudo-inverse of every symmetric matrix of a stack."""
+    return np.stack([linalg.pinvh(one) for one in K])
 
 
-def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> Any:
+def objective(s: Products, codes: Codes, D, Z, alpha, beta) -> np.ndarray:
     """Equation (2)."""
 
     def inner(one, other):
         return np.einsum("...ij,...ij->...", one, other)
 
+    alpha, beta = alpha[:, 0, 0], beta[:, 0, 0]
     CtC, CtX, CtY = codes
-    alpha, beta = (w if np.ndim(w) == 0 else w[..., 0, 0] for w in (alpha, beta))
     fit = np.trace(s.XtX) - 2 * inner(CtX, D) + inner(CtC, D @ transposed(D))
     labels = np.trace(s.YtY) - 2 * inner(CtY, transposed(Z))
     labels = labels + inner(CtC, transposed(Z) @ Z)
@@ -418,34 +396,33 @@ def solve_jedm(s: Products, A, D, V, alpha, beta, reading: Reading) -> tuple:
     """
     solve_dictionary = DICTIONARY_SOLVERS[reading.dictionary]
     right, Z = right_factor(A, reading.embedding_ridge), A @ V.T
-    to_classes = right @ A.T
     codes = update_codes(s, D, Z, alpha, reading.code_ridge)
     history = [objective(s, codes, D, Z, alpha, beta)]
     for sweep in counted("sweeps", range(reading.max_iter)):
         if sweep and not reading.codes_last:
-            codes = update_codes(s, D, Z, alpha, reading.code_ridge)
+            codes = update_codes(s, D, Z, alpha, reading.code_ridge)  # (4)
         learned_from = codes
-        Z = transposed(update_compatibility(codes, to_classes, beta / alpha))
-        D = solve_dictionary(codes.CtC, codes.CtX, D, dtype=s.dtype)
+        V_A = update_compatibility(codes, right @ A.T, beta / alpha)  # (6)
+        Z = transposed(V_A)
+        D = solve_dictionary(codes.CtC, codes.CtX, D, dtype=s.dtype)  # (7)
         if reading.codes_last:
-            codes = update_codes(s, D, Z, alpha, reading.code_ridge)
-        history.append(objective(s, codes, D, Z, alpha, beta))
+            codes = update_codes(s, D, Z, alpha, reading.code_ridge)  # (4)
+        history.append(objective(s, codes, D, Z, alpha, beta))  # (2)
         drop = history[-2] - history[-1]
-        if reading.tol and drop <= reading.tol * abs(history[0]):
+        if reading.tol and (drop <= reading.tol * np.abs(history[0])).all():
             break
     else:
         if reading.tol:
             warnings.warn(
                 f"All max_iter={reading.max_iter} sweeps used; the last still lowered "
-                f"the objective by {drop:.1e} to {history[-1]:.4g} "
+                f"the objective by {drop[0]:.1e} to {history[-1][0]:.4g} "
                 f"(tol={reading.tol:.1e}). Raise max_iter or tol of the reading.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-    if np.ndim(history[0]) == 0:
-        history = [float(value) for value in history]
     # The sweeps know V by its prototypes only: made whole once, at the end.
-    return D, update_compatibility(learned_from, right, beta / alpha), history
+    V = update_compatibility(learned_from, right, beta / alpha)
+    return D, V, np.transpose(history)
 
 
 # ---- learning from self-labelled rows ----------------------------------------------
@@ -453,7 +430,8 @@ def solve_jedm(s: Products, A, D, V, alpha, beta, reading: Reading) -> tuple:
 
 def update_refit_codes(sums: Sums, D, Z, lam: float) -> Codes:
     """Equation (12), as products."""
-    both = solve_positive(plus_diagonal(D @ D.T, lam), np.hstack([D, lam * Z.T]))
+    both = np.hstack([D, lam * Z.T])
+    both = solve_positive(D @ D.T + lam * np.eye(len(D)), both)
     Pt, Qt = both[:, : D.shape[1]], both[:, D.shape[1] :]
     CtX = Pt @ sums.gram + Qt @ sums.class_sums
     CtY = Pt @ sums.class_sums.T + Qt * sums.counts

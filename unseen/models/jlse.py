@@ -24,11 +24,15 @@ of the first sum alone, z(x) = x E with one matrix E, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import linalg
 
 from unseen.core.base import Seen
 from unseen.core.params import COUNT, POSITIVE
+from unseen.models.dictionary import shorten
 from unseen.models.relative_codes import (
     BY_STEPS,
     RelativeCodesClassifier,
@@ -36,9 +40,8 @@ from unseen.models.relative_codes import (
     squared_hinge,
 )
 
-CODE_STEPS, ATOM_STEPS = 100, 20  # of a turn; the next begins where it ended
 
-
+@dataclass(eq=False, repr=False)
 class JLSE(RelativeCodesClassifier):
     """Joint latent similarity embedding, with both dictionaries learned.
 
@@ -102,7 +105,17 @@ class JLSE(RelativeCodesClassifier):
     ((64, 7), 5)
     """
 
-    _parameter_constraints: dict = {
+    lam: float = 1e-4
+    _: KW_ONLY
+    softness: float = 0.1
+    code_ridge: float = 0.1
+    reconstruction: float = 1.0
+    n_atoms: int = 200
+    n_turns: int = 5
+    max_iter: int = 300
+    tol: float = 1e-3
+
+    _parameter_constraints = {
         "softness": POSITIVE,
         "code_ridge": POSITIVE,
         "reconstruction": POSITIVE,
@@ -111,45 +124,18 @@ class JLSE(RelativeCodesClassifier):
         **BY_STEPS,
     }
 
-    def __init__(
-        self,
-        lam=1e-4,
-        *,
-        softness=0.1,
-        code_ridge=0.1,
-        reconstruction=1.0,
-        n_atoms=200,
-        n_turns=5,
-        max_iter=300,
-        tol=1e-3,
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.lam = lam
-        self.softness = softness
-        self.code_ridge = code_ridge
-        self.reconstruction = reconstruction
-        self.n_atoms = n_atoms
-        self.n_turns = n_turns
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
-
     def _learn(self, seen: Seen) -> None:
-        B, codes = seen.B, seen.codes
-        X = np.asarray(B, dtype=np.float64)
-        self._dictionary = class_dictionary(seen.A, self.softness, self.n_turns)
+        X = np.asarray(seen.B, dtype=np.float64)
+        B = shorten(seen.A)  # atoms of the classes, at first their embeddings
+        for _ in range(self.n_turns):
+            B = renew_atoms(B, simplex_codes(seen.A, B, self.softness), seen.A)
+        self._dictionary = B
         U = self._embed(seen.A)
-        loss = squared_hinge(codes, len(U))
-        signs = 2 * np.eye(len(U))[codes] - 1
+        loss = squared_hinge(seen.codes, len(U))
+        signs = 2 * np.eye(len(U))[seen.codes] - 1
         D = np.eye(min(self.n_atoms, X.shape[1]), X.shape[1])  # the leading axes
         Z = X @ self._encoder(D)
-        self.history_ = []
+        self.history_, self.n_iter_ = [], self.n_turns
         for _ in range(self.n_turns):
             W = self._match(loss, Z, U)
             Z = self._row_codes(X, Z, D, W @ U.T, signs)
@@ -157,7 +143,6 @@ class JLSE(RelativeCodesClassifier):
             self.history_.append(self._objective(loss, X, Z, D, W, U))
         E = self._encoder(D)
         self.coef_ = E @ self._match(loss, X @ E, U)
-        self.n_iter_ = self.n_turns
 
     def _embed(self, A):
         return simplex_codes(A, self._dictionary, self.softness)
@@ -167,83 +152,65 @@ class JLSE(RelativeCodesClassifier):
             loss, Z, U, self.lam, max_iter=self.max_iter, tol=self.tol
         )[0]
 
+    def _curvature(self, D: np.ndarray) -> np.ndarray:
+        return self.reconstruction * D @ D.T + self.code_ridge * np.eye(len(D))
+
     def _encoder(self, D: np.ndarray) -> np.ndarray:
         """Return E, for the codes x E of rows whose label is not known."""
-        H = self.reconstruction * D @ D.T + self.code_ridge * np.eye(len(D))
+        H = self._curvature(D)
         return self.reconstruction * linalg.solve(H, D, assume_a="pos").T
 
     def _row_codes(self, X, Z, D, V, signs) -> np.ndarray:
         """Return the codes of rows given atoms D and the match V = W Uᵀ, from Z on."""
-        H = self.reconstruction * D @ D.T + self.code_ridge * np.eye(len(D))
-        target, n_classes = self.reconstruction * X @ D.T, V.shape[1]
+        H, target, M = self._curvature(D), self.reconstruction * X @ D.T, V.shape[1]
         values = linalg.eigvalsh(H)
-        largest = values[-1] + 2 / n_classes * linalg.eigvalsh(V.T @ V)[-1]
-        root = np.sqrt(values[0] / largest)
-        momentum = (1 - root) / (1 + root)  # right for a strongly convex problem
-        ahead = Z
-        for _ in range(CODE_STEPS):
+        largest = values[-1] + 2 / M * linalg.eigvalsh(V.T @ V)[-1]
+
+        def lower(ahead):
             slack = np.maximum(1 - signs * (ahead @ V), 0)
-            slope = ahead @ H - target - 2 / n_classes * (signs * slack) @ V.T
-            before, Z = Z, ahead - slope / largest
-            ahead = Z + momentum * (Z - before)
-            if np.abs(Z - before).max() <= 1e-3 * self.tol * np.abs(Z).max():
-                break
-        return Z
+            slope = ahead @ H - target - 2 / M * (signs * slack) @ V.T
+            return ahead - slope / largest
+
+        least, tol = values[0] / largest, 1e-3 * self.tol
+        return accelerated(lower, Z, least, max_iter=100, tol=tol)
 
     def _objective(self, loss, X, Z, D, W, U) -> float:
-        left = X - Z @ D
-        rows = self.code_ridge * np.vdot(Z, Z) + self.reconstruction * np.vdot(
-            left, left
-        )
-        match = loss(Z @ W @ U.T)[0] + self.lam / 2 * np.vdot(W, W)
-        return float(rows / 2 / len(X) + match)
+        left, ridge = X - Z @ D, self.code_ridge * np.vdot(Z, Z)
+        rows = (ridge + self.reconstruction * np.vdot(left, left)) / 2 / len(X)
+        return float(rows + loss(Z @ W @ U.T)[0] + self.lam / 2 * np.vdot(W, W))
 
 
-def class_dictionary(A: np.ndarray, softness: float, n_turns: int) -> np.ndarray:
-    """Return atoms that mix to the embeddings, from the embeddings themselves on."""
-    B = short(A)
-    for _ in range(n_turns):
-        B = renew_atoms(B, simplex_codes(A, B, softness), A)
-    return B
+def accelerated(lower: Callable, Z: np.ndarray, least: float, *, max_iter, tol):
+    """Repeat a step of descent with momentum, from Z on, until it hardly moves."""
+    root, ahead = np.sqrt(least), Z  # least curvature, as a share of the largest
+    for _ in range(max_iter):
+        before, Z = Z, lower(ahead)
+        ahead = Z + (1 - root) / (1 + root) * (Z - before)
+        if np.abs(Z - before).max() <= tol * np.abs(Z).max():
+            break
+    return Z
 
 
 def renew_atoms(D: np.ndarray, Z: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Return atoms of length 1 at most that bring |X - Z D|² down.
-
-    Steps against the gradient and back, for all atoms at once: whatever order atoms or
-    classes have, the answer is the same.
-    """
+    """Return atoms of length 1 at most that bring |X - Z D|² down, all at once."""
     ZtZ, ZtX = Z.T @ Z, Z.T @ X
     largest = linalg.eigvalsh(ZtZ)[-1]
-    for _ in range(ATOM_STEPS if largest > 0 else 0):
-        D = short(D - (ZtZ @ D - ZtX) / largest)
+    for _ in range(20 if largest > 0 else 0):
+        D = shorten(D - (ZtZ @ D - ZtX) / largest)
     return D
 
 
-def short(V: np.ndarray) -> np.ndarray:
-    """Return rows cut to length 1 where they are longer."""
-    return V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), 1)
-
-
-def simplex_codes(
-    A: np.ndarray, S: np.ndarray, softness: float, *, max_iter=10_000, tol=1e-12
-) -> np.ndarray:
-    """Return φ(a) for every row of A by accelerated projected gradient.
-
-    Centring A and S alike changes nothing, for codes sum to 1.
-    """
-    H = S @ S.T + softness * np.eye(len(S))
-    target = A @ S.T
+def simplex_codes(A: np.ndarray, S: np.ndarray, softness: float) -> np.ndarray:
+    """Return φ(a) for every row of A by accelerated projected gradient."""
+    H, target = S @ S.T + softness * np.eye(len(S)), A @ S.T
     values = linalg.eigvalsh(H)
-    largest, root = values[-1], np.sqrt(max(values[0], softness) / values[-1])
-    momentum = (1 - root) / (1 + root)  # right for a strongly convex problem
-    Z = ahead = np.full((len(A), len(S)), 1 / len(S))
-    for _ in range(max_iter):
-        before, Z = Z, onto_simplex(ahead - (ahead @ H - target) / largest)
-        ahead = Z + momentum * (Z - before)
-        if np.abs(Z - before).max() <= tol:
-            break
-    return Z
+    least, largest = max(values[0], softness), values[-1]
+
+    def lower(ahead):
+        return onto_simplex(ahead - (ahead @ H - target) / largest)
+
+    start = np.full((len(A), len(S)), 1 / len(S))
+    return accelerated(lower, start, least / largest, max_iter=10_000, tol=1e-12)
 
 
 def onto_simplex(V: np.ndarray) -> np.ndarray:

@@ -12,14 +12,15 @@ scatter make it: sums are enough, and no row is looked at twice.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.base import LinearScorer, ZeroShotClassifier, linear_scores
-from unseen.core.classes import Candidates, ClassTable
+from unseen.core.classes import ClassTable
 from unseen.core.params import N_AXES, POSITIVE, check_rows
 from unseen.core.sums import Sums
 
@@ -31,18 +32,28 @@ GAUSSIAN: dict = {
 }
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PosteriorClassifier(ZeroShotClassifier):
     """Base of the models that score by the posterior of the seen classes.
 
-    Its parameters include ``temperature``, ``shrinkage``, ``n_axes`` and
-    ``unit_rows``; a model file provides ``_score_posterior``.
+    They provide ``_score_posterior(Q, candidates)``.
     """
+
+    temperature: float = 1.0
+    shrinkage: float = 0.1
+    n_axes: int | str = 500
+    unit_rows: bool = True
 
     _adapt_parameters = frozenset({"temperature"})
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
-        n_axes = None if self.n_axes == "all" else self.n_axes
-        self.seen_scorer_ = gaussian_scorer(sums, table.seen, n_axes, self.shrinkage)
+        n_axes: Any = None if self.n_axes == "all" else self.n_axes
+        white = sums.whitened(n_axes, self.shrinkage)
+        means = white.sums.class_means[table.seen]
+        heights = np.log(sums.counts[table.seen])
+        heights -= np.einsum("ij,ij->i", means, means) / 2
+        coef = means @ white.axes.T
+        self.seen_scorer_ = LinearScorer(coef, heights - coef @ white.mean)
         return self._ready(table)
 
     def seen_posterior(self, X) -> np.ndarray:
@@ -64,10 +75,6 @@ class PosteriorClassifier(ZeroShotClassifier):
         logits = linear_scores(rows, self.seen_scorer_, self.unit_rows)
         return softmax(logits.astype(np.float64) / self.temperature, axis=1)
 
-    @abstractmethod
-    def _score_posterior(self, Q: np.ndarray, competition: Candidates) -> np.ndarray:
-        """Return the scores of the competing classes from posteriors Q."""
-
     def _is_linear(self) -> bool:
         return False
 
@@ -81,14 +88,3 @@ class PosteriorClassifier(ZeroShotClassifier):
             return made.astype(rows.dtype, copy=False)
 
         return scores
-
-
-def gaussian_scorer(
-    sums: Sums, seen: np.ndarray, n_axes: int | None, shrinkage: float
-) -> LinearScorer:
-    """Return the log joint density of rows and seen classes, up to a term in x."""
-    white = sums.whitened(n_axes, shrinkage)
-    means = white.sums.class_means[seen]
-    coef = means @ white.axes.T
-    heights = np.log(sums.counts[seen]) - np.einsum("ij,ij->i", means, means) / 2
-    return LinearScorer(coef, heights - coef @ white.mean)

@@ -1,10 +1,11 @@
-"""DeViSE, ALE and SJE: one bilinear map that ranks the own class first.
+"""DeViSE, ALE, SJE and LatEm: bilinear maps that rank the own class first.
 
 Rows are samples.
 
-    X  (n_samples, p)   rows of seen classes: unit length, centred, on p axes
-    A  (M, q)           seen class embeddings: unit length, centred
-    W  (p, q)           what we learn                                    coef_
+    X    (n_samples, p)   rows of seen classes: unit length, centred, on p axes
+    A    (M, q)           seen class embeddings: unit length, centred
+    W    (p, q)           what we learn                                  coef_
+    W_k  (p, q)           K maps, of LatEm                               maps_
 
     v_c(x) = margin + x W (A_c - A_y)ᵀ for c ≠ y, the own class;  0 for c = y
 
@@ -12,14 +13,21 @@ Rows are samples.
     SJE      min_W  Σ_x max_c max(0, v_c)               only the worst
     ALE      min_W  Σ_x β_r / r Σ_c max(0, v_c)         weighted by rank: r classes are
                                                         too near, β_r = Σ_{j≤r} 1/j
+    LatEm    min_W  Σ_x E_c max(0, margin + F(x, A_c) - F(x, A_y)),  c ≠ y drawn
 
-How steps are made, and when they stop, is in epochs.py.
+with F(x, a) = max_k x W_k aᵀ: with k the winner of the own class y and l that of the
+drawn class c, W_l moves by -x (A_c)ᵀ and W_k by +x (A_y)ᵀ. How steps are made, and when
+they stop, is in epochs.py.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
+from unseen.core.base import linear_scores
+from unseen.core.params import COUNT
 from unseen.models.epochs import EPOCHS, RankingClassifier
 
 
@@ -45,8 +53,6 @@ class DeViSE(RankingClassifier):
         if that leaves fewer than two on either side, none is.
     n_iter_no_change : int, default=10
         Epochs without a better score on the held-out classes before stopping.
-    average : bool, default=True
-        The map is the mean over the last epoch, not what its last step left.
     n_axes, whitening, unit_rows, per_domain_centering
         As for ``ESZSL``.
     random_state : int, RandomState or None, default=0
@@ -85,9 +91,7 @@ class DeViSE(RankingClassifier):
     ((64, 14), 20)
     """
 
-    _parameter_constraints: dict = EPOCHS
-
-    def _weights(self, V):
+    def _violations(self, V):
         return (V > 0).astype(V.dtype)
 
 
@@ -101,7 +105,7 @@ class ALE(RankingClassifier):
     ----------
     learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
-    average, n_axes, whitening, unit_rows, per_domain_centering, random_state
+    n_axes, whitening, unit_rows, per_domain_centering, random_state
         As for ``DeViSE``.
 
     Attributes
@@ -129,9 +133,7 @@ class ALE(RankingClassifier):
     True
     """
 
-    _parameter_constraints: dict = EPOCHS
-
-    def _weights(self, V):
+    def _violations(self, V):
         return rank_weights(V)
 
 
@@ -145,7 +147,7 @@ class SJE(RankingClassifier):
     ----------
     learning_rate, margin, max_iter, batch_size, validation_fraction, n_iter_no_change
         As for ``DeViSE``.
-    average, n_axes, whitening, unit_rows, per_domain_centering, random_state
+    n_axes, whitening, unit_rows, per_domain_centering, random_state
         As for ``DeViSE``.
 
     Attributes
@@ -168,13 +170,98 @@ class SJE(RankingClassifier):
     True
     """
 
-    _parameter_constraints: dict = EPOCHS
+    def _violations(self, V):
+        worst = np.arange(V.shape[1]) == V.argmax(axis=1)[:, None]
+        return (worst & (V > 0)).astype(V.dtype)
 
-    def _weights(self, V):
-        worst = V.argmax(axis=1)[:, None]
-        weights = np.zeros_like(V)
-        np.put_along_axis(weights, worst, np.take_along_axis(V, worst, 1) > 0, axis=1)
-        return weights
+
+@dataclass(eq=False, repr=False)
+class LatEm(RankingClassifier):
+    """Latent embeddings: a few bilinear maps, the best one for each row and class.
+
+    Choose it when the seen classes fall into kinds that look different, so that one
+    map cannot serve all. It needs the rows: several passes in mini-batches.
+
+    Parameters
+    ----------
+    n_maps : int, default=2
+        Number of maps K. Try 1 too: on classes held out it was often better.
+    learning_rate : float, default=10.0
+        Length of a step. One wrong class is drawn per row, where the others see all:
+        steps are small, and classes held out want them ten times longer.
+    margin, max_iter, batch_size, validation_fraction, n_iter_no_change
+        As for ``DeViSE``.
+    n_axes, whitening, unit_rows, per_domain_centering
+        As for ``DeViSE``; means of unlabelled rows are taken with one map only.
+    random_state : int, RandomState or None, default=0
+        Draws the start, held-out classes, batches and wrong classes.
+
+    Attributes
+    ----------
+    maps_ : ndarray of shape (n_maps, n_axes, n_dims)
+        The maps, on the principal axes.
+    coef_ : ndarray of shape (n_axes, n_dims)
+        The first of them; if there is but one, the model.
+    n_iter_, history_, axes_, mean_, embedding_mean_
+        As for ``DeViSE``.
+
+    Notes
+    -----
+    With several maps there is no ``adapt`` and no self-training: which map a row
+    takes depends on the label it is given, so a refit would confirm whatever label
+    it started from. With one map both are there.
+
+    References
+    ----------
+    Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein, B. Schiele, "Latent embeddings
+    for zero-shot classification", CVPR 2016. Its pruning of rarely used maps is left
+    out: ``ClasswiseSearchCV`` chooses ``n_maps``.
+
+    Examples
+    --------
+    >>> from unseen import LatEm, load_data
+    >>> data = load_data("digits")
+    >>> model = LatEm(2, max_iter=20, validation_fraction=0).fit(
+    ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    >>> model.maps_.shape
+    (2, 64, 14)
+    """
+
+    n_maps: int = 2
+    _: KW_ONLY
+    learning_rate: float = 10.0
+
+    _parameter_constraints = {"n_maps": COUNT, **EPOCHS}
+
+    def _first_maps(self, p, basis, random):
+        # Drawn for every dimension: how the span is written down does not matter.
+        return random.standard_normal((self.n_maps, p, len(basis))) @ basis / np.sqrt(p)
+
+    def _step(self, maps, X, y, A, random):
+        wrong = random.randint(len(A) - 1, size=len(y))
+        wrong += wrong >= y
+        return latent_step(maps, X, A[y], A[wrong], self.margin)
+
+    def _learn(self, seen) -> None:
+        self.maps_ = self._learn_maps(seen)
+        self.coef_ = self.maps_[0]
+
+    def _can_adapt(self) -> bool:
+        return self.n_maps == 1
+
+    def _is_linear(self) -> bool:
+        return self.n_maps == 1  # else maps compete before classes
+
+    def _scoring(self, candidates):
+        if self.n_maps == 1:
+            return super()._scoring(candidates)
+        A, unit = self._codes(candidates, False), self.unit_rows
+        scorers = [self._in_features(self._score(W, A), self.mean_) for W in self.maps_]
+
+        def scores(rows):
+            return np.maximum.reduce([linear_scores(rows, s, unit) for s in scorers])
+
+        return scores
 
 
 def rank_weights(V: np.ndarray) -> np.ndarray:
@@ -183,3 +270,17 @@ def rank_weights(V: np.ndarray) -> np.ndarray:
     r = violated.sum(axis=1)
     beta = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, V.shape[1] + 1))])
     return violated * (beta[r] / np.maximum(r, 1)).astype(V.dtype)[:, None]
+
+
+def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:
+    """Return the mean loss of rows with own and wrong embeddings, and its gradient."""
+    on_maps = np.stack([X @ W for W in maps])  # (maps, rows, dims)
+    for_own = np.einsum("kiq,iq->ki", on_maps, own)
+    for_wrong = np.einsum("kiq,iq->ki", on_maps, wrong)
+    loss = np.maximum(margin + for_wrong.max(axis=0) - for_own.max(axis=0), 0)
+    up, down = for_own.argmax(axis=0), for_wrong.argmax(axis=0)
+    slope = np.zeros_like(maps)
+    for k in range(len(maps)):
+        pushed, pulled = ((winner == k) & (loss > 0) for winner in (down, up))
+        slope[k] = X[pushed].T @ wrong[pushed] - X[pulled].T @ own[pulled]
+    return float(loss.mean()), slope / X.dtype.type(len(X))

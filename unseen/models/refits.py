@@ -24,10 +24,7 @@ from unseen.core.sums import Sums
 def label_fit(
     before: np.ndarray, A: np.ndarray, sums: Sums, lam: float, mu: float
 ) -> tuple[np.ndarray, float]:
-    """BᵀB W (AᵀA + lam I) + mu W = (1 + lam) BᵀY A + mu W*.
-
-    Two eigendecompositions turn it into a division.
-    """
+    """BᵀB W (AᵀA + lam I) + mu W = (1 + lam) BᵀY A + mu W*, by division."""
     G, S = sums.gram, sums.class_sums.T
     # AᵀA + lam I has at most N values other than lam: a thin SVD tells all.
     _, sizes, Q = linalg.svd(A, full_matrices=False)

@@ -11,44 +11,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.params import COUNT, ON_AXES, POSITIVE
+from unseen.core.params import COUNT, ON_AXES, POSITIVE, OnAxes
 from unseen.models.refits import bilinear, label_fit
 
 # From the scores of rows to the loss and its derivative by the scores.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
-BY_STEPS: dict = {
-    "lam": POSITIVE,
-    "max_iter": COUNT,
-    "tol": POSITIVE,
-    **ON_AXES,
-}
+BY_STEPS: dict = {"lam": POSITIVE, "max_iter": COUNT, "tol": POSITIVE, **ON_AXES}
 
 
-class RelativeCodesClassifier(ZeroShotClassifier):
+class RelativeCodesClassifier(OnAxes, ZeroShotClassifier):
     """Base of those whose codes say where an embedding stands among the seen ones.
 
     Codes are made from embeddings centred by the seen mean, whatever the domain;
     with ``per_domain_centering`` the codes themselves are centred by ``adapt``.
     """
 
-    lam: float
-    max_iter: int
-    tol: float
-
-    def _minimise(self, loss: Loss, B: np.ndarray, Z: np.ndarray) -> None:
-        """Set ``coef_``, ``history_`` and ``n_iter_``."""
-        self.coef_, self.history_ = minimise_loss(
-            loss, B, Z, self.lam, max_iter=self.max_iter, tol=self.tol
-        )
-        self.n_iter_ = len(self.history_) - 1
+    _score = staticmethod(bilinear)
+    _refit = staticmethod(label_fit)
 
     def _needs_rows(self) -> bool:
         return True
@@ -56,10 +42,6 @@ class RelativeCodesClassifier(ZeroShotClassifier):
     def _codes(self, candidates, own_mean):
         codes = super()._codes(candidates, False)
         return codes - codes.mean(axis=0) if own_mean else codes
-
-    _score = staticmethod(bilinear)
-
-    _refit = staticmethod(label_fit)
 
     def _describe(self, unlabelled, rows, name):
         # Where an embedding stands among the seen ones cannot be told from rows.
@@ -99,20 +81,14 @@ def minimise_loss(
         slope = scale * (X.T @ G @ ZR + lam * W)
         return value + lam / 2 * np.vdot(W, W), slope.ravel()
 
-    start = np.zeros(scale.size)
-    value, slope = objective(start)
-    steepest = np.abs(slope).max()
-    history = [value]
-
-    def record(intermediate_result: Any) -> None:
-        history.append(float(intermediate_result.fun))
-
+    value, slope = objective(start := np.zeros(scale.size))
+    steepest, history = np.abs(slope).max(), [value]
     found = minimize(
         objective,
         start,
         jac=True,
         method="L-BFGS-B",
-        callback=record,
+        callback=lambda intermediate_result: history.append(intermediate_result.fun),
         options={
             "maxiter": max_iter,
             "maxfun": 4 * max_iter,
@@ -128,4 +104,4 @@ def minimise_loss(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return scale * found.x.reshape(scale.shape) @ R.T, history
+    return scale * found.x.reshape(scale.shape) @ R.T, [float(v) for v in history]

@@ -20,16 +20,19 @@ classes, the hubs, are nearest to all. So the direction matters (Shigeto et al.)
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import right_factor, solve_on_axes, to_unit
-from unseen.core.params import ON_AXES, POSITIVE, StrOptions
+from unseen.core.params import ON_AXES, POSITIVE, OnAxes, StrOptions
 from unseen.core.sums import Sums
 from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
 
 
-class RidgeToVisual(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class RidgeToVisual(OnAxes, ZeroShotClassifier):
     """Ridge regression from class embeddings to rows: the nearest prototype wins.
 
     Choose it when a few classes attract all rows under other models (hubness), or
@@ -67,29 +70,16 @@ class RidgeToVisual(ZeroShotClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    lam: float = 10.0
+    _: KW_ONLY
+    metric: str = "euclidean"
+
+    _parameter_constraints = {
         "lam": POSITIVE,
         "metric": [StrOptions({"euclidean", "cosine"})],
         **ON_AXES,
     }
     _refit = staticmethod(class_map)
-
-    def __init__(
-        self,
-        lam=10.0,
-        *,
-        metric="euclidean",
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.lam = lam
-        self.metric = metric
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
 
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
@@ -101,7 +91,8 @@ class RidgeToVisual(ZeroShotClassifier):
         return A @ W.T
 
 
-class RidgeToSemantic(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class RidgeToSemantic(OnAxes, ZeroShotClassifier):
     """Ridge regression from rows to class embeddings: the largest cosine wins.
 
     Choose it as the plainest baseline; ``RidgeToVisual`` is the same regression in
@@ -131,34 +122,18 @@ class RidgeToSemantic(ZeroShotClassifier):
     True
     """
 
-    _parameter_constraints: dict = {"lam": POSITIVE, **ON_AXES}
-    _refit = staticmethod(row_map)
+    lam: float = 1.0
 
-    def __init__(
-        self,
-        lam=1.0,
-        *,
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.lam = lam
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
+    _parameter_constraints = {"lam": POSITIVE, **ON_AXES}
+    _refit = staticmethod(row_map)
+    _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
-        target = seen.sums.class_sums.T @ seen.A
-        self.coef_ = solve_on_axes(
-            seen.sums.gram, target, self.lam, diagonal=seen.diagonal
-        )
+        sums, target = seen.sums, seen.sums.class_sums.T @ seen.A
+        self.coef_ = solve_on_axes(sums.gram, target, self.lam, diagonal=seen.diagonal)
 
     def _embed(self, A):
         return to_unit(A)
-
-    _score = staticmethod(bilinear)
 
 
 def solve_to_visual(sums: Sums, A: np.ndarray, lam: float) -> np.ndarray:

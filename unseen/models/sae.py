@@ -22,17 +22,20 @@ is a least-squares decoder, large lam a least-squares encoder.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import linalg
 
 from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import to_unit
-from unseen.core.params import ON_AXES, POSITIVE, StrOptions
+from unseen.core.params import ON_AXES, POSITIVE, OnAxes, StrOptions
 from unseen.core.sums import Sums
 from unseen.models.refits import class_map, nearest_prototype, row_map
 
 
-class SAE(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class SAE(OnAxes, ZeroShotClassifier):
     """Semantic autoencoder: one map that encodes rows and decodes classes.
 
     Choose it when neither direction of a ridge regression convinces: it is both at
@@ -75,30 +78,16 @@ class SAE(ZeroShotClassifier):
     True
     """
 
+    lam: float = 10.0
+    _: KW_ONLY
+    direction: str = "to_visual"
+
     _adapt_parameters = frozenset({"direction", "per_domain_centering"})
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "lam": POSITIVE,
         "direction": [StrOptions({"to_visual", "to_semantic"})],
         **ON_AXES,
     }
-    metric = "cosine"
-
-    def __init__(
-        self,
-        lam=10.0,
-        *,
-        direction="to_visual",
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.lam = lam
-        self.direction = direction
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
 
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=seen.diagonal)
@@ -109,7 +98,7 @@ class SAE(ZeroShotClassifier):
     def _score(self, W, A):
         if self.direction == "to_semantic":  # the class has unit length already
             return A @ W.T, np.zeros(len(A))
-        return nearest_prototype(A @ W.T, self.metric)
+        return nearest_prototype(A @ W.T, "cosine")
 
     def _prototypes_on_axes(self, W, A):
         return A @ W.T

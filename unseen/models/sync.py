@@ -23,6 +23,8 @@ compete; the paper's also looks at the unseen.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist, pdist
@@ -36,10 +38,12 @@ from unseen.models.relative_codes import (
     BY_STEPS,
     Loss,
     RelativeCodesClassifier,
+    minimise_loss,
     squared_hinge,
 )
 
 
+@dataclass(eq=False, repr=False)
 class SynC(RelativeCodesClassifier):
     """Synthesized classifiers: those of the seen classes, combined by similarity.
 
@@ -95,54 +99,41 @@ class SynC(RelativeCodesClassifier):
     (64, 7)
     """
 
+    lam: float = 1e-5
+    _: KW_ONLY
+    sharpness: float = 1.0
+    loss: str = "one_vs_other"
+    smoothing: float = 0.1
+    max_iter: int = 300
+    tol: float = 1e-3
+
     _adapt_parameters = frozenset({"sharpness", "per_domain_centering"})
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "sharpness": POSITIVE,
         "loss": [StrOptions({"one_vs_other", "structured", "squared"})],
         "smoothing": POSITIVE,
         **BY_STEPS,
     }
 
-    def __init__(
-        self,
-        lam=1e-5,
-        *,
-        sharpness=1.0,
-        loss="one_vs_other",
-        smoothing=0.1,
-        max_iter=300,
-        tol=1e-3,
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.lam = lam
-        self.sharpness = sharpness
-        self.loss = loss
-        self.smoothing = smoothing
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
-
     def _needs_rows(self) -> bool:
         return self.loss != "squared"
 
     def _learn(self, seen: Seen) -> None:
         self._phantoms, M = seen.A, len(seen.A)
+        self.history_: list[float] = []
         if self.loss == "squared":
             XtX, XtY, _ = label_products(seen.sums, "signed")
             ridge = self.lam * seen.sums.n_rows * M / 2
             self.coef_ = solve_on_axes(XtX, XtY, ridge, diagonal=seen.diagonal)
-            self.history_, self.n_iter_ = [], 1  # one solve
+            self.n_iter_ = 1  # one solve
             return
         loss = squared_hinge(seen.codes, M)
         if self.loss == "structured":
             loss = structured(seen.codes, cdist(seen.A, seen.A), self.smoothing)
-        self._minimise(loss, seen.B, np.eye(M))
+        self.coef_, self.history_ = minimise_loss(
+            loss, seen.B, np.eye(M), self.lam, max_iter=self.max_iter, tol=self.tol
+        )
+        self.n_iter_ = len(self.history_) - 1
 
     def _embed(self, A):
         return combine_phantoms(A, self._phantoms, self.sharpness)

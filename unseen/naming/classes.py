@@ -22,7 +22,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from io import StringIO
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,13 +32,8 @@ from unseen.limits import limits, read_small
 
 __all__ = ["ClassNames", "checked_names", "existing_file", "read_classes", "spoken"]
 
-# name, "name", name: text, name: "text" or "name: text", up to the next comma
-ENTRY = re.compile(
-    r'\s*(?:"(?P<whole>[^"]*)"|(?P<name>[^",:][^,:]*)?)\s*'
-    r'(?P<colon>:\s*(?:"(?P<quoted>[^"]*)"|(?P<text>[^,]*))\s*)?(?:,|$)'
-)
-# cardLost -> card Lost, HTTPError -> HTTP Error
-HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# "name: text", name: "text", or what has no quotes, up to the next comma
+ENTRY = re.compile(r'\s*(?:([^",:]*:)?\s*"([^"]*)"\s*|([^,]*))(?:,|$)')
 
 
 class ClassNames(NamedTuple):
@@ -81,8 +75,12 @@ def read_classes(source: Any) -> ClassNames:
     {'zebra': 'stripes', 'okapi': 'stripes, long neck'}
     """
     where, pairs = _pairs(source)
-    names = checked_names([name for name, _ in pairs], where)
-    described = {name: text or spell_out(name) for name, text in pairs}
+    found = [  # a name of several lines is left as it is, to be refused
+        (name if len(name.strip().splitlines()) > 1 else _clean(name), text)
+        for name, text in pairs
+    ]
+    names = checked_names([name for name, _ in found], where)
+    described = {name: _clean(text) or spell_out(name) for name, text in found}
     return ClassNames(names, {name: text for name, text in described.items() if text})
 
 
@@ -104,20 +102,17 @@ def checked_names(
         raise ValueError(f"{where}: a class has no name. Name each.")
     if (again := twice(names)) is not None:
         raise ValueError(f"{where}: class {again!r} is named twice.")
+    longest = max(names, key=len)
+    if len(names) > bounds.classes or len(longest) > bounds.name_letters:
+        raise ValueError(
+            f"{where}: {len(names):,} classes, a name of {len(longest):,} letters "
+            f"({longest[:20]!r}...). Give at most {bounds.classes:,} and "
+            f"{bounds.name_letters:,}; put what describes a class behind a colon."
+        )
     if broken := [name for name in names if len(name.splitlines()) > 1]:
         raise ValueError(
             f"Class name {broken[0]!r} runs over several lines. Write names between "
             "commas, or one per line in a .txt file."
-        )
-    if len(names) > bounds.classes:
-        raise ValueError(
-            f"{where}: {len(names):,} classes are more than {bounds.classes:,}."
-        )
-    if len(longest := max(names, key=len)) > bounds.name_letters:
-        raise ValueError(
-            f"{where}: a name of {len(longest):,} letters ({longest[:20]!r}...) is "
-            f"longer than {bounds.name_letters:,}. Put what describes a class behind a "
-            "colon."
         )
     if strange := sorted(set(map(str, descriptions)) - set(names)):
         raise ValueError(f"{strange[0]!r} is described, but no class has that name.")
@@ -131,15 +126,10 @@ def twice(names: Iterable[str]) -> str | None:
 
 
 def spoken(name: str) -> str:
-    """Return a name as one would say it: words apart, however they were joined.
-
-    Examples
-    --------
-    >>> from unseen.naming.classes import spoken
-    >>> spoken("card_payment-fee"), spoken("cardLost"), spoken("HTTPError")
-    ('card payment fee', 'card Lost', 'HTTP Error')
-    """
-    parts = re.sub(r"[_/|.]+|(?<=\w)-(?=\w)", " ", HUMPS.sub(" ", name))
+    """Return a name as one would say it: words apart, however they were joined."""
+    # cardLost -> card Lost, HTTPError -> HTTP Error
+    humps = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+    parts = re.sub(r"[_/|.]+|(?<=\w)-(?=\w)", " ", re.sub(humps, " ", name))
     return " ".join(parts.split()) or name
 
 
@@ -148,9 +138,8 @@ def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(source, pd.DataFrame):
         return "The table of classes", _from_table(source)
     if isinstance(source, Mapping):
-        return "The dict of classes", [
-            (_name(name), _clean(text or "")) for name, text in source.items()
-        ]
+        pairs = [(str(name), str(text or "")) for name, text in source.items()]
+        return "The dict of classes", pairs
     if isinstance(source, os.PathLike):
         return str(source), _from_file(Path(source))
     if not isinstance(source, str):
@@ -161,9 +150,8 @@ def _pairs(source: Any) -> tuple[str, list[tuple[str, str]]]:
     if path is not None:
         return str(path), _from_file(path)
     lines = [line for line in source.strip().splitlines() if line.strip()]
-    return "The list of classes", (
-        _from_lines(lines) if len(lines) > 1 else _from_text(source)
-    )
+    pairs = _from_lines(lines) if len(lines) > 1 else _from_text(source)
+    return "The list of classes", pairs
 
 
 def existing_file(text: str | os.PathLike[str]) -> Path | None:
@@ -171,75 +159,41 @@ def existing_file(text: str | os.PathLike[str]) -> Path | None:
     return Path(text) if os.path.exists(text) and not os.path.isdir(text) else None
 
 
-class _Entry(NamedTuple):
-    """What stands between two commas; text is None if nothing describes the name."""
-
-    name: str
-    text: str | None
-    quoted: bool
-
-
 def _from_text(source: str) -> list[tuple[str, str]]:
     """Return (name, description) of each class of a list between commas."""
-    entries = _entries(source)
-    apart = [(_name(entry.name), _clean(entry.text or "")) for entry in entries]
-    # "World: politics, war": is war a class, or does it describe the world?
-    unclear = any(
-        one.text is not None and not one.quoted and after.text is None
-        for one, after in pairwise(entries)
-    )
-    if not unclear:
+    apart: list[tuple[str, str]] = []  # every comma ends a class
+    together: list[tuple[str, str]] = []  # a description ends at the next "name:"
+    open_ended = False
+    for head, quoted, plain in ENTRY.findall(source):
+        if re.match(r'([^:]*:\s*)?"', plain):
+            raise ValueError(
+                "The list of classes has a quote that is not closed, or more behind "
+                f"it: {plain[:60].strip()!r}."
+            )
+        name, colon, text = (head + quoted or plain).partition(":")
+        if not (name.strip() or colon):
+            continue
+        apart.append((name.strip(), text.strip()))
+        if open_ended and not colon and not quoted:
+            # "World: politics, war": is war a class, or does it describe the world?
+            last, before = together[-1]
+            together[-1] = last, f"{before}, {name.strip()}"
+        else:
+            together.append(apart[-1])
+            open_ended = bool(colon and not quoted)
+    if len(together) == len(apart):
         return apart
-    together = _grouped(entries)
-    inner = any("," in text for _name, text in together[:-1])
-    if entries[0].text is not None and inner:  # each name has its colon
-        return together
+    if apart[0][1] and any("," in text for _, text in together[:-1]):
+        return together  # each name has its colon
+    ways = []
+    for pairs in (apart, together):
+        some = [f'"{name}: {text}"' if text else name for name, text in pairs[:4]]
+        ways.append(", ".join(some + ["..."] * (len(pairs) > 4)))
     raise ValueError(
         f"The list of classes can be read in two ways: as {len(apart)} classes, "
-        f"{_listing(apart)}; or as {len(together)}, {_listing(together)}. Put a class "
-        "and what describes it in quotes, or each on a line of a .txt file."
+        f"{ways[0]}; or as {len(together)}, {ways[1]}. Put a class and what describes "
+        "it in quotes, or each on a line of a .txt file."
     )
-
-
-def _entries(source: str) -> list[_Entry]:
-    entries, place = [], 0
-    while place < len(source):
-        found = ENTRY.match(source, place)
-        if found is None:
-            raise ValueError(
-                f"The list of classes has a quote that is not closed, or more behind "
-                f"it: {source[place : place + 60].strip()!r}."
-            )
-        place = found.end()
-        name, text = found["whole"] or found["name"] or "", found["text"]
-        quoted = found["whole"] is not None or found["quoted"] is not None
-        if found["quoted"] is not None:
-            text = found["quoted"]
-        elif found["whole"] is not None and not found["colon"]:
-            name, sign, rest = name.partition(":")
-            text = rest if sign else None
-        if name.strip() or text is not None:
-            entries.append(_Entry(name, text, quoted))
-    return entries
-
-
-def _grouped(entries: list[_Entry]) -> list[tuple[str, str]]:
-    """Return the classes if a description ends where the next ``name:`` starts."""
-    pairs: list[tuple[str, str]] = []
-    open_ended = False
-    for entry in entries:
-        if entry.text is None and open_ended and not entry.quoted:
-            name, text = pairs[-1]
-            pairs[-1] = name, _clean(f"{text}, {entry.name}")
-            continue
-        pairs.append((_name(entry.name), _clean(entry.text or "")))
-        open_ended = entry.text is not None and not entry.quoted
-    return pairs
-
-
-def _listing(pairs: list[tuple[str, str]], most: int = 4) -> str:
-    shown = [f'"{name}: {text}"' if text else name for name, text in pairs[:most]]
-    return ", ".join(shown) + (", ..." if len(pairs) > most else "")
 
 
 def _from_file(path: Path) -> list[tuple[str, str]]:
@@ -262,7 +216,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
 
 def _from_lines(lines: Iterable[str]) -> list[tuple[str, str]]:
     parts = (line.partition(":") for line in lines)
-    return [(_name(name), _clean(text)) for name, _, text in parts]
+    return [(name, text) for name, _, text in parts]
 
 
 def _from_table(table: pd.DataFrame) -> list[tuple[str, str]]:
@@ -270,25 +224,21 @@ def _from_table(table: pd.DataFrame) -> list[tuple[str, str]]:
     texts = table.drop(columns=numeric.columns)
     middle = (numeric.min() + numeric.max()) / 2
     much = numeric.gt(middle) | (numeric.gt(0) & numeric.min().eq(numeric.max()))
-    words = np.array([_clean(str(column).replace("_", " ")) for column in numeric])
+    words = np.array([str(column).replace("_", " ") for column in numeric])
     cells, has = texts.to_numpy(dtype=object), much.to_numpy(dtype=bool)
     pairs = []
     for row, name in enumerate(table.index):
-        parts = [_clean(text) for text in cells[row] if isinstance(text, str)]
+        parts = [text.strip() for text in cells[row] if isinstance(text, str)]
         parts += list(words[has[row]])
-        named = isinstance(name, str) or not pd.isna(name)
-        pairs.append((_name(name) if named else "", ", ".join(filter(None, parts))))
+        pairs.append(
+            ("" if pd.isna(name) else str(name), ", ".join(filter(None, parts)))
+        )
     return pairs
-
-
-def _name(text: Any) -> str:
-    """Return a name cleaned; one of several lines is left, to be refused."""
-    return str(text) if len(str(text).strip().splitlines()) > 1 else _clean(str(text))
 
 
 def _clean(text: str) -> str:
     """Return a text in one line, composed as Unicode prefers, without outer spaces."""
-    return " ".join(unicodedata.normalize("NFC", str(text)).split())
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def spell_out(text: str) -> str:

@@ -10,15 +10,15 @@
             or any function from a list of n texts to (n, d) numbers
 
 An encoder is made only when it is asked for. NAME is that of a model on this machine: a
-folder, or one that was fetched before; nothing is downloaded unless that is asked for.
+folder, or one that was fetched before; nothing is downloaded.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from pathlib import Path
+from os.path import isdir
+from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -66,20 +66,18 @@ class Encoder(Protocol):
         ...
 
 
-# name → (module, function that makes it), so that nothing heavy is imported early
-_KNOWN: dict[str, dict[str, tuple[str, str] | Callable[[], Any]]] = {
-    "image": {
-        "lite0": ("unseen.photos.efficientnet", "lite0"),
-        "lite2": ("unseen.photos.efficientnet", "lite2"),
-        "clip": ("unseen.naming.clip", "clip_images"),
-    },
-    "text": {
-        "wordllama": ("unseen.naming.wordllama", "WordLlama"),
-        "minilm": ("unseen.texts.encoders", "minilm"),
-        "clip": ("unseen.naming.clip", "clip_texts"),
+# What makes an encoder, by name and kind; a text is "module:function", so that nothing
+# heavy is imported early.
+_KNOWN: dict[str, dict[str, str | Callable[[], Any]]] = {
+    "lite0": {"image": "unseen.photos.efficientnet:lite0"},
+    "lite2": {"image": "unseen.photos.efficientnet:lite2"},
+    "wordllama": {"text": "unseen.naming.wordllama:WordLlama"},
+    "minilm": {"text": "unseen.texts.encoders:minilm"},
+    "clip": {
+        "image": "unseen.naming.clip:clip_images",
+        "text": "unseen.naming.clip:clip_texts",
     },
 }
-OF_OTHERS = ("model2vec:", "sentence-transformers:")
 
 
 def encoders(kind: str) -> list[str]:
@@ -91,7 +89,7 @@ def encoders(kind: str) -> list[str]:
     >>> encoders("image"), encoders("text")
     (['lite0', 'lite2', 'clip'], ['wordllama', 'minilm', 'clip'])
     """
-    return list(_KNOWN[kind])
+    return [name for name, towers in _KNOWN.items() if kind in towers]
 
 
 def register_encoder(kind: str, name: str, make: Callable[[], Encoder]) -> None:
@@ -116,22 +114,18 @@ def register_encoder(kind: str, name: str, make: Callable[[], Encoder]) -> None:
     >>> find_encoder("colour", "image").encode(np.full((1, 8, 8, 3), 7, np.uint8))
     array([[7., 7., 7.]], dtype=float32)
     >>> from unseen.naming.encoders import _KNOWN
-    >>> _ = _KNOWN["image"].pop("colour")
+    >>> _ = _KNOWN.pop("colour")
     """
-    _KNOWN[kind][name] = make
+    _KNOWN.setdefault(name, {})[kind] = make
 
 
-def find_encoder(
-    encoder: Any = "wordllama", kind: str = "text", *, download: bool = False
-) -> Any:
+def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
     """Return what an encoder's name, folder or function stands for.
 
     Parameters
     ----------
     encoder : str, path, callable or Encoder, default="wordllama"
     kind : {"image", "text"}, default="text"
-    download : bool, default=False
-        Fetch a model that is not on this machine.
 
     Returns
     -------
@@ -149,18 +143,16 @@ def find_encoder(
         made = kind == "image" or hasattr(encoder, "encode")
         return encoder if made else FunctionEncoder(encoder)
     name = os.fspath(encoder)
-    known = _KNOWN[kind].get(name)
-    if callable(known):
-        return known()
-    if known is not None:
-        module, attribute = known
-        return getattr(import_module(module), attribute)()
-    if kind == "text" and (name.startswith(OF_OTHERS) or Path(name).is_dir()):
-        return import_module("unseen.texts.encoders").load(name, download)
-    more = ", a folder with a model, model2vec:NAME or sentence-transformers:NAME"
+    make = _KNOWN.get(name, {}).get(kind)
+    if make is not None:
+        return (resolve_name(make) if isinstance(make, str) else make)()
+    more = ""
+    if kind == "text":
+        if name.startswith(("model2vec:", "sentence-transformers:")) or isdir(name):
+            return resolve_name("unseen.texts.encoders:load")(name)
+        more = ", a folder with a model, model2vec:NAME or sentence-transformers:NAME"
     raise ValueError(
-        f"There is no {kind} encoder {name!r}. Give {listed(encoders(kind))}"
-        f"{more if kind == 'text' else ''}."
+        f"There is no {kind} encoder {name!r}. Give {listed(encoders(kind))}{more}."
     )
 
 
@@ -169,14 +161,14 @@ class FunctionEncoder:
 
     space: str | None = None
 
-    def __init__(self, function: Callable[[list[str]], Any]) -> None:
+    def __init__(self, function: Callable[[list[str]], Any], name: str = "") -> None:
         if not callable(function):
             raise TypeError(
                 f"{shown(function)} is no encoder. Give a name, a folder, or a "
                 "function from texts to vectors."
             )
         self._function = function
-        self.name = getattr(function, "__qualname__", type(function).__name__)
+        self.name = name or encoder_name(function)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Turn n texts into n rows."""
@@ -188,13 +180,6 @@ def encode_texts(encoder: Any, texts: Sequence[str]) -> np.ndarray:
 
     A text of which the encoder knows no sign, such as an emoji, is read as what
     Unicode calls its signs.
-
-    Examples
-    --------
-    >>> from unseen.naming.encoders import encode_texts, find_encoder
-    >>> found = encode_texts(find_encoder(), ["🦓", "zebra", " "])
-    >>> bool((found[0] == found[1]).all()), bool(found[2].any())
-    (True, False)
     """
     rows = np.asarray(encoder.encode(list(texts)), dtype=np.float32)
     made = f"Encoder {shown(encoder_name(encoder))} made"
@@ -219,6 +204,7 @@ def encode_texts(encoder: Any, texts: Sequence[str]) -> np.ndarray:
 
 def encoder_name(encoder: Any) -> str:
     """Return the name of an encoder, which a saved model finds it by."""
-    if isinstance(encoder, str):
-        return encoder
-    return str(getattr(encoder, "name", type(encoder).__name__))
+    if isinstance(encoder, str | os.PathLike):
+        return os.fspath(encoder)
+    function = getattr(encoder, "__qualname__", type(encoder).__name__)
+    return str(getattr(encoder, "name", function))

@@ -41,8 +41,6 @@ BRITISH = (
     ("grey", "gray"), ("lled", "led"), ("lling", "ling"), ("tyre", "tire"),
     ("aeo", "eo"), ("mould", "mold"), ("plough", "plow"), ("ae", "e"), ("oe", "e"),
 )  # fmt: skip
-# Endings that make an adjective of a noun: cloudy, suburban, metallic.
-ADJECTIVES = ("y", "al", "an", "ic", "ous", "ed")
 
 
 class Sense(NamedTuple):
@@ -62,44 +60,17 @@ class Sense(NamedTuple):
 class Nouns:
     """Nouns, and the tree of ImageNet's classes in which their senses have a place.
 
-    Parameters
-    ----------
-    text : str
-        The table that ``tools/build_nouns.py`` writes.
-
-    Attributes
-    ----------
-    wnids, words : list of str
-        Of every node; the 1,000 classes of ImageNet come first, in its order.
-    parents : list of list of int
-        Of every node.
-    glosses : list of str
-        What WordNet says each node is.
-    information : ndarray of float
-        What each node says about a thing below it, in WordNet: the root of minus the
-        logarithm of the share of its nouns that are below the node.
-    adjectives : set of str
-
-    Examples
-    --------
-    >>> from unseen.naming.nouns import nouns
-    >>> (sense,) = nouns().senses("okapi")
-    >>> [nouns().words[node] for node in sense.place]
-    ['ruminant']
-    >>> len(nouns().senses("cranes"))
-    2
-    >>> nouns().senses("qwertz")
-    []
+    Every node has ``words``, ``parents``, a gloss, and ``information``: what it says
+    about a thing below it, in WordNet. The 1,000 classes come first, in their order.
     """
 
     def __init__(self, text: str):
         nodes, entries, plurals, adjectives = text.split("\n\n")
         rows = [line.split("\t") for line in nodes.split("\n")]
-        self.wnids, self.words = [row[0] for row in rows], [row[1] for row in rows]
-        self.parents = [_numbers(row[2]) for row in rows]
-        below = np.array([int(row[3]) for row in rows])
+        _, self.words, above, counts, self.glosses = map(list, zip(*rows, strict=True))
+        self.parents = [_numbers(one) for one in above]
+        below = np.array(counts, dtype=int)  # nouns of WordNet
         self.information = np.sqrt(np.log(below.max() / below))
-        self.glosses = [row[4] for row in rows]
         # In order, to be looked up by bisection: a dictionary takes long to make.
         self._entries = sorted(entries.splitlines())
         self._singular = dict(line.split("\t") for line in plurals.splitlines())
@@ -130,16 +101,10 @@ class Nouns:
 
     def _forms(self, noun: str) -> list[str]:
         forms = [noun, *filter(None, [self._singular.get(noun)])]
-        forms += [
-            noun.removesuffix(end) + new for end, new in PLURALS if noun.endswith(end)
-        ]
-        foreign = [
-            form.replace(british, american)
-            for british, american in BRITISH
-            for form in forms
-            if british in form
-        ]
-        return forms + foreign
+        ends = [(end, new) for end, new in PLURALS if noun.endswith(end)]
+        forms += [noun.removesuffix(end) + new for end, new in ends]
+        pairs = [(one, *both) for both in BRITISH for one in forms]
+        return forms + [one.replace(old, new) for one, old, new in pairs if old in one]
 
     def mentioning(self, noun: str) -> list[int]:
         """Return the classes of ImageNet that WordNet explains by a noun.
@@ -148,15 +113,15 @@ class Nouns:
         """
         forms = [form for form in self._forms(noun) if self._own(form)] or [noun]
         mentioned = re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})(?:e?s)?\b")
-        return [
-            leaf for leaf in range(N_CLASSES) if mentioned.search(self.glosses[leaf])
-        ]
+        glosses = enumerate(self.glosses[:N_CLASSES])
+        return [leaf for leaf, gloss in glosses if mentioned.search(gloss)]
 
     def adjectives_of(self, noun: str) -> list[str]:
         """Return the adjectives made of a noun: of clouds, clouded and cloudy."""
         forms = [form for form in self._forms(noun) if self._own(form)]
         stems = {stem for form in forms for stem in (form, form.removesuffix("e"))}
-        made = {f"{stem}{ending}" for stem in stems for ending in ADJECTIVES}
+        endings = ("y", "al", "an", "ic", "ous", "ed")  # cloudy, suburban, metallic
+        made = {f"{stem}{ending}" for stem in stems for ending in endings}
         return sorted(made & self.adjectives)
 
     def is_below(self, node: int, other: int) -> bool:
@@ -223,9 +188,7 @@ def _numbers(text: str) -> list[int]:
 
 def _how_known(senses: list[Sense]) -> int:
     """Return 2 for a noun that names a node, 1 for one that was met, else 0."""
-    if any(sense.exact for sense in senses):
-        return 2
-    return int(any(sense.met for sense in senses))
+    return max(2 * sense.exact or int(sense.met > 0) for sense in senses)
 
 
 def _sense(text: str) -> Sense:

@@ -30,9 +30,6 @@ from unseen.naming.nouns import N_CLASSES, Nouns, Sense, nouns
 
 __all__ = ["Reading", "nearest_classes", "plain_text", "read_name", "read_names"]
 
-EXACT_CLASS, EXACT_NODE = 4.0, 1.5
-COUNT, LIST = 0.7, 8.0
-WIDE, VAGUE = 0.1, 1.5
 # How much rather a noun means a thing of this kind; by the words of a node. A thing of
 # several kinds has the points of the first.
 KINDS = {
@@ -43,13 +40,7 @@ KINDS = {
     "plant": -0.3,
     "substance": -0.3,
 }
-AGREES = 0.25  # likeness of a sense and a description that mean one thing
-CLOSE, BROAD = 30, 300  # classes of ImageNet below a place
-# Shares of what WordNet says of a sense that its place says.
-ENOUGH, HALF, LITTLE = 0.6, 0.5, 0.2
-# What a thing is comes before: "horse | with stripes", "cup | of tea".
-HEAD_ENDS = re.compile(r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b")
-DEFINES = re.compile(r"\s*(?:an?|the|my|our|some|any|(?:kind|type|sort)s? of)\s")
+BROAD = 300  # classes of ImageNet below a place that says little
 NUMBER = re.compile(r"^(?:class|category|label)?[\s_]*#?\d+[\s_.):-]+(?=\D)", re.I)
 ONLY_NUMBER = re.compile(r"^(?:class|category|label)[\s_]*#?\d+$", re.I)
 
@@ -110,7 +101,7 @@ def read_names(
     tree = nouns()
     found = [_candidates(name, descriptions.get(name, ""), tree) for name in names]
     found = [(_without_nicknames(senses), how) for senses, how in found]
-    first = [_best(senses, None) for senses, _how in found]
+    first = [max(senses, key=_points, default=None) for senses, _how in found]
     total = np.zeros(len(tree.words))
     for sense in first:
         if sense is not None:
@@ -122,7 +113,9 @@ def read_names(
             others = total.copy()
             above, values = _unit(own.place)
             others[above] -= values
-            own = _best(senses, others / (len(names) - 1))
+            others /= len(names) - 1
+            points = [_points(sense, others) for sense in senses]
+            own = senses[points.index(max(points))]
         noun = "" if descriptions.get(name) else head_noun(name)
         readings.append(_reading(name, own, how, tree)._replace(noun=noun))
     return readings
@@ -147,7 +140,9 @@ def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], 
     if description and ONLY_NUMBER.match(name.strip()):
         name = ""
     senses, how = _senses(name, tree)
-    head = words_of(HEAD_ENDS.split(description, maxsplit=1)[0])
+    # What a thing is comes before: "horse | with stripes", "cup | of tea".
+    ends = r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b"
+    head = words_of(re.split(ends, description, maxsplit=1)[0])
     described, noun = _of_ending(head, tree)
     if not described:
         return senses, how
@@ -155,10 +150,11 @@ def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], 
         return described, f"by {noun!r} in its description"
     alike = [max(likeness(sense, other) for other in described) for sense in senses]
     best = max(alike)
-    if best >= AGREES:
+    if best >= 0.25:  # they mean one thing
         kept = [s for s, one in zip(senses, alike, strict=True) if one == best]
         return kept, "as described"
-    if DEFINES.match(description.lower()):
+    defines = r"\s*(?:an?|the|my|our|some|any|(?:kind|type|sort)s? of)\s"
+    if re.match(defines, description.lower()):
         return described, f"by {noun!r} in its description"
     return senses, how
 
@@ -170,16 +166,7 @@ def words_of(name: str) -> list[str]:
 
 
 def plain_text(name: str, description: str = "") -> str:
-    """Return a name and its description as a text encoder is to read them.
-
-    Examples
-    --------
-    >>> from unseen.naming.reading import plain_text
-    >>> plain_text("class 12", "zebra"), plain_text("fire_truck", "red")
-    ('zebra', 'fire truck, red')
-    >>> plain_text("livingroom")
-    'living room'
-    """
+    """Return a name and its description as a text encoder is to read them."""
     if description and ONLY_NUMBER.match(name.strip()):
         return description
     name = NUMBER.sub("", name.strip()).replace("_", " ")
@@ -206,21 +193,13 @@ def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
 
     They are those nearest in the tree; where that says little, those that WordNet
     explains by the noun, if there are any. A vague reading is near to none.
-
-    Examples
-    --------
-    >>> from unseen.naming.reading import nearest_classes, read_name
-    >>> nearest_classes(read_name("zebra")), nearest_classes(read_name("sunrise"))
-    (['zebra'], [])
-    >>> nearest_classes(read_name("kitchen"))
-    ['microwave', 'toaster', 'waffle iron']
     """
     if reading.trust == "vague":
         return []
     tree, own = nouns(), Sense(reading.place, False, 0)
     if not reading.place or reading.trust == "exact":
         return [first_word(node, tree) for node in reading.place]
-    if reading.known < ENOUGH and (mentioning := tree.mentioning(reading.noun)):
+    if reading.known < 0.6 and (mentioning := tree.mentioning(reading.noun)):
         return [first_word(leaf, tree) for leaf in mentioning[:most]]
     inside = {leaf for node in reading.place for leaf in tree.members[node]}
     alike = [likeness(Sense((leaf,), True, 0), own) for leaf in range(N_CLASSES)]
@@ -249,7 +228,9 @@ def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
     if len(words) == 1:
         senses, apart_text = _split(words[0], tree)
         return senses, f"by {apart_text!r}" if senses else ""
-    return _of_beginning(words, tree)
+    # The last known word before unknown ones: beef carpaccio.
+    known = [word for word in words if tree.senses(word)]
+    return (tree.senses(known[-1]), f"only by {known[-1]!r}") if known else ([], "")
 
 
 def _of_ending(words: list[str], tree: Nouns) -> tuple[list[Sense], str]:
@@ -259,12 +240,6 @@ def _of_ending(words: list[str], tree: Nouns) -> tuple[list[Sense], str]:
     return next(((senses, ending) for senses, ending in found if senses), ([], ""))
 
 
-def _of_beginning(words: list[str], tree: Nouns) -> tuple[list[Sense], str]:
-    """Return the senses of the last known word before unknown ones: beef carpaccio."""
-    known = [word for word in words if tree.senses(word)]
-    return (tree.senses(known[-1]), f"only by {known[-1]!r}") if known else ([], "")
-
-
 def _narrowed(
     before: list[str], heads: list[Sense], tree: Nouns
 ) -> tuple[list[Sense], str] | None:
@@ -272,11 +247,8 @@ def _narrowed(
     tops = {node for head in heads if head.exact for node in head.place}
     for start in range(len(before)):
         modifier = " ".join(before[start:])
-        kinds = [
-            sense
-            for sense in tree.senses(modifier)
-            if any(tree.is_below(node, top) for node in sense.place for top in tops)
-        ]
+        senses = tree.senses(modifier)
+        kinds = [s for s in senses if any(tops & {*tree.lineages[n]} for n in s.place)]
         if kinds:
             return kinds, f"by {modifier!r}"
     return None
@@ -305,23 +277,16 @@ def _is_class(sense: Sense) -> bool:
     return sense.exact and sense.place[0] < N_CLASSES
 
 
-def _best(senses: list[Sense], others: np.ndarray | None) -> Sense | None:
-    """Return the sense with the most points; the more frequent one of equals."""
-    if not senses:
-        return None
-    points = [_points(sense, others) for sense in senses]
-    return senses[points.index(max(points))]
-
-
-def _points(sense: Sense, others: np.ndarray | None) -> float:
-    points = COUNT * math.log1p(sense.met)
+def _points(sense: Sense, others: np.ndarray | None = None) -> float:
+    """Return how likely a sense is meant; the more frequent of equals comes first."""
+    points = 0.7 * math.log1p(sense.met)
     if _is_class(sense):
-        points += EXACT_CLASS
+        points += 4.0
     else:
-        points += EXACT_NODE * sense.exact + _worth(sense.place)
+        points += 1.5 * sense.exact + _worth(sense.place)
     if others is not None:
         above, values = _unit(sense.place)
-        points += LIST * float(others[above] @ values)
+        points += 8.0 * float(others[above] @ values)
     return points
 
 
@@ -338,8 +303,8 @@ def _worth(place: tuple[int, ...]) -> float:
     above = _above(place)
     kind = next((points for word, points in KINDS.items() if word in above), 0.0)
     if "physical entity" not in above or _below(place) > BROAD:
-        kind -= VAGUE
-    return kind - WIDE * math.log(_below(place))
+        kind -= 1.5
+    return kind - 0.1 * math.log(_below(place))
 
 
 @cache
@@ -391,9 +356,9 @@ def _trust(sense: Sense, below: int, how: str) -> str:
     if _is_class(sense):
         return "exact"
     abstract = "physical entity" not in _above(sense.place)
-    if how.startswith("only") or abstract or below > BROAD or sense.known < LITTLE:
+    if how.startswith("only") or abstract or below > BROAD or sense.known < 0.2:
         return "vague"
-    return "broad" if below > CLOSE or sense.known < HALF else "close"
+    return "broad" if below > 30 or sense.known < 0.5 else "close"
 
 
 def first_word(node: int, tree: Nouns) -> str:

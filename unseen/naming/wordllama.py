@@ -19,28 +19,13 @@ from unseen._command import needs_extra
 __all__ = ["WordLlama"]
 
 TABLE = "weights/l2_supercat_256.safetensors"
-TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 class WordLlama:
     """A text encoder that reads English, without PyTorch.
 
-    Attributes
-    ----------
-    name, dimension, space
-        See :class:`unseen.naming.Encoder`.
-
-    Notes
-    -----
     A sign that no piece covers, such as most emoji, is left out; a text of nothing
     else is a row of zeros.
-
-    Examples
-    --------
-    >>> from unseen.naming.wordllama import WordLlama
-    >>> cat, kitten, truck = WordLlama().encode(["cat", "kitten", "truck"])
-    >>> bool(cat @ kitten > cat @ truck)
-    True
     """
 
     name = "wordllama"
@@ -59,10 +44,10 @@ class WordLlama:
         home = Path(spec.origin).parent
         (table,) = load_file(home / TABLE).values()  # float16
         self._table = table.astype(np.float32)
-        self._tokenizer = Tokenizer.from_file(str(home / TOKENIZER))
-        self._says = np.zeros(
-            len(table), np.float32
-        )  # 1 for a piece that says something
+        pieces = home / "tokenizers/l2_supercat_tokenizer_config.json"
+        self._tokenizer = Tokenizer.from_file(str(pieces))
+        # 1 for a piece that says something
+        self._says = np.zeros(len(table), np.float32)
         for piece, number in self._tokenizer.get_vocab().items():
             self._says[number] = _says_something(piece)
 

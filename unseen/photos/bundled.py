@@ -7,14 +7,15 @@ without a network, PyTorch or onnxruntime. ``data/NOTICE.md`` says where all cam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 
 import numpy as np
 
-__all__ = ["BundledImageEncoder", "BundledPhotos", "BundledTextEncoder", "load_photos"]
+from unseen.photos.precomputed import PrecomputedTexts
+
+__all__ = ["BundledImageEncoder", "BundledPhotos", "load_photos"]
 
 
 class BundledImageEncoder:
@@ -28,25 +29,6 @@ class BundledImageEncoder:
     def head(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of the last layer, and zeros for the intercepts."""
         return self._head, np.zeros(len(self._head), dtype=self._head.dtype)
-
-
-class BundledTextEncoder:
-    """wordllama vectors of ImageNet's and CIFAR-10's class names, and of no others."""
-
-    name, space = "wordllama", None
-
-    def __init__(self, texts: list[str], vectors: np.ndarray):
-        self._vectors = dict(zip(texts, vectors, strict=True))
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of texts that were stored."""
-        lost = [text for text in texts if text not in self._vectors]
-        if lost:
-            raise ValueError(
-                f"The bundled word vectors have no {lost[0]!r}. For other names, "
-                "install unseen[images] and use its text encoder, wordllama."
-            )
-        return np.stack([self._vectors[text] for text in texts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +56,7 @@ class BundledPhotos:
     paths: list[str]
     jpegs: list[bytes]
     image_encoder: BundledImageEncoder
-    text_encoder: BundledTextEncoder
+    text_encoder: PrecomputedTexts
 
 
 @cache
@@ -97,7 +79,7 @@ def load_photos() -> BundledPhotos:
     classes = part["classes"]
     ends = part["ends"].tolist()
     data = part["jpegs"].tobytes()
-    vectors = part["vectors"].astype(np.float32)
+    texts, vectors = part["texts"].tolist(), part["vectors"]
     return BundledPhotos(
         classes=classes.tolist(),
         features=part["features"].astype(np.float32),
@@ -105,5 +87,5 @@ def load_photos() -> BundledPhotos:
         paths=[f"test_{number:05d}.jpg" for number in part["number"]],
         jpegs=[data[a:b] for a, b in zip([0, *ends], ends, strict=False)],
         image_encoder=BundledImageEncoder(part["head"].astype(np.float32)),
-        text_encoder=BundledTextEncoder(part["texts"].tolist(), vectors),
+        text_encoder=PrecomputedTexts(texts, vectors, space=None, name="wordllama"),
     )

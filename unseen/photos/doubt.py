@@ -15,43 +15,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 
 from unseen.core.linalg import to_unit
 
-__all__ = ["Doubt", "WeakNamesWarning", "agreement", "doubt_in_names"]
+__all__ = ["WeakNamesWarning", "agreement", "doubt_in_names"]
 
-LEAST = 0.38  # agreement with the photos' own clusters
 NOTHING, ENOUGH = -0.05, 0.75  # agreement at which names are not believed, and fully
-FEWEST = 5  # photos per class, below which clusters say nothing
 
 
 class WeakNamesWarning(UserWarning):
     """The class names say little about how these photos look."""
 
 
-class Doubt(NamedTuple):
-    """How far photos bear names out, 0 to 1, and why not ("" if they do)."""
-
-    evidence: float
-    why: str
-
-
 def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
-    """Return how far labels follow the clusters of photos: 0 by chance, 1 exactly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.photos.doubt import agreement
-    >>> truth = np.repeat([0, 1, 2], 30)
-    >>> X = np.eye(3)[truth] + 0.1 * np.random.default_rng(0).normal(size=(90, 3))
-    >>> round(agreement(X, truth, 3), 2), abs(agreement(X, np.arange(90) % 3, 3)) < 0.1
-    (1.0, True)
-    """
+    """Return how far labels follow the clusters of photos: 0 by chance, 1 exactly."""
     # Slow to import: only where there are enough photos.
     from sklearn.metrics import adjusted_mutual_info_score
 
@@ -91,42 +71,32 @@ def doubt_in_names(
     names: Sequence[str],
     places: Sequence[tuple[int, ...]],
     trust: Sequence[str],
-) -> Doubt:
-    """Return how far photos bear names out, and why not.
+) -> tuple[float, str]:
+    """Return how far photos bear names out, 0 to 1, and why not ("" if they do).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_photos, n_features)
-    labels : ndarray of str
-        By the names alone.
-    names, places, trust : sequences
-        Of every class: its name, its place in the tree, how far to trust that.
+    ``labels`` are by the names alone; ``places`` of the classes are in the tree.
     """
-    if len(names) < 2 or len(X) < FEWEST * len(names):
-        return Doubt(1.0, "")
+    if len(names) < 2 or len(X) < 5 * len(names):  # clusters of fewer say nothing
+        return 1.0, ""
     found = agreement(X, labels, len(names))
     evidence = float(np.clip((found - NOTHING) / (ENOUGH - NOTHING), 0, 1))
-    if found >= LEAST:
-        return Doubt(evidence, "")
+    if found >= 0.38:
+        return evidence, ""
     counts = Counter(place for place in places if place)
     same = [n for n, place in zip(names, places, strict=True) if counts[place] > 1]
-    vague = [
-        name for name, how in zip(names, trust, strict=True)
-        if how in ("vague", "unknown") and name not in same
-    ]  # fmt: skip
-    why = [
-        f"{_few(same)} are read as one kind of thing" if same else "",
-        f"{_few(vague)} says little about looks" if vague else "",
-    ]
-    reasons = "; ".join(filter(None, why))
-    return Doubt(
-        evidence,
+    weak = ("vague", "unknown")
+    poor = [n for n, how in zip(names, trust, strict=True) if how in weak]
+    vague = [name for name in poor if name not in same]
+    why = [f"{_few(same)} are read as one kind of thing"] if same else []
+    why += [f"{_few(vague)} says little about looks"] if vague else []
+    reasons = "; ".join(why)
+    return evidence, (
         f"The names say little about these photos: labels by name and the photos' own "
         f"groups agree by {found:.2f} of 1{f' ({reasons})' if reasons else ''}. Do not "
-        "trust these labels; describe the classes, or label a few photos.",
+        "trust these labels; describe the classes, or label a few photos."
     )
 
 
-def _few(names: Sequence[str], most: int = 3) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more

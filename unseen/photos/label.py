@@ -19,7 +19,6 @@ from unseen.naming.encoders import encoders, find_encoder
 from unseen.photos.folder import EncodedFolder, encode_folder
 from unseen.photos.named import NamedPhotos
 from unseen.photos.precomputed import (
-    PrecomputedImageEncoder,
     PrecomputedTexts,
     is_features,
     match_features,
@@ -29,7 +28,6 @@ from unseen.photos.precomputed import (
 __all__ = ["PhotoJob", "label_folder"]
 
 FOREIGN = 0.965  # novelty of a photo of no class
-MISTAKEN = 0.02  # the share of photos of cats and dogs with more
 
 
 def label_folder(
@@ -124,10 +122,9 @@ class PhotoJob(LabelJob):
 
     Attributes
     ----------
-    fitted : NamedPhotos
     photos : EncodedFolder
-    skipped : list of (path, reason)
-    message, weak_names : str
+    weak_names : str
+        Why the names say too little about these photos; "" if they do not.
     readings : list of (name, trust, how it was read)
     """
 
@@ -147,12 +144,11 @@ class PhotoJob(LabelJob):
         progress: Any = None,
     ) -> None:
         paths = {os.path.normpath(path): label for path, label in (given or {}).items()}
-        super().__init__(classes, model, paths, unknown)
+        super().__init__(NamedPhotos, classes, model, paths, unknown)
         self.named: Any = None if classes is None else read_classes(classes)
         self.asked = encoder, text
         options = {"cache": cache, "progress": progress}
         if model is not None:
-            self.fitted = self.load(model, NamedPhotos)
             encoder = encoder if is_features(encoder) else self.fitted.image_encoder
             self.photos = see_folder(folder, encoder, **options)
         elif is_features(encoder):
@@ -165,13 +161,11 @@ class PhotoJob(LabelJob):
         self.skipped = [(path, reason) for path, reason in self.photos.skipped]
 
     @property
-    def weak_names(self) -> str:
-        """Why the names say too little about these photos; "" if they do not."""
+    def weak_names(self) -> str:  # noqa: D102
         return self.fitted.weak_names_ if self.adapts else ""
 
     @property
-    def readings(self) -> list[tuple[str, str, str]]:
-        """How each name was read."""
+    def readings(self) -> list[tuple[str, str, str]]:  # noqa: D102
         model = self.fitted
         if not self.adapts:
             return []
@@ -180,14 +174,31 @@ class PhotoJob(LabelJob):
     def parts(self) -> Iterator[pd.DataFrame]:
         """Adapt to the photos, and yield the table of their labels."""
         photos, model = self.photos, self.fitted
-        rows = given_rows(self.given, photos)
+        lost = set(self.given) - set(photos.paths)
+        if lost:
+            raise ValueError(
+                f"A label is given for {min(lost)!r}, but {photos.folder} has no photo "
+                f"of that path ({len(lost)} such labels). Write paths as in the table "
+                "of labels, from that folder on."
+            )
         if self.adapts:
-            found = model.adapt(photos.features(), given=rows or None).answer()
-            answer = "adapted" if model.adapted_ else "names only"
+            given = [self.given.get(path, "") for path in photos.paths]
+            model.adapt(photos.features(), given=given if self.given else None)
+            found, answer = (
+                model.answer(),
+                "adapted" if model.adapted_ else "names only",
+            )
         else:
             found, answer = model.answer(photos.features()), "saved model"
         if self.unknown:
-            found = set_apart(found)
+            # Of the photos of the classes (cats and dogs, as it was measured) a share
+            # of 0.02 is set apart, too: the fewer there are apart, the likelier it is
+            # that one is there by mistake. What it would have been is second.
+            apart = found["novelty"] > FOREIGN
+            mistaken = 0.02 * len(found) / max(int(apart.sum()), 1)
+            found.loc[apart, "second"] = found.loc[apart, "label"]
+            found.loc[apart, "label"] = NONE_OF_THESE
+            found.loc[apart, "reliability"] = max(1 - mistaken, 0.0)
         self.n_items = len(found)
         yield self.table(found, photos.paths, answer=[answer] * len(found))
 
@@ -213,7 +224,7 @@ def see_folder(
 def fit_names(named: Any, encoder: Any, text: Any) -> NamedPhotos:
     """Turn class names into prototypes for the features of an image encoder."""
     name = encoder.name
-    if isinstance(encoder, PrecomputedImageEncoder) and name in encoders("image"):
+    if not hasattr(encoder, "encode") and name in encoders("image"):
         encoder = find_encoder(name, "image")  # has the head of whatever made them
     descriptions: dict[str, str] | None = named.descriptions or None
     if text is None:  # CLIP's own text tower is in the space of its photos
@@ -224,32 +235,3 @@ def fit_names(named: Any, encoder: Any, text: Any) -> NamedPhotos:
     else:
         text = find_encoder(text)
     return NamedPhotos(encoder, text).fit(named.names, descriptions=descriptions)
-
-
-def given_rows(given: Mapping[str, str], photos: EncodedFolder) -> dict[int, str]:
-    """Return given labels by the numbers of photos; say which photo is not there."""
-    place = {path: row for row, path in enumerate(photos.paths)}
-    lost = [path for path in given if path not in place]
-    if lost:
-        raise ValueError(
-            f"A label is given for {min(lost)!r}, but {photos.folder} has no photo of "
-            f"that path ({len(lost)} such labels). Write paths as in the table of "
-            "labels, from that folder on."
-        )
-    return {place[path]: label for path, label in given.items()}
-
-
-def set_apart(table: pd.DataFrame) -> pd.DataFrame:
-    """Say of photos that are like no class that they are of none.
-
-    What they would have been is their second choice. Of the photos of the classes, a
-    share of ``MISTAKEN`` is set apart, too: the fewer there are apart, the likelier it
-    is that one is there by mistake.
-    """
-    table = table.copy()
-    apart = table["novelty"] > FOREIGN
-    table.loc[apart, "second"] = table.loc[apart, "label"]
-    table.loc[apart, "label"] = NONE_OF_THESE
-    mistaken = MISTAKEN * len(table) / max(int(apart.sum()), 1)
-    table.loc[apart, "reliability"] = max(1 - mistaken, 0.0)
-    return table

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import softmax
+from threadpoolctl import threadpool_limits
 
-from unseen._threads import one_thread
 from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.classes import checked_names
@@ -30,12 +30,6 @@ from unseen.photos.prototypes import NameMap, centred
 from unseen.transduction.guided_mixture import AGREEMENT
 
 __all__ = ["NamedPhotos"]
-
-CLIP_SCALE = 100.0  # what CLIP was trained with
-
-# A classifier's rows and features of photos have means of their own, which say nothing
-# of one another; texts and photos of CLIP share one space.
-PLAIN = {"head": 0.0, "shared": 0.5}
 
 
 class NamedPhotos(NamedItems):
@@ -99,13 +93,14 @@ class NamedPhotos(NamedItems):
     """
 
     _items = "photos"
-    _encoders = {"image_encoder": "image", "text_encoder": "text"}
+    _encoders = ("image_encoder", "text_encoder")
 
     def __init__(self, image_encoder="lite0", text_encoder="wordllama"):
         self.image_encoder = image_encoder
         self.text_encoder = text_encoder
 
-    @one_thread()  # of BLAS: a second one spins for longer than it helps
+    # A second thread of BLAS spins for longer than it helps.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def fit(
         self,
         names: Sequence[str],
@@ -131,28 +126,33 @@ class NamedPhotos(NamedItems):
         -------
         self
         """
-        descriptions = {str(k): str(v) for k, v in (descriptions or {}).items()}
-        names = checked_names(names, descriptions=descriptions)
+        told = {str(k): str(v) for k, v in (descriptions or {}).items()}
+        names = checked_names(names, descriptions=told)
         image = find_encoder(self.image_encoder, "image")
         text = find_encoder(self.text_encoder)
         if text.space is not None and text.space == image.name:
-            pairs = [(name, descriptions.get(name)) for name in names]
-            texts = [f"{name}, {more}" if more else name for name, more in pairs]
+            known = {name: f"{name}, {more}" for name, more in told.items() if more}
+            texts = [known.get(name, name) for name in names]
             prototypes = np.asarray(text.encode(texts), dtype=np.float64)
-            self.explained_, self.cosine_scale_ = np.nan, CLIP_SCALE
-            self.plain_ = PLAIN["shared"]
+            self.explained_, self.cosine_scale_ = np.nan, 100.0  # as CLIP was trained
+            self.plain_ = 0.5
             self.read_as_ = np.full(len(names), "by the text encoder")
             self.trust_ = np.full(len(names), "")
             self._places: list[tuple[int, ...]] = [()] * len(names)
         else:
-            readings = read_names(names, descriptions)
-            if not allow_unknown:
-                refuse_unknown(readings)
+            readings = read_names(names, told)
+            lost = [one.name for one in readings if one.trust == "unknown"]
+            if lost and not allow_unknown:
+                raise ValueError(
+                    f"{', '.join(map(repr, lost[:3]))} is no English noun for a kind "
+                    f"of thing. Describe it: '{lost[0]}: a ...'."
+                )
             self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])
             self.trust_ = np.array([reading.trust for reading in readings])
-            prototypes = self._through_head(readings, descriptions, image, text)
-            self.plain_ = PLAIN["head"]
+            prototypes = self._through_head(readings, told, image, text)
+            # The head's rows and features have means that say nothing of one another.
+            self.plain_ = 0.0
         self.rows_mean_ = np.zeros(prototypes.shape[1])
         self.evidence_ = 1.0
         self._begin(names, prototypes)
@@ -174,10 +174,8 @@ class NamedPhotos(NamedItems):
         pairs = zip(readings, more, strict=True)
         return to_prototypes([plain_text(r.name, text) for r, text in pairs], readings)
 
-    def _guidance(self) -> dict[str, Any]:
-        return {"plain": self.plain_}
-
-    @one_thread()  # of BLAS: a second one spins for longer than it helps
+    # A second thread of BLAS spins for longer than it helps.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def adapt(self, X, *, given=None) -> NamedPhotos:  # noqa: D102
         return super().adapt(X, given=given)
 
@@ -194,7 +192,7 @@ class NamedPhotos(NamedItems):
         self.read_as_, self.trust_ = self.read_as_[:n], self.trust_[:n]
         if len(rows) > 1:
             self.rows_mean_ = to_unit(rows).mean(axis=0)
-        found = doubt_in_names(
+        evidence, why = doubt_in_names(
             rows,
             self.classes_[self._by_names(rows)],
             self.classes_.tolist(),
@@ -203,8 +201,8 @@ class NamedPhotos(NamedItems):
         )
         labels = list(given.values())
         n_given = np.array([labels.count(name) for name in self.classes_.tolist()])
-        self.evidence_ = 1 - (1 - found.evidence) * float(np.mean(1 / (1 + n_given)))
-        self.weak_names_ = "" if n_given.all() else found.why
+        self.evidence_ = 1 - (1 - evidence) * float(np.mean(1 / (1 + n_given)))
+        self.weak_names_ = "" if n_given.all() else why
         if self.weak_names_:
             warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=4)
 
@@ -214,20 +212,16 @@ class NamedPhotos(NamedItems):
         self.read_as_ = np.append(self.read_as_, ["by the photos you gave"] * new)
         self.trust_ = np.append(self.trust_, ["given"] * new)
 
-    def _labels(self, rows: np.ndarray, given: Mapping[int, str]) -> np.ndarray:
-        if self.adapted_:
-            return self.model_.labels_
-        labels = self.classes_[self._by_names(rows)].astype(object)
-        labels[list(given)] = list(given.values())
-        return labels.astype(str)
-
-    def _reliability(self, chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def _judged(self, rows, given, chances) -> tuple[np.ndarray, np.ndarray]:
         if self.adapted_:
             # evidence_ counts the doubt in names: agreement itself, not its power.
             sure = self.model_.reliability_ ** (1 / AGREEMENT)
-            return self.evidence_ * sure + (1 - self.evidence_) / len(self.classes_)
-        own = pd.Index(self.classes_).get_indexer(pd.Index(labels))
-        return chances[np.arange(len(labels)), own]
+            chance = (1 - self.evidence_) / len(self.classes_)
+            return self.model_.labels_, self.evidence_ * sure + chance
+        best = self._by_names(rows)
+        labels = self.classes_[best].astype(object)
+        labels[list(given)] = list(given.values())
+        return labels.astype(str), chances[np.arange(len(rows)), best]
 
     def _chances(self, rows: np.ndarray) -> np.ndarray:
         rows = rows.astype(np.float32)
@@ -251,13 +245,3 @@ class NamedPhotos(NamedItems):
     def _novelty(self, rows: np.ndarray) -> np.ndarray:
         likeness = to_unit(rows.astype(np.float32)) @ to_unit(self.prototypes_).T
         return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
-
-
-def refuse_unknown(readings: list[Reading]) -> None:
-    """Raise if a name has no place among English nouns."""
-    lost = [reading.name for reading in readings if reading.trust == "unknown"]
-    if lost:
-        raise ValueError(
-            f"{', '.join(map(repr, lost[:3]))} is no English noun for a kind of thing. "
-            f"Describe it: '{lost[0]}: a ...'."
-        )

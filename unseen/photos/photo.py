@@ -17,9 +17,8 @@ import io
 import os
 import stat
 import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Container
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -28,27 +27,12 @@ import numpy as np
 from unseen._command import needs_extra
 from unseen.limits import limits
 
-__all__ = ["Square", "kind_of", "open_photo", "read_square"]
+__all__ = ["NoPhotoError", "Square", "check_size", "open_photo", "read_square"]
 
 KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "HEIF")
-STARTS = {
-    b"\xff\xd8\xff": "JPEG",
-    b"\x89PNG\r\n\x1a\n": "PNG",
-    b"GIF87a": "GIF",
-    b"GIF89a": "GIF",
-    b"II*\x00": "TIFF",
-    b"MM\x00*": "TIFF",
-    b"BM": "BMP",
-}
-HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
-LONGEST_START = 12
 LARGE, ONE_LARGE = 25_000_000, threading.Lock()  # pixels; decoded one at a time
 THUMBNAIL = 160  # pixels of the longer side
-SQUARE, WIDEST = 1.05, 2  # sides' ratio of what needs no second view; most squeezed
-# As Pillow counts them; it is imported only where it is used.
-BICUBIC = 3
-TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}  # EXIF's orientations upright
-ORIENTATION, TILE = 0x0112, (322, 323)  # tags of EXIF; of TIFF, the sides of its pieces
+BICUBIC = 3  # as Pillow counts it, which is imported only where it is used
 
 
 class Square(NamedTuple):
@@ -66,73 +50,75 @@ class Square(NamedTuple):
     whole: np.ndarray | None = None
 
 
-def kind_of(start: bytes) -> str | None:
-    """Tell the kind of a picture by its first 12 bytes, whatever it is called."""
-    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        return "WEBP"
-    if start[4:8] == b"ftyp" and start[8:12] in HEIF_BRANDS:
-        return "HEIF"
-    return next((kind for s, kind in STARTS.items() if start.startswith(s)), None)
+class NoPhotoError(Exception):
+    """A file is not read as a photo; the message is the reason."""
 
 
-def why_unread(start: bytes) -> str:
-    """Return why a file that starts so is not read as a photo; "" if it is."""
-    kind = kind_of(start)
-    if kind is None:
-        return "not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture"
-    if kind == "HEIF" and find_spec("pillow_heif") is None:
-        return "a HEIC picture, which needs: pip install 'unseen[heic]'"
-    return ""
+def too_large(found: str, most: int) -> NoPhotoError:
+    """Return the error for a photo that asks for more than the limits allow."""
+    return NoPhotoError(f"too large: {found} is more than {most:,}")
 
 
-def read_square(path: str | os.PathLike[str], size: int) -> Square:
+def is_heif(start: bytes) -> bool:
+    """Tell a HEIC picture by its first 12 bytes."""
+    brands = b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"
+    return start[4:8] == b"ftyp" and start[8:12] in brands
+
+
+def is_picture(start: bytes) -> bool:
+    """Tell a picture of one of our kinds by its first 12 bytes."""
+    gif, tiff = (b"GIF87a", b"GIF89a"), (b"II*\0", b"MM\0*")
+    starts = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"BM", *gif, *tiff
+    webp = start[:4] == b"RIFF" and start[8:12] == b"WEBP"
+    return start.startswith(starts) or webp or is_heif(start)
+
+
+def open_photo(path: str | os.PathLike[str]) -> io.BufferedReader:
+    """Open a plain file that starts as a picture and is not too large.
+
+    Nothing waits for the other end of a pipe.
+    """
+
+    def without_waiting(path: str, flags: int) -> int:
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+    try:
+        file = open(path, "rb", opener=without_waiting)
+    except OSError as error:
+        raise NoPhotoError(f"cannot be read: {error.strerror}") from error
+    found, most, reason = os.fstat(file.fileno()), limits().photo_bytes, ""
+    if not stat.S_ISREG(found.st_mode):
+        reason = "not a file (a pipe, socket or device)"
+    elif found.st_size > most:
+        reason = str(too_large(f"a file of {found.st_size:,} bytes", most))
+    elif not found.st_size:
+        reason = "empty"
+    elif not is_picture(start := file.peek(12)):
+        reason = "not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture"
+    elif is_heif(start) and find_spec("pillow_heif") is None:
+        reason = "a HEIC picture, which needs: pip install 'unseen[heic]'"
+    if reason:
+        file.close()
+        raise NoPhotoError(reason)
+    return file
+
+
+def read_square(
+    path: str | os.PathLike[str], size: int, known: Container[bytes] = ()
+) -> Square:
     """Read a photo from its file for squares of a size, in pixels.
 
-    Whatever the file holds, nothing is raised: without ``pixels`` there is a reason.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from PIL import Image
-    >>> from unseen.photos.photo import read_square
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "red.png"
-    ...     Image.new("RGB", (40, 20), "red").save(path)
-    ...     good = read_square(path, 8)
-    ...     _ = path.write_bytes(path.read_bytes()[:60])
-    ...     bad = read_square(path, 8)
-    >>> good.pixels.shape, good.pixels[0, 0].tolist()
-    ((8, 8, 3), [255, 0, 0])
-    >>> bad.reason
-    'damaged: ...'
+    Whatever the file holds, nothing is raised: without ``pixels`` there is a reason,
+    unless its digest is ``known``. What Pillow warns of is for the caller to ignore:
+    doubtful metadata; damaged pixels raise.
     """
-    with without_warnings():
-        return decode_square(path, size)
-
-
-@contextmanager
-def without_warnings() -> Iterator[None]:
-    """Ignore what Pillow warns of: doubtful metadata; damaged pixels raise.
-
-    For one thread: those that it starts inside are under it, too.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def decode_square(path: str | os.PathLike[str], size: int) -> Square:
-    """Read a photo as :func:`read_square` does, in any thread."""
+    digest = b""
     try:
         with open_photo(path) as file:
             content = file.read(limits().photo_bytes)
-    except TooLargeError as error:
-        return Square(b"", reason=str(error))
-    except OSError as error:
-        return Square(b"", reason=f"cannot be read: {error.strerror}")
-    digest = hashlib.sha256(content).digest()
-    try:
+        digest = hashlib.sha256(content).digest()
+        if digest in known:
+            return Square(digest)
         image = open_image(content)
         with ONE_LARGE if image.width * image.height > LARGE else nullcontext():
             image, turn = decode(image, size)
@@ -140,7 +126,7 @@ def decode_square(path: str | os.PathLike[str], size: int) -> Square:
             return Square(digest, middle, make_thumbnail(image, turn), whole=whole)
     except ImportError:
         raise
-    except TooLargeError as error:
+    except NoPhotoError as error:
         return Square(digest, reason=str(error))
     except MemoryError:
         return Square(digest, reason="too large: not enough memory to decode it")
@@ -149,41 +135,13 @@ def decode_square(path: str | os.PathLike[str], size: int) -> Square:
         return Square(digest, reason=f"damaged: {reason}")
 
 
-class TooLargeError(Exception):
-    """A photo asks for more than the limits allow; the message is the reason."""
-
-    def __init__(self, found: str, limit: str) -> None:
-        most = getattr(limits(), limit)
-        super().__init__(f"too large: {found} is more than {most:,}")
-
-
-def open_photo(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """Open a plain file that is not too large; others raise OSError or the reason.
-
-    Nothing waits for the other end of a pipe.
-    """
-    file = open(path, "rb", opener=_without_waiting)
-    found = os.fstat(file.fileno())
-    if not stat.S_ISREG(found.st_mode):
-        file.close()
-        raise OSError(0, "not a file (a pipe, socket or device)")
-    if found.st_size > limits().photo_bytes:
-        file.close()
-        raise TooLargeError(f"a file of {found.st_size:,} bytes", "photo_bytes")
-    return file
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def open_image(content: bytes) -> Any:
     """Open a picture, and refuse one that would take too much; nothing is decoded."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise needs_extra("pillow", "images", "Reading photos") from None
-    if kind_of(content[:LONGEST_START]) == "HEIF":
+    if is_heif(content):
         import pillow_heif
 
         pillow_heif.register_heif_opener()
@@ -193,7 +151,8 @@ def open_image(content: bytes) -> Any:
         raise ValueError("its header makes no sense") from None
     except Image.DecompressionBombError as error:
         found = str(error).partition(" exceeds")[0]
-        raise TooLargeError(found[:1].lower() + found[1:], "photo_samples") from None
+        most = limits().photo_samples
+        raise too_large(found[:1].lower() + found[1:], most) from None
     check_size(image, content)
     return image
 
@@ -205,7 +164,9 @@ def decode(image: Any, size: int) -> tuple[Any, int | None]:
     a JPEG no more pixels are decoded than the shorter side needs, ``size`` at least.
     """
     try:
-        turn = TURNS.get(image.getexif().get(ORIENTATION))
+        # EXIF's orientations, and Pillow's number of what turns each upright
+        turns = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+        turn = turns.get(image.getexif().get(0x0112))
     except Exception:  # a damaged tag is no reason to lose a sound picture
         turn = None
     image.draft("RGB", (size, size))
@@ -220,15 +181,6 @@ def views(
     Both are upright, (size, size, 3) ``uint8``. Of a picture more than twice as long as
     it is wide the second is the middle. What is nearly square is in its middle square
     already: None.
-
-    Examples
-    --------
-    >>> from PIL import Image
-    >>> from unseen.photos.photo import views
-    >>> [view.shape for view in views(Image.new("RGB", (40, 20), "red"), 8)]
-    [(8, 8, 3), (8, 8, 3)]
-    >>> views(Image.new("RGB", (41, 40), "red"), 8)[1] is None
-    True
     """
 
     def middle(wide: int, high: int) -> np.ndarray:
@@ -239,9 +191,9 @@ def views(
         return np.asarray(small if turn is None else small.transpose(turn))
 
     short = min(image.size)
-    if max(image.size) <= SQUARE * short:
+    if max(image.size) <= 1.05 * short:
         return middle(short, short), None
-    wide, high = (min(side, WIDEST * short) for side in image.size)
+    wide, high = (min(side, 2 * short) for side in image.size)
     return middle(short, short), middle(wide, high)
 
 
@@ -250,20 +202,17 @@ def check_size(image: Any, content: bytes) -> None:
     width, height = image.size
     deep = image.mode.startswith("I") or image.mode == "F"
     channels = 4 if deep or image.has_transparency_data else 3
-    pixels = width * height
-    if pixels * channels > limits().photo_samples:
-        found = f"{width} x {height} x {channels}"
-        raise TooLargeError(f"{found} samples", "photo_samples")
+    most = limits().photo_samples
+    if width * height * channels > most:
+        raise too_large(f"{width} x {height} x {channels} samples", most)
     if image.format == "JPEG":
-        scans = content.count(b"\xff\xda")
-        if scans * pixels > limits().photo_passes:
-            found = f"{width} x {height} pixels in {scans} scans"
-            raise TooLargeError(found, "photo_passes")
-    if image.format == "TIFF":
-        wide, high = (image.tag_v2.get(tag) or 1 for tag in TILE)
-        if wide * high * channels > limits().photo_samples:
-            found = f"a tile of {wide} x {high} x {channels}"
-            raise TooLargeError(f"{found} samples", "photo_samples")
+        scans, passes = content.count(b"\xff\xda"), limits().photo_passes
+        if scans * width * height > passes:
+            raise too_large(f"{width} x {height} pixels in {scans} scans", passes)
+    if image.format == "TIFF":  # 322 and 323 are the sides of its pieces
+        wide, high = (image.tag_v2.get(tag) or 1 for tag in (322, 323))
+        if wide * high * channels > most:
+            raise too_large(f"a tile of {wide} x {high} x {channels} samples", most)
 
 
 def make_thumbnail(image: Any, turn: int | None = None) -> bytes:

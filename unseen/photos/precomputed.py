@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -20,47 +21,44 @@ from unseen.files import replace_file
 from unseen.limits import check_plain_file
 from unseen.loading.arrays import open_npy, open_npz
 from unseen.naming.classes import twice
-from unseen.photos.folder import EncodedFolder, Skipped, digest_of, find_photos
+from unseen.photos.folder import EncodedFolder, Skipped, find_photos
+from unseen.photos.photo import NoPhotoError, open_photo
 
 __all__ = ["PrecomputedTexts", "is_features", "match_features", "write_features"]
 
 NAME = "precomputed"  # of an encoder nobody named
 
 
-class PrecomputedImageEncoder:
-    """Stands for whatever made the features; it cannot encode more."""
-
-    def __init__(self, name: str = NAME) -> None:
-        self.name = name
-
-
 class PrecomputedTexts:
-    """A text encoder that knows a vector for each class name and nothing else.
+    """A text encoder that knows the vectors of some texts and nothing else.
 
-    Parameters
-    ----------
-    names : sequence of str
-    vectors : ndarray of shape (n_names, dimension)
-    space : str
-        Name of the image encoder whose features they may be compared with.
+    ``space`` names the image encoder whose features they may be compared with.
     """
 
-    name = NAME
-
     def __init__(
-        self, names: Sequence[str], vectors: np.ndarray, space: str = NAME
+        self,
+        texts: Sequence[str],
+        vectors: np.ndarray,
+        space: str | None = NAME,
+        name: str = NAME,
     ) -> None:
-        if vectors.ndim != 2 or len(vectors) != len(names):
+        if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ValueError(
-                f"Class vectors have shape {vectors.shape}, but there are {len(names)} "
+                f"Class vectors have shape {vectors.shape}, but there are {len(texts)} "
                 "classes. Give one row per class, in their order."
             )
-        self.space: str | None = space
-        self._vectors = dict(zip(names, vectors.astype(np.float32), strict=True))
+        self.space, self.name = space, name
+        self._vectors = dict(zip(texts, vectors.astype(np.float32), strict=True))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of class names."""
-        return np.array([self._vectors[text] for text in texts])
+        """Return the vectors of texts that are known."""
+        lost = [text for text in texts if text not in self._vectors]
+        if lost:
+            raise ValueError(
+                f"There is no word vector of {lost[0]!r} here. For other names, "
+                "install unseen[images] and use its text encoder, wordllama."
+            )
+        return np.stack([self._vectors[text] for text in texts])
 
 
 def is_features(encoder: object) -> bool:
@@ -79,9 +77,13 @@ def match_features(
     path = Path(path)
     features, paths, made_by = read_features(path)
     found = find_photos(folder)
-    checked = [(name, digest_of(found.folder / name)[1]) for name in found.paths]
-    skipped = [*found.skipped, *(Skipped(*one) for one in checked if one[1])]
-    photos = [name for name, reason in checked if not reason]
+    photos, skipped = [], list(found.skipped)
+    for name in found.paths:
+        try:
+            open_photo(found.folder / name).close()
+            photos.append(name)
+        except NoPhotoError as reason:
+            skipped.append(Skipped(name, str(reason)))
     if paths is None and len(features) != len(photos):
         raise ValueError(
             f"{path}: has {len(features)} rows, but {found.folder} has {len(photos)} "
@@ -92,7 +94,7 @@ def match_features(
     missing = f"has no row in {path.name}"
     skipped += [Skipped(name, missing) for name in photos if name not in place]
     rows = features[[place[name] for name in known]]
-    encoder = PrecomputedImageEncoder(made_by)
+    encoder = SimpleNamespace(name=made_by)  # it encodes no more
     return EncodedFolder(found.folder, known, sorted(skipped), encoder, rows=rows)
 
 

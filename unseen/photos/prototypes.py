@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,11 +43,8 @@ from unseen.naming.reading import Reading
 
 __all__ = ["NameMap", "cosines", "learn_map", "named_prototypes"]
 
-MAP = 2  # raise it when the map would change for the same encoders
-RIDGE = 0.5
 TREE = 0.3  # the weight of places beside texts
 MENTIONED = 0.5  # the weight of classes explained by a name, where the tree is silent
-BRANCH = 12  # classes that are left out together, at most
 
 
 class Learned(NamedTuple):
@@ -58,74 +55,49 @@ class Learned(NamedTuple):
     cosine_scale: float
 
 
-class Table(NamedTuple):
-    """Rows less the mean of those it was made of, over their RMS."""
+def scaling(known: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what takes the mean of known rows from others, over the RMS of these.
 
-    mean: np.ndarray
-    size: float
-
-    @classmethod
-    def of(cls, rows: np.ndarray) -> Table:
-        """Measure rows."""
-        mean = rows.mean(axis=0)
-        around = rows - mean
-        size = float(np.sqrt(np.vdot(around, around) / len(rows)))
-        return cls(mean, size or 1.0)
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Scale rows; one of nothing is put where the average is."""
-        scaled = rows - self.mean
-        scaled /= self.size
-        scaled[~rows.any(axis=1)] = 0.0
-        return scaled
+    A row of nothing is put where the average is.
+    """
+    mean = known.mean(axis=0)
+    around = known - mean
+    size = float(np.sqrt(np.vdot(around, around) / len(known))) or 1.0
+    return lambda rows: np.where(
+        rows.any(axis=1, keepdims=True), (rows - mean) / size, 0.0
+    )
 
 
 class NameMap:
     """The way from names to prototypes, learned from a classifier's own classes.
 
-    Parameters
-    ----------
-    head : array of shape (1000, n_features)
-        Rows of the classifier's last layer.
-    text : Encoder
-    tree : float
-        The weight of places in ImageNet's tree beside texts.
-
-    Attributes
-    ----------
-    learned : Learned
+    ``head`` holds the rows of the classifier's last layer, (1000, n_features), ``tree``
+    is the weight of places in ImageNet's tree beside texts.
     """
 
     def __init__(self, head: np.ndarray, text: Any, tree: float = TREE) -> None:
         C, named, described = named_prototypes(head)
         self.text, self.tree, self.C = text, tree, C
         names, glosses = self._vectors(named), self._vectors(described)
-        self.words = Table.of(names)
-        self.seen = np.vstack([self.words(names), Table.of(glosses)(glosses)])
+        self.words = scaling(names)
+        self.seen = np.vstack([self.words(names), scaling(glosses)(glosses)])
         leaves = nouns().vectors([[leaf] for leaf in range(N_CLASSES)])
-        self.places = Table.of(leaves)
+        self.places = scaling(leaves)
         self.seen_places = self.places(leaves)
         self.learned = kept_or_learned(self.seen, self.seen_places, C, tree)
 
     def __call__(self, texts: Sequence[str], readings: Sequence[Reading]) -> np.ndarray:
         """Return the prototypes of names, by their texts and readings."""
         vectors = self._vectors(texts)
-        places = nouns().vectors(
-            [reading.place for reading in readings],
-            [reading.known for reading in readings],
-        )
+        known = [reading.known for reading in readings]
+        places = nouns().vectors([reading.place for reading in readings], known)
         lost = ~(vectors.any(axis=1) | places.any(axis=1))
         if lost.any():  # its prototype would be made of nothing
             names = ", ".join(repr(readings[i].name) for i in np.flatnonzero(lost)[:3])
-            raise ValueError(
-                f"Nothing is known of {names}. Describe such a class in plain English "
-                "words."
-            )
-        K = with_places(
-            near(self.words(vectors), self.seen),
-            near(self.places(places), self.seen_places),
-            self.tree,
-        )
+            raise ValueError(f"Nothing is known of {names}. Describe it in English.")
+        by_text = near(self.words(vectors), self.seen)
+        by_place = near(self.places(places), self.seen_places)
+        K = with_places(by_text, by_place, self.tree)
         Z = (K + INTERCEPT) @ self.learned.alpha
         return drawn_to(Z, self.C, readings) if self.tree else Z
 
@@ -164,9 +136,9 @@ def learn_map(
 ) -> Learned:
     """Learn the ridge from texts and places of known classes to their prototypes."""
     K = with_places(near(seen, seen), np.tile(near(places, places), (2, 1)), tree)
-    inverse = inverse_positive(K + INTERCEPT + RIDGE * np.eye(len(K)))
+    inverse = inverse_positive(K + INTERCEPT + 0.5 * np.eye(len(K)))
     alpha = inverse @ np.vstack([C, C])
-    Z = left_out(inverse, alpha, C, branches(BRANCH))
+    Z = left_out(inverse, alpha, C, branches(12))
     return Learned(
         alpha=alpha.astype(np.float32).astype(np.float64),
         explained=explained_share(float(np.mean((C - Z) ** 2)), C),
@@ -236,7 +208,8 @@ def kept_or_learned(
 ) -> Learned:
     """Return what was learned from these very tables before, or learn and keep it."""
     kept = Cache("maps")
-    digest = hashlib.sha256(f"{MAP} {tree}".encode())
+    # The 2 is to be raised when the map would change for the same encoders.
+    digest = hashlib.sha256(f"2 {tree}".encode())
     for table in (seen, places, C):
         digest.update(f"{table.shape} {table.dtype}".encode())
         digest.update(np.ascontiguousarray(table).data)
@@ -251,17 +224,7 @@ def kept_or_learned(
 
 
 def named_prototypes(head: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
-    """Return prototypes of ImageNet's classes (1000, n_features), names and glosses.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.photos.prototypes import named_prototypes
-    >>> C, names, glosses = named_prototypes(np.eye(1000, 3))
-    >>> len(C), names[207], glosses[859]
-    (1000, 'golden retriever', 'a kitchen appliance (usually electric) for toasting
-    bread')
-    """
+    """Return prototypes of ImageNet's classes (1000, n_features), names and glosses."""
     head = np.asarray(head, dtype=np.float64)
     if len(head) != N_CLASSES:
         raise ValueError(

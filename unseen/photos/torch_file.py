@@ -18,7 +18,7 @@ import io
 import pickle
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,6 @@ __all__ = ["read_torch_file"]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 STORAGES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
-
-
-class _Tensor(NamedTuple):
-    storage: tuple[str, np.dtype]
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
 
 
 def read_torch_file(path: Path, sha256: str) -> dict[str, np.ndarray]:
@@ -50,9 +43,9 @@ def read_torch_file(path: Path, sha256: str) -> dict[str, np.ndarray]:
     )
     if magic != MAGIC:
         raise ValueError(f"{path}: is no PyTorch weight file of the old layout.")
-    kinds = dict(tensor.storage for tensor in tensors.values())
+    kinds = dict(storage for storage, *_ in tensors.values())
     numbers = {key: _read_storage(file, kinds[key]) for key in keys}
-    return {name: _view(tensor, numbers) for name, tensor in tensors.items()}
+    return {name: _view(numbers, *tensor) for name, tensor in tensors.items()}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -72,8 +65,8 @@ class _Unpickler(pickle.Unpickler):
         return key, dtype
 
 
-def _rebuild(storage, offset, shape, strides, *_gradients) -> _Tensor:
-    return _Tensor(storage, offset, shape, strides)
+def _rebuild(storage, offset, shape, strides, *_gradients) -> tuple:
+    return storage, offset, shape, strides
 
 
 def _read_storage(file: io.BytesIO, dtype: np.dtype) -> np.ndarray:
@@ -81,9 +74,7 @@ def _read_storage(file: io.BytesIO, dtype: np.dtype) -> np.ndarray:
     return np.frombuffer(file.read(length * dtype.itemsize), dtype, count=length)
 
 
-def _view(tensor: _Tensor, numbers: dict[str, np.ndarray]) -> np.ndarray:
-    key, dtype = tensor.storage
-    steps = tuple(step * dtype.itemsize for step in tensor.strides)
-    return np.ndarray(
-        tensor.shape, dtype, numbers[key], tensor.offset * dtype.itemsize, steps
-    )
+def _view(numbers: dict[str, np.ndarray], storage, offset, shape, strides):
+    key, dtype = storage
+    steps = tuple(step * dtype.itemsize for step in strides)
+    return np.ndarray(shape, dtype, numbers[key], offset * dtype.itemsize, steps)

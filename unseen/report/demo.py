@@ -74,7 +74,11 @@ def write_demo_report(result: DemoResult, path: str | os.PathLike[str]) -> Path:
         by_class=result.by_class(),
         rounds=result.model.rounds_,
         classes_figure=inline_svg(draw_recalls(result.by_class()), "classes"),
-        classes_alt=describe_classes(result),
+        classes_alt="Accuracy by the names alone and adapted: "
+        + "; ".join(
+            f"{name} {percent(before)}, {percent(after)}"
+            for name, before, after in result.by_class().itertuples(name=None)
+        ),
         rounds_figure=draw_rounds(result),
         rounds_alt="Mean accuracy by the names alone and after each round: "
         + ", ".join(map(percent, result.by_round())),
@@ -100,11 +104,3 @@ def draw_rounds(result: DemoResult) -> Markup:
     axes.set_yticks(np.arange(0, 1.01, 0.25), ["0", "25", "50", "75", "100 %"])
     axes.grid(axis="y", color=FAINT, alpha=0.3, lw=0.8)
     return inline_svg(figure, "rounds")
-
-
-def describe_classes(result: DemoResult) -> str:
-    """Say the first figure in words."""
-    return "Accuracy by the names alone and adapted: " + "; ".join(
-        f"{name} {percent(before)}, {percent(after)}"
-        for name, before, after in result.by_class().itertuples(name=None)
-    )

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -20,9 +20,6 @@ from unseen.files import replace_file
 from unseen.methods import METHODS
 from unseen.report.figures import draw_confusion, draw_plan, draw_recalls
 from unseen.report.page import PAPER_COLOURS, as_svg, inline_svg, render, write_page
-
-if TYPE_CHECKING:
-    from unseen.experiments.tables import Table
 
 __all__ = ["files_of", "write_experiment_report"]
 
@@ -106,8 +103,9 @@ def make_section(
     paths = files_of([plan], home)[1:]
     if plan.show in MAKERS:
         table = make_table(plan, results)
-        section["table"] = Markup(table_as_html(table, titled=False))
-        texts = table.to_markdown(), table.to_latex(), table_as_html(table)
+        section["table"] = Markup(render("table.html", table=table, titled=False))
+        whole = render("table.html", table=table, titled=True)
+        texts = table.to_markdown(), table.to_latex(), whole
         files.update(zip(paths, texts, strict=True))
         return section
     figure = draw_plan(plan, results)
@@ -115,11 +113,6 @@ def make_section(
         section["figure"] = inline_svg(figure, plan.name)
         files[paths[0]] = as_svg(figure, plan.name, PAPER_COLOURS)
     return section
-
-
-def table_as_html(table: Table, *, titled: bool = True) -> str:
-    """Write a table as HTML, everything escaped; its title may be elsewhere."""
-    return render("table.html", table=table, titled=titled)
 
 
 # ---- what happened -------------------------------------------------------------------

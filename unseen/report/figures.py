@@ -63,7 +63,7 @@ def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             **style,
         )
     axes.set(xticks=[], yticks=[])
-    name_marks(figure, 3)
+    finish(figure, 3, grid=None)
     return figure
 
 
@@ -195,21 +195,16 @@ def draw_confusion(counts: pd.DataFrame) -> Figure:
     axes.set_yticks(np.arange(n_rows), list(rows), fontsize=size)
     axes.set_xlabel("name given")
     axes.set_ylabel("true class")
-    if n_rows <= 15:
-        write_shares(axes, shares)
+    if n_rows <= 15:  # each share of 1 % and more fits into its square
+        for (i, j), share in np.ndenumerate(shares.to_numpy(float)):
+            if share >= 0.01:
+                colour = "black" if share > 0.5 else "white"
+                text = f"{100 * share:.0f}"
+                axes.text(j, i, text, ha="center", va="center", color=colour)
     bar = figure.colorbar(mesh, ax=axes, shrink=0.6)
     bar.ax.tick_params(colors=INK, labelsize=9)
     bar.set_label("share of the true class", color=INK)
     return figure
-
-
-def write_shares(axes: Any, shares: pd.DataFrame) -> None:
-    """Write each share of 1 % and more into its square."""
-    for (i, j), share in np.ndenumerate(shares.to_numpy(float)):
-        if share >= 0.01:
-            colour = "black" if share > 0.5 else "white"
-            text = f"{100 * share:.0f}"
-            axes.text(j, i, text, ha="center", va="center", color=colour)
 
 
 def line_style(number: int) -> dict[str, Any]:
@@ -229,15 +224,11 @@ def plain(name: Any) -> str:
 
 
 def finish(figure: Any, n_columns: int, grid: Any = "both") -> None:
-    """Add grid and names of the marks."""
+    """Add a grid, unless it is None, and name the marks above the figure."""
     for axes in figure.axes:
-        axes.grid(visible=True, axis=grid, color=FAINT, alpha=0.3, lw=0.8)
+        if grid is not None:
+            axes.grid(visible=True, axis=grid, color=FAINT, alpha=0.3, lw=0.8)
         axes.set_axisbelow(True)
-    name_marks(figure, n_columns)
-
-
-def name_marks(figure: Any, n_columns: int) -> None:
-    """Name the marks above the figure."""
     figure.legend(
         loc="outside upper center",
         ncols=n_columns,

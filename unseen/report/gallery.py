@@ -1,15 +1,17 @@
-"""A gallery of labelled photos: one row per class, the surest photos first.
+"""Pages of labelled photos and texts, class by class, the surest first.
 
-The page holds names and numbers; small copies of the photos, whole, stand in a folder
-beside it, and the browser fetches those that come into view. So it opens at once
-however many there are. A photo that is opened comes from its own file.
+The page of photos holds names and numbers; small copies of the photos, whole, stand in
+a folder beside it, and the browser fetches those that come into view. So it opens at
+once however many there are. A photo that is opened comes from its own file. The page
+of texts needs no script and no other file.
 """
 
 from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,13 +22,14 @@ from unseen._words import printable
 from unseen.files import check_target, replace_folder
 from unseen.report.page import write_page
 
-__all__ = ["GalleryPage", "write_gallery"]
+__all__ = ["TextPage", "write_gallery"]
 
 STARTS = {b"\xff\xd8\xff": "jpg", b"\x89PNG": "png"}  # of what a browser shows
 GREY_CARD = base64.b64decode(  # one pixel, for a photo that cannot be shown
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV"
     "AAAACklEQVR4nGNYAAAAogCh3I2xzAAAAABJRU5ErkJggg=="
 )
+SNIPPET, MOST = 240, 4000  # characters of a text at first sight, and when opened
 
 
 def write_gallery(
@@ -120,31 +123,6 @@ def write_gallery(
     )
 
 
-class GalleryPage:
-    """Collects the labelled photos of a ``PhotoJob``, and writes them as a page."""
-
-    def __init__(self, job: Any) -> None:
-        self.job = job
-        self._parts: list[pd.DataFrame] = []
-
-    def add(self, part: pd.DataFrame) -> None:
-        """Take in a table of labels."""
-        self._parts.append(part)
-
-    def write(self, path: str | os.PathLike[str], *, title: str, about: str) -> Path:
-        """Write the page, and thumbnails of all photos beside it."""
-        frame = pd.concat(self._parts, ignore_index=True)
-        return write_gallery(
-            frame.assign(label=frame["label"].replace("", "without a label")),
-            path,
-            thumbnails=self.job.photos.thumbnail,
-            originals=self.job.photos.folder,
-            title=title,
-            about=about,
-            readings=self.job.readings,
-        )
-
-
 def write_thumbnails(
     folder: Path, thumbnails: Callable[[int], bytes], n_photos: int
 ) -> list[str]:
@@ -192,3 +170,77 @@ def pack(shown: pd.DataFrame, name: str) -> list[list[Any]]:
     keys = ["file", "path", "reliability", "second", "first_trusted", "truth"]
     own = shown.loc[shown["label"] == name, [*keys, "original"]]
     return own.round({"reliability": 4}).astype(object).to_numpy().tolist()
+
+
+class TextPage:
+    """Collects labelled texts, and writes them by class, doubtful ones marked.
+
+    It keeps a few texts per class, the surest and the least sure, so that a file of
+    millions makes a page that opens at once.
+    """
+
+    def __init__(self, classes: Iterable[str], doubtful: float = 0.5) -> None:
+        self.doubtful = doubtful
+        self.classes = [str(name) for name in classes]
+        self.n_doubtful = 0
+        self._counts: Counter[str] = Counter()
+        # Texts of a class at each end: 30 or fewer, so that there are 3,000 in all.
+        self._each = min(30, max(4, 1500 // max(1, len(self.classes))))
+        self._kept = pd.DataFrame(columns=["label", "reliability"])
+
+    def add(self, part: pd.DataFrame) -> None:
+        """Take in a table of labels with their texts."""
+        self._counts.update(part["label"].tolist())
+        self.n_doubtful += int((part["reliability"] < self.doubtful).sum())
+        both = pd.concat([self._kept, part]) if len(self._kept) else part
+        both = both.sort_values("reliability", ascending=False, kind="stable")
+        by_class = both.groupby("label")["label"]
+        place, n = by_class.cumcount(), by_class.transform("size")
+        self._kept = both[(place < self._each) | (place >= n - self._each)]
+
+    def write(
+        self, path: str | os.PathLike[str], *, title: str, about: str = ""
+    ) -> Path:
+        """Write the page: its head, a sentence or two, and the texts."""
+        others = sorted(set(self._counts) - set(self.classes))
+        names = [name for name in [*self.classes, *others] if name in self._counts]
+        return write_page(
+            "texts.html",
+            path,
+            title=printable(title),
+            about=printable(about),
+            n_texts=self._counts.total(),
+            n_doubtful=self.n_doubtful,
+            doubtful=self.doubtful,
+            groups=[self._shown(name) for name in names],
+            empty=[printable(n) for n in self.classes if n not in self._counts],
+        )
+
+    def _shown(self, name: str) -> dict[str, Any]:
+        """Return what the page shows of a class: the surest, then the least sure."""
+        own = self._kept[self._kept["label"] == name]
+        entries = [snippet(row) for _, row in own.iterrows()]
+        for entry in entries:
+            entry["is_doubtful"] = not entry["sure"] >= self.doubtful
+        return {
+            "name": printable(name) or "(no label)",
+            "n": self._counts[name],
+            "surest": entries[: self._each],
+            "least": entries[self._each :][::-1],
+        }
+
+
+def snippet(row: pd.Series) -> dict[str, Any]:
+    """Return what the page shows of a text: its start, and the rest to be opened."""
+    text = printable(row["text"], keep="\n\t").strip()
+    cut = text[:SNIPPET].rfind(" ") + 1  # between words, where there are any
+    if len(text) <= SNIPPET or cut <= SNIPPET // 2:
+        cut = SNIPPET
+    return {
+        "id": printable(row["id"]),
+        "start": text[:cut] or "(empty)",
+        "rest": text[cut:MOST],
+        "n_more": max(0, len(text) - MOST),
+        "sure": float(row["reliability"]),
+        "second": printable(row["second"]),
+    }

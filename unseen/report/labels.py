@@ -77,18 +77,13 @@ def write_labels_report(
     )
 
 
-def describe_names(given: pd.DataFrame) -> list[dict[str, Any]]:
+def describe_names(given: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return, for every name, its rows and their reliability; the largest first."""
-    rows = [
-        {
-            "name": name or "(no label)",
-            "n_rows": len(own),
-            "reliability": float(own["reliability"].dropna().median()),
-            "known": bool(own["reliability"].notna().any()),
-        }
-        for name, own in given.groupby("label")
-    ]
-    return sorted(rows, key=lambda row: (-row["n_rows"], row["name"]))
+    named = given.assign(name=given["label"].replace("", "(no label)"))
+    found = named.groupby("name")["reliability"].agg(["size", "median", "count"])
+    found = found.set_axis(["n_rows", "reliability", "known"], axis=1)
+    found = found.sort_values("n_rows", ascending=False, kind="stable")
+    return found.reset_index().to_dict("records")
 
 
 def draw_sizes(given: pd.DataFrame) -> Figure:
@@ -133,10 +128,8 @@ def trust(right: np.ndarray, reliability: np.ndarray) -> dict[str, Any] | None:
     """Return how far reliability is off, with two drawings; None if it is unknown."""
     if not ((reliability >= 0) & (reliability <= 1)).all():
         return None
-    curve, kept = (
-        reliability_curve(right, reliability),
-        risk_coverage(right, reliability),
-    )
+    curve = reliability_curve(right, reliability)
+    kept = risk_coverage(right, reliability)
     diagram = new_figure(3.4, 3.0)
     (axes,) = diagram.axes
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")

@@ -21,14 +21,11 @@ import numpy as np
 import pandas as pd
 
 from unseen.core.given import NONE_OF_THESE
-from unseen.labels import label_table
+from unseen.labels import COLUMNS, label_table
 from unseen.review.journal import Entry
 from unseen.trust.asking import estimate_accuracy
 
 __all__ = ["ModelLabels", "ReviewState", "View", "given_by_id", "replay", "view_of"]
-
-NO_CLASS = "\0"  # stands for "none of these" where "" means that nothing is known
-OWN = {"id", "label", "reliability", "second", "first_trusted", "given", "changed"}
 
 
 class ModelLabels(NamedTuple):
@@ -71,38 +68,16 @@ class ReviewState:
         labels[list(self.given)] = list(self.given.values())
         return labels
 
-    def add_class(self, name: str) -> None:
-        """Have a class of this name."""
-        if name and name not in self.classes:
-            self.classes.append(name)
-
-    def give(self, rows: Iterable[int], name: str) -> None:
-        """Take a person's label for rows."""
-        self.add_class(name)
-        for row in rows:
-            if row in self.sample:
-                self.checked[row] = str(self.model.labels[row])
-            self.given[row] = name
-
     def rename(self, old: str, new: str) -> None:
         """Call a class otherwise; if there is one of that name, they become one."""
-
-        def called(name: str) -> str:
-            return new if name == old else name
-
+        called = {old: new}
         self.model = self.model.renamed([(old, new)])
-        self.given = {row: called(name) for row, name in self.given.items()}
-        self.classes = list(dict.fromkeys(map(called, self.classes)))
-        self.checked = {row: called(name) for row, name in self.checked.items()}
+        self.classes = list(dict.fromkeys(called.get(one, one) for one in self.classes))
+        self.given, self.checked = (
+            {row: called.get(name, name) for row, name in labels.items()}
+            for labels in (self.given, self.checked)
+        )
         self.renames.append((old, new))
-
-    def learn(self, model: ModelLabels) -> None:
-        """Take over the labels of a model that has learned."""
-        self.model = model
-        for name in sorted(set(model.labels)):
-            self.add_class(name)
-        # What was given is right in these labels: they say nothing of the rest.
-        self.sample, self.checked = [], {}
 
 
 def replay(
@@ -120,17 +95,23 @@ def replay(
         if entry["seq"] in undone:
             continue
         known = [rows[name] for name in entry.get("ids", []) if name in rows]
+        names = [entry.get("label") or entry.get("name") or ""]
         match entry["op"]:
             case "label":
-                state.give(known, entry["label"])
-            case "class":
-                state.add_class(entry["name"])
+                asked = set(state.sample).intersection(known)
+                state.checked |= {row: str(state.model.labels[row]) for row in asked}
+                state.given.update((row, entry["label"]) for row in known)
             case "rename":
                 state.rename(entry["old"], entry["new"])
             case "check":
                 state.sample += known
             case "teach":
-                state.learn(read(entry["file"]))
+                state.model = read(entry["file"])
+                names = sorted(set(state.model.labels))
+                # What was given is right there: it says nothing of the rest.
+                state.sample, state.checked = [], {}
+        new = [name for name in names if name and name not in state.classes]
+        state.classes += new
     return state
 
 
@@ -203,9 +184,9 @@ def rows_by_class(
 
 def tables_of(view: View, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the corrections alone, and the whole table, corrected."""
-    ids, rows = table["id"].tolist(), np.flatnonzero(view.given)
-    named = [name or NONE_OF_THESE for name in view.labels[rows]]
-    corrections = label_table(named, ids=[ids[row] for row in rows])
+    ids, own = table["id"], {*COLUMNS, "given", "changed"}
+    named = [name or NONE_OF_THESE for name in view.labels[view.given]]
+    corrections = label_table(named, ids=ids[view.given])
     reviewed = label_table(
         view.labels,
         ids=ids,
@@ -214,25 +195,22 @@ def tables_of(view: View, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
         first_trusted=table["first_trusted"],
         given=np.where(view.given, "yes", ""),
         changed=np.where(view.changed, "yes", ""),
-        **{str(name): table[name] for name in table if name not in OWN},
+        **{str(name): table[name] for name in table if name not in own},
     )
     return corrections[["id", "label"]], reviewed
 
 
 def estimate(state: ReviewState) -> dict[str, Any]:
-    """Return how many labels are right, by the checked rows of the sample.
-
-    Rows that were given for another reason count as themselves. The sample is judged
-    by the labels the model had when it was asked.
-    """
+    """Return how many labels are right, by the sample and what it was called then."""
     checked = state.checked
     drawn = {"checked": len(checked), "drawn": len(state.sample)}
     if not checked:
         return drawn
     labels = state.labels()
     labels[list(checked)] = list(checked.values())
-    given = {row: name or NO_CLASS for row, name in state.given.items()}
-    found = estimate_accuracy([n or NO_CLASS for n in labels], given, drawn=checked)
+    # NUL stands for "none of these" where "" means that nothing is known.
+    given = {row: name or "\0" for row, name in state.given.items()}
+    found = estimate_accuracy([name or "\0" for name in labels], given, drawn=checked)
     right = sum(state.given[row] == name for row, name in checked.items())
     share = {"share": found.accuracy, "low": found.low, "high": found.high}
     return {"right": right, **drawn, **share}

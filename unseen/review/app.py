@@ -26,17 +26,17 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from importlib.resources import files
 from typing import Any
 
 from unseen._command import needs_extra
-from unseen.review.items import LARGE, SMALL
-from unseen.review.journal import WORD_LETTERS, is_text
+from unseen.review.journal import is_word
 from unseen.review.session import RefusedError, Session
 
 try:
@@ -66,9 +66,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-MOST_ITEMS, MOST_ASKED = 500, 1_000  # rows at a time
-MOST_BYTES = 8 * 2**20  # of a request
-ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+SIDES = {"small": 240, "large": 1600}  # pixels of the longer side of a photo
 Body = dict[str, Any]
 
 
@@ -87,30 +85,27 @@ def make_app(session: Session) -> Starlette:
             return PlainTextResponse("There is no such file.", 404)
         return Response(static[name], media_type=kind)
 
-    def state(request: Request) -> Response:
-        return as_json(session.summary())
-
     def index(request: Request) -> Response:
         asked = request.query_params
         found = session.index(
             order=asked.get("order", "doubt"),
             label=asked.get("label"),
-            least=as_share(asked.get("least", "0")),
-            most=as_share(asked.get("most", "1")),
-            changed="changed" in asked,
-            mine="mine" in asked,
-            not_mine="not_mine" in asked,
+            **{
+                name: share_of(asked[name])
+                for name in ("least", "most")
+                if name in asked
+            },
+            **{name: name in asked for name in ("changed", "mine", "not_mine")},
         )
         return as_json({"parts": found})
 
     def items(request: Request) -> Response:
         rows = request.query_params.get("rows", "").split(",")
-        if len(rows) > MOST_ITEMS:
-            raise RefusedError(f"rows are no list of at most {MOST_ITEMS} numbers.")
+        check(len(rows) <= 500, "rows are no list of at most 500 numbers.")
         return as_json({"items": session.details([row_of(text) for text in rows])})
 
     def picture(request: Request) -> Response:
-        side = {"small": SMALL, "large": LARGE}.get(request.path_params["size"])
+        side = SIDES.get(request.path_params["size"])
         found = side and session.items.picture(row_of(request.path_params["row"]), side)
         if not found:
             return PlainTextResponse("This cannot be shown.", 404)
@@ -119,77 +114,78 @@ def make_app(session: Session) -> Starlette:
         return Response(found, media_type=kind, headers=keep)
 
     def text(request: Request) -> Response:
-        return as_json({"text": session.items.text(row_of(request.path_params["row"]))})
+        whole = session.items.texts[row_of(request.path_params["row"])]
+        return as_json({"text": whole[:20_000]})  # as much of it as anyone reads
 
     def row_of(number: str) -> int:
         last = len(session.ids) - 1
-        if not number.isdecimal() or len(number) > 12 or int(number) > last:
-            raise RefusedError(f"{number[:20]!r} is no row; rows are from 0 to {last}.")
+        sound = number.isdecimal() and len(number) <= 12 and int(number) <= last
+        check(sound, f"{number[:20]!r} is no row; rows are from 0 to {last}.")
         return int(number)
 
     def answers(body: Body) -> Body:
         entries = body.get("entries")
-        if not isinstance(entries, list) or not all(
+        sound = isinstance(entries, list) and all(
             isinstance(entry, dict) and entry.get("op") not in ("teach", "check")
             for entry in entries
-        ):
-            raise RefusedError("entries are no list of answers.")
-        return {"seq": session.record(entries, word_of(body, "tab"))}
+        )
+        check(sound, "entries are no list of answers.")
+        return {"seq": session.record(body["entries"], body["tab"])}
 
     def undo(body: Body) -> Body:
-        entry = session.undo(word_of(body, "tab"), word_of(body, "uid"))
+        entry = session.undo(body["tab"], body["uid"])
         return {"undone": entry and entry["op"]}
 
     def suggest(body: Body) -> Body:
         return {"rows": session.suggest(count_of(body))}
 
-    def check(body: Body) -> Body:
-        tab, uid = word_of(body, "tab"), word_of(body, "uid")
-        return {"rows": session.check(count_of(body), uid, tab)}
+    def draw(body: Body) -> Body:
+        return {"rows": session.check(count_of(body), body["uid"], body["tab"])}
 
     def teach(body: Body) -> Body:
-        session.teach(word_of(body, "uid"), word_of(body, "tab"))
+        session.teach(body["uid"], body["tab"])
         return {"learning": session.learning.last}
 
     def carry(body: Body) -> Body:
-        return {"carried": session.carry_over(word_of(body, "tab"))}
+        return {"carried": session.carry_over(body["tab"])}
 
-    def refused(request: Request, error: Exception) -> Response:
-        return as_json({"reason": str(error)}, 400)
-
-    def not_saved(request: Request, error: Any) -> Response:  # such as a full disk
-        reason = f"It is not saved: {error.strerror or error}."
+    def refused(request: Request, error: Any) -> Response:
+        if isinstance(error, RefusedError):
+            return as_json({"reason": str(error)}, 400)
+        reason = f"It is not saved: {error.strerror or error}."  # such as a full disk
         return as_json({"reason": reason}, 507)
 
-    gets = {"state": state, "index": index, "items": items}
-    gets |= {"text/{row}": text, "{size}/{row}": picture}
-    posts = [answers, undo, suggest, check, teach, carry]
-    return Starlette(
-        routes=[
-            Route("/", page),
-            Route("/static/{name}", file),
-            *(Route(f"/api/{path}", work) for path, work in gets.items()),
-            *(
-                Route(f"/api/{work.__name__}", post_route(work), methods=["POST"])
-                for work in posts
-            ),
-        ],
-        exception_handlers={RefusedError: refused, OSError: not_saved},
-    )
+    gets = {"": page, "static/{name}": file, "api/index": index, "api/items": items}
+    gets |= {"api/text/{row}": text, "api/{size}/{row}": picture}
+    gets["api/state"] = lambda request: as_json(session.summary())
+    posts = {"answers": answers, "undo": undo, "suggest": suggest}
+    posts |= {"check": draw, "teach": teach, "carry": carry}
+    routes = [Route(f"/{path}", work) for path, work in gets.items()]
+    routes += [
+        Route(f"/api/{name}", post_route(work), methods=["POST"])
+        for name, work in posts.items()
+    ]
+    handlers = dict.fromkeys((RefusedError, OSError), refused)
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 def post_route(
     work: Callable[[Body], Body],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that reads JSON, works on a thread, and answers in JSON."""
+    """Return a handler that reads JSON, works on a thread, and answers in JSON.
+
+    ``tab`` is the name of the tab that asks, ``uid`` that of what it asks.
+    """
 
     async def handler(request: Request) -> Response:
         try:
             body = json.loads(await request.body())
         except (ValueError, RecursionError):
-            raise RefusedError("This is no JSON.") from None
-        if not isinstance(body, dict):
-            raise RefusedError("Send a JSON object.")
+            body = None
+        check(isinstance(body, dict), "This is no JSON object.")
+        body = {"tab": "", "uid": ""} | body
+        for name in ("tab", "uid"):
+            check(is_word(body[name]), f"{name} is no text of at most 64 letters.")
         return as_json(await run_in_threadpool(work, body))
 
     return handler
@@ -200,30 +196,23 @@ def as_json(content: Body, status: int = 200) -> Response:
     return Response(json.dumps(content), status, media_type="application/json")
 
 
-def as_share(text: str) -> float:
+def check(sound: bool, reason: str) -> None:
+    """Refuse what makes no sense."""
+    if not sound:
+        raise RefusedError(reason)
+
+
+def share_of(text: str) -> float:
     """Return a number from 0 to 1."""
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise RefusedError(f"{text[:20]!r} is no number from 0 to 1.")
-    return share
-
-
-def word_of(body: Body, name: str) -> str:
-    """Return the name of the tab that asks, or of what it asks."""
-    word = body.get(name, "")
-    if not is_text(word, WORD_LETTERS):
-        raise RefusedError(f"{name} is no text of at most {WORD_LETTERS} letters.")
-    return word
+    sound = re.fullmatch(r"[01](\.[0-9]{1,9})?", text) and float(text) <= 1
+    check(bool(sound), f"{text[:20]!r} is no number from 0 to 1.")
+    return float(text)
 
 
 def count_of(body: Body) -> int:
     """Return how many rows are asked for."""
     n = body.get("n", 10)
-    if type(n) is not int or not 1 <= n <= MOST_ASKED:
-        raise RefusedError(f"n is no number from 1 to {MOST_ASKED}.")
+    check(type(n) is int and 1 <= n <= 1_000, "n is no number from 1 to 1000.")
     return n
 
 
@@ -238,20 +227,10 @@ class Guard:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        refusal = self._why_not(scope)
-        if refusal:
-            answer: Any = PlainTextResponse(*refusal, headers=HEADERS)
-            await answer(scope, receive, send)
-            return
-        if self.once is not None and same(scope["path"][1:], self.once):
-            self.once = None
-            no_store = {"Cache-Control": "no-store"}
-            answer = RedirectResponse(f"/{self.token}/", 303, HEADERS | no_store)
-            await answer(scope, receive, send)
-            return
-        inner: dict[str, Any] = dict(scope)
-        inner["path"] = scope["path"][len(self.token) + 1 :] or "/"
-        inner["root_path"] = ""
+        answer: ASGIApp | None = self._instead(scope)
+        if answer is None:
+            inner = scope["path"][len(self.token) + 1 :] or "/"
+            answer, scope = self.app, {**scope, "path": inner, "root_path": ""}
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -260,32 +239,35 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        await self.app(inner, receive, send_guarded)
+        await answer(scope, receive, send_guarded)
 
-    def _why_not(self, scope: Scope) -> tuple[str, int] | None:
+    def _instead(self, scope: Scope) -> Response | None:
+        """Return what is answered to a request that is not let through."""
         headers, path = Headers(scope=scope), scope["path"].strip("/")
         hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
+        stranger = PlainTextResponse("Another site may not ask.", 403)
         if headers.get("host", "") not in hosts:
-            return "This address is not ours.", 421
+            return PlainTextResponse("This address is not ours.", 421)
         if self.once is not None and same(path, self.once):
-            return None
+            self.once = None
+            return RedirectResponse(f"/{self.token}/", 303)
         if not same(path.split("/")[0], self.token):
-            return "Open the address that unseen review printed.", 403
+            told = "Open the address that unseen review printed."
+            return PlainTextResponse(told, 403)
         origin = headers.get("origin")
         site = headers.get("sec-fetch-site", "same-origin")
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
-            return "Another site may not ask.", 403
-        if scope["method"] not in ("GET", "HEAD"):
-            if origin is None or site != "same-origin":
-                return "Another site may not ask.", 403
-            if not headers.get("content-type", "").startswith("application/json"):
-                return "Send JSON.", 415
-            length = headers.get("content-length", "")
-            if not length.isdecimal() or len(length) > 9 or int(length) > MOST_BYTES:
-                return "That is too much at once.", 413
-        elif site not in ("same-origin", "none"):
-            if path != self.token or headers.get("sec-fetch-mode") != "navigate":
-                return "Another site may not ask.", 403
+            return stranger
+        if scope["method"] in ("GET", "HEAD"):
+            opens = path == self.token and headers.get("sec-fetch-mode") == "navigate"
+            return None if opens or site in ("same-origin", "none") else stranger
+        if origin is None or site != "same-origin":
+            return stranger
+        if not headers.get("content-type", "").startswith("application/json"):
+            return PlainTextResponse("Send JSON.", 415)
+        length = headers.get("content-length", "")  # at most 8 MB
+        if not length.isdecimal() or len(length) > 7 or int(length) > 8_000_000:
+            return PlainTextResponse("That is too much at once.", 413)
         return None
 
 
@@ -313,6 +295,8 @@ def serve(
         timeout_graceful_shutdown=2,
     )
     server: Any = uvicorn.Server(config)
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # what asks a program to end
+    ends = [getattr(signal, name) for name in names if hasattr(signal, name)]
     server.capture_signals = nullcontext  # its own would end us before we close
     startup = server.startup
 
@@ -322,29 +306,21 @@ def serve(
         ready(f"{root}/{guard.token}/", f"{root}/{guard.once}")
 
     server.startup = start_and_tell
-    with ended_by_signals(server), socket.socket() as listening:
-        try:
+    before = {
+        number: signal.signal(
+            number, lambda *told: setattr(server, "should_exit", True)
+        )
+        for number in ends
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
+    try:
+        with socket.socket() as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(("127.0.0.1", port))
             guard.port = listening.getsockname()[1]
             server.run(sockets=[listening])
-        finally:
-            at_rest = session.close()
-    return at_rest
-
-
-@contextmanager
-def ended_by_signals(server: Any) -> Iterator[None]:
-    """End a server by every signal that asks for it and is not ignored."""
-
-    def end(number: int, frame: object) -> None:
-        server.should_exit = True
-
-    known = [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
-    heard = [number for number in known if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in heard}
-    try:
-        yield
     finally:
+        at_rest = session.close()
         for number, handler in before.items():
             signal.signal(number, handler)
+    return at_rest

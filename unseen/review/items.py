@@ -11,73 +11,33 @@ import io
 import os
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
 from unseen.labels import COLUMNS
 from unseen.limits import limits
-from unseen.photos.photo import (
-    KINDS,
-    LONGEST_START,
-    TooLargeError,
-    check_size,
-    kind_of,
-    open_photo,
-)
+from unseen.photos.photo import NoPhotoError, decode, open_image, open_photo
 from unseen.review.origins import Origin
 
-__all__ = ["DemoPhotos", "Items", "Photos", "find_items", "find_photo", "noted_texts"]
+__all__ = ["Items", "find_items", "find_photo", "noted_texts", "photo_folder"]
 
-SMALL, LARGE = 240, 1600  # pixels of the longer side
-TEXT = 20_000  # characters of a text in the large view
-DECODED = 50_000_000  # pixels of a photo that is decoded in this process
 DECODING = threading.BoundedSemaphore(2)  # photos at a time
 
 
+@dataclass(frozen=True)
 class Items:
-    """Texts, or rows of which a table says something in further columns."""
+    """What there is to read and to see of every row.
 
-    def __init__(self, kind: str, texts: Sequence[str]) -> None:
-        self.kind, self.texts = kind, list(texts)  # kind: "photo", "text" or "row"
+    ``picture`` makes a JPEG or PNG of a row, at most so many pixels a side; None if
+    there is none.
+    """
 
-    def text(self, row: int) -> str:
-        """Return what there is to read, or as much of it as anyone reads."""
-        return self.texts[row][:TEXT]
-
-    def picture(self, row: int, side: int) -> bytes | None:
-        """Return a JPEG of at most so many pixels a side; None if there is none."""
-        return None
-
-
-class Photos(Items):
-    """Photos below a folder, by their paths."""
-
-    def __init__(self, folder: Path, ids: Sequence[str]) -> None:
-        super().__init__("photo", [""] * len(ids))
-        self.folder, self.ids = folder, list(ids)
-
-    def picture(self, row: int, side: int) -> bytes | None:
-        """Return a JPEG."""
-        path = find_photo(self.folder, self.ids[row])
-        return None if path is None else as_jpeg(path, side)
-
-
-class DemoPhotos(Items):
-    """The photos in the package, by their names; all are small."""
-
-    def __init__(self, ids: Sequence[str]) -> None:
-        from unseen.photos.bundled import load_photos
-
-        super().__init__("photo", [""] * len(ids))
-        photos = load_photos()
-        known = dict(zip(photos.paths, photos.jpegs, strict=True))
-        self.jpegs = [known.get(name) for name in ids]
-
-    def picture(self, row: int, side: int) -> bytes | None:
-        """Return the photo."""
-        return self.jpegs[row]
+    kind: str  # "photo", "text" or "row"
+    texts: Sequence[str]
+    picture: Callable[[int, int], bytes | None] = lambda row, side: None
 
 
 def find_items(
@@ -88,24 +48,36 @@ def find_items(
     Without these no folder is guessed: the table may be anybody's.
     """
     ids = table["id"].tolist()
-    if folder is not None:
-        if not folder.is_dir():
-            raise NotADirectoryError(
-                f"{folder}: is no folder. Give that of the photos."
-            )
-        return Photos(folder, ids)
+    photos = photo_folder(origin, folder)
+    if photos is not None:
+
+        def picture(row: int, side: int) -> bytes | None:
+            path = find_photo(photos, ids[row])
+            return None if path is None else as_jpeg(path, side)
+
+        return Items("photo", [""] * len(ids), picture)
     if origin.kind == "demo":
-        return DemoPhotos(ids)
-    if origin.kind == "photos":
-        return Photos(Path(origin.source), ids)
+        from unseen.photos.bundled import load_photos
+
+        demo = load_photos()
+        known = dict(zip(demo.paths, demo.jpegs, strict=True))
+        return Items("photo", [""] * len(ids), lambda row, side: known.get(ids[row]))
     if "text" in table:
         return Items("text", table["text"].tolist())
     if origin.kind == "texts":
         return Items("text", noted_texts(origin, ids))
-    more = [name for name in table if name not in COLUMNS]
-    rows = table[more].to_dict("records")
+    rows = table[[name for name in table if name not in COLUMNS]].to_dict("records")
     described = ["\n".join(f"{k}: {v}" for k, v in row.items()) for row in rows]
     return Items("row", described)
+
+
+def photo_folder(origin: Origin, folder: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder that is given, or that of the origin; None if none is known."""
+    if folder is not None and not Path(folder).is_dir():
+        raise NotADirectoryError(f"{folder}: is no folder. Give that of the photos.")
+    if folder is None and origin.kind == "photos":
+        folder = origin.source
+    return None if folder is None else Path(folder)
 
 
 def noted_texts(origin: Origin, ids: Sequence[str]) -> list[str]:
@@ -126,9 +98,9 @@ def find_photo(folder: Path, name: str) -> Path | None:
     if root not in path.parents or not visible(path.relative_to(root).parts):
         return None
     try:
-        with open_photo(path) as file:
-            return path if kind_of(file.read(LONGEST_START)) else None
-    except (OSError, TooLargeError):
+        open_photo(path).close()
+        return path
+    except NoPhotoError:
         return None
 
 
@@ -139,37 +111,23 @@ def visible(parts: Sequence[str]) -> bool:
 
 def as_jpeg(path: Path, side: int) -> bytes | None:
     """Return a photo upright, at most so long, without metadata; None if it fails."""
-    from PIL import Image, ImageOps
-
     made = io.BytesIO()
     try:
         with DECODING, open_photo(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # doubtful metadata; pixels raise
-            content = file.read(limits().photo_bytes)
-            picture = Image.open(io.BytesIO(content), formats=KINDS)
-            check_size(picture, content)
-            whole = picture.size
-            picture.draft("RGB", (side, side))  # JPEG: decode at a fraction
-            wide, high = whole if "progressive" in picture.info else picture.size
-            if wide * high > DECODED:
+            warnings.simplefilter("ignore")  # doubtful metadata; damaged pixels raise
+            image = open_image(file.read(limits().photo_bytes))
+            pixels = image.width * image.height
+            image.draft("RGB", (side, side))  # JPEG: decode at a fraction
+            if "progressive" not in image.info:
+                pixels = image.width * image.height
+            if pixels > 50_000_000:  # 150 MB, in the server's own process
                 return None
-            picture.thumbnail((side, side), reducing_gap=3.0)
-            on_white(ImageOps.exif_transpose(picture)).save(made, "JPEG", quality=85)
+            image, turn = decode(image, side)
+            image.thumbnail((side, side), reducing_gap=3.0)
+            upright = image if turn is None else image.transpose(turn)
+            upright.save(made, "JPEG", quality=85)
     except ImportError:
         raise
     except Exception:  # decoders raise whatever they stumble over: no picture
         return None
     return made.getvalue()
-
-
-def on_white(picture):
-    """Return a picture in RGB; what is transparent becomes white."""
-    from PIL import Image
-
-    if picture.mode.startswith("I;16"):
-        picture = picture.point(lambda value: value / 256).convert("L")
-    if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        white = Image.new("RGBA", picture.size, "white")
-        picture = Image.alpha_composite(white, picture)
-    return picture.convert("RGB")

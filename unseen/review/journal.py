@@ -11,11 +11,10 @@ it is read. A last line that is not whole, or no answer, is set aside in
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from unseen.files import append, lock, named, sync
 
@@ -30,7 +29,6 @@ FIELDS = {  # of an answer, by its op
     "undo": ("of",),
 }
 UNDOABLE = ("label", "class", "rename", "teach")
-NAME_LETTERS, WORD_LETTERS = 200, 64  # of the name of a class, of a tab or an answer
 Entry = dict[str, Any]
 
 
@@ -38,38 +36,25 @@ class DamagedJournalError(ValueError):
     """A line of the journal is no answer."""
 
 
-class Content(NamedTuple):
-    """What a journal holds: its first line, its answers, a last line that is torn."""
-
-    head: Entry | None
-    entries: list[Entry]
-    torn: bytes
-
-
 class Journal:
-    """Answers that outlive the program, one JSON object per line.
+    """Answers that outlive the program, written by one program at a time.
 
-    One program at a time writes a journal; a second is refused.
-
-    ``head`` is the first line of a new one: what its answers are about. ``entries`` are
-    all answers so far, numbered by ``seq`` from 1; ``torn`` tells whether a last line
-    was set aside.
+    ``head`` is the first line of a new one; ``entries`` are all answers so far, with
+    their numbers ``seq`` from 1; ``torn`` is a last line that was set aside.
     """
 
     def __init__(self, path: Path, head: Entry) -> None:
-        self.path = path
         with named(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(path, "a+b", buffering=0)
         try:
             lock(self._file, path)
-            found = read_journal(path)
-            self.entries, self.torn = found.entries, bool(found.torn)
+            known, self.entries, self.torn = read_journal(path)
             if self.torn:
-                self._set_aside(found.torn)
-            if found.head is None:
-                self._write([head])
-            os.fsync(self._file.fileno())
+                with open(path.with_suffix(".torn"), "ab", buffering=0) as aside:
+                    append(aside, self.torn)
+                self._file.truncate(path.stat().st_size - len(self.torn))
+            self._write([head] if known is None else [])
             sync(path.parent)
         except BaseException:
             self._file.close()
@@ -87,27 +72,20 @@ class Journal:
         texts = [json.dumps(line, separators=(",", ":")) + "\n" for line in lines]
         append(self._file, "".join(texts).encode())
 
-    def _set_aside(self, torn: bytes) -> None:
-        with open(self.path.with_suffix(".torn"), "ab") as file:
-            file.write(torn)
-            file.flush()
-            os.fsync(file.fileno())
-        self._file.truncate(self._file.seek(0, os.SEEK_END) - len(torn))
-
     def close(self) -> None:
         """Let another program write."""
         self._file.close()
 
 
-def read_journal(path: Path) -> Content:
-    """Return what a journal holds; raise if a line before the last is no answer."""
+def read_journal(path: Path) -> tuple[Entry | None, list[Entry], bytes]:
+    """Return the first line of a journal, its answers, and a last line that is torn."""
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     head: Entry | None = None
     entries: list[Entry] = []
     for number, line in enumerate(lines, 1):
-        found, fault = parse_line(line, entries, is_head=number == 1)
+        found, fault = parse_line(line, entries if number > 1 else None)
         if fault and number == len(lines):
-            return Content(head, entries, line)
+            return head, entries, line
         if fault:
             raise DamagedJournalError(
                 f"{path}: line {number} is no answer ({fault}). Mend it, or move "
@@ -117,7 +95,7 @@ def read_journal(path: Path) -> Content:
             head = found
         else:
             entries.append(found)
-    return Content(head, entries, b"")
+    return head, entries, b""
 
 
 def read_head(path: Path) -> Entry | None:
@@ -125,11 +103,11 @@ def read_head(path: Path) -> Entry | None:
     if not path.exists():
         return None
     with open(path, "rb") as file:
-        head, fault = parse_line(file.readline(), [], is_head=True)
+        head, fault = parse_line(file.readline(), None)
     return None if fault else head
 
 
-def parse_line(line: bytes, before: list[Entry], is_head: bool) -> tuple[Entry, str]:
+def parse_line(line: bytes, before: list[Entry] | None) -> tuple[Entry, str]:
     """Return the object of a line, and what is wrong with it, "" for nothing."""
     try:
         entry = json.loads(line)
@@ -137,7 +115,7 @@ def parse_line(line: bytes, before: list[Entry], is_head: bool) -> tuple[Entry, 
         return {}, "no JSON"
     if not isinstance(entry, dict) or not line.endswith(b"\n"):
         return {}, "not whole"
-    if is_head:
+    if before is None:  # the first line: what the answers are about
         return entry, "" if isinstance(entry.get("table"), str) else "no table"
     if entry.get("seq") != len(before) + 1:
         return {}, f"it is number {len(before) + 1}, and says otherwise"
@@ -150,30 +128,36 @@ def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
     if fields is None:
         return "op is none that is known"
     for name in ("uid", "tab"):
-        if not is_text(entry.get(name, ""), WORD_LETTERS):
-            return f"{name} is no text of at most {WORD_LETTERS} letters"
-    faults = (field_fault(name, entry.get(name), before) for name in fields)
-    return next(filter(None, faults), "")
+        if not is_word(entry.get(name, "")):
+            return f"{name} is no text of at most 64 letters"
+    for name in fields:
+        value = entry.get(name)
+        if name == "ids":
+            sound = isinstance(value, list) and all(isinstance(i, str) for i in value)
+            wanted = "list of texts"
+        elif name == "file":
+            sound = bool(re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(value)))
+            wanted = "file that teaching writes"
+        elif name == "of":
+            number = value if isinstance(value, int) else 0
+            known = 1 <= number <= len(before)
+            sound = known and before[number - 1]["op"] in UNDOABLE
+            wanted = "number of an answer that can be undone"
+        else:
+            sound = is_name(value) or (name, value) == ("label", "")
+            wanted = "name of at most 200 letters, without spaces around it"
+        if not sound:
+            return f"{name} is no {wanted}"
+    return ""
 
 
-def field_fault(name: str, value: Any, before: Sequence[Entry]) -> str:
-    """Say what is wrong with a field of an answer; "" if nothing is."""
-    if name == "ids":
-        sound = isinstance(value, list) and all(isinstance(one, str) for one in value)
-        return "" if sound else "ids are no list of texts"
-    if name == "file":
-        sound = re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(value)) is not None
-        return "" if sound else "file is none that teaching writes"
-    if name == "of":
-        known = type(value) is int and 1 <= value <= len(before)
-        sound = known and before[value - 1]["op"] in UNDOABLE
-        return "" if sound else "there is nothing of that number to undo"
-    if not is_text(value, NAME_LETTERS) or re.search("[\ud800-\udfff]", value):
-        return f"{name} is no text of at most {NAME_LETTERS} letters"
-    sound = value == " ".join(value.split()) and (value or name == "label")
-    return "" if sound else f"{name} is empty, or has spaces around it"
+def is_name(value: Any) -> bool:
+    """Tell whether something can be the name of a class."""
+    if not isinstance(value, str) or re.search("[\ud800-\udfff]", value):
+        return False
+    return 0 < len(value) <= 200 and value == " ".join(value.split())
 
 
-def is_text(value: Any, most: int) -> bool:
-    """Tell whether something is a text, and not too long."""
-    return isinstance(value, str) and len(value) <= most
+def is_word(value: Any) -> bool:
+    """Tell whether something can name a tab of the browser, or an answer."""
+    return isinstance(value, str) and len(value) <= 64

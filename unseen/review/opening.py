@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from unseen.labels import read_labels
 from unseen.review.answers import given_by_id
@@ -24,9 +23,6 @@ from unseen.review.session import Session
 from unseen.review.teaching import Stop, Teacher
 
 __all__ = ["find_features", "finished_review", "open_review"]
-
-FILES = ("answers.jsonl", "answers.torn", "corrections.csv", "reviewed.csv")
-BOUND = ("table", "kind", "classes")  # what answers belong to
 
 
 def open_review(
@@ -53,53 +49,46 @@ def open_review(
         return Teacher(X, start)
 
     items = find_items(table, origin, folder)
-    head = head_of(labels, table, origin)
-    own, others = find_review(labels, head)
-    session = Session(labels, table, items, own, head, prepare)
-    if others and not session.journal.entries:
-        session.offer(others[-1], answers_about(others[-1], head))
-    return session
-
-
-def head_of(labels: Path, table: pd.DataFrame, origin: Origin) -> Entry:
-    """Return what the review of a table is about: the first line of its journal."""
-    names = {*table["label"], *origin.names} - {""}
-    return {
+    head = {  # what the review is about: the first line of its journal
         "table": digest_of(labels),
         "kind": origin.kind,
         "source": origin.source,
-        "classes": sorted(names),
+        "classes": sorted({*table["label"], *origin.names} - {""}),
     }
+    own, other = find_review(labels, head)
+    session = Session(labels, table, items, own, head, prepare)
+    if other is not None and not session.journal.entries:
+        session.offer(other, answers_about(other, head))
+    return session
 
 
-def find_review(labels: Path, head: Entry) -> tuple[Path, list[Path]]:
-    """Find the review of a table among those of all tables that had its name.
+def find_review(labels: Path, head: Entry) -> tuple[Path, Path | None]:
+    """Find the folder of a table's own review, which may not be there yet.
 
-    Returns
-    -------
-    folder : Path
-        Of its own review, which may not be there yet.
-    others : list of Path
-        Reviews of other tables, the latest last.
+    Also returns the latest review of another table that had its name, if there is one.
     """
-    others: list[Path] = []
+    other = None
     for folder, known in reviews_of(labels):
-        check_no_links(folder)
-        if known is None or all(known.get(key) == head[key] for key in BOUND):
+        for path in (folder, *(folder.iterdir() if folder.is_dir() else ())):
+            if path.is_symlink():
+                raise ValueError(
+                    f"{path}: is a link, and a review follows none. Move it away."
+                )
+        bound = ("table", "kind", "classes")  # what answers belong to
+        if known is None or all(known.get(key) == head[key] for key in bound):
             break
-        others.append(folder)
-    return folder, others
+        other = folder
+    return folder, other
 
 
 def answers_about(other: Path, head: Entry) -> dict[str, str]:
     """Return another review's answers, by id, if they are about the same items."""
     try:
-        known = read_journal(other / "answers.jsonl")
+        about, entries, _ = read_journal(other / "answers.jsonl")
     except DamagedJournalError:  # it is named when that review is opened
         return {}
-    about = known.head or {}
-    same = all(about.get(key) == head[key] for key in ("kind", "source"))
-    return given_by_id(known.entries) if same else {}
+    same = about and all(about.get(key) == head[key] for key in ("kind", "source"))
+    return given_by_id(entries) if same else {}
 
 
 def finished_review(labels: Path) -> Path | None:
@@ -126,15 +115,6 @@ def digest_of(labels: Path) -> str:
     """Return the SHA-256 of a file."""
     with open(labels, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def check_no_links(folder: Path) -> None:
-    """Raise if a folder of a review, or a file of it, is a link to somewhere else."""
-    for path in (folder, *(folder / name for name in FILES), *folder.glob("taught-*")):
-        if path.is_symlink():
-            raise ValueError(
-                f"{path}: is a link, and a review follows none. Move it away."
-            )
 
 
 def find_start(origin: Origin, encoder: str | None) -> Any:
@@ -175,7 +155,15 @@ def find_features(
 ) -> np.ndarray:
     """Return the features of all rows of a table, as they were labelled by."""
     if features is not None:
-        return from_file(features, ids)
+        from unseen.photos.precomputed import read_features
+
+        X, paths, _ = read_features(features)
+        if paths is None and len(X) != len(ids):
+            raise ValueError(
+                f"{features}: has {len(X)} rows, but the table has {len(ids)}. Give "
+                "one row each, in the same order."
+            )
+        return X if paths is None else in_order(ids, paths, X, str(features))
     if origin.kind == "demo":
         from unseen.photos.bundled import load_photos
 
@@ -204,21 +192,6 @@ def find_features(
     used = encoder or origin.encoder or "lite0"
     seen = see_folder(place, used, progress=progress)
     return in_order(ids, seen.paths, seen.features(), str(place))
-
-
-def from_file(path: Path, ids: list[str]) -> np.ndarray:
-    """Return the features of a file, by path or in the order of the table."""
-    from unseen.photos.precomputed import read_features
-
-    X, paths, _ = read_features(path)
-    if paths is not None:
-        return in_order(ids, paths, X, str(path))
-    if len(X) != len(ids):
-        raise ValueError(
-            f"{path}: has {len(X)} rows, but the table has {len(ids)}. Give one row "
-            "each, in the same order."
-        )
-    return X
 
 
 def in_order(ids: list[str], known: list[str], X: np.ndarray, where: str) -> np.ndarray:

@@ -14,12 +14,10 @@ import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from unseen._places import cache_folder
-from unseen.files import replace_file
+from unseen.cache import cache_home
+from unseen.files import AnyPath, replace_file
 
 __all__ = ["Origin", "find_origin", "note_origin"]
-
-AnyPath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,8 @@ def find_origin(labels: AnyPath) -> Origin:
     if not place.exists():
         # The corrected table of a review is about what the reviewed one is about.
         folder = Path(os.path.abspath(labels)).parent
-        review = re.fullmatch(r"(.+)\.review(-\d+)?", folder.name)
-        own = folder.with_name(f"{review[1]}.csv") if review else None
-        return find_origin(own) if own is not None and own.is_file() else Origin("")
+        own = folder.with_name(re.sub(r"\.review(-\d+)?$", ".csv", folder.name))
+        return find_origin(own) if own.is_file() else Origin("")
     try:
         return Origin(**json.loads(place.read_bytes()))
     except (ValueError, TypeError):  # of another version
@@ -69,7 +66,12 @@ def find_origin(labels: AnyPath) -> Origin:
 def place_of(labels: AnyPath) -> Path:
     """Return where the origin of a table is noted."""
     real = os.fsencode(os.path.realpath(labels))
-    return cache_folder("origins") / f"{hashlib.sha256(real).hexdigest()}.json"
+    home = cache_home() / "origins"
+    for folder in (home.parent, home):
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+    if home.stat().st_mode & 0o077:  # what was labelled is nobody else's business
+        home.chmod(0o700)
+    return home / f"{hashlib.sha256(real).hexdigest()}.json"
 
 
 def absolute(path: object) -> str:

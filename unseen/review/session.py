@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,10 @@ from unseen.review.answers import (
 )
 from unseen.review.items import Items
 from unseen.review.journal import UNDOABLE, Entry, Journal, fault_of
-from unseen.review.teaching import Learning, RefusedError, Stop, Teacher, moves
+from unseen.review.teaching import Learning, RefusedError, Stop, Teacher
 from unseen.trust.asking import draw_check
 
 __all__ = ["RefusedError", "Session"]
-
-PAUSE, AGAIN = 0.5, 2.0  # seconds until tables are written anew, and tried again
 
 
 class Session:
@@ -56,7 +54,7 @@ class Session:
         items: Items,
         folder: Path,
         head: Entry,
-        prepare: Callable[[Stop], Teacher] | None = None,
+        prepare: Callable[[Stop], Teacher],
     ) -> None:
         if not len(table):
             raise ValueError(f"{labels}: has no row. There is nothing to look at.")
@@ -152,28 +150,24 @@ class Session:
 
     def _checked(self, entry: Mapping[str, Any]) -> Entry:
         """Return an entry as it is written down; raise if it makes no sense."""
-        noted: Entry = {"op": entry.get("op")}
-        for field in ("uid", "label", "name", "old", "new", "of", "file"):
+        noted: Entry = {}
+        for field in ("op", "uid", "label", "name", "old", "new", "of", "file"):
             value = entry.get(field)
-            if value is not None and not (field == "uid" and value == ""):
+            if value is not None and (field, value) != ("uid", ""):
                 is_text = isinstance(value, str)
                 noted[field] = " ".join(value.split()) if is_text else value
         if "rows" in entry:
-            noted["ids"] = self._ids(entry["rows"])
+            n, rows = len(self.ids), entry["rows"]
+            known = isinstance(rows, list)
+            if not known or not all(type(row) is int and 0 <= row < n for row in rows):
+                raise RefusedError(f"rows are no list of numbers from 0 to {n - 1}.")
+            noted["ids"] = [self.ids[row] for row in rows]
         fault = fault_of(noted, self.journal.entries)
         if not fault and noted.get("old", "") not in ("", *self.state.classes):
             fault = f"there is no class {noted['old']!r}"
         if fault:
             raise RefusedError(f"This cannot be taken: {fault}.")
         return noted
-
-    def _ids(self, rows: Any) -> list[str]:
-        known = isinstance(rows, list) and all(type(row) is int for row in rows)
-        if not known or not all(0 <= row < len(self.ids) for row in rows):
-            raise RefusedError(
-                f"rows are no list of numbers from 0 to {len(self.ids) - 1}."
-            )
-        return [self.ids[row] for row in rows]
 
     # ---- what there is to see --------------------------------------------------------
 
@@ -211,32 +205,27 @@ class Session:
                 "carried": len(self.carried),
             }
 
-    @cached_property
-    def _by_name(self) -> np.ndarray:
-        """The place of every row in the order of ids."""
-        return np.argsort(np.argsort(np.array(self.ids, dtype=object)))
-
     def index(self, order: str = "doubt", **filters: Any) -> list[dict[str, Any]]:
         """Return the numbers of the rows of every class, in order, under a filter."""
-        by = self._by_name if order == "name" else order
+        by = pd.factorize(self.table["id"], sort=True)[0] if order == "name" else order
         return rows_by_class(self.view(), by, **filters)
 
     def details(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """Return what the page shows of some rows."""
-        view, ids = self.view(), self._ids(list(rows))
+        view = self.view()
         labels, sure, second = view.model
         return [
             {
                 "row": row,
-                "id": name,
+                "id": self.ids[row],
                 "label": view.labels[row],
                 "model": labels[row],
                 "reliability": None if np.isnan(sure[row]) else round(sure[row], 4),
                 "second": second[row],
                 "mine": bool(view.given[row]),
-                "text": self.items.text(row)[:300],
+                "text": self.items.texts[row][:300],
             }
-            for row, name in zip(rows, ids, strict=True)
+            for row in rows
         ]
 
     # ---- what to ask ---------------------------------------------------------------
@@ -252,11 +241,7 @@ class Session:
         return free[np.argsort(doubt, kind="stable")[:n]].tolist()
 
     def check(self, n: int, uid: str, tab: str) -> list[int]:
-        """Return a random sample of rows to check, as large as asked for.
-
-        What was drawn before and is not answered comes first: a sample is not drawn
-        again because some of it is hard.
-        """
+        """Return a random sample of rows to check, those drawn before come first."""
         with self.lock:
             state = self.state
             waiting = [row for row in state.sample if row not in state.given]
@@ -289,20 +274,22 @@ class Session:
             with self.lock:
                 if self._closing.is_set():
                     raise RefusedError("The review has ended.")
-                meanwhile = self.state.renames[len(renames) :]
-                return self._take_over(new.renamed(meanwhile), uid, tab)
+                new = new.renamed(self.state.renames[len(renames) :])  # meanwhile
+                before, seq = self.state.labels(), len(self.journal.entries) + 1
+                file = f"taught-{seq}.csv"
+                table = label_table(ids=self.ids, **new._asdict())
+                write_labels(table, self.folder / file)
+                self.record([{"op": "teach", "file": file, "uid": uid}], tab)
+                after = self.state.labels()
+            other = np.flatnonzero(before != after)
+            counts = Counter((str(before[i]), str(after[i])) for i in other)
+            most = [
+                {"old": old, "new": new, "n": n}
+                for (old, new), n in counts.most_common()
+            ]
+            return {"seq": seq, "changed": len(other), "moves": most}
 
         self.learning.start(learn, len(given))
-
-    def _take_over(self, new: ModelLabels, uid: str, tab: str) -> dict[str, Any]:
-        """Make a model's new labels the current ones; return what that changes."""
-        before, seq = self.state.labels(), len(self.journal.entries) + 1
-        table = label_table(
-            new.labels, ids=self.ids, reliability=new.reliability, second=new.second
-        )
-        write_labels(table, self.folder / f"taught-{seq}.csv")
-        self.record([{"op": "teach", "file": f"taught-{seq}.csv", "uid": uid}], tab)
-        return {"seq": seq, **moves(before, self.state.labels())}
 
     # ---- on the disk ---------------------------------------------------------------
 
@@ -328,7 +315,7 @@ class Session:
     def _keep_writing(self) -> None:
         while not self._closing.is_set():
             self._stale.wait()
-            if self._closing.wait(PAUSE):
+            if self._closing.wait(0.5):  # seconds: more answers may come
                 return
             self._stale.clear()
             try:
@@ -340,7 +327,7 @@ class Session:
                     f"{error.strerror or error}. Answers that were called saved are "
                     "safe in answers.jsonl; the tables are tried again."
                 )
-                self._closing.wait(AGAIN)
+                self._closing.wait(2.0)
                 self._stale.set()
 
     def close(self) -> bool:

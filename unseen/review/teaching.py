@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,10 +28,9 @@ from unseen.trust.asking import suggest
 if TYPE_CHECKING:
     from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = ["Learning", "RefusedError", "Stop", "Teacher", "moves"]
+__all__ = ["Learning", "RefusedError", "Stop", "Teacher"]
 
 MANY, AXES = 4_000, 128  # rows from which on they are met on that many axes
-GRACE = 5.0  # seconds that a thread has to come to an end
 Stop = Callable[..., None]
 
 
@@ -49,13 +47,18 @@ class Teacher:
 
     def __post_init__(self) -> None:
         # Slow to import, so not when somebody waits for the first answer.
+        from scipy.linalg import eigh
+
         from unseen.transduction.guided_mixture import GuidedMixture
 
         self.learner = GuidedMixture
         units = self.X / np.maximum(np.linalg.norm(self.X, axis=1, keepdims=True), 1e-9)
         self.many, self.axes = len(units) >= MANY, None
-        if self.many and units.shape[1] > AXES:
-            self.axes = main_axes(units, AXES)
+        d = units.shape[1]
+        if self.many and d > AXES:
+            moments = (units.T @ units).astype(np.float64)
+            main = eigh(moments, subset_by_index=[d - AXES, d - 1])[1]
+            self.axes = main.astype(units.dtype)
             units = units @ self.axes
         self.units = np.ascontiguousarray(units)
         self._unanswered: tuple[np.ndarray, ModelLabels] | None = None
@@ -111,7 +114,9 @@ class Teacher:
     ) -> ModelLabels:
         """Label some rows by what was given; the others belong to no class."""
         P, parameters = self._prototypes(current)
-        first_names = names_before(P.index, renames)
+        first = np.asarray(P.index, object)
+        now = ModelLabels(first, first, first).renamed(renames).labels
+        first_names = dict(zip(now[::-1], first[::-1], strict=True))  # by those of now
         named = {*first_names, *given.values()} - {""}
         if len(named) < 2:
             raise ValueError(
@@ -129,8 +134,14 @@ class Teacher:
             for row, name in given.items()
         }
         learner.adapt(self.units[rows], given=answers or None)
-        chances = learner.predict_proba(self.units[rows])
-        return spread(len(self.units), rows, learner, chances).renamed(renames)
+        order = np.argsort(-learner.predict_proba(self.units[rows]), kind="stable")
+        best, then = np.asarray(learner.competing_classes_, object)[order[:, :2]].T
+        n = len(self.units)
+        new = ModelLabels(np.full(n, "", object), np.ones(n), np.full(n, "", object))
+        new.labels[rows] = np.asarray(learner.labels_, dtype=object)
+        new.reliability[rows] = learner.reliability_
+        new.second[rows] = np.where(best == new.labels[rows], then, best)
+        return new.renamed(renames)
 
     def _prototypes(self, current: ModelLabels | None) -> tuple[pd.DataFrame, dict]:
         """Return where classes start, and the parameters of what learns."""
@@ -141,57 +152,9 @@ class Teacher:
         assert current is not None  # labels are the only start there is
         rows = np.flatnonzero(current.labels != "")
         weights = np.maximum(np.nan_to_num(current.reliability, nan=1.0), 1e-3)[rows]
-        return class_means(self.units[rows], current.labels[rows], weights), {}
-
-
-def main_axes(units: np.ndarray, n_axes: int) -> np.ndarray:
-    """Return the main axes of the second moments of rows, one per column."""
-    from scipy.linalg import eigh
-
-    moments = (units.T @ units).astype(np.float64)
-    last = len(moments) - 1
-    axes = eigh(moments, subset_by_index=[last - n_axes + 1, last])[1]
-    return axes.astype(units.dtype)
-
-
-def names_before(names, renames: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the first name of every class by what it is called after the renames.
-
-    >>> from unseen.review.teaching import names_before
-    >>> names_before(["cat", "dog"], [("cat", "pet"), ("pet", "tom")])
-    {'tom': 'cat', 'dog': 'dog'}
-    """
-    before: dict[str, str] = {}
-    for name in names:
-        called = name
-        for old, new in renames:
-            called = new if called == old else called
-        before.setdefault(called, name)
-    return before
-
-
-def class_means(
-    rows: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> pd.DataFrame:
-    """Return the weighted mean of every class's rows, by name."""
-    codes, names = pd.factorize(labels, sort=True)
-    totals = np.zeros((len(names), rows.shape[1]))
-    np.add.at(totals, codes, rows * weights[:, None])
-    sizes = np.bincount(codes, weights, len(names))
-    return pd.DataFrame(totals / sizes[:, None], index=list(names))
-
-
-def spread(n: int, rows: np.ndarray, learner, chances: np.ndarray) -> ModelLabels:
-    """Return the labels of all rows; those that took no part belong to no class."""
-    labels, second = np.full(n, "", object), np.full(n, "", object)
-    reliability = np.ones(n)
-    names = np.asarray(learner.competing_classes_, dtype=object)
-    labels[rows] = np.asarray(learner.labels_, dtype=object)
-    reliability[rows] = learner.reliability_
-    order = np.argsort(-chances, axis=1, kind="stable")
-    first, then = names[order[:, 0]], names[order[:, 1]]
-    second[rows] = np.where(first == labels[rows], then, first)
-    return ModelLabels(labels, reliability, second)
+        weighted = pd.DataFrame(self.units[rows] * weights[:, None])
+        total = weighted.groupby(current.labels[rows]).sum()
+        return total.div(pd.Series(weights).groupby(current.labels[rows]).sum(), 0), {}
 
 
 # ---- on a thread ---------------------------------------------------------------------
@@ -202,76 +165,62 @@ class RefusedError(ValueError):
 
 
 class Learning:
-    """Prepares a teacher and has it teach.
+    """Prepares a teacher on a thread and has it teach.
 
-    ``prepare`` makes the teacher, on a thread; it gets a function to call now and then,
-    which raises when the review ends.
+    ``prepare`` gets a function to call now and then, which raises when the review ends.
     """
 
-    def __init__(self, prepare: Callable[[Stop], Teacher] | None) -> None:
+    def __init__(self, prepare: Callable[[Stop], Teacher]) -> None:
         self.teacher: Teacher | None = None  # not ready
         # Its state is "idle", "running", "done" or "failed", with what it came to.
         self.last: dict[str, Any] = {"state": "idle"}
         # Why nothing can be learned now; "" if it can.
-        self.hindrance = "Nobody said how these labels were made."
+        self.hindrance = "Getting ready to learn ..."
         self._ends = threading.Event()
-        self._thread: threading.Thread | None = None
-        if prepare is not None:
-            self.hindrance = "Getting ready to learn ..."
-            self._on_thread(self._prepare, prepare)
 
-    def start(self, learn: Callable[[Teacher], dict[str, Any]], given: int) -> None:
-        """Start to learn from some answers; ``learn`` returns what that changes.
-
-        While it is learning, nothing else is started.
-        """
-        if self.teacher is None:
-            raise RefusedError(self.hindrance)
-        if self.last["state"] != "running":
-            self.last = {"state": "running", "given": given}
-            self._on_thread(self._learn, self.teacher, learn, given)
-
-    def stop(self) -> bool:
-        """Ask the thread to end; return whether it has, within a few seconds."""
-        self._ends.set()
-        if self._thread is not None:
-            self._thread.join(GRACE)
-        return self._thread is None or not self._thread.is_alive()
-
-    def _on_thread(self, work: Callable[..., None], *given: Any) -> None:
-        self._thread = threading.Thread(target=work, args=given, daemon=True)
-        self._thread.start()
-
-    def _prepare(self, prepare: Callable[[Stop], Teacher]) -> None:
         def stop(*progress: int) -> None:
             if self._ends.is_set():
                 raise RefusedError("The review has ended.")
 
-        try:
+        def work() -> None:
             self.teacher, self.hindrance = prepare(stop), ""
-        except Exception as error:  # the page works without, and says why
-            self.hindrance = message_of(error)
 
-    def _learn(
-        self, teacher: Teacher, learn: Callable[[Teacher], dict[str, Any]], given: int
-    ) -> None:
-        started = time.monotonic()
-        try:
-            changes = learn(teacher)
+        self._on_thread(work, lambda reason: setattr(self, "hindrance", reason))
+
+    def start(self, learn: Callable[[Teacher], dict[str, Any]], given: int) -> None:
+        """Start to learn from some answers, unless it does; ``learn`` tells changes."""
+        teacher = self.teacher
+        if teacher is None:
+            raise RefusedError(self.hindrance)
+        if self.last["state"] == "running":
+            return
+        self.last = {"state": "running", "given": given}
+
+        def work() -> None:
+            started = time.monotonic()
+            told = {"given": given, **learn(teacher)}
             seconds = round(time.monotonic() - started, 2)
-            self.last = {"state": "done", "seconds": seconds, "given": given, **changes}
-        except Exception as error:  # it must reach the page, whatever it is
-            self.last = {"state": "failed", "reason": message_of(error)}
+            self.last = {"state": "done", "seconds": seconds, **told}
 
+        def failed(reason: str) -> None:
+            self.last = {"state": "failed", "reason": reason}
 
-def message_of(error: Exception) -> str:
-    """Return the message of an error in a line, or what kind it is."""
-    return " ".join(str(error).split()) or type(error).__name__
+        self._on_thread(work, failed)
 
+    def stop(self) -> bool:
+        """Ask the thread to end; return whether it has, within a few seconds."""
+        self._ends.set()
+        self._thread.join(5.0)
+        return not self._thread.is_alive()
 
-def moves(before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
-    """Return how many labels changed, and from what to what, most frequent first."""
-    other = np.flatnonzero(before != after)
-    counts = Counter((str(before[i]), str(after[i])) for i in other)
-    most = [{"old": old, "new": new, "n": n} for (old, new), n in counts.most_common()]
-    return {"changed": len(other), "moves": most}
+    def _on_thread(
+        self, work: Callable[[], None], failed: Callable[[str], None]
+    ) -> None:
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # it must reach the page, whatever it is
+                failed(" ".join(str(error).split()) or type(error).__name__)
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()

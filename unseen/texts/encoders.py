@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,16 @@ from unseen._words import shown
 from unseen.cache import Cache
 from unseen.naming.encoders import encode_texts, encoder_name, find_encoder
 
-__all__ = ["EncoderOfAFile", "RememberingEncoder", "load", "minilm", "remembering"]
-
-PROBES = ("The parcel has not come yet.", "my card was declined abroad", "zebra")
-QUICK = ("wordllama", "model2vec")  # as fast as reading their vectors from a disk
+__all__ = ["RememberingEncoder", "load", "minilm", "remembering"]
 
 
-def load(name: str, download: bool = False) -> Any:
+def load(name: str) -> Any:
     """Load ``model2vec:NAME``, ``sentence-transformers:NAME``, or a model's folder."""
-    kind, sign, rest = name.partition(":")
-    if sign and kind in LIBRARIES:
-        return LIBRARIES[kind](rest, download)
+    kind, _, rest = name.partition(":")
+    if rest and kind == "model2vec":
+        return model2vec(rest)
+    if rest and kind == "sentence-transformers":
+        return sentence_transformers(rest)
     folder = Path(name)
     modules = folder / "modules.json"  # a static model may have this list, too
     static = modules.is_file() and ".StaticEmbedding" in modules.read_text("utf-8")
@@ -59,35 +58,28 @@ class _Model:
         return rows
 
 
-def model2vec(name: str, download: bool = False) -> _Model:
+def model2vec(name: str) -> _Model:
     """Load a static model of model2vec."""
     try:
         from model2vec import StaticModel
     except ImportError:
         raise needs_extra("model2vec", "model2vec", "A static model") from None
-    model = StaticModel.from_pretrained(_place_of(name, "minishlab", download))
+    model = StaticModel.from_pretrained(_place_of(name, "minishlab"))
     return _Model(f"model2vec:{name}", model, int(model.dim))
 
 
-def sentence_transformers(name: str, download: bool = False) -> _Model:
+def sentence_transformers(name: str) -> _Model:
     """Load a model of sentence-transformers."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         what = "A sentence transformer"
         raise needs_extra("sentence-transformers", "minilm", what) from None
-    place = _place_of(name, "sentence-transformers", download)
-    if Path(place).is_dir():
-        refuse_own_code(Path(place))
-    model = SentenceTransformer(place, device="cpu", local_files_only=not download)
+    place = _place_of(name, "sentence-transformers")
+    refuse_own_code(Path(place))
+    model = SentenceTransformer(place, device="cpu", local_files_only=True)
     dimension = int(model.get_sentence_embedding_dimension())
     return _Model(f"sentence-transformers:{name}", model, dimension)
-
-
-LIBRARIES: dict[str, Callable[[str, bool], Any]] = {
-    "model2vec": model2vec,
-    "sentence-transformers": sentence_transformers,
-}
 
 
 def minilm() -> _Model:
@@ -117,9 +109,9 @@ def refuse_own_code(folder: Path) -> None:
         )
 
 
-def _place_of(name: str, owner: str, download: bool) -> str:
-    """Return the folder of a model on this machine; its name if it may be fetched."""
-    if download or Path(name).is_dir():
+def _place_of(name: str, owner: str) -> str:
+    """Return the folder of a model on this machine."""
+    if Path(name).is_dir():
         return name
     from huggingface_hub import snapshot_download
 
@@ -133,25 +125,16 @@ def _place_of(name: str, owner: str, download: bool) -> str:
         ) from None
 
 
-class EncoderOfAFile:
-    """An encoder that a saved model names and may not load: only its user may.
+def refuse(name: str, texts: Sequence[str]) -> np.ndarray:
+    """Encode nothing: a saved model names an encoder that only its user may load.
 
     Loading a model of another library can run what lies in its folder, so a file that
     came from somewhere names it in vain.
     """
-
-    space: str | None = None
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Refuse, and say what to do."""
-        raise ValueError(
-            f"The model was saved with encoder {shown(self.name)}, which is not built "
-            "in, so the file alone does not load it. If you trust it, name it "
-            f"yourself: --encoder {self.name}, or model.encoder = {self.name!r}."
-        )
+    raise ValueError(
+        f"The model was saved with encoder {shown(name)}, which is not built in. If "
+        f"you trust it, name it: --encoder {name}, or model.encoder = {name!r}."
+    )
 
 
 def digest(text: str) -> bytes:
@@ -161,14 +144,7 @@ def digest(text: str) -> bytes:
 
 
 class RememberingEncoder:
-    """An encoder that keeps on disk what it has read, by what the text says.
-
-    Parameters
-    ----------
-    encoder : Encoder
-    folder : path, optional
-        Where to keep it; by default in the user's cache folder.
-    """
+    """An encoder that keeps on disk what it has read, by what the text says."""
 
     space: str | None = None
 
@@ -189,22 +165,20 @@ class RememberingEncoder:
         return self.cache.vectors([digest(text) for text in texts])
 
 
-def remembering(encoder: Any, cache: Any = None, download: bool = False) -> Any:
+def remembering(encoder: Any, cache: Any = None) -> Any:
     """Return an encoder, with a cache where that saves time or is asked for."""
-    found = find_encoder(encoder, download=download)
-    quick = encoder_name(found).partition(":")[0] in QUICK
-    no_cache = isinstance(found, EncoderOfAFile) or (quick and cache is None)
-    return found if no_cache else RememberingEncoder(found, cache)
+    found = find_encoder(encoder)
+    # These are as fast as reading their vectors from a disk.
+    quick = encoder_name(found).partition(":")[0] in ("wordllama", "model2vec")
+    return found if quick and cache is None else RememberingEncoder(found, cache)
 
 
 def encoder_version(encoder: Any) -> str:
-    """Return a text that differs where an encoder's vectors do.
-
-    Encoders say it themselves, or a few texts tell.
-    """
+    """Return a text that differs where an encoder's vectors do; a few texts tell."""
     if hasattr(encoder, "version"):
         return str(encoder.version)
-    rows = np.asarray(encoder.encode(list(PROBES)), dtype=np.float32)
+    some = ["The parcel has not come yet.", "my card was declined abroad", "zebra"]
+    rows = np.asarray(encoder.encode(some), dtype=np.float32)
     length = max(float(np.abs(rows).max()), 1e-30)
     coarse = np.round(rows / length * 100).astype(np.int8)  # not the last bits
     return hashlib.sha256(coarse.tobytes()).hexdigest()[:16]

@@ -92,18 +92,12 @@ class TextJob(LabelJob):
     cache : path, optional
         Folder for vectors; by default the user's cache folder, and none for encoders
         that are as quick as a cache.
-    download : bool, default=False
-        Fetch an encoder that is not on this machine.
     progress : callable, optional
         Called with the number of texts labelled and in all.
 
     Attributes
     ----------
-    fitted : NamedTexts
     source : TextSource
-    n_items : int
-        Known after the first reading.
-    message : str
 
     Examples
     --------
@@ -130,26 +124,22 @@ class TextJob(LabelJob):
         learn_from: int | None = None,
         model: str | os.PathLike[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
-        download: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        super().__init__(classes, model, given, unknown)
+        super().__init__(NamedTexts, classes, model, given, unknown)
         if learn_from is not None and learn_from < 1:
             raise ValueError(f"learn_from is {learn_from}. Give 1 or more texts.")
         self.source: TextSource = read_texts(source, column=column, id=id)
         self.skipped = self.source.skipped
         self.n_silent = 0
         self.progress = progress or (lambda done, total: None)
+        own = "wordllama" if model is None else self.fitted.encoder
+        reader = remembering(encoder or own, cache)
         if model is None:
-            named = read_classes(classes)
-            self.fitted = NamedTexts(
-                remembering(encoder or "wordllama", cache, download), template=template
-            ).fit(named.names, descriptions=named.descriptions)
-        else:
-            self.fitted = self.load(model, NamedTexts)
-            self.fitted.encoder = remembering(
-                encoder or self.fitted.encoder, cache, download
-            )
+            names, more = read_classes(classes)
+            self.fitted = NamedTexts(reader, template=template)
+            self.fitted.fit(names, descriptions=more)
+        self.fitted.encoder = reader
         n_classes = len(self.fitted.classes_)
         self.learn_from = learn_from or min(20_000, max(5_000, 10 * n_classes))
 
@@ -165,11 +155,23 @@ class TextJob(LabelJob):
 
     def parts(self) -> Iterator[pd.DataFrame]:
         """Learn from a sample, then yield tables of labels, batch by batch."""
-        answers = self._learn()
-        done = 0
-        for batch in self.source:
-            yield self._label(batch.ids, batch.texts, answers)
-            done += len(batch.ids)
+        answers, done = self._learn(), 0
+        for ids, texts in self.source:
+            place = answers.index.get_indexer(pd.Index([digest(one) for one in texts]))
+            learned, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
+            parts = []
+            if len(learned):
+                parts.append(answers.iloc[place[learned]].set_index(learned))
+            if len(new):
+                own = self.fitted.answer([texts[row] for row in new])
+                parts.append(own.set_index(new))
+            found = pd.concat(parts).sort_index()
+            self.n_silent += int((found["label"] == "").sum())
+            if self.unknown:
+                strange = (found["label"] != "") & (found["novelty"] > FOREIGN)
+                found.loc[strange, "label"] = NONE_OF_THESE
+            yield self.table(found, ids, text=texts)
+            done += len(ids)
             self.progress(done, self.n_items)
 
     def _learn(self) -> pd.DataFrame:
@@ -209,22 +211,3 @@ class TextJob(LabelJob):
         texts = [sample[one] for one in digests]
         found = self.fitted.adapt(texts, given=given or None).answer()
         return found.set_index(pd.Index(digests, dtype=object))
-
-    def _label(
-        self, ids: list[str], texts: list[str], answers: pd.DataFrame
-    ) -> pd.DataFrame:
-        digests = pd.Index([digest(text) for text in texts], dtype=object)
-        place = answers.index.get_indexer(digests)
-        learned, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
-        parts = []
-        if len(learned):
-            parts.append(answers.iloc[place[learned]].set_index(learned))
-        if len(new):
-            own = self.fitted.answer([texts[row] for row in new])
-            parts.append(own.set_index(new))
-        found = pd.concat(parts).sort_index()
-        self.n_silent += int((found["label"] == "").sum())
-        if self.unknown:
-            strange = (found["label"] != "") & (found["novelty"] > FOREIGN)
-            found.loc[strange, "label"] = NONE_OF_THESE
-        return self.table(found, ids, text=texts)

@@ -12,6 +12,8 @@ mean m of all learned texts, all rows of unit length:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,16 +23,16 @@ from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.classes import checked_names, spoken
 from unseen.naming.encoders import (
+    FunctionEncoder,
     encode_texts,
     encoder_name,
     encoders,
     find_encoder,
 )
-from unseen.texts.encoders import EncoderOfAFile
+from unseen.texts.encoders import refuse
 
 __all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
 
-SOFTER = 0.5  # power of probabilities p: doubtful texts shape no class much
 FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
 
 
@@ -80,7 +82,7 @@ class NamedTexts(NamedItems):
     ['cooking']
     """
 
-    _items, _encoders = "texts", {"encoder": "text"}
+    _items, _encoders = "texts", ("encoder",)
 
     def __init__(self, encoder="wordllama", *, template=""):
         self.encoder = encoder
@@ -111,12 +113,21 @@ class NamedTexts(NamedItems):
         -------
         self
         """
-        more = {key: _phrasings(value) for key, value in (descriptions or {}).items()}
+        more: dict[str, list[str]] = {}
+        for key, value in (descriptions or {}).items():
+            parts = value.split("|") if isinstance(value, str) else map(str, value)
+            more[key] = [part.strip() for part in parts if part.strip()]
         names = checked_names(names, descriptions=more)
-        template = _checked_template(self.template)
-        prototypes = self._read(
-            [[template.format(spoken(name)), *more.get(name, [])] for name in names]
-        )
+        template = self.template or "{}"
+        if template.count("{}") != 1 or template.count("{") != 1:
+            raise ValueError(
+                f"template is {template!r}. Write {{}} once, where the name of a class "
+                "goes: 'this text is about {}'."
+            )
+        said = [[template.format(spoken(name)), *more.get(name, [])] for name in names]
+        rows = to_unit(self._encode([*chain(*said)]).astype(np.float64))
+        ends = np.cumsum([len(own) for own in said])[:-1]
+        prototypes = np.array([own.mean(axis=0) for own in np.split(rows, ends)])
         silent = [n for n, row in zip(names, prototypes, strict=True) if not row.any()]
         if silent:
             raise ValueError(
@@ -128,13 +139,6 @@ class NamedTexts(NamedItems):
         self._measure_by_names()
         return self
 
-    def _read(self, phrasings: list[list[str]]) -> np.ndarray:
-        """Return the mean of unit rows for every class, of all that describes it."""
-        flat = [text for own in phrasings for text in own]
-        rows = to_unit(self._encode(flat).astype(np.float64))
-        ends = np.cumsum([len(own) for own in phrasings])[:-1]
-        return np.array([own.mean(axis=0) for own in np.split(rows, ends)])
-
     def _measure_by_names(self) -> None:
         """Measure novelty by the prototypes, as long as no text was learned from."""
         self.means_ = to_unit(self.prototypes_)
@@ -145,7 +149,7 @@ class NamedTexts(NamedItems):
             self._measure_by_names()
             return
         self.mean_ = rows.mean(axis=0, dtype=np.float64)
-        soft = self._chances(rows) ** SOFTER
+        soft = np.sqrt(self._chances(rows))  # doubtful texts shape no class much
         soft /= soft.sum(axis=1, keepdims=True)
         self.means_ = to_unit(soft.T @ (rows - self.mean_))
 
@@ -162,7 +166,8 @@ class NamedTexts(NamedItems):
     def _loaded(self) -> None:
         """After loading: a file may name built-in encoders, and no other."""
         if self.encoder not in encoders("text"):
-            self.encoder = EncoderOfAFile(str(self.encoder))
+            name = str(self.encoder)
+            self.encoder = FunctionEncoder(partial(refuse, name), name)
 
     def _encoder(self) -> Any:
         if getattr(self, "_found", (None, None))[0] is not self.encoder:
@@ -191,20 +196,3 @@ class NamedTexts(NamedItems):
                 f"{n_features}. Use one encoder for both."
             )
         return to_unit(X if X.dtype == np.float64 else X.astype(np.float32))
-
-
-def _phrasings(value: Any) -> list[str]:
-    """Return the texts of a description: a list, or a text with ``|`` between them."""
-    parts = value.split("|") if isinstance(value, str) else map(str, value)
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _checked_template(template: str) -> str:
-    if not template:
-        return "{}"
-    if template.count("{}") != 1 or template.replace("{}", "").count("{"):
-        raise ValueError(
-            f"template is {template!r}. Write {{}} once, where the name of a class "
-            "goes: 'this text is about {}'."
-        )
-    return template

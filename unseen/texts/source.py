@@ -23,7 +23,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,12 +34,10 @@ from unseen.loading.parquet import open_parquet
 
 __all__ = ["Batch", "TextSource", "holds_texts", "read_texts"]
 
-BATCH = 4096
 PLAIN = {".txt", ".md"}
-PHOTOS = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"}
-USUAL = ("text", "texts", "body", "content", "message", "question", "title")
 
-Pairs = Iterator[tuple[str, str]]
+Pairs = Iterator[tuple[Any, Any]]  # id and text of every row, as they are in the file
+Choose = Callable[[Sequence[str], str], tuple[int, int]]
 
 
 class Batch(NamedTuple):
@@ -59,7 +57,7 @@ class TextSource:
     pairs : callable
         Returns an iterator over (id, text), from the start, every time it is called.
     numbered : bool, default=True
-        Whether ids are numbers of rows or paths, which cannot be there twice.
+        Whether numbers of rows, from 0, are the ids.
     skipped : list of (path, reason)
         Files of a folder that hold no text.
 
@@ -82,23 +80,20 @@ class TextSource:
         self._pairs, self._numbered = pairs, numbered
 
     def __iter__(self) -> Iterator[Batch]:
-        pairs = self._pairs()
+        pairs, numbers = self._pairs(), map(str, count())
         known: set[str] = set()
-        while part := list(islice(pairs, BATCH)):
-            ids = [key for key, _ in part]
-            if not self._numbered:
-                self._check(ids, known)
-            yield Batch(ids, [text for _, text in part])
-
-    def _check(self, ids: list[str], known: set[str]) -> None:
-        for key in ids:
-            if not key or key in known:
-                fault = f"id {shown(key)} is there twice" if key else "a text has no id"
-                raise ValueError(
-                    f"{self.name}: {fault}. Give another --id, or leave it out: texts "
-                    "are then numbered from 0."
-                )
-            known.add(key)
+        while part := list(islice(pairs, 4096)):
+            own = self._numbered
+            ids = [next(numbers) if own else _as_text(key) for key, _ in part]
+            for key in [] if own else ids:
+                if not key or key in known:
+                    twice = f"id {shown(key)} is there twice"
+                    raise ValueError(
+                        f"{self.name}: {twice if key else 'a text has no id'}. Give "
+                        "another --id, or leave it out: texts are then numbered from 0."
+                    )
+                known.add(key)
+            yield Batch(ids, [_as_text(text) for _, text in part])
 
 
 def read_texts(
@@ -132,18 +127,18 @@ def read_texts(
     ...     next(iter(read_texts(path, id="number")))
     Batch(ids=['A7'], texts=['my card is lost'])
     """
-    if isinstance(source, str) and source == "-":
-        return _standard_input(column, id)
     if not isinstance(source, str | os.PathLike):
         texts = list(source)
         strange = [text for text in texts if not isinstance(text, str)]
         if strange:
             raise TypeError(f"{shown(strange[0])} is no text. Give texts, or a path.")
-        pairs = [(str(row), text) for row, text in enumerate(texts)]
-        return TextSource("the texts", lambda: iter(pairs))
+        return TextSource("the texts", lambda: zip(texts, texts, strict=True))
+    choose = partial(choose_columns, column=column, id=id)
+    if str(source) == "-":
+        return _standard_input(choose, column is None and id is None, id is None)
     path = Path(source)
     if path.is_dir():
-        return _folder(path, column, id)
+        return _folder(path, column or id)
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder.")
     check_plain_file(path)
@@ -155,18 +150,12 @@ def read_texts(
         )
     if read is not read_parquet:
         tell_odd(path)
-    return TextSource(path.name, partial(read, path, str(path), column, id), id is None)
+    return TextSource(path.name, partial(read, path, str(path), choose), id is None)
 
 
-def texts_of(
-    source: Any,
-    ids: Iterable[str],
-    *,
-    column: str | None = None,
-    id: str | None = None,
-) -> list[str]:
+def texts_of(source: Any, ids: Iterable[str], **columns: Any) -> list[str]:
     """Return the texts of some ids, in their order."""
-    wanted, found = list(ids), read_texts(source, column=column, id=id)
+    wanted, found = list(ids), read_texts(source, **columns)
     among = set(wanted)
     pairs = (pair for batch in found for pair in zip(*batch, strict=True))
     known = {key: text for key, text in pairs if key in among}
@@ -179,47 +168,24 @@ def texts_of(
     return [known[key] for key in wanted]
 
 
-def holds_texts(source: str | os.PathLike[str], most: int = 2000) -> bool:
+def holds_texts(source: str | os.PathLike[str]) -> bool:
     """Tell whether a path holds texts rather than photos, by the names of files."""
     path = Path(source)
     if not path.is_dir():
         return str(source) == "-" or path.suffix.lower() in READERS
     names = (name for _, _, files in os.walk(path) for name in files)
-    kinds = {Path(name).suffix.lower() for name in islice(names, most)}
-    return bool(kinds & PLAIN) and not kinds & PHOTOS
-
-
-def read_csv(path: Path, where: str, column: str | None, id: str | None) -> Pairs:
-    """Read a column of a table of commas, semicolons or tabs."""
-    allow_long_cells()
-    with open_text(path) as lines:
-        first = next(lines, "")
-        separator = max(",;\t", key=first.count)
-        rows = csv.reader(chain([first], lines), delimiter=separator, strict=True)
-        try:
-            heads = [head.strip() for head in next(rows, [])]
-            text, key = choose_columns(heads, column, id, where)
-            for row, cells in enumerate(filter(None, rows)):  # no empty lines
-                if len(cells) != len(heads):
-                    raise ValueError(
-                        f"{where}: line {rows.line_num} has {len(cells)} cells, but "
-                        f"there are {len(heads)} columns. Quote cells that hold "
-                        f"{separator!r}."
-                    )
-                yield str(row) if key is None else cells[key], cells[text]
-        except csv.Error as error:
-            raise ValueError(
-                f"{where}: line {rows.line_num} is no CSV ({error}). Put texts of "
-                "several lines between quotes."
-            ) from error
+    kinds = {Path(name).suffix.lower() for name in islice(names, 2000)}
+    photos = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp"}
+    return bool(kinds & PLAIN) and not kinds & photos
 
 
 def choose_columns(
-    heads: Sequence[str], column: str | None, id: str | None, where: str
-) -> tuple[int, int | None]:
-    """Return the places of the texts and of the ids among the heads of a table."""
+    heads: Sequence[str], where: str, column: str | None, id: str | None
+) -> tuple[int, int]:
+    """Return the places of the ids, if there are any, and of the texts."""
     if column is None:
-        usual = [head for name in USUAL for head in heads if head.lower() == name]
+        names = ("text", "texts", "body", "content", "message", "question", "title")
+        usual = [head for name in names for head in heads if head.lower() == name]
         likely = usual or [head for head in heads if head != id]
         if not usual and len(likely) != 1:
             raise ValueError(
@@ -227,32 +193,55 @@ def choose_columns(
                 f"columns are {listed(map(shown, heads))}."
             )
         column = likely[0]
-    for name in (column, id):
-        if name is not None and heads.count(name) != 1:
+    for name in (column, id or column):
+        if heads.count(name) != 1:
             fault = "are several columns" if name in heads else "is no column"
             raise ValueError(
                 f"{where}: there {fault} {shown(name)}. Its columns are "
                 f"{listed(map(shown, heads))}."
             )
-    return heads.index(column), None if id is None else heads.index(id)
+    return heads.index(id or column), heads.index(column)
 
 
-def read_lines(path: Path, where: str, column: str | None, id: str | None) -> Pairs:
-    """Read a text per line."""
-    if column is not None or id is not None:
-        raise ValueError(
-            f"{where}: has a text per line and no columns. Leave out --column and --id."
-        )
+def read_csv(path: Path, where: str, choose: Choose) -> Pairs:
+    """Read a table of commas, semicolons or tabs."""
+    allow_long_cells()
     with open_text(path) as lines:
-        for row, line in enumerate(lines):
-            yield str(row), line.rstrip("\r\n")
+        first = next(lines, "")
+        separator = max(",;\t", key=first.count)
+        rows = csv.reader(chain([first], lines), delimiter=separator, strict=True)
+        try:
+            heads = [head.strip() for head in next(rows, [])]
+            key, text = choose(heads, where)
+            for cells in filter(None, rows):  # no empty lines
+                if len(cells) != len(heads):
+                    raise ValueError(
+                        f"{where}: line {rows.line_num} has {len(cells)} cells, but "
+                        f"there are {len(heads)} columns. Quote cells that hold "
+                        f"{separator!r}."
+                    )
+                yield cells[key], cells[text]
+        except csv.Error as error:
+            raise ValueError(
+                f"{where}: line {rows.line_num} is no CSV ({error}). Put texts of "
+                "several lines between quotes."
+            ) from error
 
 
-def read_jsonl(path: Path, where: str, column: str | None, id: str | None) -> Pairs:
+def read_lines(path: Path, where: str, choose: Choose) -> Pairs:
+    """Read a text per line."""
+    choose(["text"], where)
+    with open_text(path) as lines:
+        for line in lines:
+            yield "", line.rstrip("\r\n")
+
+
+def read_jsonl(path: Path, where: str, choose: Choose) -> Pairs:
     """Read a JSON object, or a string, per line."""
     with open_text(path) as file:
-        lines = ((n, line) for n, line in enumerate(file, start=1) if line.strip())
-        for row, (number, line) in enumerate(lines):
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
             place = f"{where}: line {number}"
             try:
                 entry = json.loads(line, object_pairs_hook=_without_repeats)
@@ -266,18 +255,25 @@ def read_jsonl(path: Path, where: str, column: str | None, id: str | None) -> Pa
                     f"{place} is {shown(entry)}. Give an object per line, "
                     'such as {"text": "..."}.'
                 )
-            text, key = choose_columns(list(entry), column, id, place)
-            values = [*map(_as_text, entry.values())]
-            yield str(row) if key is None else values[key], values[text]
+            key, text = choose(list(entry), place)
+            values = list(entry.values())
+            yield values[key], values[text]
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        again = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {shown(again)} is there twice")
-    return found
+    keys = [key for key, _ in pairs]
+    if again := [key for key in keys if keys.count(key) > 1]:
+        raise ValueError(f"the key {shown(again[0])} is there twice")
+    return dict(pairs)
+
+
+def read_parquet(path: Path, where: str, choose: Choose) -> Pairs:
+    """Read a parquet file in parts."""
+    with open_parquet(path) as (schema, batches):
+        places = choose(schema.names, where)
+        for batch in batches:
+            ids, texts = (batch.column(place).to_pylist() for place in places)
+            yield from zip(ids, texts, strict=True)
 
 
 def _as_text(value: Any) -> str:
@@ -285,19 +281,6 @@ def _as_text(value: Any) -> str:
     if isinstance(value, list | dict | bool):
         return json.dumps(value, ensure_ascii=False, default=str)
     return "" if value is None else str(value)
-
-
-def read_parquet(path: Path, where: str, column: str | None, id: str | None) -> Pairs:
-    """Read a column of a parquet file in parts."""
-    row = 0
-    with open_parquet(path) as (schema, batches):
-        text, key = choose_columns(schema.names, column, id, where)
-        for batch in batches:
-            texts: list[Any] = batch.column(text).to_pylist()
-            ids: Any = range(row, row + len(texts))
-            ids = ids if key is None else batch.column(key).to_pylist()
-            yield from zip(map(_as_text, ids), map(_as_text, texts), strict=True)
-            row += len(texts)
 
 
 READERS = {
@@ -312,51 +295,45 @@ READERS = {
 }
 
 
-def _folder(folder: Path, column: str | None, id: str | None) -> TextSource:
+def _folder(folder: Path, column: str | None) -> TextSource:
     """Return the .txt and .md files below a folder; hidden ones are left out."""
-    if column is not None or id is not None:
-        raise ValueError(
-            f"{folder}: a folder has no columns. Leave out --column, --id."
-        )
+    if column is not None:
+        raise ValueError(f"{folder}: has no columns. Leave out --column, --id.")
     files: dict[str, Path] = {}
-    skipped = []
-    for home, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(name for name in names if not name.startswith(".")):
-            path = Path(home, name)
-            key = path.relative_to(folder).as_posix()
-            if path.suffix.lower() not in PLAIN or not path.is_file():
-                skipped.append((key, "is no .txt or .md file"))
-            elif path.stat().st_size > limits().text_bytes:
-                skipped.append((key, f"is larger than {limits().text_bytes:,} bytes"))
-            else:
-                files[key] = path
+    skipped, most = [], limits().text_bytes
+    for path in sorted(folder.rglob("*")):
+        key = path.relative_to(folder).as_posix()
+        if path.is_dir() or "/." in f"/{key}":
+            continue
+        if path.suffix.lower() not in PLAIN or not path.is_file():
+            skipped.append((key, "is no .txt or .md file"))
+        elif path.stat().st_size > most:
+            skipped.append((key, f"is larger than {most:,} bytes"))
+        else:
+            tell_odd(path)
+            files[key] = path
     if not files:
         raise ValueError(f"{folder}: there is no .txt or .md file below this folder.")
-    for path in files.values():
-        tell_odd(path)
-    pairs = partial(_whole_files, files)
-    return TextSource(folder.resolve().name, pairs, skipped=skipped)
+
+    def pairs() -> Pairs:
+        for key, path in files.items():
+            with open_text(path) as file:
+                yield key, file.read()
+
+    return TextSource(folder.resolve().name, pairs, numbered=False, skipped=skipped)
 
 
-def _whole_files(files: dict[str, Path]) -> Pairs:
-    for key, path in files.items():
-        with open_text(path) as file:
-            yield key, file.read()
-
-
-def _standard_input(column: str | None, id: str | None) -> TextSource:
+def _standard_input(choose: Choose, plain: bool, numbered: bool) -> TextSource:
     """Copy standard input, and tell its kind by how it starts."""
     handle, name = tempfile.mkstemp(prefix="unseen-")
     with os.fdopen(handle, "w+b") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.seek(0)
         start = file.read(4096).lstrip(b"\xef\xbb\xbf \r\n\t")
-    read = read_lines if column is None and id is None else read_csv
-    if start[:1] == b"{":
-        read = read_jsonl
-    pairs = partial(read, Path(name), "standard input", column, id)
-    source = TextSource("standard input", pairs, id is None)
+    read = read_lines if plain else read_csv
+    read = read_jsonl if start[:1] == b"{" else read
+    pairs = partial(read, Path(name), "standard input", choose)
+    source = TextSource("standard input", pairs, numbered)
     weakref.finalize(source, Path(name).unlink, missing_ok=True)
     tell_odd(Path(name))
     return source

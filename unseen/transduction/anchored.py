@@ -1,62 +1,105 @@
-"""Anchored self-training (AST): our own method.
+"""Anchored self-training (AST): our own method, for seen classes and descriptions.
 
 Rows are samples. All happens where classes are round and of unit variance:
 
     X  (n, p), y        seen rows, unit length            S  (M, q)  their embeddings
     b = (x - mean) axes (r,)     a row, whitened by the seen within-class covariance
     C  (M, r)           class means of the seen
-    k                   a kernel on embeddings; several tables: averaged
 
-    α = (k(S, S) + λI)⁻¹ C          kernel ridge from embedding to class mean
-    Z = k(T, S) α                   prototypes of the unseen classes
-    e_c = α_c / [(k + λI)⁻¹]_cc     what the ridge misses when class c is left out
+    Z = k(T, S) (k(S, S) + λI)⁻¹ C     prototypes: kernel ridge from embedding to mean,
+                                       a linear and an RBF kernel averaged
+    e_c                                what the ridge misses when class c is left out
 
-A linear and an RBF kernel are averaged. The left-out errors choose λ (PRESS) and
-*measure* how far a class mean lies from its prototype: v on average, v_j in direction
-j. So 1/v is what a prototype is worth in rows, and self-training can be anchored to it
-with the right strength:
+Left-out errors choose λ and *measure* how far a class mean lies from its prototype: v
+on average, v_j in direction j. So 1/v is what a prototype is worth in rows, and
+self-training is anchored to it with the right strength. From m = Z on, every round is
 
-    S_ic = b_i·m_c - |m_c|²/2,   R = softmax(S / T + log sizes)     label, softly
-    m_c = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)       refit, anchored
+    S_ic = b_i·m_c - |m_c|²/2                        scores; reported is their largest
+    R_i  = softmax(S_i / T + u)                      soft labels
+    m_c  = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)
 
-κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within
-`radius` of Z_c in units of v. The ridge is in models/kernel_ridge.py, one round, and
-what becomes of T and the sizes, in anchored_learner.py, all rounds and the answer in
-anchored_rounds.py. Without any seen class, from prototypes alone: guided_mixture.py.
+T falls from 2 to 1, so that the first rounds do not believe their own labels too much.
+κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within `radius`
+of Z_c in units of v. At T = 1 this is EM, and what it maximises never falls:
+
+    J = Σ_i log Σ_c exp(S_ic + u_c) + 10 Σ_c u_c - κ/2 Σ_cj (m - Z)²_cj / v_j
+
+Sizes are free in the first run: u = log(Σ_i R_i + 10). If labels come out clear and
+even, the classes are most likely all there and of like size; then a second run starts
+at the prototypes again, and sizes are held even by transport (ρ = ∞: known sizes):
+
+    u_c ← u_c + (ρ log(share_c n / Σ_i R_ic) - u_c) / (1 + ρ),     share_c = 1/N
+
+It keeps a class from being emptied by its neighbours in the first rounds, after which
+it could not come back. A sample of the rows tells u: a round is one pass over the rows.
+
+Given labels, g_c rows of mean ḡ_c in class c, make better prototypes, worth more:
+
+    Z_c ← (Z_cj / v_j + g_c ḡ_cj) / (1 / v_j + g_c)
+
+after they have measured v again: |ḡ_c - Z_c|² / r is v + 1/g_c on average. In the
+rounds a given row counts as κ, what is certain is not discounted; a class without a
+prototype has the mean of its rows. The first labels are those of the prototypes as they
+were: a corrected one lies nearer to rows of all classes, and would take them.
+
+Without any seen class, from prototypes alone: guided_mixture.py. Lists that are too
+long: anchored_open.py.
 """
 
 from __future__ import annotations
 
 import warnings
+from functools import partial, reduce
 from numbers import Integral, Real
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import linalg
+from scipy.special import log_softmax, logsumexp, softmax
 
 from unseen.core.around import Start
-from unseen.core.base import LinearScorer, Outcome
-from unseen.core.classes import Candidates, ClassTable, with_own_rows
+from unseen.core.base import LinearRule, LinearScorer, Outcome, Round
+from unseen.core.classes import (
+    Candidates,
+    ClassTable,
+    checked_prior,
+    evenness,
+    with_own_rows,
+)
 from unseen.core.given import GivenRows
 from unseen.core.linalg import with_fixed_signs
 from unseen.core.params import Interval, StrOptions
-from unseen.core.rows import Unlabelled
-from unseen.core.sums import Reduced, Sums
+from unseen.core.rows import Rows, Unlabelled
+from unseen.core.sums import Reduced, Sums, indicator
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
-    RidgeAverage,
     average_prototypes,
     average_ridges,
     explained_share,
 )
-from unseen.rows.pile import hold
+from unseen.progress import counted
 from unseen.transduction.anchored_explain import Explains
-from unseen.transduction.anchored_look import gaussian_scores
-from unseen.transduction.anchored_rounds import WeakStartWarning, honest_temperature
+from unseen.transduction.anchored_open import (
+    Background,
+    effective_number,
+    gaussian_scores,
+    relative_to_effective,
+    without_absent,
+)
 
-NO_ERROR = 1e-10  # share of the largest left-out error that is rounding
-KERNELS = ("linear", "rbf")  # on class embeddings; their prototypes are averaged
+HEAT = (2.0, 1.6, 1.3, 1.0)  # T of the first rounds; the last one stays
+SIZE_ROWS = 10.0  # added to every class where sizes are estimated
+SAMPLE = 8192  # rows that tell class sizes and confidence
+# Labels this clear, and classes this even, speak for a second run; ρ is up to PULL.
+CLEAR, EVEN, QUITE_EVEN, PULL = 0.95, 0.94, 0.99, 20.0
+TEMPERATURES = np.geomspace(0.5, 64, 29)  # of probabilities
 NUMBER = [Interval(Real, 0, None, closed="left")]
+
+
+class WeakStartWarning(UserWarning):
+    """The inductive answer was a poor teacher: look at some labels by hand."""
 
 
 class AnchoredSelfTraining(Explains):
@@ -77,9 +120,6 @@ class AnchoredSelfTraining(Explains):
     radius : float or None, default=0.5
         Class means stay within this mean squared distance of their prototype, in
         units of v; ``None`` for no limit.
-    prior_rows : float or None, default=10.0
-        Rows added to every class when class sizes are estimated in the rounds;
-        ``None`` takes classes to be of one size there.
     class_prior : None, 'uniform' or array of shape (n_competing,), default=None
         Class sizes you *know*. Imposed on the answer, so wrong ones ruin it.
     max_rounds : int, default=10
@@ -90,30 +130,25 @@ class AnchoredSelfTraining(Explains):
         Scale every row of X to unit length.
     handicap : float, default=0.0
         Taken off the scores of seen classes inside the rounds, and nowhere else, so
-        that they do not take all rows of a mixed pile. ``Calibrated`` measures it.
-    beside_seen : bool, default=False
-        Let seen classes take rows in the rounds though they are not on offer: for
-        piles with rows of seen classes that must not get an unseen label.
-    beside_unknown : bool, default=False
-        Let a broad background take rows in the rounds: for piles with rows of classes
-        that nobody named, which would pull class means away.
+        that they do not take all rows where seen and unseen classes are mixed.
+        ``Calibrated`` measures it.
     drop_absent : bool, default=False
         The list is far too long: drop the classes that hardly any row goes to, then
         those whose rows are likelier with others, and start again; who went may take
-        the place of one that its rows fit less. Ruins piles whose classes differ much
-        in size.
+        the place of one that its rows fit less. Ruins the answer where classes differ
+        much in size.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Label of every row of the pile.
+        Label of every unlabelled row.
     reliability_ : ndarray of shape (n_samples,)
         Probability of that label, tempered on the seen classes.
     rounds_ : list of Round
         What every round did; ``print`` one to read it. If the inductive answer was
         kept, the one entry says why.
     present_classes_, class_shares_ : ndarray
-        The classes that seem to be in the pile, and which share of it each has.
+        The classes that seem to be there, and which share of the rows each has.
     adapted_ : bool
         Whether the answer is the adapted one.
     weight_ : float
@@ -148,35 +183,21 @@ class AnchoredSelfTraining(Explains):
     Kept 90 of 90 rows (rate 1); ...
     """
 
-    _adapt_parameters = frozenset(
-        {
-            "kappa",
-            "radius",
-            "prior_rows",
-            "class_prior",
-            "max_rounds",
-            "tol",
-            "handicap",
-            "beside_seen",
-            "beside_unknown",
-            "drop_absent",
-        }
-    )
     _parameter_constraints: dict = {
         "n_axes": [Interval(Integral, 1, None, closed="left"), None],
         "whitening": [Interval(Real, 0, None, closed="neither"), None],
         "kappa": NUMBER,
         "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "prior_rows": [*NUMBER, None],
         "class_prior": [StrOptions({"uniform"}), "array-like", None],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "tol": NUMBER,
         "unit_rows": ["boolean"],
         "handicap": NUMBER,
-        "beside_seen": ["boolean"],
-        "beside_unknown": ["boolean"],
         "drop_absent": ["boolean"],
     }
+    _adapt_parameters = frozenset(
+        _parameter_constraints.keys() - {"n_axes", "whitening", "unit_rows"}
+    )
 
     def __init__(
         self,
@@ -185,47 +206,42 @@ class AnchoredSelfTraining(Explains):
         whitening=0.1,
         kappa=3.0,
         radius=0.5,
-        prior_rows=10.0,
         class_prior=None,
         max_rounds=10,
         tol=0.001,
         unit_rows=True,
         handicap=0.0,
-        beside_seen=False,
-        beside_unknown=False,
         drop_absent=False,
     ):
         self.n_axes = n_axes
         self.whitening = whitening
         self.kappa = kappa
         self.radius = radius
-        self.prior_rows = prior_rows
         self.class_prior = class_prior
         self.max_rounds = max_rounds
         self.tol = tol
         self.unit_rows = unit_rows
         self.handicap = handicap
-        self.beside_seen = beside_seen
-        self.beside_unknown = beside_unknown
         self.drop_absent = drop_absent
 
     # ---- learning from the seen classes ------------------------------------------
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
-        space = self._space(sums)
+        n_axes = self.n_axes or (sums.n_features if sums.n_features <= 1024 else 500)
+        space = self._space(sums, n_axes)
         seen = space.sums.for_classes(table.seen)
         C = seen.class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
-        ridge = average_ridges(scale(table.embeddings[table.seen]), C, KERNELS)
-        spread = sums.reduced(self._n_axes(sums)).sums.gram
-        basis, variances = self._directions(ridge, spread)
+        S = scale(table.embeddings[table.seen])
+        ridge = average_ridges(S, C, ("linear", "rbf"))
+        basis, self.variances_ = error_directions(
+            ridge.left_out, ridge.variance, sums.reduced(n_axes).sums.gram
+        )
         self.axes_, self.mean_ = space.turned(basis), space.mean
-        self.variances_, self.variance_ = variances, ridge.variance
-        self.ridges_ = ridge.ridges
+        self.variance_, self.ridges_ = ridge.variance, ridge.ridges
         self.explained_ = explained_share(ridge.variance, C)
-        self._scale = scale
+        self._scale, self._seen_embeddings = scale, S
         self._weights = {name: W @ basis for name, W in ridge.weights.items()}
-        self._seen_embeddings = scale(table.embeddings[table.seen])
         self._seen_means, self._seen_counts = C @ basis, seen.counts
         self._seen_names = table.names[table.seen]
         left_out = (C - ridge.left_out) @ basis
@@ -235,13 +251,8 @@ class AnchoredSelfTraining(Explains):
         )
         return self._ready(table)
 
-    def _n_axes(self, sums: Sums) -> int:
-        p = sums.n_features
-        return self.n_axes or (p if p <= 1024 else 500)
-
-    def _space(self, sums: Sums) -> Reduced:
+    def _space(self, sums: Sums, n_axes: int) -> Reduced:
         """Return where classes are round with unit variance, or only the latter."""
-        n_axes = self._n_axes(sums)
         if self.whitening is not None:
             return sums.whitened(n_axes, self.whitening)
         reduced = sums.reduced(n_axes)
@@ -250,23 +261,6 @@ class AnchoredSelfTraining(Explains):
         s = reduced.sums
         scaled = Sums(s.gram * scale**2, s.class_sums * scale, s.counts)
         return Reduced(reduced.mean, reduced.axes * scale, scaled)
-
-    def _directions(
-        self, ridge: RidgeAverage, spread: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenbasis of the left-out errors, and v_j in it.
-
-        The covariance is shrunk half-way to v I: there are fewer classes than axes.
-        Where there is no error at all, any basis would do, and rounding would choose
-        one; those directions are the principal ones of how seen rows spread.
-        """
-        e, v = ridge.left_out, max(ridge.variance, 1e-9)
-        values, basis = linalg.eigh(e.T @ e / len(e))
-        n = np.searchsorted(values, NO_ERROR * max(values[-1], 0), side="right")
-        if n:
-            free = basis[:, :n]
-            basis[:, :n] = free @ linalg.eigh(free.T @ spread @ free)[1]
-        return with_fixed_signs(basis), (np.maximum(values, 0) + v) / 2
 
     # ---- the inductive answer ----------------------------------------------------
 
@@ -284,42 +278,72 @@ class AnchoredSelfTraining(Explains):
         known = lengths > 1e-150  # what is shorter has no direction
         return Z * np.where(known, self._length / np.where(known, lengths, 1), 0)
 
-    def _prototypes(self, competition: Candidates) -> tuple[np.ndarray, np.ndarray]:
+    def _from_embeddings(self, T: list[np.ndarray]) -> np.ndarray:
+        """Return prototypes as the embeddings alone make them."""
+        Z = average_prototypes(self._weights, T, self._seen_embeddings)
+        return self._lengthen(Z)
+
+    def _prototypes(self, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:
         """Return prototypes and, for classes that were seen, the rows they rest on."""
-        T = self._scale(competition.embeddings)
-        Z = self._lengthen(average_prototypes(self._weights, T, self._seen_embeddings))
-        rows = np.zeros(len(Z))
-        place = pd.Index(self._seen_names).get_indexer(pd.Index(competition.names))
-        known = place >= 0
-        if known.any():  # a seen class has rows of its own: they outweigh its embedding
-            n = self._seen_counts[place[known]]
-            worth = 1 / max(self.variance_, 1e-9)
-            own = self._seen_means[place[known]] * n[:, None] + Z[known] * worth
-            Z[known], rows[known] = own / (n + worth)[:, None], n
-        return Z, rows
+        Z = self._from_embeddings(self._scale(candidates.embeddings))
+        place = pd.Index(self._seen_names).get_indexer(pd.Index(candidates.names))
+        # A seen class has rows of its own: they outweigh its embedding.
+        rows = np.where(place >= 0, self._seen_counts[place], 0.0)
+        worth = 1 / max(self.variance_, 1e-9)
+        own = self._seen_means[place] * rows[:, None] + Z * worth
+        return np.where(rows[:, None] > 0, own / (rows + worth)[:, None], Z), rows
 
     def _seen_as(self, names, embeddings):
         seen_as = super()._seen_as(names, embeddings)
         return with_own_rows(seen_as, names, self._seen_names)
 
-    def _scorer(self, competition: Candidates) -> LinearScorer:
-        return self._linear(self._prototypes(competition)[0], self._present_metric())
+    def _scorer(self, candidates: Candidates) -> LinearScorer:
+        return self._linear(self._prototypes(candidates)[0], self._present_metric())
 
     def _linear(self, m: np.ndarray, q: np.ndarray | float = 1.0) -> LinearScorer:
         """Return Σ q b m - Σ q m²/2 as a scorer of rows."""
         coef = (m * q) @ self.axes_.T
         return LinearScorer(coef, -coef @ self.mean_ - np.sum(q * m * m, axis=1) / 2)
 
+    def _probabilities(self, candidates: Candidates, scores) -> np.ndarray:
+        adapted = self._adapted is not None
+        T = self._adapted_temperature if adapted else self._temperature
+        return candidates.count(softmax(scores / T, axis=1))
+
+    def background_evidence(self, X) -> np.ndarray:
+        """Return how likely rows are under one broad class, and how long they are.
+
+        The broad class is as wide as the seen class means scatter, C (M, r)::
+
+            log N(b; 0, I + CᵀC/M) - log N(b; 0, I)      on the scale of scores
+            |b|² / 2r
+
+        and the first again on the scale of scores before adapting (anchored_open.py).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 3)
+        """
+        rows = self._unlabelled(X).on_axes(self.axes_, self.unit_rows)
+        B = rows - self.mean_ @ self.axes_
+        broad, lengths = Background.of(self._seen_means), (B * B).mean(axis=1) / 2
+        early = broad.start_scores(B, self._metric())
+        return np.column_stack([broad.scores(B), lengths, early])
+
     # ---- adapting ----------------------------------------------------------------
 
     def _streams(self) -> bool:
         return True
 
-    def _describe(self, pile, rows, name):
+    def _describe(self, unlabelled, rows, name):
         return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
 
     def _adapt(
-        self, pile: Unlabelled, competition: Candidates, given: GivenRows | None
+        self, unlabelled: Unlabelled, candidates: Candidates, given: GivenRows | None
     ) -> Outcome:
         if self.explained_ < 0.1:
             warnings.warn(
@@ -329,9 +353,62 @@ class AnchoredSelfTraining(Explains):
                 WeakStartWarning,
                 stacklevel=3,
             )
-        B, _ = hold(pile, self.axes_, self.unit_rows)
-        B = B.centred(self.mean_ @ self.axes_)
-        return self._answer(self._taught(B, competition, given))
+        rows, _ = unlabelled.on(self.axes_, self.unit_rows, self.mean_)
+        teach = partial(self._teach, rows, given)
+        if not self.drop_absent:
+            return self._answer(teach(candidates))
+        if self.class_prior is not None or given is not None:
+            what = "class_prior gives" if given is None else "Given labels say"
+            raise ValueError(
+                f"{what} which classes there are, and drop_absent=True may drop them. "
+                "Leave one of them out."
+            )
+        return self._answer(without_absent(teach, candidates, self._prototypes))
+
+    def _teach(self, rows: Rows, given, candidates: Candidates) -> Learner:
+        """Run the rounds, or keep the start; say why."""
+        learner = Learner(self, rows, candidates, given)
+        start, n = learner.codes, len(rows)
+        per_class = n / effective_number(learner.counts)
+        worth = self.kappa / max(self.variance_, 1e-9)
+        self.weight_ = learner.weight = per_class / (per_class + worth)
+        before = learner.mean_confidence(np.array([self._temperature]))[0]
+        self.adapted_, self._adapted_temperature = len(learner.m) > 1, self._temperature
+        if not self.adapted_:
+            self.stopped_because_ = "Kept the inductive answer: one class competes."
+            none = np.zeros(len(candidates.columns), dtype=int)
+            kept = 0.0, none, 0, -learner.J(), learner.labels(), self.stopped_because_
+            self.rounds_ = [Round(*kept, n)]
+            return learner
+        self.rounds_ = learner.learn(self.max_rounds, self.tol)
+        self.stopped_because_ = (
+            "The labels settled."
+            if learner.settled
+            else f"{len(self.rounds_)} rounds were made."
+        )
+        # Adapted scores are surer of themselves: no surer than the start is right.
+        after = np.abs(learner.mean_confidence(TEMPERATURES) - before)
+        least = 2 * max(self._temperature, 1.0)
+        self._adapted_temperature = float(max(least, TEMPERATURES[after.argmin()]))
+        moved = np.mean(learner.codes != start)
+        if moved > 0.5:
+            warnings.warn(
+                f"Self-training changed {moved:.0%} of the labels: the start was weak. "
+                "Look at some by hand before you trust them.",
+                WeakStartWarning,
+                stacklevel=5,
+            )
+        return learner
+
+    def _answer(self, learner: Learner) -> Outcome:
+        scorer = self._linear(learner.m, 1.0 if self.adapted_ else self._metric())
+        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.reported_sizes())
+        rule = LinearRule(learner.candidates, scorer, self.unit_rows)
+        there = relative_to_effective(learner.counts) >= 0.3
+        self.present_classes_ = learner.candidates.names[there]
+        self.class_shares_ = learner.counts[there] / learner.counts[there].sum()
+        codes, sure = learner.answers(self._adapted_temperature)
+        return Outcome(codes, sure, self.rounds_, rule, calibrated=True)
 
     # ---- a start for other methods ---------------------------------------------------
 
@@ -358,3 +435,300 @@ class AnchoredSelfTraining(Explains):
             rescore,
             1 / self._temperature,
         )
+
+
+def error_directions(
+    e: np.ndarray, variance: float, spread: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenbasis of the left-out errors, and v_j in it.
+
+    The covariance is shrunk half-way to v I: there are fewer classes than axes. Where
+    there is no error at all, any basis would do, and rounding would choose one; those
+    directions are the principal ones of how seen rows spread.
+    """
+    values, basis = linalg.eigh(e.T @ e / len(e))
+    n = np.searchsorted(values, 1e-10 * max(values[-1], 0), side="right")
+    if n:
+        free = basis[:, :n]
+        basis[:, :n] = free @ linalg.eigh(free.T @ spread @ free)[1]
+    return with_fixed_signs(basis), (np.maximum(values, 0) + max(variance, 1e-9)) / 2
+
+
+def honest_temperature(means: np.ndarray, Z: np.ndarray, q: np.ndarray) -> float:
+    """Return the temperature at which posteriors of left-out classes are honest.
+
+    Rows are drawn around the seen class means, with the variance that whitening gave
+    them, and meet prototypes Z made without their class, in the metric q.
+    """
+    random = np.random.default_rng(0)
+    M = len(means)
+    loss = np.zeros(len(TEMPERATURES))
+    for _ in range(5):
+        classes = random.permutation(M)[: max(2, min(M, 50))]
+        truth = np.repeat(np.arange(len(classes)), 10)
+        rows = means[classes][truth]
+        rows = rows + random.standard_normal(rows.shape)
+        L = gaussian_scores(rows, Z[classes], q)
+        for i, T in enumerate(TEMPERATURES):
+            loss[i] -= log_softmax(L / T, axis=1)[np.arange(len(truth)), truth].mean()
+    return float(TEMPERATURES[loss.argmin()])
+
+
+# ---- given labels --------------------------------------------------------------------
+
+
+class Anchors(NamedTuple):
+    """What class means stay near, and how firmly.
+
+    ``own_rows`` (N,) hold a mean as self-labelled rows do; ``described`` (N,) is 1 for
+    classes with a prototype and 0 for those that have rows only; ``start`` (N, r) is
+    what labels rows before the first round; ``n_given`` (N,) are given rows.
+    """
+
+    Z: np.ndarray
+    variances: np.ndarray
+    own_rows: np.ndarray
+    described: np.ndarray
+    start: np.ndarray
+    n_given: np.ndarray | float = 0.0
+
+
+def with_given(
+    rows: Rows, anchors: Anchors, given: GivenRows, kappa: float, n_measured: int
+) -> Anchors:
+    """Let given rows correct prototypes, and measure anew what these are worth.
+
+    v was measured on ``n_measured`` classes before.
+    """
+    N = len(anchors.Z)
+
+    def sum_given(block, codes):
+        return indicator(codes[codes >= 0], N).T @ block[codes >= 0]
+
+    sums, counts = rows.total(sum_given, given.codes), given.counts.astype(float)
+    n, new = counts[:, None], given.new[:, None]
+    means = sums / np.maximum(n, 1)
+    both, v = (counts > 0) & ~given.new, anchors.variances.mean()
+    off = np.mean((means - anchors.Z)[both] ** 2, axis=1) - 1 / counts[both]
+    # A mean of g rows tells v the less, the more of its distance is chance.
+    weight = (1 + 1 / (counts[both] * v)) ** -2
+    factor = (n_measured + weight @ off / v) / (n_measured + weight.sum())
+    variances = anchors.variances * np.clip(factor, 0.1, 10)
+    prior = np.where(new, 0.0, 1 / variances + anchors.own_rows[:, None])
+    corrected = (prior * anchors.Z + sums) / np.maximum(prior + n, 1e-300)
+    return Anchors(
+        np.where(n > 0, corrected, anchors.Z),
+        variances,
+        anchors.own_rows + max(kappa, 1.0) * counts,
+        np.where(given.new, 0.0, 1.0),
+        np.where(new, means, anchors.Z),
+        counts,
+    )
+
+
+# ---- the rounds ----------------------------------------------------------------------
+
+
+class Learner:
+    """The rounds of a model; letters are those of the head of this file."""
+
+    m: np.ndarray
+    codes: np.ndarray  # (n,) labels
+    counts: np.ndarray  # Σ R, without given rows
+    sums: np.ndarray  # Σ R b
+    evidence: np.ndarray  # Σ log Σ exp, one number
+    weight: float  # of rows against prototypes
+
+    def __init__(self, model, rows: Rows, candidates: Candidates, given=None):
+        self.rows, self.candidates, self.radius = rows, candidates, model.radius
+        self.given, self.metric = np.full(len(rows), -1), model._metric()
+        Z, own_rows = model._prototypes(candidates)
+        anchors = Anchors(Z, model.variances_, own_rows, np.ones(len(Z)), Z)
+        if given is not None:
+            n_seen, self.given = len(model._seen_names), given.codes
+            anchors = with_given(rows, anchors, given, model.kappa, n_seen)
+        self.anchors, self.kappa = anchors, model.kappa * anchors.described
+        self.handicap = model.handicap * (own_rows > 0)  # off scores in R alone
+        self.sample = rows.sample(-(-len(rows) // SAMPLE))
+        self.settled, self.moved, self.n_held = False, 0.0, 0
+        prior = checked_prior(model.class_prior, candidates)
+        self._begin(0.0 if prior is None else np.inf, prior)
+
+    def _begin(self, pull: float, shares: np.ndarray | None = None) -> None:
+        """Go back to the prototypes; ``pull`` is ρ, towards ``shares`` or even ones."""
+        N = len(self.anchors.Z)
+        self.pull, self.u = pull, np.zeros(N)
+        self.shares = np.full(N, 1 / N) if shares is None else shares
+        self._label(self.anchors.start, self.metric, HEAT[0], n_steps=10)
+
+    def learn(self, max_rounds: int, tol: float) -> list[Round]:
+        """Run the rounds, twice if labels are clear and even; say what each did."""
+        rounds = self._run(max_rounds, tol)
+        pull = self.even_pull() if self.pull == 0 and max_rounds else 0.0
+        if pull:
+            self._begin(pull)
+            rounds += self._run(max_rounds, tol)
+        return rounds
+
+    def _run(self, max_rounds: int, tol: float) -> list[Round]:
+        rounds: list[Round] = []
+        for number in counted("rounds", range(1, max_rounds + 1)):
+            before = self.codes
+            self.refit(HEAT[min(number, len(HEAT) - 1)])
+            n_changed = int(np.count_nonzero(self.codes != before))
+            counts = np.bincount(self.codes, minlength=len(self.m))
+            kept = 1.0, self.candidates.count(counts), n_changed, -self.J()
+            rounds.append(Round(*kept, self.labels(), self._note(), len(self.rows)))
+            self.settled = number >= len(HEAT) and n_changed <= tol * len(self.rows)
+            if self.settled:
+                break
+        return rounds
+
+    def refit(self, temperature: float = 1.0) -> float:
+        """Take anchored means of the rows, label anew; return -J."""
+        if self.pull == 0:
+            sizes = self.counts + SIZE_ROWS + self.anchors.n_given
+            self.u = np.log(sizes / sizes.mean())
+        self._label(self._means(), 1.0, temperature)
+        return -self.J()
+
+    def _label(self, m, q, temperature: float, n_steps: int = 3) -> None:
+        """Label all rows by these means, and sum them under their soft labels."""
+        self.m, self.q = m, q
+        if self.pull > 0:
+            S = (gaussian_scores(self.sample, m, q) - self.handicap) / temperature
+            self.u = transported(S, self.u, self.shares, self.pull, n_steps)
+        inside, reported = self.u - self.handicap / temperature, self.reported_sizes()
+        small = np.min_scalar_type(len(m))
+
+        def label(block, given):
+            S, own = gaussian_scores(block, m, q), given >= 0
+            codes = (S + reported).argmax(axis=1).astype(small)
+            codes[own] = given[own]
+            S /= temperature
+            S += inside
+            S -= (best := S.max(axis=1, keepdims=True))
+            R = np.exp(S, out=S)
+            total = R.sum(axis=1, keepdims=True)
+            R /= total
+            R[own] = 0  # what is given is in the prototypes already
+            evidence = (best + np.log(total))[~own].sum()
+            return codes, np.append(R.sum(axis=0), evidence), R.T @ block
+
+        found = self.rows.each(label, self.given)
+        codes, counts, sums = zip(*found, strict=True)
+        self.codes, self.sums = np.concatenate(codes), reduce(add, sums)
+        self.counts, self.evidence = np.split(reduce(add, counts), [-1])
+
+    def reported_sizes(self) -> np.ndarray:
+        """Return the log sizes that judge: estimated ones steer the rounds only."""
+        return self.u if self.pull > 0 else np.zeros(len(self.m))
+
+    def even_pull(self) -> float:
+        """Return the ρ of a second run: none unless labels are clear and even."""
+        R = softmax(gaussian_scores(self.sample, self.m, self.q), axis=1)
+        if R.max(axis=1).mean() < CLEAR:
+            return 0.0
+        even = evenness(R.sum(axis=0))
+        return PULL * float(np.clip((even - EVEN) / (QUITE_EVEN - EVEN), 0, 1))
+
+    # ---- anchored means --------------------------------------------------------------
+
+    def _means(self) -> np.ndarray:
+        """Return the MAP means; raise κ per class until they stay within the radius.
+
+        Raising κ is what the multiplier of the constraint does: the answer is the
+        exact constrained maximum.
+        """
+        Z, v, own_rows, described, *_ = self.anchors
+        way = self.sums - self.counts[:, None] * Z
+        rows, kappa = (self.counts + own_rows)[:, None], self.kappa.copy()
+
+        def step(kappa):
+            return way / np.maximum(rows + kappa[:, None] / v, 1e-300)
+
+        if self.radius is not None:
+            far = np.mean(step(kappa) ** 2 / v, axis=1) > self.radius
+            far &= described > 0  # others have nothing to stay near
+            self.n_held = int(far.sum())
+            a, b = way[far] ** 2 * v, rows[far] * v
+            kappa[far] = sufficient(a, b, kappa[far], self.radius)
+        self.moved = float(np.sqrt(np.mean(step(kappa) ** 2 / v)))
+        return Z + step(kappa)
+
+    # ---- what is reported ------------------------------------------------------------
+
+    def J(self) -> float:  # noqa: N802, the name in the objective
+        """Return what the rounds maximise, at the present means."""
+        Z, v, own_rows, *_ = self.anchors
+        log_N = np.log(len(Z))
+        firm = self.kappa[:, None] / v + own_rows[:, None]
+        steps = np.sum((self.m - Z) ** 2 * firm) / 2
+        prior = SIZE_ROWS * np.sum(self.u - log_N) if self.pull == 0 else 0.0
+        return float(self.evidence[0] - len(self.rows) * log_N + prior - steps)
+
+    def labels(self) -> np.ndarray | None:
+        """Return labels by name, or None where there are too many to keep."""
+        names = self.candidates.names
+        return names[self.codes] if self.rows.keeps_labels else None
+
+    def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
+        """Return the mean posterior of labels in the sample at each temperature."""
+        S = gaussian_scores(self.sample, self.m, self.q)
+        return np.array([best_of_softmax(S / t).mean() for t in temperatures])
+
+    def answers(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the class number of every row and its tempered posterior."""
+        m, q, sizes = self.m, self.q, self.reported_sizes()
+
+        def answer(block):
+            S = gaussian_scores(block, m, q) + sizes
+            return S.argmax(axis=1), best_of_softmax(S / temperature)
+
+        codes, sure = zip(*self.rows.each(answer), strict=True)
+        return np.concatenate(codes), np.concatenate(sure)
+
+    def _note(self) -> str:
+        held = f", {self.n_held} held back" if self.n_held else ""
+        even = " Classes were held to like sizes." if 0 < self.pull < np.inf else ""
+        spread = f"{self.moved:.2f} of their prototypes' spread"
+        return f"Class means moved {spread}{held}.{even}"
+
+
+def best_of_softmax(S: np.ndarray) -> np.ndarray:
+    """Return the largest of softmax(S) of every row."""
+    return np.exp(S.max(axis=1) - logsumexp(S, axis=1))
+
+
+def sufficient(a: np.ndarray, b: np.ndarray, least: np.ndarray, radius: float):
+    """Return the κ at which mean a / (b + κ)² is the radius, class by class.
+
+    By Newton's method: as for the radius of a trust region, 1/√f is nearly linear in κ
+    and concave, so that steps from the near side never pass the root, and few suffice.
+    """
+    kappa = np.maximum(least, 1e-6)
+    for _ in range(100):
+        share = a / (b + kappa[:, None]) ** 2
+        f = share.mean(axis=1)
+        slope = (share / (b + kappa[:, None])).mean(axis=1)  # -f' / 2
+        step = (np.sqrt(f / radius) - 1) * f / slope
+        kappa = kappa + np.maximum(step, 0)
+        if (step <= 1e-12 * kappa).all():
+            break
+    return kappa
+
+
+def transported(S, u, shares: np.ndarray, pull: float, n_steps: int) -> np.ndarray:
+    """Return log sizes u under which soft labels have nearly the given shares.
+
+    Unbalanced transport: ``pull`` is ρ. Sizes that are known (ρ = ∞) are met exactly.
+    """
+    weight = pull / (1 + pull) if np.isfinite(pull) else 1.0
+    for _ in range(n_steps if np.isfinite(pull) else 50):
+        found = softmax(S + u, axis=1).mean(axis=0)
+        lack = np.log(shares) - np.log(np.maximum(found, 1e-300))
+        step = weight * lack - (1 - weight) * u
+        u = u + step
+        if np.abs(step).max() < 1e-6:
+            break
+    return u - u.mean()

@@ -1,20 +1,18 @@
-"""Why a row got its label, and what the pile has against the class table.
+"""Why a row got its label, and what the rows have against the class table.
 
     t_a, t_b  embeddings of label and runner-up        b  a row, on the axes
     Z(t)      prototype that the ridge makes of t      m  class means after the rounds
     S(b; m) = Σ q b m - Σ q m²/2
 
-The margin of a label is a path from the runner-up's embedding to its own, plus what
-the pile taught:
+The margin of a label is a path from the runner-up's embedding to its own, in sixteen
+steps, plus what the rows taught:
 
     S(b; m_a) - S(b; m_b) = Σ_j ∫ ∂S(b; Z(t)) / ∂t_j dt_j
                             + [S(b; m_a) - S(b; Z_a)] - [S(b; m_b) - S(b; Z_b)]
 
-with t going straight from t_b to t_a, in sixteen steps. A cell of the table is
-contradicted if it stands out among the seen classes, by z_j standard deviations, and
-moving it back alone would bring the prototype nearer to where the pile has the class:
-
-    z_j² (J_j·d)² / (|J_j|² |d|²)          d = m - Z,  J_j = ∂Z/∂t_j
+A cell of the table is contradicted if it stands out among the seen classes, by z_j
+standard deviations, and moving it back alone would bring the prototype nearer to where
+the rows have the class: z_j² (J_j·d)² / (|J_j|² |d|²) with d = m - Z, J_j = ∂Z/∂t_j.
 """
 
 from __future__ import annotations
@@ -25,12 +23,9 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.core.base import finite
+from unseen.core.base import ZeroShotClassifier, finite
 from unseen.core.classes import Candidates
 from unseen.models.kernel_ridge import INTERCEPT, average_prototypes, kernel
-from unseen.transduction.anchored_rounds import AnchoredRounds
-
-N_STEPS = 16
 
 
 class Explanation(NamedTuple):
@@ -44,7 +39,7 @@ class Explanation(NamedTuple):
     contributions : ndarray of shape (n_samples, n_dims)
         What every column of the class table adds to the margin.
     taught : ndarray of shape (n_samples,)
-        What the pile taught, and a seen class's own rows: the rest of the margin.
+        What the unlabelled rows taught, and a seen class's own: the rest of the margin.
     columns : ndarray of shape (n_dims,)
         Names of the columns, or their numbers.
     """
@@ -62,20 +57,18 @@ class Explanation(NamedTuple):
         top = np.argsort(-np.abs(own), kind="stable")[:n_top]
         numbered = np.issubdtype(self.columns.dtype, np.integer)  # they have no names
         names = [f"column {c}" if numbered else str(c) for c in self.columns[top]]
-        values = [*own[top]]
+        said = dict(zip(names, own[top], strict=True))
         if len(own) > len(top):
-            names.append(f"{len(own) - len(top)} other columns")
-            values.append(own.sum() - own[top].sum())
-        names.append("what the pile taught")
-        values.append(self.taught[row])
-        return pd.DataFrame({"evidence": names, "contribution": values})
+            said[f"{len(own) - len(top)} other columns"] = own.sum() - own[top].sum()
+        said["what the pile taught"] = self.taught[row]
+        return pd.DataFrame({"evidence": said.keys(), "contribution": said.values()})
 
 
 class ClassExplanation(NamedTuple):
-    """What is said of a class: its nearest seen ones, and cells the pile contradicts.
+    """What is said of a class: its nearest seen ones, and cells the rows contradict.
 
     ``nearest`` has columns ``class`` and ``likeness``; ``doubts`` has ``column``,
-    ``doubt`` (the larger, the odder the cell and the more the pile would gain) and
+    ``doubt`` (the larger, the odder the cell and the more the rows would gain) and
     ``should`` (``more`` or ``less``).
     """
 
@@ -84,8 +77,8 @@ class ClassExplanation(NamedTuple):
     doubts: pd.DataFrame
 
 
-class Explains(AnchoredRounds):
-    """The part of the estimator that says why."""
+class Explains(ZeroShotClassifier):
+    """The part of anchored self-training that says why."""
 
     def explain(self, X, *, classes=None, columns=None) -> Explanation:
         """Say what speaks for the label of every row, column by column of the table.
@@ -103,51 +96,37 @@ class Explains(AnchoredRounds):
         -------
         Explanation
             Contributions and ``taught`` sum to the margin but for the sixteen steps.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from unseen import AnchoredSelfTraining
-        >>> rng = np.random.default_rng(0)
-        >>> A, y = rng.uniform(size=(12, 6)), np.repeat(np.arange(12), 30)
-        >>> X = (A @ rng.normal(size=(6, 15)))[y] + 0.5 * rng.normal(size=(360, 15))
-        >>> model = AnchoredSelfTraining().fit(X[y < 9], y[y < 9], class_embeddings=A)
-        >>> why = model.adapt(X[y >= 9]).explain(X[-3:])
-        >>> whole = why.contributions.sum(axis=1) + why.taught
-        >>> bool(np.allclose(whole, why.margins, rtol=0.01, atol=0.01))
-        True
         """
         check_is_fitted(self)
-        competition = self._asked(classes)
-        if len(competition) < 2:
+        candidates, unlabelled = self._asked(classes), self._unlabelled(X)
+        if len(candidates) < 2:
             raise ValueError("One class competes, so nothing speaks for it or against.")
-        pile = self._unlabelled(X)
-        F = finite(self._scoring(competition)(pile.X), pile.X)
-        order = np.argsort(-F, axis=1, kind="stable")
-        rows, (first, second) = np.arange(len(F)), order[:, :2].T
-        B = pile.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
-        q = self._present_metric()
-        T = self._scale(competition.embeddings)
+        F = finite(self._scoring(candidates)(unlabelled.X), unlabelled.X)
+        ab = np.argsort(-F, axis=1, kind="stable")[:, :2]
+        B = unlabelled.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+        q, T = self._present_metric(), self._scale(candidates.embeddings)
         Z = self._from_embeddings(T)
-        at_prototypes = B @ (Z * q).T - np.sum(q * Z * Z, axis=1) / 2
-        learned = F - at_prototypes
-        found = np.array(
-            [
-                self._along(b, [t[[i]] for t in T], [t[[j]] for t in T], q)
-                for b, i, j in zip(B, first, second, strict=True)
-            ]
-        )
+        learned = F - B @ (Z * q).T + np.sum(q * Z * Z, axis=1) / 2
+        found = np.zeros((len(B), self.class_embeddings_.shape[1]))
+        for row, b, (to, start) in zip(found, B, ab, strict=True):
+            for share in (np.arange(16) + 0.5) / 16:
+                here = [t[[start]] + share * (t[[to]] - t[[start]]) for t in T]
+                g = q * (b - self._from_embeddings(here))
+                row += self._slopes(here, g)[0] / 16
+            row *= np.hstack([t[to] - t[start] for t in T])
+        ahead, taught = (np.take_along_axis(S, ab, axis=1) for S in (F, learned))
+        labels, runners_up = candidates.names[ab].T
         return Explanation(
-            competition.names[first],
-            competition.names[second],
-            F[rows, first] - F[rows, second],
+            labels,
+            runners_up,
+            ahead[:, 0] - ahead[:, 1],
             found,
-            learned[rows, first] - learned[rows, second],
+            taught[:, 0] - taught[:, 1],
             self._column_names(columns),
         )
 
     def explain_class(self, name, *, n_top=10, columns=None) -> ClassExplanation:
-        """Say which seen classes are like a class, and what the pile has against it.
+        """Say which seen classes are like a class, and what the rows have against it.
 
         Parameters
         ----------
@@ -163,30 +142,21 @@ class Explains(AnchoredRounds):
             ``doubts`` is empty before ``adapt``, and for a class that was seen.
         """
         check_is_fitted(self)
-        competition = self._alone(name)
-        T = self._scale(competition.embeddings)
+        competing = self._asked(None)
+        own = np.array([other == name for other in competing.names], dtype=bool)
+        alone = competing.only(own) if own.any() else self._asked([name])
+        T = self._scale(alone.embeddings)
         likeness = kernel("rbf", T, self._seen_embeddings)[0] - INTERCEPT
         order = np.argsort(-likeness, kind="stable")
         order = order[self._seen_names[order] != name][:n_top]
-        nearest = pd.DataFrame(
-            {"class": self._seen_names[order], "likeness": likeness[order]}
-        )
-        doubt, way = self._doubts(competition, T)
-        top = np.argsort(-doubt, kind="stable")[:n_top]
-        doubts = pd.DataFrame(
-            {
-                "column": self._column_names(columns)[top],
-                "doubt": doubt[top],
-                "should": np.where(way[top] > 0, "more", "less"),
-            }
-        )
-        return ClassExplanation(name, nearest, doubts[doubts["doubt"] > 0])
-
-    def _alone(self, name) -> Candidates:
-        """Return one class, as it competes: new ones stand in no fitted table."""
-        competing = self._asked(None)
-        own = np.array([other == name for other in competing.names], dtype=bool)
-        return competing.only(own) if own.any() else self._asked([name])
+        names = self._seen_names[order]
+        nearest = pd.DataFrame({"class": names, "likeness": likeness[order]})
+        doubt, way = self._doubts(alone, T)
+        should, names = np.where(way > 0, "more", "less"), self._column_names(columns)
+        doubts = pd.DataFrame({"column": names, "doubt": doubt, "should": should})
+        doubts = doubts.sort_values("doubt", ascending=False, kind="stable")[:n_top]
+        doubts = doubts[doubts["doubt"] > 0].reset_index(drop=True)
+        return ClassExplanation(name, nearest, doubts)
 
     def _column_names(self, columns) -> np.ndarray:
         n = self.class_embeddings_.shape[1]
@@ -198,56 +168,30 @@ class Explains(AnchoredRounds):
             )
         return names
 
-    def _from_embeddings(self, T: list[np.ndarray]) -> np.ndarray:
-        """Return prototypes as the embeddings alone make them."""
-        return self._lengthen(
-            average_prototypes(self._weights, T, self._seen_embeddings)
-        )
-
-    def _along(self, b, to: list, start: list, q) -> np.ndarray:
-        """Return the integral of ∂S/∂t over the way between two embeddings."""
-        total = [np.zeros(t.shape[1]) for t in to]
-        for step in (np.arange(N_STEPS) + 0.5) / N_STEPS:
-            T = [s + step * (t - s) for s, t in zip(start, to, strict=True)]
-            Z = self._from_embeddings(T)[0]
-            slopes = self._slopes(T, (q * (b - Z))[None])
-            for k, slope in enumerate(slopes):
-                total[k] += slope[0] / N_STEPS
-        ways = [t[0] - s[0] for s, t in zip(start, to, strict=True)]
-        return np.concatenate([s * way for s, way in zip(total, ways, strict=True)])
-
-    def _slopes(self, T: list[np.ndarray], g: np.ndarray) -> list[np.ndarray]:
-        """Return ∂(g·Z)/∂t at one embedding for every row of g, table by table."""
+    def _slopes(self, T: list[np.ndarray], g: np.ndarray) -> np.ndarray:
+        """Return ∂(g·Z)/∂t at one embedding for every row of g."""
         P = average_prototypes(self._weights, T, self._seen_embeddings)[0]
         length = max(float(np.linalg.norm(P)), 1e-150)
-        u = P / length
-        g = (g - (g @ u)[:, None] * u) * (self._length / length)
+        g = (g - np.outer(g @ P / length**2, P)) * (self._length / length)
+        linear, rbf = (g @ self._weights[name].T for name in ("linear", "rbf"))
         slopes = []
         for t, S in zip(T, self._seen_embeddings, strict=True):
-            here = np.zeros((len(g), t.shape[1]))
-            for name, W in self._weights.items():
-                pull = g @ W.T  # (n, M): what a kernel value of each seen class adds
-                if name == "rbf":
-                    k = np.exp(-np.sum((t[0] - S) ** 2, axis=1) / 2)
-                    here += (pull * k) @ S - (pull * k).sum(axis=1)[:, None] * t[0]
-                else:
-                    here += pull @ S
-            slopes.append(here / len(self._weights) / len(T))
-        return slopes
+            near = rbf * np.exp(-np.sum((t - S) ** 2, axis=1) / 2)
+            slopes.append((linear + near) @ S - near.sum(axis=1)[:, None] * t)
+        return np.hstack(slopes) / 2 / len(T)
 
-    def _doubts(self, competition: Candidates, T) -> tuple[np.ndarray, np.ndarray]:
-        """Return how much the pile has against each cell, and which way it goes."""
+    def _doubts(self, alone: Candidates, T) -> tuple[np.ndarray, np.ndarray]:
+        """Return how much the rows have against each cell, and which way it goes."""
         none = np.zeros(self.class_embeddings_.shape[1])
         if self._adapted is None or not self.adapted_:
             return none, none
-        place = self._adapted.candidates.find(competition.names, competition.embeddings)
-        if place[0] < 0 or np.isin(competition.names[0], self._seen_names):
+        (place,) = self._adapted.candidates.find(alone.names, alone.embeddings)
+        if place < 0 or np.isin(alone.names[0], self._seen_names):
             return none, none
-        coef = self._adapted.scorer.coef[place[0]]
-        gram = self.axes_.T @ self.axes_
-        d = np.linalg.solve(gram, coef @ self.axes_) - self._from_embeddings(T)[0]
-        # One row of g per axis gives all of J.
-        J = np.hstack(self._slopes(T, np.eye(len(d))))
+        coef = self._adapted.scorer.coef[place]
+        m = np.linalg.lstsq(self.axes_, coef, rcond=None)[0]
+        d = m - self._from_embeddings(T)[0]
+        J = self._slopes(T, np.eye(len(d)))  # one row of g per axis gives all of it
         along, size = d @ J, np.sum(J * J, axis=0)
         gain = along**2 / np.maximum(size, 1e-300) / max(float(d @ d), 1e-300)
         t, S = np.hstack(T)[0], np.hstack(self._seen_embeddings)

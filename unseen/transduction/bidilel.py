@@ -18,6 +18,9 @@ those between embeddings, in the scale that fits the seen landmarks best.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import linalg
@@ -32,17 +35,13 @@ from unseen.core.base import (
     Round,
     ZeroShotClassifier,
 )
-from unseen.core.classes import Candidates, ClassTable, unit_blocks, with_own_rows
+from unseen.core.classes import Candidates, ClassTable, with_own_rows
 from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.params import COUNT, POSITIVE, StrOptions
-from unseen.core.sums import Sums, indicator
-
-SAMMON_STEPS = 2000
-SAMMON_TOL = 1e-14  # stopped sooner, rounding would show in where landmarks lie
-KMEANS_STEPS = 50
-CLOSEST = 1e-6  # distance that no two embeddings fall below
+from unseen.core.sums import Sums, indicator, inverse_root
 
 
+@dataclass(eq=False, repr=False)
 class BiDiLEL(ZeroShotClassifier):
     """Bidirectional latent embedding: landmarks of classes, moved by new rows.
 
@@ -96,8 +95,17 @@ class BiDiLEL(ZeroShotClassifier):
     (533,)
     """
 
+    n_components: int = 150
+    _: KW_ONLY
+    alpha: float = 0.1
+    transduction: str | None = "self_training"
+    n_neighbors: int = 40
+    n_axes: int = 500
+    unit_rows: bool = True
+    random_state: Any = 0
+
     _adapt_parameters = frozenset({"transduction", "n_neighbors"})
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "n_components": COUNT,
         "alpha": POSITIVE,
         "transduction": [StrOptions({"self_training", "structured"}), None],
@@ -107,25 +115,6 @@ class BiDiLEL(ZeroShotClassifier):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components=150,
-        *,
-        alpha=0.1,
-        transduction="self_training",
-        n_neighbors=40,
-        n_axes=500,
-        unit_rows=True,
-        random_state=0,
-    ):
-        self.n_components = n_components
-        self.alpha = alpha
-        self.transduction = transduction
-        self.n_neighbors = n_neighbors
-        self.n_axes = n_axes
-        self.unit_rows = unit_rows
-        self.random_state = random_state
-
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         reduced = sums.reduced(self.n_axes)
         seen = reduced.sums.for_classes(table.seen)
@@ -134,7 +123,7 @@ class BiDiLEL(ZeroShotClassifier):
         self.landmarks_ = to_unit(seen.class_means @ P)
         self.mean_, self.axes_ = reduced.mean, reduced.axes
         self._seen_names = table.names[table.seen]
-        self._seen_units = unit_blocks(table.embeddings, table.widths)[table.seen]
+        self._seen_units = table.units()[table.seen]
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
         self._ready(table)
         self._placed = self._default, self._place(self._default)
@@ -162,18 +151,16 @@ class BiDiLEL(ZeroShotClassifier):
 
     def _place(self, candidates: Candidates) -> np.ndarray:
         """Find the landmarks of classes: their own if seen, else top-down."""
-        units = unit_blocks(candidates.embeddings, self._table.widths)
+        units = self._table.units(candidates.embeddings)
         place = pd.Index(self._seen_names).get_indexer(pd.Index(candidates.names))
         b = self.landmarks_[place]
         new = place < 0
         if new.any():
             scale = distance_scale(self.landmarks_, self._seen_units)
-            b[new] = place_landmarks(
-                self.landmarks_,
-                np.maximum(scale * cdist(units[new], self._seen_units), CLOSEST),
-                np.maximum(scale * cdist(units[new], units[new]), CLOSEST),
-                check_random_state(self._seed),
-            )
+            to_seen = scale * cdist(units[new], self._seen_units)
+            between = scale * cdist(units[new], units[new])
+            random = check_random_state(self._seed)
+            b[new] = place_landmarks(self.landmarks_, to_seen, between, random)
         return to_unit(b)
 
     def _adapt(self, unlabelled, candidates, given) -> Outcome:
@@ -201,18 +188,12 @@ class BiDiLEL(ZeroShotClassifier):
 
 def discriminant_axes(sums: Sums, alpha: float, d: int) -> np.ndarray:
     """G P = (S_w + alpha · mean scatter · I) P diag(ev): the d largest."""
-    S_w = sums.within_class_scatter()
-    p = len(S_w)
-    mean, whole = np.trace(S_w) / p, np.trace(sums.gram) / p
-    if mean <= 1e-12 * whole:  # every class is a point: its scatter is rounding
-        S_w, mean = np.zeros_like(S_w), whole or 1.0
-    right = S_w + alpha * mean * np.eye(p)
-    least = linalg.eigvalsh(right, subset_by_index=[0, 0])[0]
-    if least <= 1e-12 * mean:  # far from the origin rounding outweighs the ridge
-        right += (1e-12 * mean + 2 * abs(least)) * np.eye(p)
-    chosen = [max(p - d, 0), p - 1]
-    vectors = linalg.eigh(sums.gram, right, subset_by_index=chosen)[1][:, ::-1]
-    return with_fixed_signs(vectors)
+    S_w, p = sums.within_class_scatter(), len(sums.gram)
+    if np.trace(S_w) <= 1e-12 * np.trace(sums.gram):  # every class is a point
+        S_w = np.zeros_like(S_w)  # and its scatter is rounding
+    root, chosen = inverse_root(S_w, alpha, p), [max(p - d, 0), p - 1]
+    vectors = linalg.eigh(root @ sums.gram @ root, subset_by_index=chosen)[1][:, ::-1]
+    return with_fixed_signs(root @ vectors)
 
 
 def distance_scale(landmarks: np.ndarray, units: np.ndarray) -> float:
@@ -224,17 +205,19 @@ def distance_scale(landmarks: np.ndarray, units: np.ndarray) -> float:
 
 def place_landmarks(seen, to_seen, between, random) -> np.ndarray:
     """Lower Sammon's stress from a random start; return the new landmarks."""
-    N, d = len(to_seen), seen.shape[1]
-    first = 0.1 * random.standard_normal((N, d)) + seen.mean(axis=0)
+    shape = len(to_seen), seen.shape[1]
+    first = 0.1 * random.standard_normal(shape) + seen.mean(axis=0)
     found = minimize(
         stress,
         first.ravel(),
-        args=(seen, to_seen, between),
+        # No two embeddings count as nearer than this.
+        args=(seen, np.maximum(to_seen, 1e-6), np.maximum(between, 1e-6)),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": SAMMON_STEPS, "ftol": SAMMON_TOL, "gtol": 1e-12},
+        # Stopped sooner, rounding would show in where landmarks lie.
+        options={"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12},
     )
-    return found.x.reshape(N, d)
+    return found.x.reshape(shape)
 
 
 def stress(flat, seen, to_seen, between) -> tuple[float, np.ndarray]:
@@ -270,7 +253,7 @@ def nearest_means(rows: np.ndarray, b: np.ndarray, k: int) -> np.ndarray:
 def cluster(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return the centres of k-means from these on; an empty one stays."""
     labels = None
-    for _ in range(KMEANS_STEPS):
+    for _ in range(50):
         nearest = rows @ centres.T - np.sum(centres**2, axis=1) / 2
         before, labels = labels, nearest.argmax(axis=1)
         if before is not None and (before == labels).all():

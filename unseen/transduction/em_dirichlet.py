@@ -23,9 +23,6 @@ from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, StrOptions
 from unseen.progress import counted
 
-LEAST = 1e-10  # of a Dirichlet parameter
-SETTLED = 1e-5  # largest relative change of a parameter in a step
-
 
 def em_dirichlet(
     start: Start,
@@ -73,7 +70,7 @@ def em_dirichlet(
     >>> rng = np.random.default_rng(0)
     >>> texts, truth = rng.normal(size=(3, 20)), np.repeat([0, 1, 2], 40)
     >>> X = texts[truth] + 0.8 * rng.normal(size=(120, 20))
-    >>> model = EMDirichlet.from_prototypes(texts).adapt(X)
+    >>> model = EMDirichlet.from_prototypes(texts, n_steps=50).adapt(X)
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     """
@@ -85,7 +82,7 @@ def em_dirichlet(
     for number in counted("rounds", range(n_rounds)):
         alpha = update_alpha(alpha, u, log_z, n_steps)
         before, scores = u, cluster_scores(log_z, alpha, u, w)
-        u = one_hot(scores) if hard else softmax(scores, axis=1)
+        u = np.eye(N)[scores.argmax(axis=1)] if hard else softmax(scores, axis=1)
         value = objective(u, log_z, alpha, w, hard=hard)
         if number == n_rounds - 1:
             order = name_clusters(u, z)
@@ -117,25 +114,18 @@ def update_alpha(alpha, u, log_z, n_steps: int) -> np.ndarray:
     """
     sizes = u.sum(axis=0)
     mean = u.T @ log_z / np.maximum(sizes, 1e-300)[:, None]
-    filled = sizes > 1e-12
-    result = alpha.copy()
-    moving = np.flatnonzero(filled)
+    result, moving = alpha.copy(), np.flatnonzero(sizes > 1e-12)
     for _ in range(n_steps):
         a = result[moving]
         slope = digamma(a + 1)
         c = np.abs(2 * (slope * a - gammaln(a + 1)) / a**2)
         b = slope - digamma(a.sum(axis=1, keepdims=True)) - c * a - mean[moving]
-        new = np.maximum((np.sqrt(b**2 + 4 * c) - b) / (2 * c), LEAST)
+        new = np.maximum((np.sqrt(b**2 + 4 * c) - b) / (2 * c), 1e-10)
         result[moving] = new
-        moving = moving[np.abs(new / a - 1).max(axis=1) > SETTLED]
+        moving = moving[np.abs(new / a - 1).max(axis=1) > 1e-5]
         if not len(moving):
             break
     return result
-
-
-def one_hot(scores: np.ndarray) -> np.ndarray:
-    """Return 1 for the largest score of every row."""
-    return np.eye(scores.shape[1])[scores.argmax(axis=1)]
 
 
 def objective(u, log_z, alpha, w, *, hard: bool) -> float:
@@ -147,10 +137,7 @@ def objective(u, log_z, alpha, w, *, hard: bool) -> float:
 
 
 def name_clusters(u: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return, for every class, the cluster that gets its name.
-
-    The one-to-one assignment with the largest sum of mean similarities.
-    """
+    """Return, for every class, the cluster that gets its name: the best one to one."""
     sizes = np.maximum(u.sum(axis=0), 1e-300)
     fit = z.T @ u / sizes  # classes by clusters
     return linear_sum_assignment(fit, maximize=True)[1]

@@ -29,8 +29,6 @@ from unseen.core.base import rank_within
 from unseen.core.linalg import to_unit
 from unseen.core.params import COUNT, POSITIVE, Interval, StrOptions
 
-SMALLEST = 1e-12  # of a logit, and of the covariance's trace
-
 
 def gaussian_alignment(
     start: Start, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
@@ -83,7 +81,7 @@ def gaussian_alignment(
     g = log_softmax(gaussian_logits(U, mu, precision(V - mu[labels])), axis=1)
     g += scale / (2 * len(V)) * (U @ V.T) @ Y
     by_logits = prior == "logits"
-    scores = (np.log(np.maximum(logits, SMALLEST)) if by_logits else log_q) + g / scale
+    scores = (np.log(np.maximum(logits, 1e-12)) if by_logits else log_q) + g / scale
     note = f"{len(V):,} clear rows of {len(np.unique(labels)):,} classes."
     return Relabelled(scores, [start.round(start.scores, scores, note=note)])
 
@@ -104,15 +102,12 @@ def class_means(U, q, V, Y, t, alpha: float) -> np.ndarray:
 
 
 def precision(around: np.ndarray) -> np.ndarray:
-    """Return Q, the inverse of the covariance of rows around their means, held round.
-
-    A bank of one row, or of equal rows, has no covariance: then Q is the identity.
-    """
+    """Return Q, the inverse covariance of rows around their means, held round."""
     M, r = around.shape
     centred = around - around.mean(axis=0)
     scatter = centred.T @ centred
     trace = np.trace(scatter) / max(M - 1, 1)
-    if trace <= SMALLEST:
+    if trace <= 1e-12:  # one row, or equal ones
         return np.eye(r)
     return r * np.linalg.inv(scatter + trace * np.eye(r))
 

@@ -59,8 +59,7 @@ def gaussian(distances: np.ndarray) -> np.ndarray:
     If more than half of the distances are zero, the mean stands for the median.
     """
     squares = distances * distances
-    middle = np.median(squares) if squares.size else 0.0
-    scale = middle or (squares.mean() if squares.size else 0.0)
+    scale = (np.median(squares) or squares.mean()) if squares.size else 0.0
     return np.exp(-squares / scale) if scale > 0 else np.ones_like(squares)
 
 
@@ -102,19 +101,8 @@ def propagate(
 ) -> np.ndarray:
     """Solve (I - alpha S) F = L for all columns of L at once.
 
-    Parameters
-    ----------
-    S : sparse array or LinearOperator of shape (n, n)
-        Symmetric, with eigenvalues in [-1, 1].
-    L : ndarray of shape (n, n_classes)
-        A column of zeros stays one.
-    alpha : float in [0, 1)
-    tol : float
-        Largest residual of a column, in lengths of that column of L.
-
-    Examples
-    --------
-    Two nodes joined by an edge, and a third alone; only the first is known.
+    S is symmetric, with eigenvalues in [-1, 1]; ``tol`` is the largest residual of a
+    column, in lengths of that column of L. A column of zeros stays one.
     """
     F, R = np.zeros(L.shape), L.astype(np.float64)
     P, squares = R.copy(), np.einsum("ij,ij->j", R, R)

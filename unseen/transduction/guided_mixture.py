@@ -60,7 +60,13 @@ from unseen.core.base import (
     Round,
     ZeroShotClassifier,
 )
-from unseen.core.classes import Candidates, ClassTable, read_table, with_own_rows
+from unseen.core.classes import (
+    Candidates,
+    ClassTable,
+    evenness,
+    read_table,
+    with_own_rows,
+)
 from unseen.core.given import GivenRows, described_by_rows
 from unseen.core.linalg import inverse_lengths, to_unit
 from unseen.core.neighbours import neighbours
@@ -606,22 +612,6 @@ def left_out_cosines(block, M: np.ndarray, R: np.ndarray) -> np.ndarray:
 def evidence(R: np.ndarray) -> np.ndarray:
     """Return the log-likelihood ratio of rows with each class against none of it."""
     return -np.log(np.maximum(1 - R, 1e-4)).sum(axis=0)
-
-
-def evenness(counts: np.ndarray) -> float:
-    """Return exp(entropy of sizes) over the number of classes; 1 if all are equal.
-
-    With Miller's correction for few rows.
-
-    >>> import numpy as np
-    >>> from unseen.transduction.guided_mixture import evenness
-    >>> round(evenness(np.array([100_000, 100_000, 0, 0])), 3)
-    0.5
-    """
-    n, used = counts.sum(), counts[counts > 0]
-    p = used / n
-    entropy = -(p @ np.log(p)) + (len(used) - 1) / (2 * n)
-    return min(1.0, float(np.exp(entropy) / len(counts)))
 
 
 def spread_within(scores: np.ndarray) -> float:

@@ -18,17 +18,13 @@ import warnings
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.around import Relabelled, Start, estimator_of
 from unseen.core.base import LinearScorer
 from unseen.core.classes import checked_prior
 from unseen.core.params import POSITIVE, StrOptions
-
-MAX_STEPS = 500
-RAREST = 1e-12  # share of a class that is estimated
-SHARE_ERROR = 1e-4  # of the plan, in any class: a row in ten thousand
 
 
 def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabelled:
@@ -76,7 +72,7 @@ def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabel
     S, scorer = start.contrast()
     L = log_softmax(S.astype(np.float64), axis=1)
     if isinstance(class_prior, str) and class_prior == "estimated":
-        origin, prior = "estimated", np.maximum(np.exp(L).mean(axis=0), RAREST)
+        origin, prior = "estimated", np.maximum(np.exp(L).mean(axis=0), 1e-12)
     else:
         origin, prior = "given", checked_prior(class_prior, start.candidates)
     g = transport_prices(L, prior, regularisation)
@@ -90,11 +86,9 @@ def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabel
 
 
 def transport_prices(L: np.ndarray, prior: np.ndarray, epsilon: float) -> np.ndarray:
-    """Return g, what is added to each class's log probabilities.
-
-    Solved for ε falling from 4 by halves: every answer is the next one's start.
-    """
-    g = np.zeros(len(prior))
+    """Return g, what is added to each class's log probabilities."""
+    # For ε falling from 4 by halves: every answer is the next one's start.
+    g, tol = np.zeros(len(prior)), 1e-4  # of a share: a row in ten thousand
     steps = max(0, int(np.ceil(np.log2(4 / epsilon))))
     for e in epsilon * 2.0 ** np.arange(steps, -1, -1):
         found = minimize(
@@ -103,11 +97,11 @@ def transport_prices(L: np.ndarray, prior: np.ndarray, epsilon: float) -> np.nda
             args=(L, prior, e),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": MAX_STEPS, "gtol": SHARE_ERROR / 4, "ftol": 0.0},
+            options={"maxiter": 500, "gtol": tol / 4, "ftol": 0.0},
         )
         g = found.x - found.x.mean()
     error = np.abs(found.jac).max()
-    if error > SHARE_ERROR:
+    if error > tol:
         warnings.warn(
             f"The plan misses the class prior by {error:.1e} in a class. Raise "
             f"regularisation={epsilon:g}.",
@@ -120,12 +114,9 @@ def transport_prices(L: np.ndarray, prior: np.ndarray, epsilon: float) -> np.nda
 def negative_dual(g, L, prior, epsilon) -> tuple[float, np.ndarray]:
     """Return minus the dual at g, and minus its gradient."""
     S = (L + g) / epsilon
-    largest = S.max(axis=1, keepdims=True)
-    S -= largest
-    np.exp(S, out=S)
-    sums = S.sum(axis=1)
-    value = epsilon * (np.log(sums).mean() + largest.mean()) - prior @ g
-    return float(value), (1 / sums) @ S / len(S) - prior
+    total = logsumexp(S, axis=1, keepdims=True)
+    value = epsilon * total.mean() - prior @ g
+    return float(value), np.exp(S - total).mean(axis=0) - prior
 
 
 OTTER = estimator_of(

@@ -11,6 +11,8 @@ memory, in a file or on a cluster, is no matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from unseen.core.classes import Candidates
 from unseen.core.given import GivenRows
 from unseen.core.linalg import one_thread
 from unseen.core.params import POSITIVE, HasMethods, StrOptions
+from unseen.core.rows import Unlabelled
 from unseen.progress import counted
 
 # Turns rate * n_predicted, of all classes, into numbers of rows.
@@ -33,33 +36,20 @@ PAPER_RATES = (0.4, 0.6, 0.8, 1.0)
 
 def self_train(
     model,
-    view: View,
+    unlabelled: Unlabelled,
     candidates: Candidates,
     given: GivenRows | None,
-    refit: Callable,
-    *,
+    lam: float,
+    mu: float,
     rates: Sequence[float] | np.ndarray,
     rounding: str,
     tol: float | None = None,
 ) -> Outcome:
-    """Run one round per rate around a fitted model.
+    """Run one round per rate around a fitted model; given rows are always kept.
 
-    Parameters
-    ----------
-    model : fitted model on axes
-    view : View
-        The unlabelled rows as it meets them.
-    candidates : Candidates
-    given : GivenRows or None
-        Rows whose labels are certain: always kept, under these labels.
-    refit : callable
-        ``refit(state, sums)`` learns from the kept rows: (state, objective).
-    rates : sequence of float
-    rounding : str
-        A key of ``ROUNDING``.
-    tol : float, default=None
-        Once every row is kept, stop when at most this share of labels changes.
+    With ``tol``, once all are kept, stop when at most this share of labels changes.
     """
+    view = model._view(unlabelled, candidates)
     known = np.full(len(view.B), -1) if given is None else given.codes
     state, rounds = model._state(), []
     ranked, reported = label(model, state, view, known)
@@ -69,7 +59,7 @@ def self_train(
             codes, confidence = ranked
             kept = trusted(codes, confidence, rate, rounding, known)
             sums = view.B.sums(kept, len(candidates))
-            state, objective = refit(state, sums)
+            state, objective = model._refit(state, view.A, sums, lam, mu)
             before = reported
             ranked, reported = label(model, state, view, known)
             n_changed = int(np.count_nonzero(reported[0] != before[0]))
@@ -86,15 +76,11 @@ def self_train(
 
 
 def label(model, state, view: View, known: np.ndarray) -> list[tuple]:
-    """Return (class numbers, confidence) by which rows are ranked, and reported.
-
-    What is given is kept, and surer than anything else.
-    """
-    scorers = model._score(state, view.A), model._reported(state, view)
-    found = view.B.best(*scorers)
-    held = known >= 0
+    """Return (class numbers, confidence) by which rows are ranked, and reported."""
+    found = view.B.best(model._score(state, view.A), model._reported(state, view))
+    given = known >= 0  # kept, and surer than anything else
     return [
-        (np.where(held, known, codes), np.where(held, np.inf, score))
+        (np.where(given, known, codes), np.where(given, np.inf, score))
         for codes, score in found
     ]
 
@@ -106,10 +92,7 @@ def trusted(
     rounding: str,
     known: np.ndarray,
 ) -> np.ndarray:
-    """Return the labels of the surest share of each class, -1 for all other rows.
-
-    Rows that are equally sure are taken in their order; given ones always.
-    """
+    """Return labels of the surest share of each class, and of given rows; else -1."""
     order, place, sizes = rank_within(codes, confidence)
     quota = np.minimum(ROUNDING[rounding](rate * sizes), sizes)
     given = np.bincount(known[known >= 0], minlength=len(sizes))[: len(sizes)]
@@ -132,6 +115,7 @@ def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
     return rates
 
 
+@dataclass(eq=False, repr=False)
 class SelfTraining(Around):
     """Let a zero-shot model teach itself on unlabelled rows.
 
@@ -173,23 +157,21 @@ class SelfTraining(Around):
     Kept 213 of 533 rows (rate 0.4); ... labels changed.
     """
 
+    estimator: Any
+    _: KW_ONLY
+    lam: float = 1.0
+    mu: float = 1.0
+    rates: Sequence[float] = PAPER_RATES
+    rounding: str = "nearest"
+
     _adapt_parameters = frozenset({"lam", "mu", "rates", "rounding"})
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
         "lam": POSITIVE,
         "mu": POSITIVE,
         "rates": ["array-like"],
         "rounding": [StrOptions(set(ROUNDING))],
     }
-
-    def __init__(
-        self, estimator, *, lam=1.0, mu=1.0, rates=PAPER_RATES, rounding="nearest"
-    ):
-        self.estimator = estimator
-        self.lam = lam
-        self.mu = mu
-        self.rates = rates
-        self.rounding = rounding
 
     def _checked_estimator(self):
         model = super()._checked_estimator()
@@ -204,11 +186,5 @@ class SelfTraining(Around):
         return self.estimator_._streams()
 
     def _adapt(self, unlabelled, candidates, given):
-        model = self.estimator_
-        view = model._view(unlabelled, candidates)
-
-        def refit(state, sums):
-            return model._refit(state, view.A, sums, self.lam, self.mu)
-
-        how = {"rates": self.rates, "rounding": self.rounding}
-        return self_train(model, view, candidates, given, refit, **how)
+        how = self.lam, self.mu, self.rates, self.rounding
+        return self_train(self.estimator_, unlabelled, candidates, given, *how)

@@ -16,22 +16,23 @@ that it is of no unseen class, and the other way round.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
 from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, cg
 
-from unseen.core.base import Seen, View, ZeroShotClassifier
-from unseen.core.linalg import inverse_factor, right_factor
-from unseen.core.params import ON_AXES, POSITIVE, Interval, StrOptions
+from unseen.core.base import Seen, ZeroShotClassifier
+from unseen.core.params import ON_AXES, POSITIVE, Interval, OnAxes, StrOptions
 from unseen.core.sums import label_products
 from unseen.models.eszsl import solve_eszsl
+from unseen.models.refits import bilinear
 from unseen.transduction.rounds import self_train
 
-CG_STEPS = 50  # of the map, in a round of 'joint'
 
-
-class SMS(ZeroShotClassifier):
+@dataclass(eq=False, repr=False)
+class SMS(OnAxes, ZeroShotClassifier):
     """Shared model space: ESZSL of seen and self-labelled rows together.
 
     ``fit`` is that of ``ESZSL``; ``adapt`` alternates between the map and the labels of
@@ -81,12 +82,18 @@ class SMS(ZeroShotClassifier):
     Kept 533 of 533 rows (rate 1); ... labels changed.
     """
 
-    _adapt_parameters = ZeroShotClassifier._adapt_parameters | {
-        "reading",
-        "weight",
-        "n_rounds",
-    }
-    _parameter_constraints: dict = {
+    gamma: float = 0.1
+    lam: float = 0.1
+    _: KW_ONLY
+    reading: str = "stacked"
+    weight: float = 1.0
+    n_rounds: int = 10
+    label_coding: str = "one_hot"
+
+    _adapt_parameters = frozenset(
+        {"per_domain_centering", "reading", "weight", "n_rounds"}
+    )
+    _parameter_constraints = {
         "gamma": POSITIVE,
         "lam": POSITIVE,
         "reading": [StrOptions({"stacked", "joint"})],
@@ -96,106 +103,54 @@ class SMS(ZeroShotClassifier):
         **ON_AXES,
     }
 
-    def __init__(
-        self,
-        gamma=0.1,
-        lam=0.1,
-        *,
-        reading="stacked",
-        weight=1.0,
-        n_rounds=10,
-        label_coding="one_hot",
-        n_axes=500,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.gamma = gamma
-        self.lam = lam
-        self.reading = reading
-        self.weight = weight
-        self.n_rounds = n_rounds
-        self.label_coding = label_coding
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
+    _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
         XtX, XtY, _ = label_products(seen.sums, self.label_coding)
         self.coef_ = solve_eszsl(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
 
-    def _score(self, W, A):
-        return A @ W.T, np.zeros(len(A))
-
     def _adapt(self, unlabelled, candidates, given):
-        view = self._view(unlabelled, candidates)
-        refit = {"stacked": stacked, "joint": joint}[self.reading](self, view)
-        how: dict = {"rates": np.ones(self.n_rounds), "rounding": "nearest", "tol": 0.0}
-        return self_train(self, view, candidates, given, refit, **how)
+        how = self.lam, self.weight, np.ones(self.n_rounds), "nearest"
+        return self_train(self, unlabelled, candidates, given, *how, tol=0.0)
+
+    def _refit(self, W, A, sums, lam, mu):
+        solve, weight = (stacked, lam) if self.reading == "stacked" else (joint, mu)
+        seen = self._seen_sums, self._seen_embeddings
+        return solve(W, seen, (sums, A), self.gamma, weight)
 
 
-def stacked(model: SMS, view: View):
+def stacked(W, seen, new, gamma, lam) -> tuple[np.ndarray, float]:
     """ESZSL's closed form over seen rows and new ones, with the labels so far."""
-    seen, gamma, lam = model._seen_sums, model.gamma, model.lam
-    gram = seen.gram + view.B.gram()
-    root = inverse_factor(gram + gamma * np.eye(len(gram)))
-    both = np.vstack([model._seen_embeddings, view.A])
-    right = right_factor(both, lam)
-
-    def refit(W, sums):
-        """Solve for the map under these labels; return it and ESZSL's objective."""
-        class_sums = np.vstack([seen.class_sums, sums.class_sums])
-        W = root.T @ (root @ (class_sums.T @ right))
-        fit = W @ both.T
-        return W, float(
-            np.vdot(gram @ fit, fit)
-            - 2 * np.vdot(class_sums.T, fit)
-            + seen.n_rows
-            + len(view.B)
-            + gamma * linalg.norm(fit) ** 2
-            + lam * np.vdot(gram @ W, W)
-            + gamma * lam * linalg.norm(W) ** 2
-        )
-
-    return refit
+    (X, S), (B, T) = seen, new
+    gram, A = X.gram + B.gram, np.vstack([S, T])
+    class_sums = np.vstack([X.class_sums, B.class_sums])
+    W = solve_eszsl(gram, class_sums.T, A, gamma, lam, diagonal=False)
+    fit = W @ A.T
+    return W, float(
+        np.vdot(gram @ fit, fit)
+        - 2 * np.vdot(class_sums.T, fit)
+        + X.n_rows
+        + B.n_rows
+        + gamma * linalg.norm(fit) ** 2
+        + lam * np.vdot(gram @ W, W)
+        + gamma * lam * linalg.norm(W) ** 2
+    )
 
 
-def joint(model: SMS, view: View):
-    """Seen rows meet seen classes, new ones their own; one map for both.
+def joint(W, seen, new, gamma, weight) -> tuple[np.ndarray, float]:
+    """Seen rows meet seen classes, new ones their own: one map, from W on."""
+    (X, S), (B, T) = seen, new
+    StS, TtT = S.T @ S, T.T @ T
 
-    By conjugate gradients; weight = 0 would be the seen rows alone.
-    """
-    seen, S, T, gram = model._seen_sums, model._seen_embeddings, view.A, view.B.gram()
-    StS, TtT, weight, gamma = S.T @ S, T.T @ T, model.weight, model.gamma
+    def apply(w):  # XᵀX W SᵀS + weight BᵀB W TᵀT + gamma W
+        W = w.reshape(len(X.gram), -1)
+        made = X.gram @ W @ StS + weight * (B.gram @ W @ TtT) + gamma * W
+        return made.ravel()
 
-    def apply(W):
-        """XᵀX W SᵀS + weight BᵀB W TᵀT + gamma W."""
-        return seen.gram @ W @ StS + weight * (gram @ W @ TtT) + gamma * W
-
-    def refit(W, sums):
-        """Solve for the map under these labels; return it and the objective."""
-        target = seen.class_sums.T @ S + weight * sums.class_sums.T @ T
-        W = conjugate_gradients(apply, target, W, CG_STEPS)
-        constant = seen.n_rows + weight * len(view.B)
-        return W, float(np.vdot(apply(W), W) - 2 * np.vdot(target, W) + constant)
-
-    return refit
-
-
-def conjugate_gradients(apply, target, W, n_steps: int, tol: float = 1e-8):
-    """Lower ½ W·apply(W) - target·W from W on; every step lowers it."""
-    residual = target - apply(W)
-    direction, square = residual, np.vdot(residual, residual)
-    enough = tol**2 * np.vdot(target, target)
-    for _ in range(n_steps):
-        if square <= enough:
-            break
-        turned = apply(direction)
-        step = square / np.vdot(direction, turned)
-        W = W + step * direction
-        residual = residual - step * turned
-        before, square = square, np.vdot(residual, residual)
-        direction = residual + (square / before) * direction
-    return W
+    target = (X.class_sums.T @ S + weight * B.class_sums.T @ T).ravel()
+    operator = LinearOperator((W.size, W.size), matvec=apply, dtype=np.float64)
+    w, _ = cg(operator, target, W.ravel(), rtol=1e-8, maxiter=50)
+    constant = X.n_rows + weight * B.n_rows
+    value = np.vdot(apply(w), w) - 2 * np.vdot(target, w) + constant
+    return w.reshape(W.shape), float(value)

@@ -21,8 +21,6 @@ from unseen.core.params import Interval
 from unseen.transduction.graph import check_spreading, graph
 from unseen.transduction.rounds import trusted
 
-MAX_ITER = 1000  # scikit-learn warns if it is not enough
-
 
 def spread_labels(
     start: Start, *, rate=0.8, n_neighbors=7, neighbors="auto", alpha=0.5
@@ -104,7 +102,7 @@ def spread(rows, seeds, n_classes: int, k: int, search: str, alpha: float):
         ones = np.ones((len(rows), 1 + numbers.shape[1]))
         return graph(ones, np.hstack([own, numbers]))
 
-    spreading = LabelSpreading(kernel=joined, alpha=alpha, max_iter=MAX_ITER)
+    spreading = LabelSpreading(kernel=joined, alpha=alpha, max_iter=1000)
     spreading.fit(rows, seeds)
     F = np.zeros((len(rows), n_classes))
     F[:, spreading.classes_] = spreading.label_distributions_

@@ -26,7 +26,6 @@ from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE
 from unseen.progress import counted
 from unseen.transduction.graph import nearest_cosines
 
-INNER_STEPS = 5  # of z, in a round
 SMALLEST = 1e-8  # variance of a feature
 
 
@@ -91,7 +90,7 @@ def stata(
     for number in counted("rounds", range(n_rounds + 1)):
         before = z
         fixed = texts + likelihood_weight * likelihood(U, mu, s)
-        for _ in range(INNER_STEPS):
+        for _ in range(5):
             scores = fixed + A @ z
             z = softmax(scores, axis=1)
         rounds.append(start.round(before, z))

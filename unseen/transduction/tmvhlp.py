@@ -46,10 +46,6 @@ from unseen.transduction.graph import (
     propagate,
 )
 
-PROTOTYPE_FACTOR = 9  # a prototype has that many times the neighbours of a row
-VIEW_WEIGHTS = (1.0, 1.5)  # visual, semantic
-GRAPH_SHARE = 0.25  # of the graphs; the rest is the hypergraph's
-
 
 def tmvhlp(
     start: Start,
@@ -177,24 +173,20 @@ def hypergraph(
 ) -> LinearOperator:
     """Return S of the nodes, to be multiplied by."""
     n = len(views[0])
-    W = sparse.csr_array((n, n))
-    for weight, view in zip(VIEW_WEIGHTS, views, strict=True):
-        K = view_graph(view, n_prototypes, k, search)
-        W = W + GRAPH_SHARE * weight / 2 * (K + K.T)
+    visual, semantic = (view_graph(view, n_prototypes, k, search) for view in views)
+    W = visual + 1.5 * semantic
+    W = (W + W.T) / 8
     h, delta = hyperedges(views, k, search)
-    roots = inverse_roots(
-        W @ np.ones(n) + (1 - GRAPH_SHARE) * (h.T @ (delta * h.sum(1)))
-    )
+
+    def multiply(F: np.ndarray) -> np.ndarray:
+        return W @ F + 0.75 * (h.T @ (delta[:, None] * (h @ F)))
+
+    roots = inverse_roots(multiply(np.ones((n, 1))))
 
     def apply(F: np.ndarray) -> np.ndarray:
-        F = roots[:, None] * F
-        through = h.T @ (delta[:, None] * (h @ F))
-        return roots[:, None] * (W @ F + (1 - GRAPH_SHARE) * through)
+        return roots * multiply(roots * F.reshape(n, -1))
 
-    def apply_to_one(f: np.ndarray) -> np.ndarray:  # a vector, or a matrix of one
-        return apply(f.reshape(-1, 1))[:, 0]
-
-    return LinearOperator((n, n), matvec=apply_to_one, matmat=apply, dtype=float)
+    return LinearOperator((n, n), matvec=apply, matmat=apply, dtype=float)
 
 
 def view_graph(
@@ -204,7 +196,7 @@ def view_graph(
     distances, numbers = neighbours(view, k, search=search)
     rows = graph(gaussian(distances), numbers)[n_prototypes:]
     # Among its own nearest a prototype finds itself first.
-    far, many = neighbours(view[:n_prototypes], PROTOTYPE_FACTOR * k + 1, view)
+    far, many = neighbours(view[:n_prototypes], 9 * k + 1, view)
     own = many == np.arange(n_prototypes)[:, None]
     weights = np.where(own, 0.0, gaussian(far))
     return sparse.csr_array(sparse.vstack([graph(weights, many, len(view)), rows]))
@@ -215,13 +207,12 @@ def hyperedges(
 ) -> tuple[sparse.csr_array, np.ndarray]:
     """Return h (edges, nodes) and δ; the columns of √δ h have unit length."""
     first, second = views
-    pairs = [
+    found = [
         neighbours(first, k, second, search),
         neighbours(second, k, first, search),
     ]
-    H = sparse.vstack(
-        [graph(gaussian(far), numbers, len(first)) for far, numbers in pairs]
-    ).tocsr()
+    edges = [graph(gaussian(far), numbers, len(first)) for far, numbers in found]
+    H = sparse.vstack(edges).tocsr()
     delta = H.sum(axis=1) / np.maximum((H > 0).sum(axis=1), 1)
     lengths = np.asarray((H * H).T @ delta)
     h = H @ sparse.diags_array(inverse_roots(lengths))

@@ -27,10 +27,6 @@ from unseen.core.params import AT_LEAST_0, COUNT
 from unseen.progress import counted
 from unseen.transduction.graph import nearest_cosines
 
-TOP_ROWS = 8  # that make the first mean of a class
-INNER_STEPS = 5  # of z, in a round
-SMALLEST = 1e-10  # variance of a feature
-
 
 def transclip(
     start: Start,
@@ -94,13 +90,13 @@ def transclip(
     fit = likelihood(U, first_means(U, z), np.full(r, 1 / r))
     for _ in counted("rounds", range(n_rounds)):
         before = z
-        for _ in range(INNER_STEPS):
+        for _ in range(5):
             z = softmax(likelihood_weight * fit + A @ z + texts, axis=1)
         sums = (z.T.astype(U.dtype) @ U).astype(np.float64)
         mu = to_unit(sums)
         # Σ z (u - μ)², from moments
         around = squares - 2 * np.sum(mu * sums, axis=0) + z.sum(axis=0) @ mu**2
-        v = np.maximum(around / n, SMALLEST)
+        v = np.maximum(around / n, 1e-10)
         fit = likelihood(U, mu, v)
         constant = squares @ (1 / v) / 2 + n * np.log(v).sum() / 2
         value = likelihood_weight * (constant - np.vdot(z, fit)) + xlogy(z, z).sum()
@@ -111,8 +107,8 @@ def transclip(
 
 
 def first_means(U: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return unit means of the clearest rows of each class."""
-    top = np.argsort(-q, axis=0, kind="stable")[:TOP_ROWS]  # (rows, classes)
+    """Return unit means of the eight clearest rows of each class."""
+    top = np.argsort(-q, axis=0, kind="stable")[:8]  # (rows, classes)
     sums = [q[rows, c] @ U[rows] for c, rows in enumerate(top.T)]
     return to_unit(np.array(sums, dtype=np.float64))
 

@@ -11,11 +11,15 @@ The refit is JEDM's (models/jedm.py), the rounds are everyone's (rounds.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from unseen.core.params import POSITIVE
 from unseen.models.jedm import JEDM
 from unseen.transduction.rounds import PAPER_RATES, self_train
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TSTD(JEDM):
     """Transductive Self-Training Dictionary: JEDM that teaches itself on new rows.
 
@@ -59,50 +63,18 @@ class TSTD(JEDM):
     np.True_
     """
 
+    lam: float = 100.0
+    mu: float = 100.0
+    rates: Sequence[float] = PAPER_RATES
+
     _adapt_parameters = JEDM._adapt_parameters | {"lam", "mu", "rates"}
-    _parameter_constraints: dict = {
+    _parameter_constraints = {
         **JEDM._parameter_constraints,
         "lam": POSITIVE,
         "mu": POSITIVE,
         "rates": ["array-like"],
     }
 
-    def __init__(
-        self,
-        reading="reference",
-        *,
-        n_components=100,
-        alpha=0.1,
-        beta=0.01,
-        n_axes=100,
-        whitening=None,
-        unit_rows=True,
-        per_domain_centering=True,
-        random_state=0,
-        lam=100.0,
-        mu=100.0,
-        rates=PAPER_RATES,
-    ):
-        super().__init__(
-            reading,
-            n_components=n_components,
-            alpha=alpha,
-            beta=beta,
-            n_axes=n_axes,
-            whitening=whitening,
-            unit_rows=unit_rows,
-            per_domain_centering=per_domain_centering,
-            random_state=random_state,
-        )
-        self.lam = lam
-        self.mu = mu
-        self.rates = rates
-
     def _adapt(self, unlabelled, candidates, given):
-        view = self._view(unlabelled, candidates)
-
-        def refit(D, sums):
-            return self._refit(D, view.A, sums, self.lam, self.mu)
-
-        how = {"rates": self.rates, "rounding": self._reading().rounding}
-        return self_train(self, view, candidates, given, refit, **how)
+        how = self.lam, self.mu, self.rates, self._reading().rounding
+        return self_train(self, unlabelled, candidates, given, *how)

@@ -15,6 +15,7 @@ the largest cosine with its code.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -22,20 +23,16 @@ from scipy import linalg
 from scipy.special import softmax
 
 from unseen.core.around import sharpened
-from unseen.core.base import Outcome, Round, Seen, ZeroShotClassifier
+from unseen.core.base import Outcome, Round
 from unseen.core.linalg import solve_ridge, to_unit
 from unseen.core.neighbours import check_memory
-from unseen.core.params import AT_LEAST_0, ON_AXES, POSITIVE, Interval, StrOptions
-from unseen.models.refits import nearest_prototype
-from unseen.models.ridge import solve_to_visual
+from unseen.core.params import AT_LEAST_0, POSITIVE, Interval
+from unseen.models.ridge import RidgeToVisual
 from unseen.progress import counted
 
-FISTA_STEPS = 50  # of the codes, in a round
-BLOCK_ROWS = 4096
-SETTLED = 1e-9  # share of the largest code that steps end below
 
-
-class KodirovUDA(ZeroShotClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class KodirovUDA(RidgeToVisual):
     """A dictionary from embeddings to rows that moves to the unlabelled rows.
 
     ``fit`` is that of ``RidgeToVisual``; ``adapt`` learns codes and a dictionary of the
@@ -89,56 +86,22 @@ class KodirovUDA(ZeroShotClassifier):
     (533,)
     """
 
-    _adapt_parameters = ZeroShotClassifier._adapt_parameters | {
-        "metric",
-        "near",
-        "pull",
-        "sparsity",
-        "n_rounds",
-    }
-    _parameter_constraints: dict = {
-        "lam": POSITIVE,
+    near: float = 100.0
+    pull: float = 0.01
+    sparsity: float = 0.0
+    n_rounds: int = 5
+    whitening: float | None = 0.1
+
+    _adapt_parameters = frozenset(
+        {"per_domain_centering", "metric", "near", "pull", "sparsity", "n_rounds"}
+    )
+    _parameter_constraints = {
+        **RidgeToVisual._parameter_constraints,
         "near": POSITIVE,
         "pull": POSITIVE,
         "sparsity": AT_LEAST_0,
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
-        "metric": [StrOptions({"euclidean", "cosine"})],
-        **ON_AXES,
     }
-
-    def __init__(
-        self,
-        lam=10.0,
-        *,
-        near=100.0,
-        pull=0.01,
-        sparsity=0.0,
-        n_rounds=5,
-        metric="euclidean",
-        n_axes=500,
-        whitening=0.1,
-        unit_rows=True,
-        per_domain_centering=True,
-    ):
-        self.lam = lam
-        self.near = near
-        self.pull = pull
-        self.sparsity = sparsity
-        self.n_rounds = n_rounds
-        self.metric = metric
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.unit_rows = unit_rows
-        self.per_domain_centering = per_domain_centering
-
-    def _learn(self, seen: Seen) -> None:
-        self.coef_ = solve_to_visual(seen.sums, seen.A, self.lam)
-
-    def _score(self, W, A):
-        return nearest_prototype(A @ W.T, self.metric)
-
-    def _prototypes_on_axes(self, W, A):
-        return A @ W.T
 
     def _streams(self) -> bool:
         return False
@@ -176,33 +139,30 @@ class KodirovUDA(ZeroShotClassifier):
 def solve_codes(B, D, targets, Z, pull: float, sparsity: float) -> np.ndarray:
     """Minimise |B - Z D|² + pull |Z - targets|² + sparsity |Z|₁, from Z on."""
     products, codes = D @ D.T, np.empty_like(Z)
-    for start in range(0, len(B), BLOCK_ROWS):  # rows do not see each other
-        rows = slice(start, start + BLOCK_ROWS)
+    gram = products + pull * np.eye(len(D))
+    for start in range(0, len(B), 4096):  # rows do not see each other
+        rows = slice(start, start + 4096)
         target = B[rows] @ D.T + pull * targets[rows]
         if sparsity:
-            gram = products + pull * np.eye(len(D))
-            codes[rows] = lasso(gram, target, sparsity, Z[rows], FISTA_STEPS)
+            codes[rows] = lasso(gram, target, sparsity, Z[rows])
         else:
             codes[rows] = solve_ridge(products, pull, target.T).T
     return codes
 
 
-def lasso(gram, target, sparsity, Z, n_steps: int) -> np.ndarray:
-    """Lower Z gram·Z - 2 target·Z + sparsity |Z|₁ from Z on, by accelerated steps.
-
-    Momentum starts anew whenever it points uphill, so that no step is lost.
-    """
+def lasso(gram, target, sparsity, Z, *, n_steps: int = 50) -> np.ndarray:
+    """Lower Z gram·Z - 2 target·Z + sparsity |Z|₁ from Z on, by accelerated steps."""
     step = 1 / linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0]
     ahead, t = Z, 1.0
     for _ in range(n_steps):
         moved = ahead - step * (ahead @ gram - target)
         new = np.sign(moved) * np.maximum(np.abs(moved) - step * sparsity / 2, 0)
-        if np.vdot(ahead - new, new - Z) > 0:
+        if np.vdot(ahead - new, new - Z) > 0:  # uphill: momentum starts anew
             ahead, t = Z, 1.0
             continue
         later = (1 + np.sqrt(1 + 4 * t * t)) / 2
         change = new - Z
         ahead, Z, t = new + (t - 1) / later * change, new, later
-        if np.abs(change).max() <= SETTLED * np.abs(Z).max():
+        if np.abs(change).max() <= 1e-9 * np.abs(Z).max():
             break
     return Z

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import linalg, stats
+from scipy import linalg, special
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
@@ -47,13 +47,8 @@ from unseen.core.linalg import inverse_lengths
 from unseen.core.params import DTYPES, refuse_masked
 from unseen.core.rows import in_one_piece
 
-MOST_AXES = 64
 SAMPLE = 2_000  # rows that tell axes and density
-NEAREST = 10  # rows of the sample that tell density
-MOST_CLUSTERED = 20_000  # rows that clusters are looked for in
 MORE, STARTS = 1.5, 10  # clusters for each label, starts of k-means
-QUICK = 100_000  # rows times clusters, above which it starts but once
-SMOOTH = 5.0  # chosen by simulation: nine of ten intervals hold the truth
 
 
 def suggest(
@@ -102,38 +97,35 @@ def suggest(
     labelled = np.zeros(len(rows), dtype=bool)
     if given is not None:
         labelled[read_given(given, len(rows))[0]] = True
-    doubt = checked_doubt(reliability, len(rows))
+    doubt = np.ones(len(rows))
+    if reliability is not None:
+        sure = np.asarray(reliability, dtype=np.float64)
+        if sure.shape != (len(rows),):
+            raise ValueError(
+                f"reliability has shape {sure.shape}, but X has {len(rows)} rows. Give "
+                "one number for each."
+            )
+        doubt = 1 - np.clip(np.nan_to_num(sure, nan=0.0), 0, 1)
     n = min(int(n), int((~labelled).sum()))
     if n == 0:
         return np.empty(0, dtype=np.intp)
     B = directions(rows)
     first = medoids(B, doubt, labelled, n, random_state)
+    if len(first) == n:
+        return first
     asked = labelled.copy()
     asked[first] = True
     rest = by_doubt_and_density(B, doubt, asked, n - len(first))
-    return np.concatenate([first, rest]).astype(np.intp)
-
-
-def checked_doubt(reliability: Any, n_rows: int) -> np.ndarray:
-    """Return 1 - reliability, or 1 for all rows."""
-    if reliability is None:
-        return np.ones(n_rows)
-    sure = np.asarray(reliability, dtype=np.float64)
-    if sure.shape != (n_rows,):
-        raise ValueError(
-            f"reliability has shape {sure.shape}, but X has {n_rows} rows. Give one "
-            "number for each."
-        )
-    return 1 - np.clip(np.nan_to_num(sure, nan=0.0), 0, 1)
+    return np.concatenate([first, rest])
 
 
 def directions(rows: np.ndarray) -> np.ndarray:
     """Return rows on their leading axes, centred, at unit length before and after."""
     units = rows * inverse_lengths(rows)[:, None]
     units = units - units.mean(axis=0, dtype=np.float64).astype(units.dtype)
-    if units.shape[1] > MOST_AXES:
+    if units.shape[1] > 64:
         some = units[:: -(-len(units) // SAMPLE)].astype(np.float64)
-        axes = linalg.svd(some, full_matrices=False)[2][:MOST_AXES].T
+        axes = linalg.svd(some, full_matrices=False)[2][:64].T
         units = units @ axes.astype(units.dtype)
     units = units.astype(np.float64)
     return units * inverse_lengths(units)[:, None]
@@ -143,11 +135,10 @@ def medoids(B, doubt, labelled, n: int, random_state: int) -> np.ndarray:
     """Return rows nearest to the centres of clusters that have no given row."""
     from sklearn.cluster import KMeans  # slow to import
 
-    step = -(-len(B) // MOST_CLUSTERED)
-    some = B[::step]
+    some = B[:: -(-len(B) // 20_000)]  # in so many rows clusters are looked for
     wanted = math.ceil(MORE * (n + labelled.sum()))
     k = min(wanted, len(np.unique(some, axis=0)))
-    starts = STARTS if len(some) * k <= QUICK else 1
+    starts = STARTS if len(some) * k <= 100_000 else 1  # it takes long
     found = KMeans(k, n_init=starts, random_state=random_state).fit(some)
     labels = found.predict(B)
     near = np.einsum("ij,ij->i", B, found.cluster_centers_[labels])
@@ -162,10 +153,8 @@ def medoids(B, doubt, labelled, n: int, random_state: int) -> np.ndarray:
 
 def by_doubt_and_density(B, doubt, asked, n: int) -> np.ndarray:
     """Return n rows more: doubtful, typical, and unlike those asked so far."""
-    if n <= 0:
-        return np.empty(0, dtype=np.intp)
     some = B[:: -(-len(B) // SAMPLE)]
-    near = min(NEAREST + 1, len(some))
+    near = min(11, len(some))  # ten rows, and mostly the row itself
     density = np.empty(len(B))
     for start in range(0, len(B), SAMPLE):
         cosines = B[start : start + SAMPLE] @ some.T
@@ -271,13 +260,11 @@ def draw_check(
 
 
 def estimate_accuracy(
-    labels: Any,
-    checked: Any,
-    *,
-    drawn: Iterable[int] | None = None,
-    level: float = 0.9,
+    labels: Any, checked: Any, *, drawn: Iterable[int] | None = None
 ) -> AccuracyEstimate:
     """Estimate how many labels are right, with an interval.
+
+    Nine of ten intervals hold the truth.
 
     Parameters
     ----------
@@ -290,8 +277,6 @@ def estimate_accuracy(
         Which of these rows :func:`draw_check` drew; by default all. The others, which
         were chosen (by :func:`suggest`, or by a person), count as themselves and stand
         for no other row.
-    level : float in (0, 1), default=0.9
-        How often the interval shall hold the truth.
 
     Returns
     -------
@@ -306,8 +291,6 @@ def estimate_accuracy(
     100.0% of labels are right (8... to 100.0%), by 10 checks drawn at random.
     """
     labels = np.asarray(labels)
-    if not 0 < level < 1:
-        raise ValueError(f"level={level} is no share. Give one between 0 and 1.")
     rows, truth = read_given(checked, len(labels))
     pairs = zip(labels[rows].tolist(), truth, strict=True)
     right = np.array([label == true for label, true in pairs], dtype=bool)
@@ -320,84 +303,49 @@ def estimate_accuracy(
             "chosen say nothing of others. Check some that draw_check gives."
         )
     names, codes = np.unique(labels, return_inverse=True)
-    counts = _Counts.of(codes, rows, right, at_random, len(names))
+    kinds = at_random, at_random & right, ~at_random, ~at_random & right
+    those = [codes, *(codes[rows[kind]] for kind in kinds)]
+    counts = np.array([np.bincount(own, minlength=len(names)) for own in those])
     by_label = pd.DataFrame(
-        [counts.only(h).interval(level) for h in range(len(names))],
+        [interval(counts[:, [h]]) for h in range(len(names))],
         columns=["accuracy", "low", "high"],
         index=pd.Index(names, name="label"),
     )
-    by_label.insert(0, "rows", counts.N)
-    by_label.insert(1, "checked", counts.n)
-    by_label.insert(2, "known", counts.known)
-    accuracy, low, high = counts.interval(level)
-    n_known = int(counts.known.sum())
-    return AccuracyEstimate(accuracy, low, high, int(counts.n.sum()), n_known, by_label)
+    for place, name, row in ((0, "rows", 0), (1, "checked", 1), (2, "known", 3)):
+        by_label.insert(place, name, counts[row])
+    n_checked, n_known = (int(counts[row].sum()) for row in (1, 3))
+    return AccuracyEstimate(*interval(counts), n_checked, n_known, by_label)
 
 
-class _Counts(NamedTuple):
-    """Rows of each label: all, drawn, right among these, known, right among these."""
+def interval(counts: np.ndarray) -> tuple[float, float, float]:
+    """Return accuracy, low and high from counts; NaN if nothing was checked.
 
-    N: np.ndarray
-    n: np.ndarray
-    right: np.ndarray
-    known: np.ndarray
-    known_right: np.ndarray
-
-    @classmethod
-    def of(cls, codes, rows, right, at_random, n_labels: int) -> _Counts:
-        def count(chosen):
-            return np.bincount(codes[rows[chosen]], minlength=n_labels)
-
-        return cls(
-            np.bincount(codes, minlength=n_labels),
-            count(at_random),
-            count(at_random & right),
-            count(~at_random),
-            count(~at_random & right),
-        )
-
-    def only(self, h: int) -> _Counts:
-        """Return the counts of one label."""
-        return _Counts(*(one[h : h + 1] for one in self))
-
-    def interval(self, level: float) -> tuple[float, float, float]:
-        """Return accuracy, low and high; NaN if nothing was checked."""
-        N = self.N.sum()
-        open_rows = self.N - self.known
-        if not open_rows.sum():
-            share = float(self.known_right.sum() / N)
-            return share, share, share
-        if not self.n.sum():
-            return (float("nan"),) * 3
-        p, low, high = _of_open(open_rows, self.n, self.right, level)
-        known, rest = self.known_right.sum(), open_rows.sum()
-        return tuple(float((known + rest * one) / N) for one in (p, low, high))  # type: ignore[return-value]
-
-
-def _of_open(open_rows, n, right, level: float) -> tuple[float, float, float]:
-    """Return the share of right labels among rows not known, and its interval."""
-    total, drawn = open_rows.sum(), n.sum()
-    there = n > 0
-    # Labels of which nothing was drawn are taken to be as the others.
-    weight = open_rows[there] / open_rows[there].sum()
-    p_h = right[there] / n[there]
-    p = float(weight @ p_h)
-    n_simple = _as_simple(weight, p_h, n[there], p)
-    # Jeffreys' posterior around p, drawn together by what was checked of all.
-    low, high = stats.beta.interval(level, n_simple * p + 0.5, n_simple * (1 - p) + 0.5)
-    low, high = (0.0 if p == 0 else low), (1.0 if p == 1 else high)
-    shrink = np.sqrt(1 - drawn / total) if drawn < total else 0.0
-    return p, p - shrink * (p - low), p + shrink * (high - p)
-
-
-def _as_simple(weight, p_h, n, p: float) -> float:
-    """Return how many rows of a simple draw would tell as much as this one.
-
-    The variance within labels is smoothed by the overall share, as SMOOTH further
-    checks of each: of two rows that were both right one does not know that all are.
+    ``counts`` (5, n_labels) are the rows of each label: all, drawn, right among these,
+    known, and right among these.
     """
-    smooth = (p_h * n + SMOOTH * p) / (n + SMOOTH)
-    variance = np.sum(weight**2 * smooth * (1 - smooth) / n)
-    if not 0 < p < 1 or variance <= 0:
-        return float(1 / np.sum(weight**2 / n))
-    return float(p * (1 - p) / variance)
+    N, n, right, known, known_right = counts
+    left, there = N - known, n > 0
+    p = low = high = float("nan")
+    if not left.any():  # everything is known
+        p = low = high = 0.0
+    elif there.any():
+        # Labels of which nothing was drawn are taken to be as the others.
+        weight = left[there] / left[there].sum()
+        p_h, n_h = right[there] / n[there], n[there]
+        p = weight @ p_h
+        # The variance within labels is smoothed by the overall share, as five further
+        # checks of each: of two rows that were both right one does not know that all
+        # are. By simulation nine of ten intervals hold the truth with five.
+        smooth = (p_h * n_h + 5 * p) / (n_h + 5)
+        variance = np.sum(weight**2 * smooth * (1 - smooth) / n_h)
+        # So many rows of a simple draw would tell as much as this one.
+        some = 0 < p < 1 and variance > 0
+        n_simple = p * (1 - p) / variance if some else 1 / np.sum(weight**2 / n_h)
+        # Jeffreys' posterior around p, drawn together by what was checked of all.
+        a, b = n_simple * p + 0.5, n_simple * (1 - p) + 0.5
+        low, high = special.betaincinv(a, b, [0.05, 0.95])
+        low, high = (0.0 if p == 0 else low), (1.0 if p == 1 else high)
+        shrink = np.sqrt(max(0.0, 1 - n.sum() / left.sum()))
+        low, high = p - shrink * (p - low), p + shrink * (high - p)
+    made = [(known_right.sum() + left.sum() * one) / N.sum() for one in (p, low, high)]
+    return float(made[0]), float(made[1]), float(made[2])

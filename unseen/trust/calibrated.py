@@ -23,13 +23,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from unseen.core.around import Around
@@ -39,7 +38,7 @@ from unseen.core.given import GivenRows
 from unseen.core.params import HasMethods, Interval
 from unseen.core.rows import Unlabelled
 from unseen.progress import counted
-from unseen.transduction.anchored_rounds import WeakStartWarning
+from unseen.transduction.anchored import WeakStartWarning
 from unseen.trust.calibration import (
     Answer,
     Calibration,
@@ -53,11 +52,10 @@ from unseen.trust.calibration import (
     weigh,
 )
 from unseen.trust.metrics import trade_of
-from unseen.trust.search import as_frame, deal_classes
-
-INSIDE = 1.5  # what a handicap inside the rounds is, in units of the one outside
+from unseen.trust.search import deal_classes
 
 
+@dataclass(eq=False, repr=False)
 class Calibrated(Around):
     """A zero-shot model whose answers are probabilities, on mixed and open rows too.
 
@@ -69,10 +67,6 @@ class Calibrated(Around):
         Cloned, fitted once per fold, and once on everything.
     cv : int, default=4
         Folds of the seen classes.
-    n_repeats : int, default=1
-        How many times the classes are dealt into folds.
-    seen_rows : float, default=0.2
-        Share of the rows of other classes that a fold holds out too.
     false_alarms : float, default=0.1
         Share of rows of classes on offer that may be called novel.
     random_state : int, default=0
@@ -89,8 +83,6 @@ class Calibrated(Around):
         Of rows of unseen classes, after adapting to them.
     novelty_threshold_ : float
         ``novelty_`` above it is a foreign row, at the stated rate of false alarms.
-    conformal_quantile_ : float
-        Sets at 90 % hold the classes with a probability of at least one less this.
     fold_coverages_ : ndarray of shape (n_folds,)
         Coverage of 90 % sets on the classes of each fold, by what the others say.
     labels_, reliability_, novelty_ : ndarray of shape (n_samples,)
@@ -114,31 +106,18 @@ class Calibrated(Around):
     (150, 5)
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any
+    _: KW_ONLY
+    cv: int = 4
+    false_alarms: float = 0.1
+    random_state: int = 0
+
+    _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict", "decision_function"])],
         "cv": [Interval(Integral, 2, None, closed="left")],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
-        "seen_rows": [Interval(Real, 0, 1, closed="neither")],
         "false_alarms": [Interval(Real, 0, 1, closed="neither")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator,
-        *,
-        cv=4,
-        n_repeats=1,
-        seen_rows=0.2,
-        false_alarms=0.1,
-        random_state=0,
-    ):
-        self.estimator = estimator
-        self.cv = cv
-        self.n_repeats = n_repeats
-        self.seen_rows = seen_rows
-        self.false_alarms = false_alarms
-        self.random_state = random_state
 
     # ---- learning ----------------------------------------------------------------
 
@@ -158,8 +137,7 @@ class Calibrated(Around):
             table.names[seen], table.embeddings[seen], seen[seen], table.widths
         )
         self._choose(self._folds(X, (np.cumsum(seen) - 1)[codes], known))
-        estimator = self._fitted(sums, table, rows)
-        self._start = self._with_handicap(estimator)
+        self._start = self._with_handicap(self._fitted(sums, table, rows))
         self._adapted_unit = 0.0  # not adapted
         self.__dict__.pop("novelty_", None)
         return self._hold(self._start)
@@ -168,20 +146,19 @@ class Calibrated(Around):
         """Fit the estimator once per fold; ``table`` and ``codes`` are of the seen."""
         random = np.random.default_rng(self.random_state)
         folds, n, estimator = [], len(table), self._checked_estimator()
-        for number in range(self.n_repeats):
-            dealt = deal_classes(n, self.cv, self.random_state + number)
-            for held_out in counted("folds", dealt):
-                seen = np.ones(n, dtype=bool)
-                seen[held_out] = False
-                out = ~seen[codes] | some_rows(codes, self.seen_rows, random)
-                model = clone(estimator).fit(
-                    X[~out], table.names[codes[~out]], class_embeddings=as_frame(table)
-                )
-                who = model._candidates(table.names)
-                F0 = who.spread(scores_of(model, X[out], who))
-                folds.append(
-                    CalibrationFold(model, X[out], codes[out], table.names, seen, F0)
-                )
+        for held_out in counted("folds", deal_classes(n, self.cv, self.random_state)):
+            seen = np.ones(n, dtype=bool)
+            seen[held_out] = False
+            out = ~seen[codes] | some_rows(codes, random)
+            rows = X[~out], codes[~out]
+            sums = estimator._sums(*rows, n)
+            model = self._fitted(sums, replace(table, seen=seen), rows)
+            model._note_features(X)
+            who = model._candidates(table.names)
+            F0 = who.spread(scores_of(model, X[out], who))
+            folds.append(
+                CalibrationFold(model, X[out], codes[out], table.names, seen, F0)
+            )
         return folds
 
     @property
@@ -189,40 +166,36 @@ class Calibrated(Around):
         return "handicap" in self.estimator.get_params()
 
     def _with_handicap(self, model):
-        return (
-            model.set_params(handicap=INSIDE * self.gamma_) if self._inside else model
-        )
+        # Inside the rounds it is one and a half of what it is outside.
+        return model.set_params(handicap=1.5 * self.gamma_) if self._inside else model
 
     def _choose(self, folds: list[CalibrationFold]) -> None:
-        starts = [fold.F0 / self._unit(fold.F0) for fold in folds]
-        self._start_unit = float(np.mean([self._unit(fold.F0) for fold in folds]))
-        self._start_gamma = best_handicap(
-            [trade_of(F, f.codes, f.seen) for F, f in zip(starts, folds, strict=True)]
+        units = [self._unit(fold.F0) for fold in folds]
+        self._start_unit = float(np.mean(units))
+        self.gamma_ = self._start_gamma = best_handicap(
+            [
+                trade_of(fold.F0 / unit, fold.codes, fold.seen)
+                for fold, unit in zip(folds, units, strict=True)
+            ]
         )
-        self.gamma_ = self._start_gamma
         for fold in folds:
             self._with_handicap(fold.model)
-        pure = [(on_scale(a, self._inside), t) for a, t in map(pure_rows, folds)]
+        pure = [(self._scaled(a), truth) for a, truth in map(pure_rows, folds)]
         self._pure = learn_calibration(pure)
         self.fold_coverages_ = left_out_coverages(pure)
-        mixed = [on_scale(answer_fold(f, f.X, f.F0), self._inside) for f in folds]
-        both = list(zip(mixed, folds, strict=True))
+        mixed = [(self._scaled(answer_fold(f, f.X, f.F0)), f) for f in folds]
         if not self._inside and hasattr(self.estimator, "adapt"):
             self.gamma_ = best_handicap(
-                [trade_of(a.F, f.codes, f.seen) for a, f in both]
+                [trade_of(answer.F, f.codes, f.seen) for answer, f in mixed]
             )
         self._mixed = learn_calibration(
-            [(self._relabelled(a, f.seen), f.codes) for a, f in both]
+            [(self._relabelled(answer, f.seen), f.codes) for answer, f in mixed]
         )
-        self._choose_novelty(folds)
         self.temperature_ = self._pure.temperature
-        self.conformal_quantile_ = self._pure.quantile(0.9)
-
-    def _choose_novelty(self, folds: list[CalibrationFold]) -> None:
         evidence, foreign = [], []
         for number, fold in enumerate(folds):
             rows = open_rows(fold, number)
-            reliability = self._pure.reliability(on_scale(rows.answer, self._inside))
+            reliability = self._pure.reliability(self._scaled(rows.answer))
             evidence.append(novelty_evidence(fold.model, rows, reliability))
             foreign.append(rows.foreign)
         self._novelty = weigh(evidence, foreign)
@@ -235,13 +208,18 @@ class Calibrated(Around):
     def _unit(self, F: np.ndarray) -> float:
         return 1.0 if self._inside else row_spread(F)
 
+    def _scaled(self, answer: Answer) -> Answer:
+        """Return an answer with scores in units of their spread, or their own."""
+        F, F0 = (M / self._unit(M) for M in (answer.F, answer.F0))
+        return answer._replace(F=F, F0=F0)
+
     def _relabelled(self, answer: Answer, seen: np.ndarray) -> Answer:
         """Return an answer for mixed rows, the handicap taken off."""
         F0 = answer.F0 - self._start_gamma * seen
         if self._inside:
             return answer._replace(F0=F0)
         F = answer.F - self.gamma_ * seen
-        return answer._replace(F=F, F0=F0, codes=F.argmax(axis=1))
+        return Answer(F.argmax(axis=1), F, F0)
 
     # ---- answering ---------------------------------------------------------------
 
@@ -254,11 +232,10 @@ class Calibrated(Around):
         model = self.estimator_ = copy.deepcopy(self._start)
         answer = answer_rows(model, unlabelled, F0, candidates, given)
         self._adapted_unit = self._unit(answer.F)
-        scaled, chosen = on_scale(answer, self._inside), self._pure
+        scaled = self._scaled(answer)
         if self._is_mixed(names):
-            seen = np.isin(names, self._seen_names)
-            scaled, chosen = self._relabelled(scaled, seen), self._mixed
-        reliability = chosen.reliability(scaled)
+            scaled = self._relabelled(scaled, np.isin(names, self._seen_names))
+        reliability = self._chosen(candidates).reliability(scaled)
         rows = OpenRows(X, answer, F_others, others, np.zeros(len(X), dtype=bool))
         novelty = self._novelty.probability(novelty_evidence(model, rows, reliability))
         kept = np.isin(names, model._default.names)
@@ -276,8 +253,8 @@ class Calibrated(Around):
     def _describe(self, unlabelled, rows, name):
         raise self._undescribed(name)  # nothing was chosen for classes known by rows
 
-    def _record(self, outcome, whole=None):
-        super()._record(outcome, whole)
+    def _record(self, outcome):
+        super()._record(outcome)
         self._adapted = None
         return self
 
@@ -304,16 +281,16 @@ class Calibrated(Around):
 
     def _scoring(self, candidates):
         score = self.estimator_._scoring(candidates)
-        return partial(shifted, score=score, shift=self._shift(candidates.names))
+        shift = self._shift(candidates.names)
+        return lambda X: score(X) - shift
 
     def _chosen(self, candidates: Candidates) -> Calibration:
         return self._mixed if self._is_mixed(candidates.names) else self._pure
 
     def _tempered(self, candidates: Candidates, scores: np.ndarray) -> np.ndarray:
         chosen = self._chosen(candidates)
-        if self._adapted_unit:
-            return softmax(scores / (self._adapted_unit * chosen.temperature), axis=1)
-        T = self._start_unit * chosen.start_temperature
+        T = self._adapted_unit * chosen.temperature
+        T = T or self._start_unit * chosen.start_temperature  # not adapted
         return softmax(scores / T, axis=1)
 
     def _probabilities(self, candidates: Candidates, scores: np.ndarray) -> np.ndarray:
@@ -388,26 +365,20 @@ class OpenRows(NamedTuple):
     foreign: np.ndarray
 
 
-def some_rows(codes: np.ndarray, share: float, random) -> np.ndarray:
-    """Choose a share of the rows of every class, at random; at least one stays."""
+def some_rows(codes: np.ndarray, random) -> np.ndarray:
+    """Choose a fifth of the rows of every class, at random; at least one stays."""
     chosen = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         own = random.permutation(np.flatnonzero(codes == code))
-        n = min(max(1, round(share * len(own))), len(own) - 1)
+        n = min(max(1, round(0.2 * len(own))), len(own) - 1)
         chosen[own[:n]] = True
     return chosen
 
 
-def shifted(X: np.ndarray, score: Any, shift: np.ndarray) -> np.ndarray:
-    """Return the scores of rows less a number for every class."""
-    return score(X) - shift
-
-
 def scores_of(model: Any, X, classes: Any) -> np.ndarray:
-    """Return one column of scores per distinct class; those of two are centred."""
+    """Return one column of scores per distinct class."""
     score = model._scoring(model._candidates(classes))
-    F = np.asarray(score(np.asarray(X)), dtype=np.float64)
-    return F - F.mean(axis=1, keepdims=True) if F.shape[1] == 2 else F
+    return np.asarray(score(np.asarray(X)), dtype=np.float64)
 
 
 def answer_rows(
@@ -446,14 +417,6 @@ def answer_fold(
         warnings.simplefilter("ignore", WeakStartWarning)
         found = answer_rows(fold.model, Unlabelled(X), F0[:, own], candidates)
     return Answer(own[found.codes], candidates.spread(found.F), F0)
-
-
-def on_scale(answer: Answer, raw: bool) -> Answer:
-    """Return an answer with scores in units of their spread, unless they have one."""
-    if raw:
-        return answer
-    F, F0 = (M / row_spread(M) for M in (answer.F, answer.F0))
-    return answer._replace(F=F, F0=F0)
 
 
 def pure_rows(fold: CalibrationFold) -> tuple[Answer, np.ndarray]:

@@ -18,7 +18,6 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from unseen.trust.metrics import Trade
 
 TEMPERATURES = np.geomspace(1 / 64, 256, 113)
-HANDICAPS = 401  # that are tried
 LEVELS = 1001  # quantiles that are kept
 
 
@@ -49,7 +48,7 @@ def log_mean_exp(F: np.ndarray) -> np.ndarray:
 def best_handicap(trades: list[Trade]) -> float:
     """Return the handicap with the best mean H over folds; the smallest of equals."""
     most = max(float(trade.lead.max(initial=0)) for trade in trades)
-    handicaps = np.linspace(0, max(most, 0), HANDICAPS)
+    handicaps = np.linspace(0, most, 401)
     mean = np.mean([trade.harmonic_means(handicaps) for trade in trades], axis=0)
     return float(handicaps[mean.argmax()])
 
@@ -60,8 +59,8 @@ def best_handicap(trades: list[Trade]) -> float:
 def best_temperature(F: np.ndarray, codes: np.ndarray) -> float:
     """Return the temperature at which the true classes are likeliest."""
     own = np.arange(len(F)), codes
-    losses = [-log_softmax(F / T, axis=1)[own].mean() for T in TEMPERATURES]
-    return float(TEMPERATURES[int(np.argmin(losses))])
+    found = [log_softmax(F / T, axis=1)[own].mean() for T in TEMPERATURES]
+    return float(TEMPERATURES[int(np.argmax(found))])
 
 
 def label_evidence(
@@ -156,11 +155,6 @@ def conformal_levels(P: list[np.ndarray], codes: list[np.ndarray]) -> np.ndarray
     return np.append(miss[order], 1.0)[place]
 
 
-def level_at(levels: np.ndarray, coverage: float) -> float:
-    """Return the threshold of 1 - p whose sets have a coverage."""
-    return float(levels[int(np.ceil(coverage * (LEVELS - 1) - 1e-9))])
-
-
 # ---- all of it, for rows of one kind -------------------------------------------------
 
 
@@ -179,7 +173,7 @@ class Calibration(NamedTuple):
 
     def quantile(self, coverage: float) -> float:
         """Return the threshold of 1 - p whose sets have a coverage."""
-        return level_at(self.levels, coverage)
+        return float(self.levels[int(np.ceil(coverage * (LEVELS - 1) - 1e-9))])
 
 
 def learn_calibration(found: list[tuple[Answer, np.ndarray]]) -> Calibration:
@@ -208,12 +202,9 @@ def left_out_coverages(
     """Return the coverage of sets on each fold's rows, by what the others say."""
     shares = []
     for number, (answer, truth) in enumerate(found):
-        others = [one for i, one in enumerate(found) if i != number] or found
-        T = mean_temperature([(a.F, t) for a, t in others])
-        P = [softmax(a.F / T, axis=1) for a, _ in others]
-        levels = conformal_levels(P, [t for _, t in others])
-        p = softmax(answer.F / T, axis=1)
+        others = learn_calibration(found[:number] + found[number + 1 :] or found)
+        p = softmax(answer.F / others.temperature, axis=1)
         own = p[np.arange(len(p)), truth]
-        least = 1 - level_at(levels, coverage)
+        least = 1 - others.quantile(coverage)
         shares.append(np.mean((own >= least) | (own == p.max(axis=1))))
     return np.array(shares)

@@ -7,7 +7,6 @@ what was stated as reliability with what is right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -108,23 +107,18 @@ def top_k_accuracy(
     return _mean_per_class(y_true, n_ahead < k)
 
 
-def confusion(
-    y_true: ArrayLike, y_pred: ArrayLike, *, classes: Sequence | ArrayLike | None = None
-) -> pd.DataFrame:
+def confusion(y_true: ArrayLike, y_pred: ArrayLike) -> pd.DataFrame:
     """Count how often each true class (row) was given each label (column).
 
     Parameters
     ----------
     y_true, y_pred : array of shape (n_samples,)
         True and predicted classes, both names or both numbers.
-    classes : array, optional
-        The classes to list and their order; it must hold every label that occurs. By
-        default those that occur, sorted.
 
     Returns
     -------
     DataFrame of int
-        Rows are true classes, columns predicted ones.
+        Rows are true classes, columns predicted ones: those that occur, sorted.
 
     Examples
     --------
@@ -136,16 +130,7 @@ def confusion(
     zebra          0      1
     """
     y_true, y_pred = check_pair(y_true, y_pred)
-    found = np.unique(np.concatenate([y_true, y_pred]))
-    labels = found if classes is None else check_labels("classes", classes)
-    if len(np.unique(labels)) < len(labels):
-        raise ValueError(f"classes names one twice: {labels.tolist()}. Name each once.")
-    missing = found[~np.isin(found, labels)]
-    if len(missing):
-        raise ValueError(
-            f"The labels hold {missing.tolist()[0]!r}, which is not among classes. "
-            "List every class that occurs."
-        )
+    labels = np.union1d(y_true, y_pred)
     counts = pd.crosstab(y_true, y_pred, rownames=["true"], colnames=["predicted"])
     return counts.reindex(index=labels, columns=labels, fill_value=0)
 
@@ -306,11 +291,11 @@ def told_side_scores(
     known = names.isin(check_labels("seen", seen))
     if known.all() or not known.any():
         raise ValueError("The columns of scores are all of one side. Give both sides.")
-    best = {
-        kind: names[known == kind].to_numpy()[values[:, known == kind].argmax(axis=1)]
-        for kind in (True, False)
-    }
-    found = both_sides(y_true, best[True], best[False], seen)
+    for_seen, for_unseen = (
+        names[side].to_numpy()[values[:, side].argmax(axis=1)]
+        for side in (known, ~known)
+    )
+    found = both_sides(y_true, for_seen, for_unseen, seen)
     return {f"told_{name}": value for name, value in found.items()}
 
 
@@ -342,16 +327,14 @@ class Trade(NamedTuple):
 
 def trade_of(F: np.ndarray, codes: np.ndarray, seen: np.ndarray) -> Trade:
     """Return the trade of rows with scores F, true codes, and who was seen."""
-    theirs = seen[codes]
     sizes = np.bincount(codes, minlength=len(seen))
-    n_classes = {kind: max(1, int((sizes[seen == kind] > 0).sum())) for kind in (0, 1)}
-    weight = 1 / sizes[codes] / np.where(theirs, n_classes[1], n_classes[0])
-    best, hit = {}, {}
-    for kind in (False, True):
-        group = np.flatnonzero(seen == kind)
-        best[kind] = F[:, group].max(axis=1)
-        hit[kind] = group[F[:, group].argmax(axis=1)] == codes
-    return Trade(best[True] - best[False], weight * hit[True], weight * hit[False])
+    best, worth = [], []
+    for side in (seen, ~seen):
+        group = np.flatnonzero(side)
+        hit = group[F[:, group].argmax(axis=1)] == codes
+        best.append(F[:, group].max(axis=1))
+        worth.append(hit / sizes[codes] / max(1, np.count_nonzero(sizes[side])))
+    return Trade(best[0] - best[1], *worth)
 
 
 def side_of(y_true: ArrayLike, seen: ArrayLike) -> np.ndarray:
@@ -366,10 +349,8 @@ def side_of(y_true: ArrayLike, seen: ArrayLike) -> np.ndarray:
 # ---- what is stated and what is right ------------------------------------------------
 
 
-def reliability_curve(
-    right: ArrayLike, reliability: ArrayLike, *, n_bins: int = 15
-) -> pd.DataFrame:
-    """Compare what was stated with what was right, in bins of equal width.
+def reliability_curve(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
+    """Compare what was stated with what was right, in 15 bins of equal width.
 
     Parameters
     ----------
@@ -377,7 +358,6 @@ def reliability_curve(
         Whether each label is right.
     reliability : array of shape (n_samples,)
         The probability that was stated for it.
-    n_bins : int, default=15
 
     Returns
     -------
@@ -387,29 +367,24 @@ def reliability_curve(
     Examples
     --------
     >>> from unseen import reliability_curve
-    >>> reliability_curve([True, False, True], [0.9, 0.9, 0.2], n_bins=2)
+    >>> reliability_curve([True, False, True], [0.9, 0.9, 0.2])
        rows  stated  right
     0     1     0.2    1.0
     1     2     0.9    0.5
     """
     right, stated = _checked(right, reliability)
-    if n_bins < 1:
-        raise ValueError(f"n_bins is {n_bins}. Give 1 or more.")
-    bins = np.minimum((stated * n_bins).astype(int), n_bins - 1)
-    frame = pd.DataFrame({"stated": stated, "right": right.astype(float)})
-    made = frame.groupby(bins).mean()
-    made.insert(0, "rows", frame.groupby(bins).size())
-    return made.reset_index(drop=True)
+    bins = np.minimum((stated * 15).astype(int), 14)
+    frame = pd.DataFrame({"rows": 1, "stated": stated, "right": right.astype(float)})
+    how = {"rows": "sum", "stated": "mean", "right": "mean"}
+    return frame.groupby(bins).agg(how).reset_index(drop=True)
 
 
-def expected_calibration_error(
-    right: ArrayLike, reliability: ArrayLike, *, n_bins: int = 15
-) -> float:
+def expected_calibration_error(right: ArrayLike, reliability: ArrayLike) -> float:
     """Return how far stated probabilities are off, on average over rows.
 
     Parameters
     ----------
-    right, reliability, n_bins
+    right, reliability
         As for :func:`reliability_curve`.
 
     Returns
@@ -423,9 +398,9 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([True, False], [0.8, 0.8]), 6)
     0.3
     """
-    curve = reliability_curve(right, reliability, n_bins=n_bins)
+    curve = reliability_curve(right, reliability)
     gap = (curve["stated"] - curve["right"]).abs()
-    return float((gap * curve["rows"]).sum() / curve["rows"].sum())
+    return float(np.average(gap, weights=curve["rows"]))
 
 
 def risk_coverage(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
@@ -451,16 +426,10 @@ def risk_coverage(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
     1  1.000000  0.666667          0.2
     """
     right, stated = _checked(right, reliability)
-    order = np.argsort(-stated, kind="stable")
-    sorted_, hits = stated[order], np.cumsum(right[order])
-    last = np.append(np.flatnonzero(np.diff(sorted_)), len(sorted_) - 1)
-    return pd.DataFrame(
-        {
-            "coverage": (last + 1) / len(sorted_),
-            "right": hits[last] / (last + 1),
-            "reliability": sorted_[last],
-        }
-    )
+    levels, place = np.unique(-stated, return_inverse=True)
+    kept, hits = np.bincount(place).cumsum(), np.bincount(place, right).cumsum()
+    columns = {"coverage": kept / len(right), "right": hits / kept}
+    return pd.DataFrame({**columns, "reliability": -levels})
 
 
 def _checked(right: ArrayLike, reliability: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -525,12 +494,7 @@ def check_labels(name: str, labels: ArrayLike) -> np.ndarray:
         )
     if pd.isna(labels).any():
         raise ValueError(f"{name} holds a missing value. Give a class for every row.")
-    if labels.dtype.kind == "O":
-        texts = [isinstance(label, str) for label in labels]
-        if any(texts) and not all(texts):
-            raise TypeError(f"{name} mixes names and numbers. Give one kind of label.")
-        return np.array(labels.tolist())
-    return labels
+    return np.array(labels.tolist()) if labels.dtype.kind == "O" else labels
 
 
 def check_scores(

@@ -14,24 +14,27 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial, reduce
-from itertools import pairwise, product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import reduce
+from itertools import product
 from numbers import Integral
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from joblib import cpu_count
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_info
 
-from unseen._threads import each, one_thread
 from unseen.core.around import Around
 from unseen.core.classes import ClassTable, encode
+from unseen.core.linalg import one_thread
 from unseen.core.params import (
     HasMethods,
     Interval,
@@ -39,8 +42,15 @@ from unseen.core.params import (
     fit_context,
 )
 from unseen.core.rows import Unlabelled
-from unseen.core.sums import check_range, is_wide, span_of, sums_in_span
-from unseen.progress import show_progress, steps
+from unseen.core.sums import (
+    Sums,
+    check_range,
+    is_wide,
+    span_of,
+    sum_rows,
+    sums_in_span,
+)
+from unseen.progress import steps
 from unseen.trust.metrics import per_class_accuracy
 
 if TYPE_CHECKING:
@@ -48,13 +58,13 @@ if TYPE_CHECKING:
 
 # The grid of the paper, for all four weights of TSTD.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-TOGETHER = 13  # models fitted in one go: a grid of 25 in two parts
 PAPER_STAGES = (
     {"alpha": list(PAPER_GRID), "beta": list(PAPER_GRID)},
     {"lam": list(PAPER_GRID), "mu": list(PAPER_GRID)},
 )
 
 
+@dataclass(eq=False, repr=False)
 class ClasswiseSearchCV(Around):
     """Search a grid by cross-validation over classes, not rows.
 
@@ -68,9 +78,6 @@ class ClasswiseSearchCV(Around):
         of those before it.
     n_folds : int, default=5
         Folds; five hold out 20 % of the seen classes each.
-    n_repeats : int, default=1
-        Deal the classes so many times and average over all folds. Few classes make
-        few opinions: more deals tell parameters apart that one deal cannot.
     transductive : bool or list of bool, default=True
         Call ``adapt`` on the pseudo-unseen rows where the estimator has it, so
         that the whole procedure is judged; one entry per stage if ``in_stages``.
@@ -80,8 +87,6 @@ class ClasswiseSearchCV(Around):
         ``per_class_accuracy``.
     random_state : int, RandomState or None, default=0
         Deals the classes into folds.
-    progress : bool, default=False
-        Show a bar, as ``with show_progress():`` around the search does.
 
     Attributes
     ----------
@@ -107,42 +112,25 @@ class ClasswiseSearchCV(Around):
     ['alpha']
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any
+    param_grid: Any
+    _: KW_ONLY
+    n_folds: int = 5
+    transductive: bool | list[bool] = True
+    in_stages: bool = False
+    scoring: Callable | None = None
+    random_state: Any = 0
+
+    _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
         "param_grid": [dict, list, tuple],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "transductive": ["boolean", list, tuple],
         "in_stages": ["boolean"],
         "scoring": [callable, None],
         "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
 
-    def __init__(
-        self,
-        estimator,
-        param_grid,
-        *,
-        n_folds=5,
-        n_repeats=1,
-        transductive=True,
-        in_stages=False,
-        scoring=None,
-        random_state=0,
-        progress=False,
-    ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.n_folds = n_folds
-        self.n_repeats = n_repeats
-        self.transductive = transductive
-        self.in_stages = in_stages
-        self.scoring = scoring
-        self.random_state = random_state
-        self.progress = progress
-
-    @one_thread()  # small solves; sums and axes of the folds have all threads
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, class_embeddings):
         """Search on the seen classes, then fit the winner on all of them.
@@ -159,39 +147,41 @@ class ClasswiseSearchCV(Around):
         -------
         self
         """
-        stages, estimator = self._stages(), self._checked_estimator()
-        whole = X
+        stages, estimator, whole = self._stages(), self._checked_estimator(), X
         if not isinstance(whole, ClasswiseFolds):
             whole = ClasswiseFolds(
-                X,
-                y,
-                n_folds=self.n_folds,
-                n_repeats=self.n_repeats,
-                random_state=self.random_state,
+                X, y, n_folds=self.n_folds, random_state=self.random_state
             )
         table, _ = encode(whole.y, class_embeddings)
-        seen = whole.seen_table(table)
-        scoring = self.scoring or per_class_accuracy
-        results: list[Candidate] = []
+        seen, scoring = whole.seen_table(table), self.scoring or per_class_accuracy
+        points: list[dict[str, Any]] = []
         winner: dict[str, Any] = {}
+        scores = np.empty((0, len(whole.folds)))
         n_steps = sum(len(grid) for grid, _ in stages) * len(whole.folds)
-        with show_progress(self.progress), steps("searching", n_steps) as advance:
-            for number, (grid, adapt) in enumerate(stages):
-                unknown = [np.nan] * len(whole.folds)
-                tried = [
-                    Candidate(number, {**winner, **point}, [*unknown]) for point in grid
-                ]
-                score_on_folds(
-                    estimator, whole.folds, seen, tried, adapt, scoring, advance
+        with steps("searching", n_steps) as advance:
+            for grid, adapt in stages:
+                tried = [{**winner, **point} for point in grid]
+                found = score_on_folds(
+                    estimator, tried, whole, seen, adapt, scoring, advance
                 )
-                results += tried
-                best = max(tried, key=lambda candidate: np.mean(candidate.scores))
-                winner = best.params
+                best = int(found.mean(axis=1).argmax())
+                self.best_index_, winner = len(points) + best, tried[best]
+                points, scores = points + tried, np.vstack([scores, found])
         fitted = clone(estimator).set_params(**winner)
         whole.fit_all(fitted, class_embeddings, table)
-        self.best_params_, self.cv_results_ = winner, tabulate(results)
-        self.best_index_ = results.index(best)
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        stage = np.repeat(np.arange(len(stages)), [len(grid) for grid, _ in stages])
+        mean = scores.mean(axis=1)
+        names = sorted({name for point in points for name in point})
+        self.cv_results_ = {
+            "stage": stage,
+            "params": points,
+            **{f"param_{n}": [point.get(n) for point in points] for n in names},
+            **{f"split{i}_test_score": own for i, own in enumerate(scores.T)},
+            "mean_test_score": mean,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": (mean[:, None] < mean).sum(axis=1) + 1,
+        }
+        self.best_params_, self.best_score_ = winner, float(mean[self.best_index_])
         self.folds_ = [whole.names[~fold.train] for fold in whole.folds]
         return self._hold(fitted)._note_features(whole.X_given)
 
@@ -243,110 +233,75 @@ class ClasswiseSearchCV(Around):
         return float(scoring(y, self.predict(X, classes=classes)))
 
 
-@dataclass(eq=False)
-class Candidate:
-    """A point of the grid and its score on every fold."""
-
-    stage: int
-    params: dict[str, Any]
-    scores: list[float]
-
-
 def score_on_folds(
     estimator,
-    folds: Sequence[Fold],
+    points: list[dict[str, Any]],
+    whole: ClasswiseFolds,
     table: ClassTable,
-    candidates: Sequence[Candidate],
     transductive: bool,
     scoring: Callable,
     advance: Callable[[], None],
-) -> None:
-    """Score every candidate on every fold.
+) -> np.ndarray:
+    """Return the score of every point on every fold, (n_points, n_folds).
 
-    Candidates that differ only in how they adapt share one fit. Threads share the
-    solves of our own models; scoring, which may be the user's, is one at a time.
+    Threads share the work; scoring, which may be the user's, is one at a time.
+    """
+    scores, turn = np.empty((len(points), len(whole.folds))), threading.Lock()
+
+    def fit_and_score(part: list[tuple[dict, list[int]]], number: int) -> None:
+        fold = whole.folds[number]
+        models = [clone(estimator).set_params(**early) for early, _ in part]
+        fold.fit(models[0], table, *models[1:])
+        for model, (_, places) in zip(models, part, strict=True):
+            for place in places:
+                own = copy.copy(model).set_params(**points[place])
+                labels = fold.answer(own, transductive)
+                with turn:
+                    scores[place, number] = scoring(fold.y_true, labels)
+                    advance()
+
+    parts = fits_at_once(estimator, points)
+    for early, _ in [fit for part in parts for fit in part]:
+        whole.sums(clone(estimator).set_params(**early).unit_rows)
+    at_once = 1 if estimator._needs_rows() else n_threads()
+    # Threads begin with different folds: each makes the axes of its own.
+    calls = product(parts, range(len(whole.folds)))
+    with one_thread():  # small solves, in which threads of BLAS only wait
+        Parallel(at_once, require="sharedmem")(
+            delayed(fit_and_score)(part, number) for part, number in calls
+        )
+    return scores
+
+
+def n_threads() -> int:
+    """Return how many threads may work at once: as many as BLAS was allowed."""
+    blas = [a["num_threads"] for a in threadpool_info() if a["user_api"] == "blas"]
+    return min([cpu_count(), *blas])
+
+
+def fits_at_once(estimator, points: list[dict]) -> list[list[tuple[dict, list[int]]]]:
+    """Return which fits a grid needs: (parameters of the fit, points that share it).
+
+    Points that differ only in how they adapt share a fit, and fits that differ only in
+    ``_weights`` of a model that takes several are one part, of at most 13: a grid of 25
+    in two parts.
     """
     late: frozenset[str] = estimator._adapt_parameters
-    groups: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        early = {k: v for k, v in candidate.params.items() if k not in late}
-        groups.setdefault(repr(sorted(early.items())), []).append(candidate)
-    alone, turn = not may_be_shared(estimator), threading.Lock()
-    weights: frozenset[str] = getattr(estimator, "_weights", frozenset())
-    every = [group[0].params.items() for group in groups.values()]
-    fixed = {repr([pair for pair in p if pair[0] not in late | weights]) for p in every}
-    together = weights and not alone and len(fixed) == 1
-
-    def to_fit(group: list[Candidate]) -> Any:
-        early = {k: v for k, v in group[0].params.items() if k not in late}
-        return clone(estimator).set_params(**early)
-
-    def fit(several: list[list[Candidate]], number: int) -> list:
-        models = [to_fit(group) for group in several]
-        if together:
-            folds[number].fit_weights(models, table)
-            return models
-        for model in models:
-            folds[number].fit(model, table)
-        return models
-
-    def score(candidate: Candidate, number: int, fitted: Any) -> None:
-        model = copy.copy(fitted).set_params(**candidate.params)
-        labels = folds[number].answer(model, transductive)
-        with turn:
-            right = float(scoring(folds[number].y_true, labels))
-            candidate.scores[number] = right
-            advance()
-
-    def fit_and_score(several: list[list[Candidate]], number: int) -> None:
-        for group, fitted in zip(several, fit(several, number), strict=True):
-            for candidate in group:
-                score(candidate, number, fitted)
-
-    size = TOGETHER if together else 1
-    parts = even_parts(list(groups.values()), size)
-    if alone:  # fold by fold: what is drawn at random comes in this order
-        for number, several in product(range(len(folds)), parts):
-            fit_and_score(several, number)
-        return
-    for model, fold in product(map(to_fit, groups.values()), folds):
-        fold.training_sums(model)  # once, by all threads together
-    # Threads begin with different folds: each makes the axes of its own.
-    each(fit_and_score, *zip(*product(parts, range(len(folds))), strict=True))
-
-
-def even_parts(items: list, most: int) -> list[list]:
-    """Cut a list into as few parts as hold at most so many, as even as can be."""
-    n = -(-len(items) // most)
-    ends = [-(-len(items) * i // n) for i in range(n + 1)]
-    return [items[i:j] for i, j in pairwise(ends)]
-
-
-def may_be_shared(estimator) -> bool:
-    """Tell whether threads may fit copies at once: our own, that draw nothing in turn.
-
-    One source of random numbers for all candidates would give each what is next.
-    """
-    kinds = np.random.RandomState, np.random.Generator
-    parameters = estimator.get_params().values()
-    drawn = any(isinstance(value, kinds) for value in parameters)
-    return not drawn and not estimator._needs_rows()
-
-
-def tabulate(candidates: Sequence[Candidate]) -> dict[str, Any]:
-    """Return the candidates in the columns of scikit-learn's ``cv_results_``."""
-    scores = np.array([candidate.scores for candidate in candidates])
-    mean = scores.mean(axis=1)
-    names = sorted({name for c in candidates for name in c.params})
-    return {
-        "stage": np.array([c.stage for c in candidates]),
-        "params": [c.params for c in candidates],
-        **{f"param_{n}": [c.params.get(n) for c in candidates] for n in names},
-        **{f"split{i}_test_score": scores[:, i] for i in range(scores.shape[1])},
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": (mean[:, None] < mean).sum(axis=1) + 1,
-    }
+    takes_several = hasattr(estimator, "_fit_weights")
+    fits: dict[str, tuple[dict, list[int]]] = {}
+    for place, point in enumerate(points):
+        early = {name: value for name, value in point.items() if name not in late}
+        fits.setdefault(repr(sorted(early.items())), (early, []))[1].append(place)
+    alike: dict[str, list] = {}
+    for fit in fits.values():
+        free = estimator._weights if takes_several else ()
+        fixed = [(name, value) for name, value in fit[0].items() if name not in free]
+        alike.setdefault(repr(sorted(fixed)), []).append(fit)
+    return [
+        own[first :: -(-len(own) // 13)]
+        for own in alike.values()
+        for first in range(-(-len(own) // 13))
+    ]
 
 
 # ---- folds ---------------------------------------------------------------------------
@@ -376,8 +331,6 @@ class ClasswiseFolds:
         Rows of seen classes only.
     y : array-like of shape (n_samples,)
     n_folds : int, default=5
-    n_repeats : int, default=1
-        How many times the classes are dealt; every deal adds ``n_folds`` folds.
     random_state : int, RandomState or None, default=0
         Deals the classes into folds.
 
@@ -397,38 +350,34 @@ class ClasswiseFolds:
     ...     _ = search.fit(folds, class_embeddings=data.class_embeddings)
     """
 
-    def __init__(self, X, y, *, n_folds=5, n_repeats=1, random_state=0):
+    def __init__(self, X, y, *, n_folds=5, random_state=0):
         self.X_given, self.y_given = X, y
         self.X, self.y = check_rows_and_labels(X, y)
         self.names, self.codes = np.unique(self.y, return_inverse=True)
-        random, n_classes = check_random_state(random_state), len(self.names)
-        deals = [deal_classes(n_classes, n_folds, random) for _ in range(n_repeats)]
-        every = [held_out for deal in deals for held_out in deal]
-        self.folds = each(partial(Fold, self), every)
-        self.n_folds = n_folds
-        self._sums: dict[bool, Any] = {}
-        self._spans: dict[bool, Any] = {}
-        self._whole: dict[tuple, Any] = {}
+        dealt = deal_classes(len(self.names), n_folds, random_state)
+        self.folds = [Fold(self, number, own) for number, own in enumerate(dealt)]
+        self._sums: dict[bool, tuple[Sums, list[Sums]]] = {}
+        self._whole: dict[tuple, Sums] = {}
 
-    def sums(self, model):
-        """Return the sums over all folds, as the model scales its rows."""
-        key = model.unit_rows
-        if key not in self._sums:
-            deal = self.folds[: self.n_folds]  # one deal holds every class once
-            self._sums[key] = reduce(add, [fold.own_sums(model) for fold in deal])
-        return self._sums[key]
+    def sums(self, unit_rows: bool) -> tuple[Sums, list[Sums]]:
+        """Return the sums of all rows, and of those that each fold is trained on."""
+        if unit_rows not in self._sums:
+            own = [check_range(sums, self.X) for sums in self._own_sums(unit_rows)]
+            whole = reduce(add, own)  # the folds hold every class once
+            self._sums[unit_rows] = whole, [whole - sums for sums in own]
+        return self._sums[unit_rows]
 
-    def span(self, model):
-        """Return the span of all rows and the rows in it; None if they are not wide.
-
-        All folds are summed in it: sums of one span can be added and taken away.
-        """
-        if not is_wide(*self.X.shape):
-            return None
-        key = model.unit_rows
-        if key not in self._spans:
-            self._spans[key] = span_of(self.X, unit_rows=key)
-        return self._spans[key]
+    def _own_sums(self, unit_rows: bool) -> Iterator[Sums]:
+        """Yield the sums of the rows that each fold holds out."""
+        wide, n = is_wide(*self.X.shape), len(self.names)
+        if wide:  # all in one span: then sums can be added and taken away
+            span, rows = span_of(self.X, unit_rows=unit_rows)
+        for fold in self.folds:
+            codes = self.codes[fold.own]
+            if wide:
+                yield sums_in_span(span, rows[fold.own], codes, n)
+            else:
+                yield sum_rows(fold.unlabelled.X, codes, n, unit_rows=unit_rows)
 
     def seen_table(self, table: ClassTable) -> ClassTable:
         """Return the table of the classes in ``y`` alone, in the order of ``names``.
@@ -445,84 +394,46 @@ class ClasswiseFolds:
             model.fit(self.X_given, self.y_given, class_embeddings=class_embeddings)
             return
         # The model meets the whole table again, unseen classes included.
-        order = pd.Index(self.names).get_indexer(pd.Index(table.names[table.seen]))
-        key = model.unit_rows, tuple(order), tuple(table.seen)
+        place = pd.Index(table.names).get_indexer(pd.Index(self.names))
+        key = model.unit_rows, len(table), tuple(place)
         if key not in self._whole:  # kept for the axes that are kept with them
-            sums = self.sums(model).for_classes(order).for_table(table.seen)
-            self._whole[key] = sums
+            whole, _ = self.sums(model.unit_rows)
+            self._whole[key] = whole.for_table(place, len(table))
         model._fit_sums(self._whole[key], table)._note_features(self.X_given)
 
 
 class Fold:
     """One fold: its classes are held out, its rows are unlabelled."""
 
-    def __init__(self, whole: ClasswiseFolds, held_out: np.ndarray):
-        self.whole = whole
+    def __init__(self, whole: ClasswiseFolds, number: int, held_out: np.ndarray):
+        self.whole, self.number = whole, number
         self.train = np.ones(len(whole.names), dtype=bool)
         self.train[held_out] = False
         self.own = ~self.train[whole.codes]
         self.unlabelled = Unlabelled(whole.X[self.own])
         self.y_true = whole.y[self.own]
-        self._own: dict[bool, Any] = {}
-        self._train: dict[bool, Any] = {}
 
-    def own_sums(self, model):
-        """Return the sums of the held-out rows."""
-        key = model.unit_rows
-        if key not in self._own:
-            codes, n_classes = self.whole.codes[self.own], len(self.train)
-            wide = self.whole.span(model)
-            if wide is None:
-                # Folds are added up: not each in a span of its own.
-                self._own[key] = model._sums(
-                    self.unlabelled.X, codes, n_classes, span=False
-                )
-            else:
-                span, rows = wide
-                sums = sums_in_span(span, rows[self.own], codes, n_classes)
-                self._own[key] = check_range(sums, self.whole.X)
-        return self._own[key]
+    def fit(self, model, table: ClassTable, *more) -> None:
+        """Fit the model on the classes of the other folds.
 
-    def fit(self, model, table: ClassTable) -> None:
-        """Fit the model on the classes of the other folds."""
-        if model._needs_rows():
-            rows = ~self.own
-            frame = as_frame(table)
-            model.fit(self.whole.X[rows], self.whole.y[rows], class_embeddings=frame)
-            return
-        held_out = replace(table, seen=self.train)
-        model._fit_sums(self.training_sums(model), held_out)._note_features(
-            self.whole.X
-        )
-
-    def training_sums(self, model):
-        """Return the sums of the other folds."""
-        key = model.unit_rows
-        if key not in self._train:
-            whole, own = self.whole.sums(model), self.own_sums(model)
-            self._train[key] = whole - own
-            del self._own[key]
-        return self._train[key]
-
-    def fit_weights(self, models: list, table: ClassTable) -> None:
-        """Fit models that differ in ``_weights`` alone."""
-        held_out = replace(table, seen=self.train)
-        sums = self.training_sums(models[0])
-        models[0]._fit_weights(models, sums, held_out)
-        for model in models:
-            model._note_features(self.whole.X)
+        ``more`` are models that differ from it in ``_weights`` alone.
+        """
+        held_out, whole = replace(table, seen=self.train), self.whole
+        sums = whole.sums(model.unit_rows)[1][self.number]
+        for one in (model, *more):
+            one._validate_params()
+        if more:
+            model._fit_weights([model, *more], sums, held_out)
+        elif model._needs_rows():
+            rows = whole.X[~self.own], whole.codes[~self.own]
+            model._fit_sums(sums, held_out, rows)
+        else:
+            model._fit_sums(sums, held_out)
+        for one in (model, *more):
+            one._note_features(whole.X)
 
     def answer(self, model, transductive: bool) -> np.ndarray:
         """Label the rows, the held-out classes competing."""
         if transductive and hasattr(model, "adapt"):
             return model.adapt(self.unlabelled).labels_
-        return model._label_inductively(self.unlabelled)
-
-
-def as_frame(table: ClassTable) -> pd.DataFrame:
-    """Return a class table as a frame; fused tables get two levels of columns."""
-    frame = pd.DataFrame(table.embeddings, index=table.names)
-    if len(table.widths) > 1:
-        levels = [(i, j) for i, width in enumerate(table.widths) for j in range(width)]
-        frame.columns = pd.MultiIndex.from_tuples(levels)
-    return frame
+        return model.predict(self.unlabelled.X)

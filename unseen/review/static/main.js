@@ -1,7 +1,7 @@
 // The page: its bar, its classes, its keys.
 
 import { get, onSaving, post, save } from "./api.js";
-import { answer, classesOf, element, names, onChange, refresh, shownName, store, counted } from "./store.js";
+import { answer, classesOf, element, onChange, refresh, shownName, store, counted } from "./store.js";
 import * as grid from "./grid.js";
 import { pick } from "./picker.js";
 import * as viewer from "./viewer.js";

@@ -1,12 +1,19 @@
-"""DAP and IAP: held-out classes for real, and the formula with probabilities."""
+"""DAP, IAP and ConSE: held-out classes for real, posteriors and mixtures by hand."""
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from tests.checks import close, make_data, refitted
-from unseen import DAP, IAP
+from unseen import DAP, IAP, ConSE
 from unseen.core.sums import sum_rows
 from unseen.models.dap import calibrate, solve_attributes
+
+
+def fitted(model, seed=0):
+    data = make_data(seed)
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    return data, model
 
 
 def attributes(data):
@@ -17,13 +24,8 @@ def attributes(data):
 
 def lampert(P, T, prior):
     """The log posterior of a class, attribute by attribute."""
-    scores = np.zeros((len(P), len(T)))
-    for c, t in enumerate(T):
-        for a in range(len(t)):
-            p = P[:, a] if t[a] else 1 - P[:, a]
-            pi = prior[a] if t[a] else 1 - prior[a]
-            scores[:, c] += np.log(p) - np.log(pi)
-    return scores
+    P, T = P[:, None], T[None] > 0
+    return np.sum(np.log(np.where(T, P / prior, (1 - P) / (1 - prior))), axis=2)
 
 
 @pytest.mark.parametrize("lam", [0.01, 3.0])
@@ -47,10 +49,8 @@ def test_scores_of_a_held_out_class_are_those_without_its_mean(lam):
         close(held_out[c], mean @ without, digits=10)
 
 
-def test_its_scores_are_the_log_posteriors_of_the_classes():
-    data = make_data(1)
-    model = DAP()
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+def test_scores_of_dap_are_the_log_posteriors_of_the_classes():
+    data, model = fitted(DAP(), 1)
     T, seen = attributes(data)
     P = model.attribute_posterior(data.X_unseen)
     expected = lampert(P, T[~seen], T[seen].mean(axis=0))
@@ -69,31 +69,54 @@ def test_an_attribute_that_does_not_carry_over_counts_for_nothing():
     close(midpoints[0], (0.75 - 0.7) / 2)
 
 
-@pytest.mark.parametrize("lam, mu", [(0.3, 2.0), (5.0, 0.01)])
-def test_the_refit_moves_predictors_and_keeps_their_calibration(lam, mu):
-    data = make_data(1)
-    model = DAP()
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    before = model.decision_function(data.X_unseen)
-    labels = np.where(np.arange(len(before)) < 30, np.arange(len(before)) % 3, -1)
-    B, codes, found, value = refitted(model, data.X_unseen, labels, 3, lam=lam, mu=mu)
+def test_a_refit_keeps_the_calibration():
+    data, model = fitted(DAP(), 1)
+    labels = np.arange(len(data.X_unseen)) % 3
+    B, codes, W, _ = refitted(model, data.X_unseen, labels, 3, lam=0.3, mu=2.0)
     T, seen = attributes(data)
-    stacked = np.vstack([lam**0.5 * B[:30], mu**0.5 * np.eye(16)])
-    signs = 2 * T[~seen][labels[:30]] - 1
-    target = np.vstack([lam**0.5 * signs, mu**0.5 * model.coef_])
-    W = np.linalg.lstsq(stacked, target, rcond=None)[0]
-    close(found, W, digits=9)
-    close(value, np.sum((stacked @ W - target) ** 2))
-    coef, offset = model._score(found, codes)
+    coef, offset = model._score(W, codes)
     expected = (B @ W - model.midpoints_) @ (T[~seen] * model.slopes_).T
     close(B @ coef.T + offset, expected, digits=9)
 
 
 def test_iap_mixes_the_attributes_of_seen_classes():
-    data = make_data(1)
-    model = IAP(temperature=5.0)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    data, model = fitted(IAP(temperature=5.0), 1)
     T, seen = attributes(data)
     P = np.clip(model.seen_posterior(data.X_unseen) @ T[seen], 1e-3, 1 - 1e-3)
     expected = lampert(P, T[~seen], T[seen].mean(axis=0))
     close(model.decision_function(data.X_unseen), expected, digits=9)
+
+
+@pytest.mark.parametrize("n_axes", ["all", 16])
+def test_the_posterior_is_bayes_rule_for_gaussians_of_one_covariance(n_axes):
+    data, model = fitted(ConSE(temperature=1.0, shrinkage=0.2, n_axes=n_axes))
+    X = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    own = [X[data.y_seen == c] for c in np.unique(data.y_seen)]
+    within = sum((x - x.mean(axis=0)).T @ (x - x.mean(axis=0)) for x in own) / len(X)
+    within += 0.2 * np.trace(within) / 16 * np.eye(16)
+    new = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    density = np.column_stack(
+        [len(x) * multivariate_normal(x.mean(axis=0), within).pdf(new) for x in own]
+    )
+    expected = density / density.sum(axis=1, keepdims=True)
+    close(model.seen_posterior(data.X_unseen), expected, digits=8)
+
+
+@pytest.mark.parametrize("n_top", [1, 3, 50])
+def test_a_row_is_the_mixture_of_its_most_probable_classes(n_top):
+    data, model = fitted(ConSE(n_top))
+    table = data.class_embeddings.to_numpy()
+    A = table / np.linalg.norm(table, axis=1, keepdims=True)
+    seen = ~data.class_embeddings.index.isin(data.unseen)
+    expected = []
+    for q in model.seen_posterior(data.X_unseen):
+        top = np.argsort(-q)[:n_top]
+        e = q[top] @ A[seen][top] / q[top].sum()
+        expected.append(A[~seen] @ e / np.linalg.norm(e))
+    close(model.decision_function(data.X_unseen), expected, digits=10)
+
+
+def test_a_low_temperature_is_the_nearest_seen_class():
+    data, model = fitted(ConSE(temperature=1e-6))
+    _, one = fitted(ConSE(1))
+    close(model.decision_function(data.X_unseen), one.decision_function(data.X_unseen))

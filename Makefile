@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.installed-demo
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# The first that knows dependency groups.
+NEW_PIP := 'pip>=25.1'
 # Tests start hundreds of interpreters. The first that imports a file compiles it for all,
 # also where this variable of the shell says that nobody should: that would double the time.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test types tests test-slow test-lowest kernels lint docs bench asv clean
+.PHONY: help demo test types tests test-slow test-core test-lowest kernels lint docs bench asv clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,7 +26,8 @@ $(DEMO): pyproject.toml
 $(STAMP): pyproject.toml
 	@echo "setting up $(VENV) with everything tests need, once; this takes minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[dev]'
+	$(PIP) $(NEW_PIP)
+	$(PIP) -e '.[all]' --group dev
 	@touch $@ $(DEMO)
 
 demo: $(DEMO)  ## label 1,000 photos by ten class names alone, write a gallery
@@ -52,11 +55,14 @@ CORE := tests/estimators tests/test_class_table.py tests/test_cli_run.py \
 	tests/test_data.py tests/test_labels.py tests/test_linalg.py tests/test_metrics.py \
 	tests/test_model_selection.py tests/test_preprocessing.py tests/test_report.py \
 	tests/test_keep.py
+test-core:  ## the tests that need no extra, with PYTHON and what it has
+	PYTHONPATH=. $(PYTHON) -m pytest -q -n $(WORKERS) -p no:cacheprovider $(CORE)
+
 test-lowest:  ## the core tests with the lowest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(LOWEST)
 	$(PYTHON) tools/lowest_versions.py >$(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(LOWEST)/lowest.txt
-	PYTHONPATH=. $(LOWEST)/bin/python -m pytest -q -n $(WORKERS) -p no:cacheprovider $(CORE)
+	@$(MAKE) --no-print-directory test-core PYTHON=$(LOWEST)/bin/python
 
 kernels: $(STAMP)  ## the tests of numbers on OpenBLAS's kernels for other processors
 	tools/kernels
@@ -74,7 +80,7 @@ bench: $(STAMP)  ## costs in matrix products, one and two threads, the last besi
 	$(BIN)/python benchmarks/ratios.py
 
 asv: $(STAMP)  ## the same ratios by asv, which compares commits
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(PIP) --group bench
 	$(BIN)/asv run --python=same --show-stderr
 
 clean:  ## remove everything the other targets made

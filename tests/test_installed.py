@@ -46,7 +46,7 @@ def scripts(tmp_path_factory) -> Path:
     scripts = folder / "env" / "bin"
     # What the commands import is compiled by the first that does: a third of all.
     quietly = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-compile"]
-    wanted = f"{wheel}[files,images,onnx,review,scale]"
+    wanted = f"{wheel}[all]"
     install = [scripts / "python", "-m", "pip", "install", *quietly, wanted]
     subprocess.run([*install, "ipykernel", "nbclient"], check=True, capture_output=True)
     return scripts

@@ -2,10 +2,12 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from importlib import import_module
@@ -95,6 +97,16 @@ def test_the_stub_names_what_the_package_gives():
         assert getattr(unseen, name) is getattr(import_module(module), name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = unseen.nothing
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
+    run = recipe[recipe.index("  run:") : recipe.index("tests:")]
+    wanted = set(re.findall(r"    - ([\w-]+) >=([\d.]+)", run))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = {"matplotlib": "matplotlib-base"}  # without windows to draw in
+    pairs = [one.split(">=") for one in project["dependencies"]]
+    assert wanted == {(named.get(name, name), floor) for name, floor in pairs}
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,9 @@ def floors(dependencies):
 
 def main():
     """Read pyproject.toml, print the constraints."""
-    project = tomllib.loads(PROJECT.read_text("utf-8"))["project"]
-    tests = project["optional-dependencies"]["test"]
-    print("\n".join(floors(project["dependencies"] + tests)))
+    said = tomllib.loads(PROJECT.read_text("utf-8"))
+    needed = said["project"]["dependencies"] + said["dependency-groups"]["test"]
+    print("\n".join(floors(needed)))
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def export_onnx(
 
         from unseen import __version__
     except ImportError:
-        raise needs_extra("onnx", "onnx", str(path)) from None
+        raise needs_extra("onnx", "files", str(path)) from None
     if hasattr(model, "turned_rule"):
         rule, turning = model.turned_rule(classes)
     elif hasattr(model, "linear_rule"):

@@ -58,7 +58,7 @@ def test_without_faiss_only_what_needs_it_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert affordable_search("PST", "auto", rows_like(100_000)) == "exact"
     assert affordable_search("PST", "exact", rows_like(10**6)) == "exact"
-    with pytest.raises(ImportError, match=r"unseen\[neighbors\]"):
+    with pytest.raises(ImportError, match=r"unseen\[scale\]"):
         affordable_search("PST", "approximate", rows_like(10))
     with pytest.raises(ValueError, match=r"about 4\d\d minutes of one core"):
         affordable_search("PST", "auto", rows_like(10**6))

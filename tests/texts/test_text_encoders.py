@@ -206,7 +206,7 @@ def test_signs_without_a_piece_say_nothing(words):
     assert words.encode([]).shape == (0, 256)
 
 
-@pytest.mark.parametrize("name, extra", [("minilm", "minilm"), ("clip", "clip")])
+@pytest.mark.parametrize("name, extra", [("minilm", "sentences"), ("clip", "clip")])
 def test_a_missing_package_names_its_extra(monkeypatch, name, extra):
     monkeypatch.setattr("unseen.texts.encoders.find_spec", lambda _: None)
     monkeypatch.setitem(__import__("sys").modules, "open_clip", None)

@@ -25,7 +25,7 @@ def encode(
 ) -> None:
     """Turn the photos below FOLDER into features.
 
-    JPEG, PNG, WebP, GIF, TIFF, BMP, and HEIC with the extra heic; all other files are
+    JPEG, PNG, WebP, GIF, TIFF, BMP, and HEIC; all other files are
     listed with the reason. Photos encoded before come from the cache, so an interrupted
     run can be continued.
     """

@@ -2,7 +2,7 @@
 
     exact        all pairs, by scikit-learn; time grows with the square of the rows
     approximate  a navigable small-world graph (HNSW) of faiss, an extra:
-                 ``pip install unseen[neighbors]``. Some rows are searched exactly as
+                 ``pip install unseen[scale]``. Some rows are searched exactly as
                  well, and a warning says if too many neighbours are missed. Not the
                  very same in every run where threads build the graph
     auto         exact while that is minutes of work, approximate beyond
@@ -66,12 +66,12 @@ def affordable_search(method: str, neighbors: str, rows: np.ndarray) -> str:
     if neighbors == "approximate":
         raise ImportError(
             "neighbors='approximate' needs faiss. Install it with "
-            "pip install 'unseen[neighbors]', or take neighbors='exact'."
+            "pip install 'unseen[scale]', or take neighbors='exact'."
         )
     raise ValueError(
         f"The neighbours of {n:,} rows with {p:,} numbers each take about "
         f"{work / 2e10 / 60:,.0f} minutes of one core. Install faiss with "
-        "pip install 'unseen[neighbors]' for an approximate search, or take "
+        "pip install 'unseen[scale]' for an approximate search, or take "
         "neighbors='exact' to wait."
     )
 

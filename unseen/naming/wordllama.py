@@ -37,10 +37,10 @@ class WordLlama:
             from safetensors.numpy import load_file
             from tokenizers import Tokenizer
         except ImportError:
-            raise needs_extra("tokenizers", "images", "Reading class names") from None
+            raise needs_extra("tokenizers", "texts", "Reading class names") from None
         spec = find_spec("wordllama")
         if spec is None or spec.origin is None:
-            raise needs_extra("wordllama", "images", "Reading class names")
+            raise needs_extra("wordllama", "texts", "Reading class names")
         home = Path(spec.origin).parent
         (table,) = load_file(home / TABLE).values()  # float16
         self._table = table.astype(np.float32)

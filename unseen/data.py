@@ -14,7 +14,7 @@ import pandas as pd
 from unseen._words import listed, short_list, shown
 from unseen.limits import limits
 
-__all__ = ["ZeroShotData", "fuse_tables", "match_features"]
+__all__ = ["ZeroShotData", "fuse_tables"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class ZeroShotData:
         Rows of seen classes set aside for scoring, as generalized zero-shot learning
         does. They are in neither ``X_seen`` nor ``X_unseen``.
     feature_names : array of str of shape (n_features,), optional
-        What the columns of ``X`` are called, see :func:`match_features`.
+        What the columns of ``X`` are called.
     ids : array of str of shape (n_samples,), optional
         What the rows are called; by default they have numbers only.
 
@@ -139,7 +139,7 @@ class ZeroShotData:
     @property
     def X_unlabelled(self) -> np.ndarray:  # noqa: N802
         """Features of the rows without a label."""
-        return self.X[self._unlabelled]
+        return self.X[self.y == ""]
 
     @property
     def to_label(self) -> np.ndarray:
@@ -147,7 +147,7 @@ class ZeroShotData:
 
         The unlabelled rows, and those of unseen classes, whose labels stay behind.
         """
-        return np.flatnonzero(self._in_unseen | self._unlabelled)
+        return np.flatnonzero(self._in_unseen | (self.y == ""))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class ZeroShotData:
         return replace(self, unseen=np.asarray(names), seen_test=None)
 
     def __repr__(self) -> str:
-        n_aside, n_loose = int(self._set_aside.sum()), int(self._unlabelled.sum())
+        n_aside, n_loose = int(self._set_aside.sum()), int((self.y == "").sum())
         aside = f" (and {n_aside} rows for scoring)" if n_aside else ""
         loose = f"\n  {n_loose} unlabelled {'row' if n_loose == 1 else 'rows'}"
         n, p = self.X.shape
@@ -192,29 +192,21 @@ class ZeroShotData:
         )
 
     @cached_property
-    def _class_rows(self) -> np.ndarray:
-        return class_rows(self.y, self.classes)
-
-    @cached_property
-    def _unlabelled(self) -> np.ndarray:
-        return np.asarray(self.y == "")
-
-    @cached_property
     def _in_training(self) -> np.ndarray:
-        return ~self._in_unseen & ~self._set_aside & ~self._unlabelled
+        return ~self._in_unseen & ~self._set_aside & (self.y != "")
 
     @cached_property
     def _set_aside(self) -> np.ndarray:
         none = np.zeros(len(self.y), dtype=bool)
         return none if self.seen_test is None else self.seen_test
 
-    @cached_property
+    @property
     def _is_unseen(self) -> np.ndarray:
         return np.asarray(self.class_embeddings.index.isin(self.unseen))
 
     @cached_property
     def _in_unseen(self) -> np.ndarray:
-        return np.append(self._is_unseen, False)[self._class_rows]
+        return np.asarray(pd.Index(self.y).isin(self.unseen))
 
 
 def _check_table(name: str, table: pd.DataFrame) -> None:
@@ -338,8 +330,7 @@ def split_faults(
                 fault = "is seen too, by" if n_sides else "is neither here nor in"
                 fault = f"{fault} {called('seen')}"
                 yield Fault(called("unseen"), f"class {name!r}", fault)
-    codes = class_rows(y, classes)
-    strange = (codes < 0) & (y != "")
+    strange = ~pd.Index(y).isin(classes) & (y != "")
     by_name = pd.Series(np.flatnonzero(strange)).groupby(y[strange], sort=False)
     for name, theirs in by_name:
         fault = f"names {shown(name, 40)}, which is none of the {len(names)} classes"
@@ -348,8 +339,8 @@ def split_faults(
     aside = np.zeros(len(y), dtype=bool) if seen_test is None else seen_test
     if unseen is None:  # the classes without rows
         return
-    learned = np.isin(np.arange(len(names)), codes[~aside])
-    for name in names[~learned & ~names.isin(unseen) & ~names.duplicated()]:
+    learned = names.isin(y[~aside])
+    for name in names[~learned & ~names.isin(unseen)].unique():
         fault = "is seen but has no row to learn from; name it unseen, or drop it"
         yield Fault(called("y"), f"class {name!r}", fault)
     wrong = np.flatnonzero(aside & (np.isin(y, unseen) | (y == "")))
@@ -370,18 +361,6 @@ def _meant(label: str, classes: np.ndarray) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def class_rows(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return for every label the first row of its class in the table, -1 for none."""
-    places = {name: row for row, name in reversed(list(enumerate(classes.tolist())))}
-    rows = np.empty(len(labels), dtype=np.int64)
-    step = 1 << 16  # a sort of millions of labels at once takes more memory than they
-    for start in range(0, len(labels), step):
-        names, place = np.unique(labels[start : start + step], return_inverse=True)
-        known = [places.get(name, -1) for name in names.tolist()]
-        rows[start : start + step] = np.array(known, dtype=np.int64)[place]
-    return rows
-
-
 def row_list(rows: Sequence[int] | np.ndarray | pd.Series) -> str:
     """Name the first few of some rows."""
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
@@ -390,54 +369,6 @@ def row_list(rows: Sequence[int] | np.ndarray | pd.Series) -> str:
 
 
 # ---- columns and tables --------------------------------------------------------------
-
-
-def match_features(
-    X: np.ndarray,
-    names: Sequence[str] | np.ndarray | None,
-    known: Sequence[str] | np.ndarray | None,
-    where: str = "X",
-) -> np.ndarray:
-    """Put the columns of new rows in the order of those a model has learned from.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        New rows.
-    names : array of str or None
-        What the columns of ``X`` are called.
-    known : array of str or None
-        What the columns were called that the model has learned from. If either has no
-        names, the columns are taken as they come.
-    where : str, default="X"
-        What messages call the new rows.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.data import match_features
-    >>> match_features(np.array([[1.0, 2.0]]), ["b", "a"], known=["a", "b"])
-    array([[2., 1.]])
-    """
-    if names is None or known is None:
-        return X
-    place = {str(name): column for column, name in enumerate(names)}
-    wanted = [str(name) for name in known]
-    missing = [name for name in wanted if name not in place]
-    foreign = sorted(set(place) - set(wanted))
-    if missing or foreign:
-        lacks = f" It needs {short_list(missing)}, which is missing." if missing else ""
-        knows = f" It does not know {short_list(foreign)}." if foreign else ""
-        raise ValueError(
-            f"{where}: the columns are not those the model has learned from."
-            f"{lacks}{knows} Give the same columns, in any order."
-        )
-    order = [place[name] for name in wanted]
-    return X if order == list(range(len(order))) else X[:, order]
 
 
 def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -511,7 +442,4 @@ def as_pandas(frame: Any) -> Any:
 
 def one_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Take table ``name`` out of fused ones; a plain table is its only one."""
-    if table.columns.nlevels == 1:
-        return table
-    columns = table.columns.get_level_values(0) == name
-    return table.loc[:, columns].droplevel(0, axis=1)
+    return table if table.columns.nlevels == 1 else table[[name]].droplevel(0, axis=1)

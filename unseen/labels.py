@@ -320,29 +320,8 @@ def check_ids(
         first[name] = row
 
 
-def find_truth(
-    labels: pd.DataFrame, truth: pd.DataFrame | str | os.PathLike[str]
-) -> np.ndarray:
-    """Return the true class of everything that has a label.
-
-    Parameters
-    ----------
-    labels : DataFrame
-        From :func:`read_labels`.
-    truth : DataFrame or path
-        A table of the true labels by ``id``.
-
-    Returns
-    -------
-    ndarray of str
-
-    Examples
-    --------
-    >>> from unseen.labels import find_truth, label_table
-    >>> labels = label_table(["okapi", "okapi"], ids=["b.jpg", "a.jpg"])
-    >>> find_truth(labels, label_table(["okapi", "zebra"], ids=["a.jpg", "b.jpg"]))
-    array(['zebra', 'okapi'], dtype='<U5')
-    """
+def find_truth(labels: pd.DataFrame, truth: Any) -> np.ndarray:
+    """Return the true class of everything with a label, by id, from a table or file."""
     table = truth if isinstance(truth, pd.DataFrame) else read_labels(truth)
     known = dict(zip(table["id"], table["label"], strict=True))
     lost = [name for name in labels["id"] if not known.get(name)]

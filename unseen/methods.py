@@ -166,160 +166,126 @@ def find_method(name: str) -> Method:
     return replace(METHODS[name], from_rows=False)
 
 
-# ---- what is searched, and what is fixed ---------------------------------------------
+# ---- the methods: fixed parameters, then what is searched, then what it needs --------
 
 TENS = [0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
 SHARP = [0.3, 1.0, 3.0]
 RATES = [0.3, 1.0, 3.0, 10.0]
-GAUSSIAN = {"temperature": [1.0, 3.0, 10.0, 30.0], "shrinkage": [0.1, 1.0, 10.0]}
-CCA: dict[str, list] = {"regularisation": GRID, "power": [0, 1, 2, 4]}
-ESZSL: dict[str, list] = {"gamma": GRID, "lam": GRID}
-ROUNDS = {"lam": GRID, "mu": GRID}
 FEW = [0.1, 1.0, 10.0]
-WHITE_READINGS = [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)]
-
-GRIDS: dict[str, dict[str, list]] = {
-    "dap": {"lam": TENS},
-    "iap": GAUSSIAN,
-    "conse": {"n_top": [1, 3, 10, 30], **GAUSSIAN},
-    "cca": CCA,
-    "eszsl": ESZSL,
-    "to-semantic": {"lam": TENS},
-    "to-visual": {"lam": TENS},
-    "sae": {"lam": TENS},
-    "sae-to-semantic": {"lam": TENS},
-    "jedm": {"alpha": GRID, "beta": GRID},
-    "sync-squared": {"lam": [1e-6, 1e-5, 1e-4, 1e-3], "sharpness": SHARP},
-    "sync-one": {"lam": [1e-6, 1e-5, 1e-4], "sharpness": SHARP},
-    "sync": {"lam": [1e-5, 1e-4], "sharpness": SHARP},
-    "jlse": {"softness": [0.01, 0.1, 1.0], "reconstruction": [0.1, 1.0]},
-    "devise": {"learning_rate": RATES},
-    "ale": {"learning_rate": RATES},
-    "sje": {"learning_rate": RATES[1:], "margin": [0.1, 1.0]},
-    "latem": {"learning_rate": [3.0, 10.0, 30.0]},
-    "latem-one": {"learning_rate": [3.0, 10.0, 30.0]},
-    "cca-st": ROUNDS,
-    "eszsl-st": ROUNDS,
-    "tstd": ROUNDS,
-    "cca-white": CCA,
-    "cca-white-st": ROUNDS,
-    "eszsl-white": ESZSL,
-    "eszsl-white-st": ROUNDS,
-    "jedm-white": {"alpha": [0.01, 0.1, 1.0], "reading": WHITE_READINGS},
-    "tstd-white": {"lam": FEW, "mu": FEW},
-    # What folds of seen classes can tell is searched, the rest is the default.
-    "sms": {"gamma": [0.1, 1.0], "lam": [0.1, 1.0]},
-    "uda": {"near": [10.0, 100.0], "pull": [0.01, 0.1]},
-    "bidilel": {"n_components": [50, 150, 300], "alpha": [0.01, 0.1]},
-    "pst": {"alpha": [0.5, 0.9]},
-    "transclip": {"likelihood_weight": [0.005, 0.02, 0.1]},
-    "zlap": {"alpha": [0.3, 0.7]},
-    "csls": {"n_neighbors": [5, 10, 30]},
-    "inverted": {"beta": [0.1, 0.3, 1.0]},
+GAUSSIAN: dict[str, Any] = {
+    "temperature": [1.0, 3.0, 10.0, 30.0],
+    "shrinkage": [0.1, 1.0, 10.0],
 }
-EPOCHS = {"max_iter": 30, "n_iter_no_change": 5}
-WHITE = {"whitening": 0.1}
-PRINTED = {"reading": "paper"}
-FIXED: dict[str, dict[str, Any]] = {
-    "sae-to-semantic": {"direction": "to_semantic"},
-    "sync-squared": {"loss": "squared"},
-    "sync": {"loss": "structured", "tol": 0.01},
-    "jlse": {"tol": 0.01},
-    **dict.fromkeys(("devise", "ale", "sje", "latem"), EPOCHS),
-    "latem-one": {**EPOCHS, "n_maps": 1},
-    # Both readings of the paper: the authors' program, and the printed equations.
-    "jedm-printed": PRINTED,
-    "tstd-printed": PRINTED,
-    "jedm-printed-tuned": {**PRINTED, "alpha": 0.01, "beta": 100.0},
-    "tstd-printed-tuned": {**PRINTED, "alpha": 0.01, "beta": 100.0},
-    "cca-white": WHITE,
-    "eszsl-white": WHITE,
-    "jedm-white": {**WHITE, "n_axes": 500},
-    # Without sparsity, which folds cannot tell from a little: the codes in one solve.
-    "uda": {"sparsity": 0.0},
-    "bidilel": {"transduction": "structured"},
-    "adapt": {"prior": "probabilities"},
-}
+OF_CCA: dict[str, Any] = {"regularisation": GRID, "power": [0, 1, 2, 4]}
+OF_ESZSL: dict[str, Any] = {"gamma": GRID, "lam": GRID}
 
 
-def _register(name: str, label: str, estimator: str, **more: Any) -> None:
-    grid, parameters = GRIDS.get(name, {}), FIXED.get(name, {})
-    register(name, label, estimator, grid=grid, parameters=parameters, **more)
+def _register(
+    name: str, label: str, estimator: str, fixed: Any = None, **more: Any
+) -> None:
+    """Add a method: of what else is said of it, every list is searched."""
+    grid = {key: more.pop(key) for key in list(more) if isinstance(more[key], list)}
+    register(name, label, estimator, parameters=fixed or {}, grid=grid, **more)
 
 
-# ---- inductive -----------------------------------------------------------------------
+# Inductive.
 
 ROWS: dict[str, Any] = {"from_rows": True, "cost": 12}
-RANKING: dict[str, Any] = {"n_seeds": 3, **ROWS}
+EPOCHS = {"max_iter": 30, "n_iter_no_change": 5}
+RANKING: dict[str, Any] = {"fixed": EPOCHS, "n_seeds": 3, **ROWS}
+LATEM: dict[str, Any] = {"learning_rate": [3.0, 10.0, 30.0], "n_seeds": 3, **ROWS}
+JEDM: dict[str, Any] = {"alpha": GRID, "beta": GRID, "n_seeds": 3, "cost": 30}
 
-_register("dap", "DAP", "DAP")
-_register("iap", "IAP", "IAP")
-_register("conse", "ConSE", "ConSE")
-_register("cca", "CCA", "CCA")
-_register("eszsl", "ESZSL", "ESZSL")
-_register("to-semantic", "Ridge, rows to table", "RidgeToSemantic")
-_register("to-visual", "Ridge, table to rows", "RidgeToVisual")
-_register("sae", "SAE, table to rows", "SAE")
-_register("sae-to-semantic", "SAE, rows to table", "SAE")
+_register("dap", "DAP", "DAP", lam=TENS)
+_register("iap", "IAP", "IAP", **GAUSSIAN)
+_register("conse", "ConSE", "ConSE", n_top=[1, 3, 10, 30], **GAUSSIAN)
+_register("cca", "CCA", "CCA", **OF_CCA)
+_register("eszsl", "ESZSL", "ESZSL", **OF_ESZSL)
+_register("to-semantic", "Ridge, rows to table", "RidgeToSemantic", lam=TENS)
+_register("to-visual", "Ridge, table to rows", "RidgeToVisual", lam=TENS)
+_register("sae", "SAE, table to rows", "SAE", lam=TENS)
+_back = {"direction": "to_semantic"}
+_register("sae-to-semantic", "SAE, rows to table", "SAE", _back, lam=TENS)
 # The authors' score takes means and score lengths from all rows, so JEDM adapts.
-_register("jedm", "JEDM", "JEDM", adapts=True, n_seeds=3, cost=30)
-_register("sync-squared", "SynC, squared loss", "SynC")
-_register("sync-one", "SynC, one-vs-other loss", "SynC", **ROWS)
-_register("sync", "SynC", "SynC", **ROWS)
-_register("jlse", "JLSE", "JLSE", **ROWS)
-_register("devise", "DeViSE", "DeViSE", **RANKING)
-_register("ale", "ALE", "ALE", **RANKING)
-_register("sje", "SJE", "SJE", **RANKING)
-_register("latem", "LatEm", "LatEm", **RANKING)
-_register("latem-one", "LatEm, one map", "LatEm", **RANKING)
+_register("jedm", "JEDM", "JEDM", adapts=True, **JEDM)
+_lam = [1e-6, 1e-5, 1e-4, 1e-3]
+_loss = {"loss": "squared"}
+_register(
+    "sync-squared", "SynC, squared loss", "SynC", _loss, lam=_lam, sharpness=SHARP
+)
+_one = "SynC, one-vs-other loss"
+_register("sync-one", _one, "SynC", lam=_lam[:3], sharpness=SHARP, **ROWS)
+_hinge = {"loss": "structured", "tol": 0.01}
+_register("sync", "SynC", "SynC", _hinge, lam=_lam[1:3], sharpness=SHARP, **ROWS)
+_soft = {"softness": [0.01, 0.1, 1.0], "reconstruction": [0.1, 1.0]}
+_register("jlse", "JLSE", "JLSE", {"tol": 0.01}, **_soft, **ROWS)
+_register("devise", "DeViSE", "DeViSE", learning_rate=RATES, **RANKING)
+_register("ale", "ALE", "ALE", learning_rate=RATES, **RANKING)
+_register("sje", "SJE", "SJE", learning_rate=RATES[1:], margin=[0.1, 1.0], **RANKING)
+_register("latem", "LatEm", "LatEm", EPOCHS, **LATEM)
+_register("latem-one", "LatEm, one map", "LatEm", {**EPOCHS, "n_maps": 1}, **LATEM)
 
-# ---- self-training -------------------------------------------------------------------
+# Self-training, and both readings of the paper: the authors' program, and the equations
+# as they are printed.
 
-SELF: dict[str, Any] = {"adapts": True, "cost": 30}
+SELF: dict[str, Any] = {"adapts": True, "cost": 30, "lam": GRID, "mu": GRID}
+PRINTED = {"reading": "paper"}
+TUNED = {**PRINTED, "alpha": 0.01, "beta": 100.0}
+WHITE = {"whitening": 0.1}
 
 _register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
 _register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
 _register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, **SELF)
 _register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
 _register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
-for _which in ("printed", "printed-tuned"):
-    _register(f"jedm-{_which}", "JEDM, as printed", "JEDM", adapts=True)
-    _register(f"tstd-{_which}", "TSTD, as printed", "TSTD", adapts=True)
-for _base in ("CCA", "ESZSL"):
-    _white, _start = f"{_base}, whitened", f"{_base.lower()}-white"
-    _register(_start, _white, _base)
-    _st = f"{_base}-ST, whitened"
-    _register(f"{_start}-st", _st, "SelfTraining", start=_start, **SELF)
-_register("jedm-white", "JEDM, whitened", "JEDM", cost=15)
-_register(
-    "tstd-white", "TSTD, whitened", "TSTD", start="jedm-white", adapts=True, cost=25
-)
+for _which, _fixed in {"printed": PRINTED, "printed-tuned": TUNED}.items():
+    for _kind in ("JEDM", "TSTD"):
+        _name = f"{_kind.lower()}-{_which}"
+        _register(_name, f"{_kind}, as printed", _kind, _fixed, adapts=True)
+for _kind, _grid in {"CCA": OF_CCA, "ESZSL": OF_ESZSL}.items():
+    _name = f"{_kind.lower()}-white"
+    _register(_name, f"{_kind}, whitened", _kind, WHITE, **_grid)
+    _label = f"{_kind}-ST, whitened"
+    _register(f"{_name}-st", _label, "SelfTraining", start=_name, **SELF)
+_readings = [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)]
+_white: dict[str, Any] = {"alpha": [0.01, 0.1, 1.0], "reading": _readings, "cost": 15}
+_register("jedm-white", "JEDM, whitened", "JEDM", {**WHITE, "n_axes": 500}, **_white)
+_after: dict[str, Any] = {"start": "jedm-white", "adapts": True, "cost": 25}
+_register("tstd-white", "TSTD, whitened", "TSTD", lam=FEW, mu=FEW, **_after)
 
-# ---- transductive: of the paper's Table VI, and of today; one start for those that
-# relabel.
+# Transductive: of the paper's Table VI, and of today; one start for those that relabel.
+# What folds of seen classes can tell is searched, the rest is the default.
 
 AST: dict[str, Any] = {"start": "ast", "adapts": True, "cost": 10}
 OWN: dict[str, Any] = {"adapts": True, "cost": 15}
 
 _register("tmv-hlp", "TMV-HLP", "TMVHLP", **AST)
-_register("sms", "SMS", "SMS", start="eszsl", **OWN)
-_register("uda", "Kodirov et al.", "KodirovUDA", **OWN)
-_register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", n_seeds=3, **OWN)
-_register("pst", "PST", "PST", **AST)
-_register("transclip", "TransCLIP", "TransCLIP", **AST)
-_register("zlap", "ZLaP", "ZLaP", **AST)
+_register("sms", "SMS", "SMS", gamma=FEW[:2], lam=FEW[:2], start="eszsl", **OWN)
+# Without sparsity, which folds cannot tell from a little: the codes in one solve.
+_uda: dict[str, Any] = {"near": [10.0, 100.0], "pull": [0.01, 0.1]}
+_register("uda", "Kodirov et al.", "KodirovUDA", {"sparsity": 0.0}, **_uda, **OWN)
+_wang: dict[str, Any] = {"n_components": [50, 150, 300], "alpha": [0.01, 0.1]}
+_wang |= {"fixed": {"transduction": "structured"}, "n_seeds": 3}
+_register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", **_wang, **OWN)
+_register("pst", "PST", "PST", alpha=[0.5, 0.9], **AST)
+_clip: dict[str, Any] = {"likelihood_weight": [0.005, 0.02, 0.1], **AST}
+_register("transclip", "TransCLIP", "TransCLIP", **_clip)
+_register("zlap", "ZLaP", "ZLaP", alpha=[0.3, 0.7], **AST)
 _register("stata", "StatA", "StatA", **AST)
-_register("adapt", "ADAPT", "GaussianAlignment", alone={"prior": "logits"}, **AST)
+_gauss: dict[str, Any] = {"alone": {"prior": "logits"}, **AST}
+_register("adapt", "ADAPT", "GaussianAlignment", {"prior": "probabilities"}, **_gauss)
 _register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
 _register("otter", "OTTER", "OTTER", **AST)
-_register("csls", "CSLS", "CSLS", **AST)
+_register("csls", "CSLS", "CSLS", n_neighbors=[5, 10, 30], **AST)
 _register("spreading", "Label spreading", "SpreadLabels", **AST)
 _register("global", "Global correction", "GlobalCorrection", **AST)
 _register("normalised", "Normalised scores", "NormalisedScores", **AST)
-_register("inverted", "Inverted softmax", "InvertedSoftmax", **AST)
+_register(
+    "inverted", "Inverted softmax", "InvertedSoftmax", beta=[0.1, 0.3, 1.0], **AST
+)
 _register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
 
-# ---- ours ---------------------------------------------------------------------------
+# Ours.
 
 _register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True, detail=True)
 _register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)

@@ -79,7 +79,7 @@ def show_progress(shown: bool = True) -> Iterator[None]:
     >>> with show_progress():  # doctest: +SKIP
     ...     model = TSTD().fit(data.X_seen, data.y_seen,
     ...                        class_embeddings=data.class_embeddings)
-    ...     model.adapt(data.X_unlabelled)
+    ...     model.adapt(data.X_unseen)
     self-training ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 4/4 0:00:00
     """
     if not shown or _BARS.get() is not None:

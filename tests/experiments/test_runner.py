@@ -18,7 +18,7 @@ from unseen.experiments.plan import PlannedRun
 from unseen.experiments.run import RunKey, batches
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tasks import run_task
-from unseen.loading import load_digits_attributes, write_data
+from unseen.loading import load_digits_attributes, save_data
 
 QUICK = """
 title = "Quick"
@@ -105,7 +105,7 @@ show = "statistics"
 
 def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_data(load_digits_attributes(), tmp_path / "digits")
+    save_data(load_digits_attributes(), tmp_path / "digits")
     columns = {"digits": "attributes", "./digits": "segments+strokes"}
     lines = [
         f'[[column]]\nhead = "{data}"\ndata = "{data}"\nclasses = "{classes}"\n'

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.io
 
 from unseen.data import ZeroShotData
-from unseen.loading import save_data, write_data
+from unseen.loading import save_data
 
 NAMES = ["antelope", "grizzly+bear", "killer+whale", "rat"]
 A = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.5], [0.0, 0.3, 1.0], [0.5, 0.5, 0.25]])
@@ -193,11 +193,11 @@ def write_npz_field(path: Path) -> Path:
 
 
 def writer(kind: str, suffix: str):
-    return lambda path: write_data(small_set(), path.with_suffix(suffix), kind=kind)
+    return lambda path: save_data(small_set(), path.with_suffix(suffix), kind=kind)
 
 
 LAYOUTS = {
-    "own npz": lambda path: save_data(small_set(), path.with_suffix(".npz")),
+    "own npz": writer("npz", ".npz"),
     "npz": write_npz_field,
     "hdf5": writer("hdf5", ".h5"),
     "csv": writer("csv", ".csv"),

@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unseen._encodings import OddBytesWarning
-from unseen.data import match_features
-from unseen.loading import load_data, read_raw, write_data
+from unseen.loading import load_data, read_raw, save_data
 
 NAMES = ["éléphant", "Grizzly Bär", "okapi"]
 TABLE = pd.DataFrame({"a": [1.0, 2, 3], "b": [0.5, 0, 1]}, index=NAMES)
@@ -89,7 +88,7 @@ def test_columns_of_labels_and_ids_may_have_any_name(tmp_path, kind):
 @pytest.mark.parametrize("suffix", [".npz", ".h5", ".csv"])
 def test_names_are_written_and_read_again(tmp_path, suffix):
     data = load_data(rows(key=list("abcdefghijkl")), TABLE, id="key", column="label")
-    path = write_data(data, tmp_path / f"again{suffix}")
+    path = save_data(data, tmp_path / f"again{suffix}")
     again = load_data(path, id="id") if suffix == ".csv" else load_data(path)
     assert again.feature_names.tolist() == ["f0", "f1"]
     assert again.ids.tolist() == list("abcdefghijkl")
@@ -188,12 +187,3 @@ def test_an_excel_workbook_and_its_class_table(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r"rows.xlsx needs openpyxl.*\[files\]"):
         load_data(path)
-
-
-def test_columns_are_matched_by_name():
-    X = np.arange(6.0).reshape(2, 3)
-    turned = match_features(X[:, ::-1], ["c", "b", "a"], ["a", "b", "c"])
-    assert_array_equal(turned, X)
-    assert match_features(X, None, ["a", "b", "c"]) is X
-    with pytest.raises(ValueError, match=r"new\.csv: .* needs 'c'.* not know 'd'"):
-        match_features(X, ["a", "b", "d"], ["a", "b", "c"], "new.csv")

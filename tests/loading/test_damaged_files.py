@@ -12,13 +12,14 @@ import pytest
 from layouts import NAMES, X, small_set
 
 from unseen import load_data
-from unseen.loading import embed_names, open_npy, write_data
+from unseen.loading import embed_names, save_data
+from unseen.loading.arrays import open_npy
 
 VECTORS = "".join(f"{name} 0.5 {i} -1e-3\n" for i, name in enumerate(NAMES))
 TARGETS = {
-    "set.npz": (lambda path: write_data(small_set(), path), load_data),
-    "set": (lambda path: write_data(small_set(), path), load_data),
-    "set.csv": (lambda path: write_data(small_set(), path), load_data),
+    "set.npz": (lambda path: save_data(small_set(), path), load_data),
+    "set": (lambda path: save_data(small_set(), path), load_data),
+    "set.csv": (lambda path: save_data(small_set(), path), load_data),
     "x.npy": (lambda path: np.save(path, X), open_npy),
     "glove.txt": (
         lambda path: path.write_text(VECTORS),

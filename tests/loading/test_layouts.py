@@ -33,7 +33,7 @@ from pandas.testing import assert_frame_equal
 
 from tests.checks import close
 from unseen.data import ZeroShotData
-from unseen.loading import load_data, read_raw, write_data
+from unseen.loading import load_data, read_raw, save_data
 from unseen.loading.faults import find_faults
 from unseen.loading.parts import find_reader
 
@@ -231,7 +231,7 @@ def test_what_is_written_is_read_back(kind, tables, tmp_path):
         name = "att" if tables == "one" else None
         table = data.class_embeddings["att"].rename_axis(columns=name)
         data = replace(data, class_embeddings=table)
-    path = write_data(data, tmp_path / "small", kind=kind)
+    path = save_data(data, tmp_path / "small", kind=kind)
     again = load_data(path)
     assert_array_equal(again.X, data.X)
     assert_array_equal(again.y, data.y)
@@ -249,18 +249,18 @@ def test_what_is_written_is_read_back(kind, tables, tmp_path):
 
 
 def test_writing_replaces_a_set_but_nothing_else(tmp_path):
-    path = write_data(small_set(), tmp_path / "small")
+    path = save_data(small_set(), tmp_path / "small")
     with pytest.raises(FileExistsError, match="small-2"):
-        write_data(small_set(), path)
-    assert write_data(small_set().with_unseen(["rat"]), path, force=True) == path
+        save_data(small_set(), path)
+    assert save_data(small_set().with_unseen(["rat"]), path, force=True) == path
     assert load_data(path).unseen.tolist() == ["rat"]
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
     with pytest.raises(FileExistsError, match=r"chapter1\.tex"):
-        write_data(small_set(), tmp_path / "thesis", force=True)
+        save_data(small_set(), tmp_path / "thesis", force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["small", "thesis"]
     with pytest.raises(ValueError, match=r"no kind of file .*'doc'.*npz, hdf5"):
-        write_data(small_set(), tmp_path / "small.doc")
+        save_data(small_set(), tmp_path / "small.doc")
 
 
 LOOSE = [3, 6]  # rows without a label: one of a seen, one of an unseen class
@@ -342,7 +342,7 @@ def test_any_names_survive_any_kind(kind, tmp_path, names, seed):
     y = np.array(names + names[:1], dtype=str)
     X = rng.normal(size=(len(y), 3))
     data = ZeroShotData("any", X, y, table, np.array(names[-1:], dtype=str))
-    again = load_data(write_data(data, tmp_path / "any", kind=kind, force=True))
+    again = load_data(save_data(data, tmp_path / "any", kind=kind, force=True))
     assert_array_equal(again.y, y)
     assert_array_equal(again.X, X)
     assert again.classes.tolist() == names and again.unseen.tolist() == names[-1:]

@@ -5,13 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
-from unseen.loading import (
-    iter_blocks,
-    load_data,
-    load_digits_attributes,
-    open_npy,
-    reader,
-)
+from unseen.loading import load_data, load_digits_attributes, reader
+from unseen.loading.arrays import open_npy, read_blocks
 from unseen.loading.parts import RawData, readers
 
 
@@ -56,40 +51,28 @@ def test_the_name_of_a_bundled_set_wins_over_a_file_but_a_path_does_not(
 
 
 @pytest.mark.parametrize("rows", [3, 100, None])
-@pytest.mark.parametrize("source", ["array", "path", "map", "slice", "fortran"])
+@pytest.mark.parametrize("source", ["array", "map", "slice", "fortran"])
 def test_blocks_put_together_are_the_array(source, rows, tmp_path):
     X = np.arange(40, dtype=np.float32).reshape(8, 5)
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "F.npy", np.asfortranarray(X))
     given = {
         "array": X,
-        "path": tmp_path / "X.npy",
         "map": open_npy(tmp_path / "X.npy"),
         "slice": open_npy(tmp_path / "X.npy")[2:7],
         "fortran": open_npy(tmp_path / "F.npy"),
     }[source]
-    blocks = [block.copy() for block in iter_blocks(given, rows)]
+    blocks = [block.copy() for block in read_blocks(given, rows)]
     assert_array_equal(np.concatenate(blocks), X[2:7] if source == "slice" else X)
     assert all(len(block) <= (rows or 8) for block in blocks)
 
 
-@pytest.mark.parametrize("dtype", [">f4", "<f2", "<i2", ">f8"])
-def test_other_types_become_floats_block_by_block(dtype, tmp_path):
-    X = np.arange(12).reshape(4, 3).astype(dtype)
-    np.save(tmp_path / "X.npy", X)
-    blocks = [block.copy() for block in iter_blocks(tmp_path / "X.npy", rows=2)]
-    assert blocks[0].dtype in (np.float32, np.float64) and blocks[0].dtype.isnative
-    assert_array_equal(np.concatenate(blocks), X)
-
-
-def test_odd_arguments_of_blocks_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="rows=0"):
-        list(iter_blocks(np.eye(2), rows=0))
-    with pytest.raises(ValueError, match=r"shape \(2,\)"):
-        list(iter_blocks(np.ones(2)))
+def test_a_map_whose_file_was_cut_is_refused(tmp_path):
     np.save(tmp_path / "X.npy", np.eye(50))
     X = open_npy(tmp_path / "X.npy")
     with open(tmp_path / "X.npy", "r+b") as file:
         file.truncate(1000)
     with pytest.raises(ValueError, match="ended while it was read"):
-        list(iter_blocks(X))
+        list(read_blocks(X))
+    with pytest.raises(ValueError, match=r"shape \(2,\)"):
+        list(read_blocks(np.ones(2)))

@@ -69,7 +69,6 @@ def test_names_are_looked_up_whole_then_by_word(write, tmp_path):
         (b"bear 1 2\nseal 1\n", "line 2 has 1 numbers, but the first has 2"),
         (b"bear 1 2\nseal 1 x\n", "damaged .*could not convert"),
         (b"seal 1 nan\nbear 1 2\n", "the vector of 'seal' holds NaN"),
-        (b"\xba\x16\x4f\x2f\x0c\x00", r"fastText model \(.bin\)"),
         (b"5 3\nseal \0\0\0\0", "ends at word 0 of 5"),
         (b"5 3\n" + b"\xff" * 9000, "word 0 of 5, or it has no end"),
     ],

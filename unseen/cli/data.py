@@ -174,7 +174,7 @@ def convert(
     """
     with file_errors():
         from unseen.files import check_folder, check_outputs
-        from unseen.loading import write_data
+        from unseen.loading import save_data
         from unseen.loading.writing import FOLDERS, files_of, kind_of
 
         asked = DataOptions(source, classes, unseen, column)
@@ -183,7 +183,7 @@ def convert(
         else:
             check_outputs(*files_of(target, kind), reading=asked.files, force=force)
         data = asked.load()
-        written = write_data(data, target, kind=kind, force=force)
+        written = save_data(data, target, kind=kind, force=force)
         offered = () if classes else asked.raw().tables
         left = sorted(set(offered) - {"", *data.tables})
     typer.echo(repr(data))

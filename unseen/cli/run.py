@@ -230,9 +230,8 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
     """Return a saved model, and as ``learn`` the rows of no class that it has seen."""
     import numpy as np
 
-    from unseen.data import match_features
     from unseen.keep import load_model
-    from unseen.loading import open_npy
+    from unseen.loading.arrays import open_npy
     from unseen.loading.parts import as_float
 
     model = load_model(path)
@@ -257,11 +256,30 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
         if generalized and raw.seen_test is not None:
             wanted |= raw.seen_test
         X = as_float(raw.X, f"{asked.source}: the features")[wanted]
-        X = match_features(X, raw.feature_names, columns, asked.source)
+        if columns is not None and raw.feature_names is not None:
+            X = X[:, match_columns(raw.feature_names, columns, asked.source)]
         ids = np.arange(len(wanted)) if raw.ids is None else raw.ids
         ids, truth = ids[wanted], raw.y[wanted]
     check_finite(X, asked)
     return model, as_frame(X, columns), ids, truth
+
+
+def match_columns(names: np.ndarray, known: np.ndarray, where: str) -> np.ndarray:
+    """Return where the columns are that a model has learned from, by their names."""
+    import pandas as pd
+
+    from unseen._words import short_list
+
+    place = pd.Index(names).get_indexer(pd.Index(known))
+    missing, foreign = known[place < 0], names[~pd.Index(names).isin(known)]
+    if len(missing) or len(foreign):
+        lacks = f" It needs {short_list(missing)}." if len(missing) else ""
+        knows = f" It does not know {short_list(foreign)}." if len(foreign) else ""
+        raise ValueError(
+            f"{where}: the columns are not those the model has learned from."
+            f"{lacks}{knows} Give the same columns, in any order."
+        )
+    return place
 
 
 def check_finite(X: np.ndarray, asked: DataOptions) -> None:

@@ -16,27 +16,21 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     frames,
     mat_pairs,
 )
-from unseen.loading.arrays import iter_blocks, open_npy, save_data
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import RawData, find_reader, reader
-from unseen.loading.tables import load_split, read_class_table, standard_splits
+from unseen.loading.tables import standard_splits
 from unseen.loading.word_vectors import embed_names
-from unseen.loading.writing import write_data
+from unseen.loading.writing import save_data
 
 __all__ = [
     "RawData",
     "embed_names",
-    "iter_blocks",
     "load_data",
     "load_digits_attributes",
-    "load_split",
-    "open_npy",
-    "read_class_table",
     "read_raw",
     "reader",
     "save_data",
     "standard_splits",
-    "write_data",
 ]
 
 
@@ -64,9 +58,9 @@ def load_data(
         set's own choice: in a file the first table.
     unseen : list of str, str or path, optional
         Who is unseen instead of those the set names: class names (in one text, with
-        commas between), a standard split such as ``"sun-707"`` (see
-        :func:`load_split`), or a text file with a name per line. Without any word on
-        it, the classes that have no rows.
+        commas between), a text file with a name per line, or a standard split such as
+        ``"sun-707"`` (see :func:`standard_splits`). Without any word on it, the classes
+        that have no rows.
     column : str, optional
         The column of labels of a CSV file, parquet file or frame. By default the one
         called ``label``, ``class``, ``class_name``, ``y`` or ``target``, or the only

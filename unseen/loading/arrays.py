@@ -58,7 +58,7 @@ from unseen.loading.parts import (
     reader,
 )
 
-__all__ = ["Arrays", "is_hdf5", "is_npy", "iter_blocks", "open_npy", "open_npz"]
+__all__ = ["Arrays", "is_hdf5", "is_npy", "open_npy", "open_npz", "read_blocks"]
 
 
 @dataclass(frozen=True)
@@ -217,30 +217,7 @@ def is_npy(path: Path) -> bool:
 
 
 def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
-    """Open an array of numbers without reading it.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    memmap
-        Read-only. A file longer or shorter than its header says is refused, and so
-        are Python objects: nothing is ever unpickled.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading import open_npy
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "features.npy"
-    ...     np.save(path, np.eye(3))
-    ...     X = open_npy(path)
-    ...     type(X).__name__, X.shape
-    ('memmap', (3, 3))
-    """
+    """Open an array of numbers, which must be as large as its header says."""
     path = Path(path)
     with damaged_file(path):
         if not is_npy(path):
@@ -274,56 +251,21 @@ def _check_header(file: IO[bytes], stored: int, where: str) -> tuple[int, ...]:
     return shape
 
 
-def iter_blocks(
-    X: np.ndarray | str | os.PathLike[str], rows: int | None = None
-) -> Iterator[np.ndarray]:
-    """Go through an array block by block.
-
-    Parameters
-    ----------
-    X : path of a .npy file, memory map or array
-        A map is read from its file; an array is sliced.
-    rows : int, optional
-        Rows at a time; by default blocks of about eight million numbers.
-
-    Yields
-    ------
-    ndarray of shape (at most rows, n_features)
-        float32 or float64. The next block may take its memory: copy what you keep.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading import iter_blocks
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "features.npy"
-    ...     np.save(path, np.arange(10.0).reshape(5, 2))
-    ...     [block.sum() for block in iter_blocks(path, rows=2)]
-    [np.float64(6.0), np.float64(22.0), np.float64(17.0)]
-    """
-    if isinstance(X, str | os.PathLike):
-        X = open_npy(X)
-    if X.ndim != 2:
-        raise ValueError(f"X has shape {X.shape}. Give two dimensions.")
-    if rows is not None and rows < 1:
-        raise ValueError(f"rows={rows} is no number of rows. Give at least 1.")
-    for block in read_blocks(X, rows or max(1, 2**23 // max(1, X.shape[1]))):
-        yield as_float(block)
-
-
-def read_blocks(X: Any, step: int) -> Iterator[np.ndarray]:
-    """Yield ``step`` rows at a time, as they are stored.
+def read_blocks(X: Any, step: int | None = None) -> Iterator[np.ndarray]:
+    """Yield some rows at a time, by default eight million numbers, as they are stored.
 
     The rows of a map are read from its file: touching them would make its pages
     resident, which count as memory, and if the file is cut meanwhile, kill the process.
     """
+    if X.ndim != 2:
+        raise ValueError(f"X has shape {X.shape}. Give two dimensions.")
+    step = step or max(1, 2**23 // max(1, X.shape[1]))
     root = X
     while isinstance(root, np.memmap) and isinstance(root.base, np.memmap):
         root = root.base
     named = isinstance(getattr(root, "filename", None), str | os.PathLike)
     # What was written to a private map (mode "c") is not in the file.
-    if not named or root.mode == "c" or X.ndim != 2 or not X.flags.c_contiguous:
+    if not named or root.mode == "c" or not X.flags.c_contiguous:
         for start in range(0, len(X), step):
             yield np.asarray(X[start : start + step])
         return
@@ -379,38 +321,10 @@ def read_npz(path: Path) -> RawData:
         return read_layout(arrays)
 
 
-def save_data(data: ZeroShotData, path: str | os.PathLike[str]) -> Path:
-    """Save a data set as one .npz file that ``load_data`` reads back the same.
-
-    The file appears whole or not at all; an older one of that name is replaced.
-
-    Parameters
-    ----------
-    data : ZeroShotData
-        What to save.
-    path : path
-        Where to; the folder must exist.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading import load_data, save_data
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_data(load_data("digits"), Path(folder) / "mine.npz")
-    ...     again = load_data(path)
-    >>> again.unseen.tolist()
-    ['2', '5', '8']
-    """
-    path = Path(path)
+def write_npz(data: ZeroShotData, path: Path) -> None:
+    """Write a data set as a NumPy archive."""
     with replace_file(path) as file:
         np.savez(file, **own_arrays(data))  # numbers and text: nothing to pickle
-    return path
 
 
 # ---- HDF5 ----------------------------------------------------------------------------

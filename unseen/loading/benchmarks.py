@@ -51,7 +51,7 @@ from unseen.loading.parts import (
     read_lines,
     reader,
 )
-from unseen.loading.tables import load_split, match_names
+from unseen.loading.tables import match_names, standard_splits
 
 __all__ = ["read_awa", "read_cub", "read_sun"]
 
@@ -264,7 +264,7 @@ def _own_or_proposed(path: Path, names: np.ndarray, split: str) -> np.ndarray | 
     if own is not None:
         return own
     try:
-        return match_names(load_split(split).unseen, names.tolist())
+        return match_names(standard_splits()[split].unseen, names.tolist())
     except ValueError:  # a part of the set: who is unseen must be said
         return None
 

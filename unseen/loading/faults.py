@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.data import Fault, row_list
-from unseen.loading.arrays import iter_blocks
+from unseen.loading.arrays import read_blocks
 from unseen.loading.parts import RawData
 
 __all__ = ["Fault", "describe", "find_faults"]
@@ -95,7 +95,8 @@ def _measure(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for every row how many numbers are missing, and the length of the rest."""
     missing, length = np.zeros(len(X), dtype=int), np.zeros(len(X))
     start = 0
-    for block in iter_blocks(X):
+    for block in read_blocks(X):
+        block = block.astype(float, copy=False)
         here = slice(start, start + len(block))
         finite = np.isfinite(block)
         missing[here] = (~finite).sum(axis=1)
@@ -106,27 +107,7 @@ def _measure(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def describe(raw: RawData) -> dict[str, Any]:
-    """Return what was found, as plain numbers and names.
-
-    Parameters
-    ----------
-    raw : RawData
-
-    Returns
-    -------
-    dict
-        Rows, features, classes, split, tables, missing values and lengths of rows.
-
-    Examples
-    --------
-    >>> from unseen.loading import read_raw
-    >>> from unseen.loading.faults import describe
-    >>> found = describe(read_raw("digits"))
-    >>> found["rows"], found["seen classes"], found["unseen classes"]
-    (1797, 7, 3)
-    >>> found["tables"]["segments"]
-    {'dimensions': 7, 'missing values': 0, 'mean length': 2.15...}
-    """
+    """Return what was found, as plain numbers and names."""
     unseen = raw.unseen
     if unseen is None:  # the classes without rows
         unseen = raw.class_names[~np.isin(raw.class_names, raw.y)]

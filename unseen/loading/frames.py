@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 from unseen._command import needs_extra
-from unseen._encodings import decoded, open_text, tell_odd
+from unseen._encodings import decoded, open_text
 from unseen._words import listed, shown
 from unseen.data import as_pandas
 from unseen.limits import check_plain_file, check_unpacked, limits
@@ -112,7 +112,6 @@ def read_table(
             frame, commas = _read_excel(path), False
             named = _names_in(frame.columns.tolist(), path, names_first, texts)
         else:
-            tell_odd(path)
             with open_text(path) as file:
                 header = file.readline(limits().line_bytes)
                 separator = max(SEPARATORS, key=header.count)

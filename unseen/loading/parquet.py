@@ -34,6 +34,16 @@ def read_parquet(path: Path) -> pd.DataFrame:
         return pa.Table.from_batches(batches, schema).to_pandas()
 
 
+def pyarrow(path: Path) -> tuple[Any, Any]:
+    """Return pyarrow and its module for parquet, or say what to install."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise needs_extra("pyarrow", "files", str(path)) from None
+    return pyarrow, pyarrow.parquet
+
+
 @contextmanager
 def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
     """Yield the schema of a parquet file and its rows in batches of Arrow.
@@ -41,11 +51,7 @@ def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
     Texts are numbers of a dictionary. How many values the file claims to hold is
     compared with its size before it is read.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise needs_extra("pyarrow", "files", str(path)) from None
+    pa, pq = pyarrow(path)
     check_plain_file(path)
     with damaged_file(path):
         claims = pq.read_metadata(path)

@@ -10,8 +10,7 @@ in this folder: write ``read``, put :func:`reader` above it, and import the modu
 from __future__ import annotations
 
 import errno
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ import pandas as pd
 
 from unseen.data import Fault, ZeroShotData, one_table, split_faults
 from unseen.limits import check_plain_file, limits, read_small, unpacked_allowance
-from unseen.naming.classes import existing_file
 
 __all__ = [
     "RawData",
@@ -161,7 +159,7 @@ class RawData:
         """
         from unseen.loading.tables import choose_table
 
-        with self._naming_files(classes, unseen):
+        with self._named():
             made = self.choose(classes, unseen)
             if classes is None:
                 made.tables = {"": choose_table(self, None)}
@@ -191,7 +189,7 @@ class RawData:
         from unseen.loading.tables import choose_table, choose_unseen
 
         made = replace(self)
-        with self._naming_files(classes, unseen):
+        with self._named():
             if classes is not None:
                 several = isinstance(classes, list | tuple)
                 name = ", ".join(map(str, classes)) if several else str(classes)
@@ -204,28 +202,15 @@ class RawData:
         return made
 
     @contextmanager
-    def _naming_files(self, classes: Any, unseen: Any) -> Iterator[None]:
-        """Let every refusal name the set, and the files that were given beside it."""
+    def _named(self) -> Iterator[None]:
+        """Let every refusal name the set."""
         try:
             yield
         except (ValueError, TypeError) as error:
-            text = str(error)
-            if not text.startswith((self.where, *_files_in(classes))):
-                text = f"{self.where}: {text.removeprefix(f'{self.name}: ')}"
-            beside = {"class table": classes, "unseen classes": unseen}
-            for what, given in beside.items():
-                files = [file for file in _files_in(given) if file not in text]
-                if files:
-                    text += f" The {what} came from {', '.join(files)}."
-            raise type(error)(text) from error
-
-
-def _files_in(given: Any) -> list[str]:
-    """Return the paths of files among what was given for a part."""
-    items = given.values() if isinstance(given, Mapping) else given
-    items = items if isinstance(given, list | tuple | Mapping) else [given]
-    paths = [item for item in items if isinstance(item, str | os.PathLike)]
-    return [str(path) for path in paths if existing_file(path)]
+            text = str(error).removeprefix(f"{self.name}: ")
+            if text.startswith(self.where):
+                raise
+            raise type(error)(f"{self.where}: {text}") from error
 
 
 # ---- the readers ---------------------------------------------------------------------

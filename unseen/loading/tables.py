@@ -36,14 +36,7 @@ from unseen.naming.classes import existing_file, read_classes
 if TYPE_CHECKING:
     from unseen.loading.parts import RawData
 
-__all__ = [
-    "Split",
-    "choose_table",
-    "load_split",
-    "match_names",
-    "read_class_table",
-    "standard_splits",
-]
+__all__ = ["Split", "choose_table", "match_names", "standard_splits"]
 
 
 def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
@@ -63,35 +56,12 @@ def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
 def read_class_table(
     path: str | os.PathLike[str], class_names: np.ndarray | None = None
 ) -> pd.DataFrame:
-    r"""Read one class table from a file of its own.
+    """Read one class table from a file of its own, indexed by class name.
 
-    Parameters
-    ----------
-    path : path
-        CSV, parquet or .xlsx with one row per class and its name in a column ``class``,
-        ``name``, ``class_name`` or ``label``, or in the first column; columns
-        ``split`` and ``unseen`` are no dimensions. Or ``.npy`` with rows in the order
-        of ``class_names``. Or a file of word vectors, in which the names are looked up.
-    class_names : ndarray of str, optional
-        The classes of the set.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by class name.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from unseen.loading.tables import read_class_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "looks.csv"
-    ...     _ = path.write_text("class,stripes,hooves\nzebra,1,1\nseal,0,0\n")
-    ...     read_class_table(path)
-           stripes  hooves
-    zebra        1       1
-    seal         0       0
+    CSV, parquet or .xlsx with one row per class and its name in a column ``class``,
+    ``name``, ``class_name`` or ``label``, or in the first column; columns ``split`` and
+    ``unseen`` are no dimensions. Or ``.npy`` with rows in the order of ``class_names``.
+    Or a file of word vectors, in which the names are looked up.
     """
     path = Path(path)
     if is_npy(path):
@@ -199,13 +169,17 @@ class Split(NamedTuple):
 
 @cache
 def standard_splits() -> dict[str, Split]:
-    """Return the standard splits by name.
+    """Return the standard splits of the field by name; ``unseen=`` takes such a name.
+
+    Returns
+    -------
+    dict of str to Split
 
     Examples
     --------
     >>> from unseen.loading import standard_splits
-    >>> list(standard_splits())
-    ['awa', 'awa-ps', 'cub-ps', 'sun-ps', 'sun-707', 'apy-ps']
+    >>> {name: len(split.unseen) for name, split in standard_splits().items()}
+    {'awa': 10, 'awa-ps': 10, 'cub-ps': 50, 'sun-ps': 72, 'sun-707': 10, 'apy-ps': 12}
     """
     text = resources.files("unseen.loading").joinpath("standard_splits.json")
     splits = {}
@@ -213,33 +187,6 @@ def standard_splits() -> dict[str, Split]:
         seen, unseen = tuple(entry["seen"]), tuple(entry["unseen"])
         splits[name] = Split(name, entry["title"], entry["source"], seen, unseen)
     return splits
-
-
-def load_split(name: str) -> Split:
-    """Return one standard split.
-
-    Parameters
-    ----------
-    name : str
-        ``"awa"`` (40/10), ``"awa-ps"``, ``"cub-ps"`` (150/50), ``"sun-ps"`` (645/72),
-        ``"sun-707"`` (707/10) or ``"apy-ps"`` (20/12).
-
-    Returns
-    -------
-    Split
-
-    Examples
-    --------
-    >>> from unseen.loading import load_split
-    >>> load_split("awa").unseen[:3]
-    ('chimpanzee', 'giant+panda', 'leopard')
-    """
-    if name not in standard_splits():
-        raise ValueError(
-            f"There is no standard split {name!r}. "
-            f"The splits are {listed(standard_splits())}."
-        )
-    return standard_splits()[name]
 
 
 def match_names(wanted: Sequence[str], known: Sequence[str]) -> np.ndarray:

@@ -109,8 +109,6 @@ def is_word_vectors(path: Path) -> bool:
             line = file.readline(LONGEST_WORD * 8)
     except (OSError, EOFError, zlib.error):
         return False
-    if _is_fasttext_model(line):
-        return True  # it will be refused with what to give instead
     word, *numbers = line.split(b" ")
     is_row = bool(word) and len(numbers) > 1 and all(map(_is_number, numbers))
     return (is_row or _header(line) is not None) and not re.search(rb"[,\t]", line)
@@ -137,10 +135,6 @@ def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
     most = max(4 << 20, 20 * path.stat().st_size)  # lines take time, each of them
     with _open(path) as file:
         line = file.readline(LONGEST_WORD * 8)
-        if _is_fasttext_model(line):
-            raise ValueError(
-                f"{path}: is a fastText model (.bin). Give its vectors as text (.vec)."
-            )
         n_words, n_dims = _header(line) or (0, len(line.rstrip().split(b" ")) - 1)
         if not 0 < n_dims <= 100_000:
             raise ValueError(
@@ -199,10 +193,6 @@ def _binary_rows(
             )
         start, place = place, end + 1 + size
         yield buffer[start:end].lstrip(b"\n"), buffer[end + 1 : place]
-
-
-def _is_fasttext_model(line: bytes) -> bool:
-    return line.startswith(b"\xba\x16\x4f\x2f")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:

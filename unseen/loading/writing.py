@@ -13,18 +13,18 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from unseen._command import needs_extra
 from unseen.data import ZeroShotData, one_table
 from unseen.files import replace_file, replace_folder
-from unseen.loading.arrays import iter_blocks, save_data, write_hdf5
+from unseen.loading.arrays import read_blocks, write_hdf5, write_npz
+from unseen.loading.parquet import pyarrow
 from unseen.loading.parts import as_float
 
-__all__ = ["WRITERS", "files_of", "kind_of", "write_data"]
+__all__ = ["WRITERS", "files_of", "kind_of", "save_data"]
 
 CSV: Any = {"index": False, "lineterminator": "\n"}  # the same bytes on any system
 
 
-def write_data(
+def save_data(
     data: ZeroShotData,
     path: str | os.PathLike[str],
     *,
@@ -62,13 +62,11 @@ def write_data(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from unseen import load_data
-    >>> from unseen.loading import write_data
+    >>> from unseen import load_data, save_data
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_data(load_data("digits"), Path(folder) / "digits")
-    ...     sorted(file.name for file in path.iterdir())
-    ['.made-by-unseen', 'about.json', 'classes', 'classes.csv', 'features.npy',
-    'labels.csv']
+    ...     path = save_data(load_data("digits"), Path(folder) / "mine.npz")
+    ...     load_data(path).unseen.tolist()
+    ['2', '5', '8']
     """
     path = Path(path)
     kind = kind_of(path, kind)
@@ -81,7 +79,7 @@ def write_data(
 
 
 def files_of(path: Path, kind: str | None = None) -> list[Path]:
-    """Return the files or the folder that :func:`write_data` would write."""
+    """Return the files or the folder that :func:`save_data` would write."""
     kind = kind_of(path, kind)
     if kind in ("csv", "parquet"):
         return [path.with_name(f"{path.stem}.classes.{kind}"), path]
@@ -137,11 +135,7 @@ def _write_csv(data: ZeroShotData, path: Path) -> None:
 
 
 def _write_parquet(data: ZeroShotData, path: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise needs_extra("pyarrow", "files", str(path)) from None
+    pa, pq = pyarrow(path)
     beside, path = files_of(path, "parquet")
     with replace_file(beside) as file:
         _class_frame(data).to_parquet(file, index=False)
@@ -165,7 +159,7 @@ def _row_frames(
         "split": None if data.seen_test is None else splits,
     }
     start = 0
-    for X in iter_blocks(data.X, rows=10_000):
+    for X in read_blocks(data.X, 10_000):
         here = slice(start, start + len(X))
         given = {key: all_[here] for key, all_ in columns.items() if all_ is not None}
         yield start, pd.DataFrame(given), X
@@ -193,7 +187,8 @@ def _write_xlsa17(data: ZeroShotData, draft: Path) -> None:
     places = ("att", "original_att")
     for place, name in zip(places, data.tables or ("",), strict=False):
         splits[place] = one_table(data.class_embeddings, name).to_numpy().T
-    labels = np.where(data.y == "", np.nan, data._class_rows + 1.0)[:, None]
+    numbers = pd.Index(data.classes).get_indexer(pd.Index(data.y)) + 1.0
+    labels = np.where(numbers == 0, np.nan, numbers)[:, None]
     features = {"features": np.asarray(data.X).T, "labels": labels}
     for name, content in {"res101.mat": features, "att_splits.mat": splits}.items():
         with open(draft / name, "xb") as file:
@@ -215,7 +210,7 @@ def _dims(table: pd.DataFrame) -> pd.DataFrame:
 
 
 WRITERS: dict[str, Callable[[ZeroShotData, Path], Any]] = {
-    "npz": save_data,
+    "npz": write_npz,
     "hdf5": write_hdf5,
     "folder": _write_folder,
     "csv": _write_csv,

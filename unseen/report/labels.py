@@ -42,8 +42,8 @@ def write_labels_report(
     path : path
         The page; its folder is made if need be.
     data : DataFrame or path, optional
-        The true labels by id, see :func:`unseen.labels.find_truth`. With them the page
-        also scores the labels.
+        A table of the true labels by ``id``, or its file. With them the page also
+        scores the labels.
 
     Returns
     -------

@@ -27,7 +27,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen._encodings import open_text, tell_odd
+from unseen._encodings import open_text
 from unseen._words import listed, shown
 from unseen.limits import allow_long_cells, check_plain_file, limits
 from unseen.loading.parquet import open_parquet
@@ -148,8 +148,6 @@ def read_texts(
             f"{path}: is no file of texts. Give {', '.join(READERS)}, or a folder of "
             ".txt files."
         )
-    if read is not read_parquet:
-        tell_odd(path)
     return TextSource(path.name, partial(read, path, str(path), choose), id is None)
 
 
@@ -310,7 +308,6 @@ def _folder(folder: Path, column: str | None) -> TextSource:
         elif path.stat().st_size > most:
             skipped.append((key, f"is larger than {most:,} bytes"))
         else:
-            tell_odd(path)
             files[key] = path
     if not files:
         raise ValueError(f"{folder}: there is no .txt or .md file below this folder.")
@@ -335,5 +332,4 @@ def _standard_input(choose: Choose, plain: bool, numbered: bool) -> TextSource:
     pairs = partial(read, Path(name), "standard input", choose)
     source = TextSource("standard input", pairs, numbered)
     weakref.finalize(source, Path(name).unlink, missing_ok=True)
-    tell_odd(Path(name))
     return source

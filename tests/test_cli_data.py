@@ -33,10 +33,10 @@ def broken(tmp_path):
 
 def test_list_and_info(tmp_path):
     shown = run("list").stdout
-    for word in ("digits", "xlsa17", "sun-707", "parquet", "HDF5"):
+    for word in ("photos", "xlsa17", "sun-707", "parquet", "HDF5"):
         assert word in shown
     answer = json.loads(run("list", "--json").stdout)
-    assert "digits" in answer["bundled"] and "npz" in answer["writable"]
+    assert "photos" in answer["bundled"] and "npz" in answer["writable"]
     shown = run("info", "digits").stdout
     assert "rows                  1,797" in shown
     assert "class table           strokes: 7 dimensions" in shown

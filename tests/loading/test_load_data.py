@@ -13,7 +13,7 @@ from unseen.loading.parts import RawData, readers
 @pytest.mark.parametrize("content", [b"", b"P", b"a line\n", b"\x93NUMPY"])
 def test_unknown_content_is_refused_with_the_kinds(tmp_path, content):
     path = tmp_path / "set.npz"
-    with pytest.raises(FileNotFoundError, match=r"no file .*set.npz.*digits"):
+    with pytest.raises(FileNotFoundError, match=r"no file .*set.npz.*photos"):
         load_data(path)
     with pytest.raises(ValueError, match="none of the kinds"):
         load_data(tmp_path)

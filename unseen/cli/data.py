@@ -38,13 +38,14 @@ app = typer.Typer(
 @app.command("list", epilog=examples("unseen data list", "unseen data list --json"))
 def list_sets(as_json: AsJson = False) -> None:
     """List bundled sets, benchmarks to fetch, standard splits and kinds of files."""
+    from unseen.loading.bundled import BUNDLED
     from unseen.loading.fetch import CATALOGUE
     from unseen.loading.parts import readers
     from unseen.loading.tables import standard_splits
     from unseen.loading.writing import WRITERS
 
     answer: dict[str, Any] = {
-        "bundled": {"digits": "in the package"},
+        "bundled": BUNDLED,
         "to fetch": {name: entry.title for name, entry in CATALOGUE.items()},
         "splits": {name: split.title for name, split in standard_splits().items()},
         "readable": [known.kind for known in readers],

@@ -136,7 +136,12 @@ class Sums:
         return replace(self, class_sums=class_sums, counts=counts)
 
     def within_class_scatter(self) -> np.ndarray:
-        """Return XᵀX − Σ_c s_c s_cᵀ / n_c, the scatter around the class means."""
+        """Return XᵀX − Σ_c s_c s_cᵀ / n_c, the scatter around the class means.
+
+        It is 0, and not what rounding leaves, where no class has two rows.
+        """
+        if not (self.counts > 1).any():
+            return np.zeros_like(self.gram)
         scaled = self.class_sums / np.sqrt(np.maximum(self.counts, 1))[:, None]
         return self.gram - scaled.T @ scaled
 

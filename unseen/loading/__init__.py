@@ -16,6 +16,7 @@ from unseen.loading import (  # noqa: F401, each registers what it reads
     frames,
     mat_pairs,
 )
+from unseen.loading.bundled import BUNDLED, read_bundled
 from unseen.loading.frames import read_frame
 from unseen.loading.parts import RawData, find_reader, reader
 from unseen.loading.tables import standard_splits
@@ -48,8 +49,8 @@ def load_data(
     ----------
     source : path, str or DataFrame
         A file or folder, whose kind is recognised by its content; the name of a bundled
-        set, ``"digits"`` (for a file of that name, write ``"./digits"``); or a pandas
-        or polars frame with one row per sample.
+        set, ``"photos"`` or ``"photos-200"`` (for a file of that name, write
+        ``"./photos"``); or a pandas or polars frame with one row per sample.
     classes : str, path, DataFrame, or list or mapping of these, optional
         Which class table to take: the name of one in the set, or a table from
         elsewhere, as a frame indexed by class name, as a file (CSV, parquet, ``.npy``),
@@ -76,14 +77,26 @@ def load_data(
         Features in float32 or float64, memory-mapped where the file allows it; labels
         by class name; and the split.
 
+    Notes
+    -----
+    In the bundled set ``"photos"`` the seen classes are the 1,000 of ImageNet, with one
+    row each: the row of EfficientNet-Lite0's last layer, which stands for the mean of
+    the class. The rows of unseen classes are features, by the same network, of 1,000
+    test photos of CIFAR-10. Their ten names are new, the things are not: ImageNet has
+    118 kinds of dogs, and ships and frogs. Class table ``words`` has word vectors of
+    the names, ``tree`` their places in WordNet; by default both are fused.
+    ``"photos-200"`` has every fifth of the seen classes, so that all is quick. The
+    photos themselves, in the order of ``X_unseen``, are in
+    :func:`unseen.photos.bundled.load_photos`.
+
     Examples
     --------
     >>> from unseen.loading import load_data
-    >>> load_data("digits")
-    ZeroShotData 'digits': 1797 rows x 64 features (float64)
-      7 seen classes, 1264 rows: 0, 1, 3, 4, 6, 7, 9
-      3 unseen classes, 533 rows: 2, 5, 8
-      class embeddings: 14 dimensions (segments + strokes)
+    >>> load_data("photos")
+    ZeroShotData 'photos': 2000 rows x 1280 features (float32)
+      1000 seen classes, 1000 rows: tench, goldfish, great white shark, tiger shark, ...
+      10 unseen classes, 1000 rows: airplane, automobile, bird, cat, deer, dog, ...
+      class embeddings: 2115 dimensions (words + tree)
     """
     return read_raw(source, column, id).build(classes, unseen)
 
@@ -106,14 +119,16 @@ def read_raw(source: Any, column: str | None = None, id: str | None = None) -> R
     Examples
     --------
     >>> from unseen.loading import read_raw
-    >>> list(read_raw("digits").tables)
-    ['segments', 'strokes']
+    >>> list(read_raw("photos").tables)
+    ['words', 'tree']
     """
-    if isinstance(source, str) and source == "digits":
+    if isinstance(source, str) and source in (*BUNDLED, "digits"):
         if column or id:
             what = "column" if column else "id"
             raise ValueError(f"{source}: is bundled; {what}= is for files of yours.")
-        return RawData.of(load_digits_attributes())
+        if source == "digits":
+            return RawData.of(load_digits_attributes())
+        return read_bundled(source)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return find_reader(path).raw(path, column, id)

@@ -284,7 +284,7 @@ def find_reader(path: Path) -> Reader:
     if not path.exists():
         raise FileNotFoundError(
             f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
-            "set: digits."
+            "set: photos, photos-200."
         )
     check_plain_file(path, folders=True)
     for known in sorted(readers, key=lambda known: known.general):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import as_file, files
 
 import numpy as np
 
+from unseen.loading.bundled import photo_names, stored_photos
 from unseen.photos.precomputed import PrecomputedTexts
 
 __all__ = ["BundledImageEncoder", "BundledPhotos", "load_photos"]
@@ -73,19 +73,16 @@ def load_photos() -> BundledPhotos:
     >>> load_photos().features.shape
     (1000, 1280)
     """
-    source = files("unseen.photos").joinpath("data", "photos.npz")
-    with as_file(source) as path, np.load(path, allow_pickle=False) as stored:
-        part = dict(stored)
-    classes = part["classes"]
+    part = stored_photos()
     ends = part["ends"].tolist()
     data = part["jpegs"].tobytes()
     texts, vectors = part["texts"].tolist(), part["vectors"]
     return BundledPhotos(
-        classes=classes.tolist(),
-        features=part["features"].astype(np.float32),
-        truth=classes[part["y"]],
-        paths=[f"test_{number:05d}.jpg" for number in part["number"]],
+        classes=part["classes"].tolist(),
+        features=part["features"],
+        truth=part["classes"][part["y"]],
+        paths=photo_names(),
         jpegs=[data[a:b] for a, b in zip([0, *ends], ends, strict=False)],
-        image_encoder=BundledImageEncoder(part["head"].astype(np.float32)),
+        image_encoder=BundledImageEncoder(part["head"]),
         text_encoder=PrecomputedTexts(texts, vectors, space=None, name="wordllama"),
     )

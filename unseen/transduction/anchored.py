@@ -253,11 +253,13 @@ class AnchoredSelfTraining(Explains):
 
     def _space(self, sums: Sums, n_axes: int) -> Reduced:
         """Return where classes are round with unit variance, or only the latter."""
-        if self.whitening is not None:
-            return sums.whitened(n_axes, self.whitening)
         reduced = sums.reduced(n_axes)
-        within = np.trace(reduced.sums.within_class_scatter()) / sums.n_rows
-        scale = np.sqrt(reduced.axes.shape[1] / within) if within > 0 else 1.0
+        within = max(np.trace(reduced.sums.within_class_scatter()), 0.0)
+        if self.whitening is not None and within > 0:
+            return sums.whitened(n_axes, self.whitening)
+        # One row per class does not tell how wide a class is: as all of them together.
+        variance = (within or np.trace(reduced.sums.gram)) / sums.n_rows
+        scale = np.sqrt(reduced.axes.shape[1] / variance) if variance > 0 else 1.0
         s = reduced.sums
         scaled = Sums(s.gram * scale**2, s.class_sums * scale, s.counts)
         return Reduced(reduced.mean, reduced.axes * scale, scaled)

@@ -1,0 +1,90 @@
+"""The bundled set: ImageNet's classes as seen ones, and photos of ten names.
+
+An image classifier's last layer has one row for each of ImageNet's 1,000 classes, in
+the space of its features. Such a row stands for the mean of a class: the seen classes
+have one labelled row each. The unlabelled rows are features of 1,000 small photos of
+ten classes with names of their own. Two class tables describe all 1,010:
+
+    words   word vectors of the names, of unit length
+    tree    places in WordNet, one column per node: more than 0 if the class is below it
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from importlib.resources import as_file, files
+
+import numpy as np
+import pandas as pd
+
+from unseen.loading.parts import RawData
+from unseen.naming.nouns import N_CLASSES, nouns
+from unseen.naming.reading import read_names
+
+__all__ = ["BUNDLED", "read_bundled", "stored_photos"]
+
+BUNDLED = {
+    "photos": "1,000 classes of ImageNet, and 1,000 photos of ten other names",
+    "photos-200": "the same photos, every fifth of the seen classes: quick",
+}
+
+
+@cache
+def stored_photos() -> dict[str, np.ndarray]:
+    """Read the arrays of the package, once; NOTICE.md beside them says whose."""
+    source = files("unseen").joinpath("photos", "data", "photos.npz")
+    with as_file(source) as path, np.load(path, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    for name in ("features", "head", "vectors"):
+        arrays[name] = arrays[name].astype(np.float32)
+    for array in arrays.values():
+        array.flags.writeable = False  # all callers share them
+    return arrays
+
+
+def read_bundled(name: str) -> RawData:
+    """Return a bundled set: rows of the head, then photos, and the class tables."""
+    stored, tree = stored_photos(), nouns()
+    leaves = np.arange(N_CLASSES)[:: 5 if name == "photos-200" else 1]
+    unseen, columns = stored["classes"], short_names(range(len(tree.words)))
+    classes = np.array([*short_names(range(N_CLASSES))[leaves], *unseen])
+    readings = read_names(unseen.tolist())
+    places = [*leaves[:, None], *(one.place for one in readings)]
+    known = [*np.ones(len(leaves)), *(one.known for one in readings)]
+    above = pd.DataFrame(tree.vectors(places, known), classes, columns)
+    place = {text: row for row, text in enumerate(stored["texts"].tolist())}
+    texts = [*(tree.words[leaf] for leaf in leaves), *unseen]
+    vectors = stored["vectors"][[place[text] for text in texts]].astype(float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    words = pd.DataFrame(vectors, classes)
+    return RawData(
+        name=name,
+        where=name,
+        X=np.concatenate([stored["head"][leaves], stored["features"]]),
+        y=np.concatenate([classes[: len(leaves)], unseen[stored["y"]]]),
+        class_names=classes,
+        tables={"words": words, "tree": above.loc[:, above.any()]},
+        unseen=unseen,
+        fused=True,
+        ids=np.array([*(f"imagenet_{leaf:03d}" for leaf in leaves), *photo_names()]),
+    )
+
+
+def photo_names() -> list[str]:
+    """Return what each photo is called: its number among CIFAR-10's test photos."""
+    return [f"test_{number:05d}.jpg" for number in stored_photos()["number"]]
+
+
+def short_names(nodes: range) -> np.ndarray:
+    """Return one name for each node of the tree; of two cranes one is a wading bird."""
+    tree = nouns()
+    first = [words.split(",")[0] for words in tree.words]
+    often = Counter(first[node] for node in nodes)
+    names: dict[str, int] = {}
+    for node in nodes:
+        name = first[node]
+        if often[name] > 1:
+            name = f"{name} ({first[tree.parents[node][0]]})"
+        names[f"{name} 2" if name in names else name] = node
+    return np.array(list(names))

@@ -53,7 +53,7 @@ def test_the_demo_needs_no_extra_and_its_pages_say_what_it_says(tmp_path):
     args = [sys.executable, "-c", WITHOUT_EXTRAS, str(out)]
     ended = subprocess.run(args, capture_output=True, text=True, check=True)
     numbers = json.loads(ended.stdout)
-    assert "Turning names" in ended.stderr
+    assert "Labelling by the names" in ended.stderr
     assert numbers["report"] == str(out / "report.html")
     assert 0.76 < numbers["before"] < 0.80  # 76.7 % when it was built
     assert 0.82 < numbers["after"] < 0.86  # 85.0 %
@@ -62,7 +62,7 @@ def test_the_demo_needs_no_extra_and_its_pages_say_what_it_says(tmp_path):
         assert numbers[when] == pytest.approx(mean)
     assert numbers["by_round"][0] == numbers["before"]
     assert numbers["by_round"][-1] == numbers["after"]
-    html = (out / "gallery.html").read_text()
+    html = (out / "report.html").read_text()
     shown = json.loads(html.split('id="data">')[1].split("</script>")[0])
     photos = load_photos()
     told = {photo[1]: label for label, row in shown["rows"] for photo in row}
@@ -76,8 +76,8 @@ def test_the_demo_prints_a_table(tmp_path):
     assert ended.exit_code == 0
     *_, mean, summary, page, last = ended.stdout.splitlines()
     assert mean.startswith("mean")
-    assert summary.startswith("200 texts, no label: ") and "chance 10 %" in summary
-    assert page == f"Open {tmp_path / 'texts.html'}"
+    assert summary.startswith("200 texts, none labelled: ") and "10 %" in summary
+    assert page == f"See all texts: open {tmp_path / 'texts.html'}"
     assert last.endswith(f"unseen review {tmp_path / 'labels.csv'}")
 
 

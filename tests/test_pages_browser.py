@@ -129,11 +129,11 @@ def write_few(folder):
 def test_the_report_fits_and_all_is_drawn(folder, tmp_path, width):
     told = look(folder / "report.html", width, tmp_path)
     assert told["overflow"] <= 0
-    assert told["drawings"] >= 2
+    assert told["drawings"] == 1
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize(("name", "most"), [("gallery.html", 1000), ("many.html", 600)])
+@pytest.mark.parametrize(("name", "most"), [("report.html", 1000), ("many.html", 600)])
 def test_the_gallery_opens_at_once_and_keys_walk(folder, tmp_path, name, most, width):
     told = run_probe(GALLERY.format(name=name, width=width), folder, tmp_path)
     assert told["overflow"] <= 0

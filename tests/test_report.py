@@ -45,9 +45,8 @@ def make_result(names, n_photos=40):
     return DemoResult(photos, model)
 
 
-def pages_of(result, tmp_path):
-    page = write_demo_report(result, tmp_path / "new" / "page.html")
-    return page.read_text(), page.with_name("gallery.html").read_text()
+def page_of(result, tmp_path):
+    return write_demo_report(result, tmp_path / "new" / "page.html").read_text()
 
 
 def photos_of(gallery):
@@ -55,28 +54,27 @@ def photos_of(gallery):
     return dict(json.loads(text)["rows"])
 
 
-def test_the_report_needs_nothing_but_the_gallery(tmp_path):
-    html, _ = pages_of(make_result(PLAIN), tmp_path)
+def test_the_demo_needs_nothing_but_its_thumbnails(tmp_path):
+    html = page_of(make_result(PLAIN), tmp_path)
     page = Page(html)
-    assert {a for a in page.addresses if not a.startswith("#")} == {"gallery.html"}
-    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert not {a for a in page.addresses if not a.startswith("#")}
+    assert not {"link", "iframe", "object"} & set(page.tags)
     assert "@import" not in html and "url(http" not in html
     assert len(page.ids) == len(set(page.ids))
 
 
 def test_hostile_names_stay_text(tmp_path):
-    html, gallery = pages_of(make_result(HOSTILE), tmp_path)
-    assert "script" not in Page(html).tags
+    html = page_of(make_result(HOSTILE), tmp_path)
     assert "&lt;script&gt;alert(1)" in html and "&lt;b&gt;It stopped" in html
     # Two scripts of the gallery's own, the data among them; no name ends it early.
-    assert Page(gallery).tags.count("script") == 2
-    assert "<script>alert" not in gallery
-    assert list(photos_of(gallery)) == HOSTILE
+    assert Page(html).tags.count("script") == 2
+    assert "<script>alert" not in html
+    assert list(photos_of(html)) == HOSTILE
 
 
 def test_the_numbers_are_the_results(tmp_path):
     result = make_result(PLAIN)
-    html = pages_of(result, tmp_path)[0].replace("\N{NO-BREAK SPACE}", " ")
+    html = page_of(result, tmp_path).replace("\N{NO-BREAK SPACE}", " ")
     truth, labels = result.photos.truth, result.model.labels_
     after = [np.mean(labels[truth == name] == name) for name in PLAIN]
     assert result.after == pytest.approx(np.mean(after))
@@ -86,9 +84,9 @@ def test_the_numbers_are_the_results(tmp_path):
 
 def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
     result = make_result(PLAIN)
-    gallery = pages_of(result, tmp_path)[1]
+    gallery = page_of(result, tmp_path)
     rows, frame = photos_of(gallery), result.labels()
-    folder = tmp_path / "new" / "gallery-thumbnails"
+    folder = tmp_path / "new" / "page-thumbnails"
     assert f'"{folder.name}"' in gallery
     for name in PLAIN:
         mine = frame[frame["label"] == name].sort_values("reliability", ascending=False)
@@ -99,7 +97,7 @@ def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
             assert (folder / file).read_bytes() == result.photos.jpegs[places[path]]
             assert truth == result.photos.truth[places[path]]
             assert original is None  # the demo's photos are in no folder
-    doubtful = int((result.model.reliability_ < 0.8).sum())
+    doubtful = int((result.model.reliability_ < 0.5).sum())
     wrong = int((result.model.labels_ != result.photos.truth).sum())
     text = " ".join(gallery.split())
     assert f"{doubtful} are doubtful" in text and f"{wrong} are wrong" in text

@@ -23,7 +23,7 @@ EXAMPLES = examples(
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the report, gallery and labels.")
+        Path, typer.Option(help="Folder for the page and the labels.")
     ] = Path("unseen-demo"),
     texts: Annotated[
         bool, typer.Option("--texts", help="Label 200 short texts instead of photos.")
@@ -33,38 +33,39 @@ def demo(
 ) -> None:
     """Label 1,000 photos by ten class names, without a single labelled photo.
 
-    Prints the accuracy by the names alone and after adapting to the photos, then where
-    to find the report and the gallery. With --texts, the same for 200 short texts.
-    Nothing is downloaded.
+    Prints how many labels are right by the names alone and after learning from the
+    photos, and writes a page that shows all of them. With --texts, the same for 200
+    short texts. Nothing is downloaded.
     """
     page, labels = out / ("texts.html" if texts else "report.html"), out / "labels.csv"
-    written = [page, labels] if texts else [page, out / "gallery.html", labels]
     question = "unseen demo --texts" if texts else "unseen demo"
     with file_errors():
         from unseen.files import check_results
 
-        check_results(out, question, *written, force=force)
-        typer.echo("Turning names into prototypes, adapting to them ...", err=True)
+        check_results(out, question, page, labels, force=force)
+        typer.echo(
+            "Labelling by the names, then learning from the unlabelled items ...",
+            err=True,
+        )
         numbers, by_class = (run_texts if texts else run_photos)(page, labels)
     if as_json:
         shares = {"by_class": by_class.to_dict("index")}
         print_json(numbers | shares | {"report": page, "labels": labels})
         return
     items = "texts" if texts else "photos"
-    typer.echo(f"{items.capitalize()} of each class that got its label, in %")
-    typer.echo(f"{'class':<12}{'names':>8}{'adapted':>8}{'gain':>8}")
+    typer.echo(f"{items.capitalize()} of each class that got the right label, in %")
+    typer.echo(f"{'class':<12}{'names':>8}{'learned':>8}{'gain':>8}")
     before, after = 100 * numbers["before"], 100 * numbers["after"]
     rows = [*(100 * by_class).itertuples(name=None), ("mean", before, after)]
     for name, one, other in rows:
         typer.echo(f"{name:<12}{one:>8.1f}{other:>8.1f}{other - one:>+8.1f}")
     typer.echo(
-        f"{200 if texts else 1000:,} {items}, no label: {before:.1f} % by the names "
-        f"alone -> {after:.1f} % adapted (chance 10 %)."
+        f"{200 if texts else 1000:,} {items}, none labelled: {before:.1f} % right by "
+        f"the names alone, {after:.1f} % after learning from the {items}. "
+        "Guessing would give 10 %."
     )
-    if not texts:
-        typer.echo(f"All photos: {out / 'gallery.html'}")
-    typer.echo(f"Open {page}")
-    typer.echo(f"Correct some, and it learns:  {command_line('review', labels)}")
+    typer.echo(f"See all {items}: open {page}")
+    typer.echo(f"Correct some, and it learns: {command_line('review', labels)}")
 
 
 def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:

@@ -44,6 +44,8 @@ def write_gallery(
     doubtful: float = 0.8,
     about: str = "",
     readings: Sequence[tuple[str, str, str]] = (),
+    template: str = "gallery.html",
+    **more: Any,
 ) -> Path:
     """Write labelled photos as a page with one row per class.
 
@@ -71,6 +73,8 @@ def write_gallery(
         A sentence or two above the photos.
     readings : sequence of (name, trust, how)
         How class names were read, to be unfolded above the photos.
+    template, **more
+        A template that extends the gallery's, and what it shows besides.
 
     Returns
     -------
@@ -105,8 +109,9 @@ def write_gallery(
     shown = shown.sort_values("reliability", ascending=False, kind="stable")
     names = classes or sorted(set(frame["label"]))
     return write_page(
-        "gallery.html",
+        template,
         path,
+        **more,
         title=printable(title),
         about=printable(about),
         readings=[[printable(one) for one in reading] for reading in readings],

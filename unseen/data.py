@@ -173,8 +173,8 @@ class ZeroShotData:
         Examples
         --------
         >>> from unseen.loading import load_data
-        >>> load_data("digits").with_unseen(["3", "4"]).seen.tolist()
-        ['0', '1', '2', '5', '6', '7', '8', '9']
+        >>> load_data("photos-200").with_unseen(["tench", "robin"]).unseen.tolist()
+        ['tench', 'robin']
         """
         return replace(self, unseen=np.asarray(names), seen_test=None)
 

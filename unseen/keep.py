@@ -82,11 +82,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     >>> from pathlib import Path
     >>> import unseen
     >>> from unseen.keep import save_model
-    >>> data = unseen.load_data("digits")
+    >>> data = unseen.load_data("photos-200")
     >>> model = unseen.JEDM().fit(data.X_seen, data.y_seen,
     ...                           class_embeddings=data.class_embeddings)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_model(model, Path(folder) / "digits.unseen")
+    ...     path = save_model(model, Path(folder) / "photos.unseen")
     ...     again = unseen.load_model(path)
     >>> (again.decision_function(data.X_unseen)
     ...  == model.decision_function(data.X_unseen)).all()

@@ -48,11 +48,11 @@ def export_onnx(
     >>> import onnxruntime
     >>> from unseen import TSTD, load_data
     >>> from unseen.onnx_export import export_onnx
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = TSTD().fit(data.X_seen, data.y_seen,
     ...                    class_embeddings=data.class_embeddings).adapt(data.X_unseen)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = export_onnx(model, Path(folder) / "digits.onnx")
+    ...     path = export_onnx(model, Path(folder) / "photos.onnx")
     ...     session = onnxruntime.InferenceSession(path)
     >>> X = data.X_unseen.astype(np.float32)
     >>> scores, labels = session.run(None, {"features": X})

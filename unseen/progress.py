@@ -75,7 +75,7 @@ def show_progress(shown: bool = True) -> Iterator[None]:
     Examples
     --------
     >>> from unseen import TSTD, load_data, show_progress
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> with show_progress():  # doctest: +SKIP
     ...     model = TSTD().fit(data.X_seen, data.y_seen,
     ...                        class_embeddings=data.class_embeddings)

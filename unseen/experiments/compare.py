@@ -52,7 +52,7 @@ def compare_plan(
     """Plan a comparison of methods on one set; data as ``load_data`` takes it.
 
     >>> from unseen.experiments.compare import compare_plan
-    >>> plan = compare_plan("digits", ["eszsl", "ast"], n_seeds=2)
+    >>> plan = compare_plan("photos", ["eszsl", "ast"], n_seeds=2)
     >>> [row.label for row in plan.rows], len(plan.runs([]))
     (['ESZSL', 'AST (ours)'], 4)
     """

@@ -64,9 +64,9 @@ def save_data(
     >>> from pathlib import Path
     >>> from unseen import load_data, save_data
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_data(load_data("digits"), Path(folder) / "mine.npz")
-    ...     load_data(path).unseen.tolist()
-    ['2', '5', '8']
+    ...     path = save_data(load_data("photos-200"), Path(folder) / "mine.npz")
+    ...     load_data(path).unseen[:3].tolist()
+    ['airplane', 'automobile', 'bird']
     """
     path = Path(path)
     kind = kind_of(path, kind)

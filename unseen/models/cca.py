@@ -68,11 +68,11 @@ class CCA(OnAxes, ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import CCA, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = CCA().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
     >>> len(model.correlations_)
-    6
+    199
     """
 
     regularisation: float = 0.1

@@ -55,11 +55,11 @@ class ConSE(PosteriorClassifier):
     Examples
     --------
     >>> from unseen import ConSE, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = ConSE().fit(data.X_seen, data.y_seen,
     ...                     class_embeddings=data.class_embeddings)
     >>> model.seen_posterior(data.X_unseen).shape
-    (533, 7)
+    (1000, 200)
     """
 
     n_top: int = 10

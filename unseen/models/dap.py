@@ -95,12 +95,14 @@ class DAP(ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import DAP, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200", "tree")
     >>> model = DAP().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
     >>> posterior = model.attribute_posterior(data.X_unseen)
-    >>> posterior.shape
-    (533, 14)
+    >>> animal = posterior[:, data.class_embeddings.columns.get_loc("animal")]
+    >>> [round(float(animal[data.y_unseen == name].mean()), 1)
+    ...  for name in ("deer", "truck")]
+    [0.9, 0.0]
     """
 
     lam: float = 1.0
@@ -198,12 +200,12 @@ class IAP(PosteriorClassifier):
 
     Examples
     --------
-    >>> from unseen import IAP, load_data
-    >>> data = load_data("digits")
+    >>> from unseen import IAP, load_data, per_class_accuracy
+    >>> data = load_data("photos-200", "tree")
     >>> model = IAP().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
-    >>> model.decision_function(data.X_unseen).shape
-    (533, 3)
+    >>> round(per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)), 1)
+    0.5
     """
 
     _parameter_constraints = GAUSSIAN

@@ -83,11 +83,11 @@ class ESZSL(OnAxes, ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import ESZSL, load_data, per_class_accuracy
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = ESZSL().fit(data.X_seen, data.y_seen,
     ...                     class_embeddings=data.class_embeddings)
-    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
-    True
+    >>> round(per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)), 2)
+    0.57
     """
 
     gamma: float = 1.0

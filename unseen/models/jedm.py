@@ -219,14 +219,14 @@ class JEDM(OnAxes, ZeroShotClassifier):
 
     Examples
     --------
-    >>> from unseen import JEDM, load_data
-    >>> data = load_data("digits")
+    >>> from unseen import JEDM, load_data, per_class_accuracy
+    >>> data = load_data("photos-200")
     >>> jedm = JEDM().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
-    >>> jedm.competing_classes_.tolist() == data.unseen.tolist()
-    True
-    >>> jedm.predict(data.X_unseen).shape == data.y_unseen.shape
-    True
+    >>> jedm.competing_classes_[:3].tolist()
+    ['airplane', 'automobile', 'bird']
+    >>> round(per_class_accuracy(data.y_unseen, jedm.predict(data.X_unseen)), 2)
+    0.5...
     """
 
     reading: str | Reading = "reference"

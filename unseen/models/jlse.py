@@ -98,11 +98,11 @@ class JLSE(RelativeCodesClassifier):
     Examples
     --------
     >>> from unseen import JLSE, load_data
-    >>> data = load_data("digits")
-    >>> model = JLSE(n_atoms=20).fit(data.X_seen, data.y_seen,
-    ...                              class_embeddings=data.class_embeddings)
+    >>> data = load_data("photos-200")
+    >>> model = JLSE(n_atoms=20, n_turns=1).fit(
+    ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.coef_.shape, model.n_iter_
-    ((64, 7), 5)
+    ((200, 200), 1)
     """
 
     lam: float = 1e-4

@@ -84,11 +84,11 @@ class DeViSE(RankingClassifier):
     Examples
     --------
     >>> from unseen import DeViSE, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = DeViSE(max_iter=20, validation_fraction=0).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.coef_.shape, model.n_iter_
-    ((64, 14), 20)
+    ((200, 843), 20)
     """
 
     def _violations(self, V):
@@ -126,7 +126,7 @@ class ALE(RankingClassifier):
     Examples
     --------
     >>> from unseen import ALE, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = ALE(max_iter=20, validation_fraction=0).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.history_[-1] < model.history_[0]
@@ -163,7 +163,7 @@ class SJE(RankingClassifier):
     Examples
     --------
     >>> from unseen import SJE, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = SJE(max_iter=20, validation_fraction=0).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.history_[-1] < model.history_[0]
@@ -220,11 +220,11 @@ class LatEm(RankingClassifier):
     Examples
     --------
     >>> from unseen import LatEm, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = LatEm(2, max_iter=20, validation_fraction=0).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.maps_.shape
-    (2, 64, 14)
+    (2, 200, 843)
     """
 
     n_maps: int = 2

@@ -63,11 +63,11 @@ class RidgeToVisual(OnAxes, ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import RidgeToVisual, load_data, per_class_accuracy
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = RidgeToVisual(100.0, metric="cosine").fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
-    True
+    >>> round(per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)), 2)
+    0.57
     """
 
     lam: float = 10.0
@@ -115,11 +115,11 @@ class RidgeToSemantic(OnAxes, ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import RidgeToSemantic, load_data, per_class_accuracy
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = RidgeToSemantic().fit(data.X_seen, data.y_seen,
     ...                               class_embeddings=data.class_embeddings)
-    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
-    True
+    >>> round(per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)), 2)
+    0.45
     """
 
     lam: float = 1.0

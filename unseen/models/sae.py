@@ -71,11 +71,11 @@ class SAE(OnAxes, ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import SAE, load_data, per_class_accuracy
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = SAE().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
-    >>> per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)) > 1 / 3
-    True
+    >>> round(per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)), 2)
+    0.54
     """
 
     lam: float = 10.0

@@ -92,11 +92,11 @@ class SynC(RelativeCodesClassifier):
     Examples
     --------
     >>> from unseen import SynC, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = SynC(loss="squared").fit(data.X_seen, data.y_seen,
     ...                                  class_embeddings=data.class_embeddings)
     >>> model.coef_.shape
-    (64, 7)
+    (200, 200)
     """
 
     lam: float = 1e-5

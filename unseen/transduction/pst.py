@@ -66,12 +66,12 @@ def pst(
 
     Examples
     --------
-    >>> from unseen import DAP, PST, load_data
-    >>> data = load_data("digits")
-    >>> model = PST(DAP()).fit(data.X_seen, data.y_seen,
-    ...                        class_embeddings=data.class_embeddings)
+    >>> from unseen import ESZSL, PST, load_data
+    >>> data = load_data("photos-200")
+    >>> model = PST(ESZSL()).fit(data.X_seen, data.y_seen,
+    ...                          class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 533 of 533 rows (rate 1); ... 15 neighbours ...
+    Kept 1,000 of 1,000 rows (rate 1); ... 15 neighbours ...
     """
     n, N = start.scores.shape
     check_spreading("PST", n, N, 2 * n_neighbors)

@@ -150,11 +150,11 @@ class SelfTraining(Around):
     Examples
     --------
     >>> from unseen import ESZSL, SelfTraining, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = SelfTraining(ESZSL()).fit(data.X_seen, data.y_seen,
     ...                                   class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 213 of 533 rows (rate 0.4); ... labels changed.
+    Kept ... of 1,000 rows (rate 0.4); ... labels changed.
     """
 
     estimator: Any

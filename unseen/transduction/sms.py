@@ -75,11 +75,11 @@ class SMS(OnAxes, ZeroShotClassifier):
     Examples
     --------
     >>> from unseen import SMS, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = SMS().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 533 of 533 rows (rate 1); ... labels changed.
+    Kept 1,000 of 1,000 rows (rate 1); ... labels changed.
     """
 
     gamma: float = 0.1

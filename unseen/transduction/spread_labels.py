@@ -60,11 +60,11 @@ def spread_labels(
     Examples
     --------
     >>> from unseen import SpreadLabels, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> model = SpreadLabels().fit(data.X_seen, data.y_seen,
     ...                            class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 42... of 533 rows (rate 0.8); ...
+    Kept 79... of 1,000 rows (rate 0.8); ...
     """
     n, N = start.scores.shape
     check_spreading("SpreadLabels", n, N, n_neighbors)

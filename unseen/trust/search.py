@@ -104,7 +104,7 @@ class ClasswiseSearchCV(Around):
     Examples
     --------
     >>> from unseen import ClasswiseSearchCV, JEDM, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> search = ClasswiseSearchCV(JEDM(), {"alpha": [0.1, 1.0]}, n_folds=3)
     >>> search = search.fit(data.X_seen, data.y_seen,
     ...                     class_embeddings=data.class_embeddings)
@@ -343,7 +343,7 @@ class ClasswiseFolds:
     Examples
     --------
     >>> from unseen import CCA, ESZSL, ClasswiseFolds, ClasswiseSearchCV, load_data
-    >>> data = load_data("digits")
+    >>> data = load_data("photos-200")
     >>> folds = ClasswiseFolds(data.X_seen, data.y_seen, n_folds=3)
     >>> for model in (CCA(), ESZSL()):
     ...     search = ClasswiseSearchCV(model, {"n_axes": [10, 20]})

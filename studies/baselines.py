@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
+from unseen.core.start import Start
 
 SHARPNESS = 20.0  # of centred cosines, for a softmax
 MAX_ROUNDS = 30

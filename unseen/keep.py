@@ -44,9 +44,9 @@ FORMAT = "2"
 DTYPES = "<f8 <f4 <f2 <i8 <i4 <i2 |i1 <u8 <u4 <u2 |u1 |b1".split()
 # What models are made of, beside estimators that unseen names, by module.
 PARTS = {
-    "unseen.core.base": "LinearRule LinearScorer Round",
     "unseen.core.classes": "Candidates ClassTable Offered",
     "unseen.core.given": "Given",
+    "unseen.core.outcome": "LinearRule LinearScorer Round",
     "unseen.core.sums": "RunningSums Sums",
     "unseen.models.jedm": "Reading",
     "unseen.models.kernel_ridge": "EmbeddingScale",

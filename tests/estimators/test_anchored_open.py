@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 
 from tests.checks import close
 from unseen import AnchoredSelfTraining, ZeroShotData, per_class_accuracy
-from unseen.core.base import Round, reliability_by_rank
+from unseen.core.outcome import Round, reliability_by_rank
 from unseen.transduction import anchored_open
 from unseen.transduction.anchored_open import (
     ROWS_COUNT,

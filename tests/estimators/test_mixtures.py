@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 
 from tests.checks import close
 from unseen import GaussianAlignment, StatA, TransCLIP
-from unseen.core.around import start_from
+from unseen.core.start import start_from
 from unseen.transduction.gaussian_alignment import gaussian_alignment, precision
 from unseen.transduction.graph import nearest_cosines
 from unseen.transduction.stata import anchored, scatter, stata

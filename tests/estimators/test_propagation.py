@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, make_data
 from unseen import ESZSL, ZLaP
-from unseen.core.around import start_from
 from unseen.core.linalg import to_unit
+from unseen.core.start import start_from
 from unseen.transduction import tmvhlp
 from unseen.transduction.graph import (
     propagate,

@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 from tests.checks import close, make_data
 from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
-from unseen.core.base import View
 from unseen.core.classes import Candidates
+from unseen.core.on_axes import View
 from unseen.core.rows import Unlabelled
 from unseen.transduction.rounds import self_train
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 
 from tests.checks import close, make_data
 from unseen import AnchoredSelfTraining
-from unseen.core.around import corrected, start_from
 from unseen.core.given import GivenRows
+from unseen.core.start import corrected, start_from
 
 
 def corrected_by_loops(rows, Z, labels, given, new):

@@ -38,7 +38,8 @@ from unseen import (
     TransCLIP,
     ZLaP,
 )
-from unseen.core.around import Relabelling, start_from
+from unseen.core.around import Relabelling
+from unseen.core.start import start_from
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")

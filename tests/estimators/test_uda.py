@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from tests.checks import close, make_data
 from unseen import KodirovUDA, RidgeToVisual
-from unseen.core.around import sharpened
+from unseen.core.start import sharpened
 from unseen.transduction.uda import lasso, solve_codes
 
 

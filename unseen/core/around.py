@@ -1,16 +1,7 @@
 """Methods around a model: rows as it sees them, and functions that relabel them.
 
 A transductive method is a function ``method(start, **parameters) -> Relabelled``, and
-``estimator_of`` makes it an estimator. It starts from
-
-    rows        (n, r)   the unlabelled rows where they are compared: (x - mean) axes
-    prototypes  (N, r)   the candidate classes there
-    scores      (n, N)   what the model says of the rows
-    logits      (n, N)   the same on a scale where softmax makes sense
-
-A model that has a space of its own (whitened, on axes) lends it; any other is asked for
-scores alone, rows are taken at unit length less their mean, and a class's prototype is
-the mean of the rows that score best for it.
+``estimator_of`` makes it an estimator. Where it starts is in start.py.
 """
 
 from __future__ import annotations
@@ -18,27 +9,20 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, make_dataclass, replace
+from dataclasses import field, make_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import MetaEstimatorMixin, clone
 
-from unseen.core.base import (
-    LinearRule,
-    LinearScorer,
-    Outcome,
-    Round,
-    ZeroShotClassifier,
-    rank_within,
-)
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable
-from unseen.core.given import GivenRows
+from unseen.core.on_axes import OnAxes
+from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.params import HasMethods, fit_context
-from unseen.core.sums import Sums, indicator
+from unseen.core.start import nearest_mean
+from unseen.core.sums import Sums
 
-SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
 # What the docstrings of methods around a model begin with, in two sections.
 SHARED = {
     "Parameters": """\
@@ -113,9 +97,6 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
 
     def _describe(self, unlabelled, rows, name):
         return self.estimator_._describe(unlabelled, rows, name)
-
-    def _streams(self) -> bool:
-        return False
 
     def _is_linear(self) -> bool:
         adapted = getattr(self, "_adapted", None) is not None
@@ -222,13 +203,14 @@ class Relabelling(Around):
         return self._note_features(np.zeros((1, self.class_embeddings_.shape[1])))
 
     def _describe(self, unlabelled, rows, name):
-        """Describe a new class by its rows, where the start has its own prototypes."""
-        if not hasattr(self.estimator_, "_lend"):
-            raise self._undescribed(name)
+        # On axes a start knows its prototypes by the rows that score best, and these
+        # by the embedding: for a class without one the answer hardly gains from rows.
+        if isinstance(self.estimator_, OnAxes | Around):
+            return ZeroShotClassifier._describe(self, unlabelled, rows, name)
         return super()._describe(unlabelled, rows, name)
 
     def _adapt(self, unlabelled, candidates, given):
-        start = start_from(self.estimator_, unlabelled, candidates)
+        start = self.estimator_._lend(unlabelled, candidates)
         start = start if given is None else start.with_given(given)
         own = self.get_params(deep=False)
         del own["estimator"]
@@ -271,174 +253,3 @@ def with_shared_sections(doc: str) -> str:
     order = ("Parameters", "Attributes", "Notes", "References", "Examples")
     made = [f"{t}\n{'-' * len(t)}\n{own[t]}" for t in order if t in own]
     return "\n\n".join([summary, *made])
-
-
-# ---- where a method starts ---------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Unlabelled rows as a fitted model sees them; see the head of this file."""
-
-    candidates: Candidates
-    rows: np.ndarray
-    prototypes: np.ndarray
-    scores: np.ndarray
-    logits: np.ndarray
-    scorer: LinearScorer | None  # makes scores of rows, if they are linear in them
-    axes: np.ndarray | None  # None where rows stay in the space of the features
-    mean: np.ndarray
-    unit_rows: bool
-    # Where scores come from prototypes: the scorer of others, and logits over scores.
-    rescore: Callable[[np.ndarray], LinearScorer] | None = None
-    logit_scale: float = 1.0
-
-    @property
-    def probabilities(self) -> np.ndarray:
-        """Soft labels of the rows."""
-        return softmax(self.logits, axis=1)
-
-    @property
-    def even_size(self) -> int:
-        """How many rows a class has if all have the same, at least one."""
-        n, n_classes = self.scores.shape
-        return max(1, n // n_classes)
-
-    def contrast(self) -> tuple[np.ndarray, LinearScorer | None]:
-        """Return logits less the mean of each row, and what makes them of ``rows``."""
-        S, raw = (M - M.mean(axis=1, keepdims=True) for M in (self.logits, self.scores))
-        if self.scorer is None:
-            return S, None
-        spread = np.linalg.norm(raw)  # S is a multiple of raw
-        factor = float(np.linalg.norm(S) / spread) if spread > 0 else 1.0
-        centred = (factor * (one - one.mean(axis=0)) for one in self.scorer)
-        return S, LinearScorer(*centred)
-
-    def with_given(self, given: GivenRows) -> Start:
-        """Return the start with given labels in it.
-
-        Prototypes move to the mean of prototype and given rows, where what a prototype
-        is worth in rows is measured by how far they lie apart; scores follow where they
-        come from prototypes. Given rows score best for their class.
-        """
-        Z = corrected(self.rows, self.prototypes, self.logits, given)
-        scores, logits, scorer = self.scores.copy(), self.logits.copy(), self.scorer
-        if self.rescore is not None:
-            scorer = self.rescore(Z)
-            scores = self.rows @ scorer.coef.T + scorer.intercept
-            logits = scores * self.logit_scale
-        rows, codes = given.rows, given.codes[given.rows]
-        for M in (scores, logits):
-            # The class changes places with the best, so that no score is out of the
-            # common: some methods compare the rows of a class.
-            own, best = M[rows, codes], M[rows].argmax(axis=1)
-            M[rows, codes], M[rows, best] = M[rows, best], own
-        made = replace(self, prototypes=Z, scores=scores, logits=logits)
-        return replace(made, scorer=scorer)
-
-    def for_features(self, scorer: LinearScorer) -> LinearScorer:
-        """Turn a linear score of ``rows`` into one of (unit) rows of X."""
-        coef = scorer.coef if self.axes is None else scorer.coef @ self.axes.T
-        return LinearScorer(coef, scorer.intercept - coef @ self.mean)
-
-    def round(
-        self,
-        before: np.ndarray,
-        scores: np.ndarray,
-        objective: float = float("nan"),
-        note: str = "",
-    ) -> Round:
-        """Tell one step of a method that keeps every row; it began with ``before``."""
-        labels = before.argmax(axis=1), scores.argmax(axis=1)
-        return Round.of_all(self.candidates, *labels, objective, note)
-
-    def keep_unreached(self, F: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return scores, and how many rows no label reached: they keep the model's."""
-        unreached = ~(F > 0).any(axis=1)
-        least = max(F[F > 0].min(initial=1), 1e-200)
-        F = np.where(unreached.reshape(-1, 1), least * self.probabilities, F)
-        return F, int(unreached.sum())
-
-
-def start_from(model: Any, X: Any, classes: Any = None) -> Start:
-    """Return unlabelled rows as a fitted model sees them."""
-    unlabelled, candidates = model._unlabelled(X), model._candidates(classes)
-    if hasattr(model, "_lend"):
-        return model._lend(unlabelled, candidates)
-    if hasattr(model, "_score") and model._is_linear():
-        view, state = model._view(unlabelled, candidates), model._state()
-        coef, offset = model._reported(state, view)
-        rows, axes, unit_rows = np.asarray(view.B), model.axes_, model.unit_rows
-        mean, scores = view.mean, rows @ coef.T + offset
-        scorer = LinearScorer(coef, np.broadcast_to(offset, len(coef)))
-    else:  # rows of unit length, centred
-        scorer, axes, unit_rows = None, None, True
-        scores, mean = model._scoring(candidates)(unlabelled.X), unlabelled.mean(True)
-        rows = unlabelled.X * unlabelled.scales(True)[:, None] - mean
-    if axes is not None and hasattr(model, "_prototypes_on_axes"):
-        prototypes = model._prototypes_on_axes(state, view.A)
-    else:
-        prototypes = best_row_means(rows, scores)
-    logits = sharpened(scores)
-    seen = (candidates, rows, prototypes, scores, logits, scorer, axes, mean)
-    return Start(*seen, unit_rows)
-
-
-def corrected(
-    rows: np.ndarray, Z: np.ndarray, logits: np.ndarray, given: GivenRows
-) -> np.ndarray:
-    """Return prototypes that given rows have corrected; see ``Start.with_given``.
-
-    With s² the spread of rows around class means and g given rows of mean ḡ,
-    |ḡ - Z|² is v + s²/g on average: a prototype is worth s²/v rows.
-    """
-    known, codes = given.rows, given.codes[given.rows]
-    sums = indicator(codes, len(Z)).T @ rows[known].astype(np.float64)
-    counts = given.counts.astype(np.float64)
-    means = sums / np.maximum(counts, 1)[:, None]
-    labels = logits.argmax(axis=1)
-    sizes = np.bincount(labels, minlength=len(Z))
-    own = (indicator(labels, len(Z)).T @ rows) / np.maximum(sizes, 1)[:, None]
-    spread = np.sum(rows.astype(np.float64) ** 2) - sizes @ np.sum(own**2, axis=1)
-    spread = spread / max(len(rows) - np.count_nonzero(sizes), 1)
-    both = (counts > 0) & ~given.new
-    worth = np.zeros(len(Z))
-    if both.any():
-        off = np.sum((means - Z)[both] ** 2, axis=1) - spread / counts[both]
-        # A prototype is worth a hundred rows at most.
-        worth[~given.new] = spread / max(off.mean(), spread / 100, 1e-300)
-    moved = (worth[:, None] * Z + sums) / np.maximum(worth + counts, 1e-300)[:, None]
-    return np.where((counts > 0)[:, None], moved, Z).astype(Z.dtype)
-
-
-def sharpened(scores: np.ndarray) -> np.ndarray:
-    """Give scores of any scale the spread that suits a softmax."""
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.mean(centred**2))
-    return centred * (SHARPNESS / spread) if spread > 0 else centred
-
-
-def best_row_means(rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return, for every class, the mean of the eight rows that score best for it.
-
-    Of the rows that the class wins; of a class that wins none, its single best row.
-    """
-    labels = scores.argmax(axis=1)
-    order, place, _ = rank_within(labels, scores.max(axis=1))
-    best, means = order[place < 8], rows[scores.argmax(axis=0)].copy()
-    for c in np.unique(labels):
-        means[c] = rows[best[labels[best] == c]].mean(axis=0)
-    return means
-
-
-def nearest_mean(start: Start, codes: np.ndarray) -> LinearScorer:
-    """Score rows by their distance to the class means of the labelled rows.
-
-    The largest b·m - |m|²/2 is the nearest m. A class without a row keeps its
-    prototype.
-    """
-    N = len(start.prototypes)
-    counts = np.bincount(codes, minlength=N)[:, None]
-    sums = indicator(codes, N).T @ start.rows.astype(np.float64)
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), start.prototypes)
-    return LinearScorer(means, -np.sum(means * means, axis=1) / 2)

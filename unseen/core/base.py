@@ -1,33 +1,31 @@
 """The one base class: candidates, rows in, scores and labels out, learning from rows.
 
-A model that meets rows on axes gives its parameters and
+A model gives its parameters and
 
-    _learn(seen)                     learn from the seen classes; sets fitted names
-    _state()                         what unlabelled rows may move: ``coef_``
-    _score(state, A)                 (coef, offset) on the axes, from codes of classes
-    _refit(state, A, sums, lam, mu)  learn from self-labelled rows: (state, objective)
+    _fit_sums(sums, table)           learn from sums; ends in ``_ready(table)``
+    _scorer(candidates)              (coef, intercept) of rows; where scores are not
+                                     linear, ``_scoring(candidates)`` and ``_is_linear``
+    _adapt(unlabelled, candidates, given)
+                                     what it makes of unlabelled rows: an ``Outcome``
 
 and, where it differs from the others,
 
-    _embed(A)                        codes of classes, by default their embeddings:
-                                     of unit length, less the mean of the seen or, in
-                                     adapt, their own
-    _codes(candidates, own_mean)     the same from the candidates as they are
-    _reported(state, view)           (coef, offset) that labels are reported by
-    _needs_rows()                    ``seen`` brings the rows: sums are not enough
+    _needs_rows()                    ``_fit_sums`` also gets the rows and their codes
+    _streams()                       ``_adapt`` takes rows chunk by chunk
+    _seen_as(names, embeddings)      equal rows of this compete as one class
+    _describe(unlabelled, rows, name)
+                                     the embedding of a class that only rows describe
+    _lend(unlabelled, candidates)    where other methods start from it
 
-A model with a space of its own gives ``_fit_sums(sums, table)``, which ends in
-``_ready(table)``, ``_scorer(candidates)`` or ``_scoring(candidates)`` for new rows, and
-``_adapt(unlabelled, candidates, given)``.
+Most models meet rows on axes: ``unseen/core/on_axes.py`` asks less of them.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,13 +42,17 @@ from unseen.core.classes import (
 from unseen.core.given import (
     NONE_OF_THESE,
     Given,
-    GivenRows,
-    include,
+    adapt_given,
     prototypes_of,
-    read_given,
-    whole_labels,
 )
-from unseen.core.linalg import inverse_lengths
+from unseen.core.outcome import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    linear_scores,
+    reliability_by_rank,
+)
 from unseen.core.params import (
     check_rows,
     check_rows_and_labels,
@@ -58,7 +60,6 @@ from unseen.core.params import (
     not_finite,
 )
 from unseen.core.rows import (
-    Rows,
     RowStream,
     StreamedUnlabelled,
     Unlabelled,
@@ -68,128 +69,8 @@ from unseen.core.rows import (
     open_stream,
     root_module,
 )
+from unseen.core.start import Start, start_at_scores
 from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
-
-
-class Seen(NamedTuple):
-    """What a solver gets of the seen classes, on the axes and centred."""
-
-    sums: Sums
-    A: np.ndarray  # (M, q) embeddings
-    diagonal: bool  # whether the Gram matrix is
-    table: ClassTable
-    B: Any = None  # (n, p) rows, for models that need them
-    codes: Any = None  # (n,) their class numbers
-
-
-class View(NamedTuple):
-    """Rows on the axes and codes of candidates; ``mean`` is the row taken away."""
-
-    B: Rows
-    A: np.ndarray
-    mean: np.ndarray
-
-
-class LinearScorer(NamedTuple):
-    """One linear score per class: ``x @ coef.T + intercept``."""
-
-    coef: np.ndarray
-    intercept: np.ndarray
-
-
-class LinearRule(NamedTuple):
-    """Who competes, and how rows are scored: all that answers for new rows."""
-
-    candidates: Candidates
-    scorer: LinearScorer
-    unit_rows: bool
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Round:
-    """What one round of self-training did.
-
-    Attributes
-    ----------
-    rate : float
-        Share of each predicted class that was kept.
-    selected : ndarray of shape (n_competing,)
-        Rows kept of each competing class.
-    n_changed : int
-        Rows whose reported label differs from the round before.
-    objective : float
-        Value of what the refit lowers, after it.
-    labels : ndarray of shape (n_samples,) or None
-        Labels after the round; not kept where the rows are not in memory.
-    note : str
-        What the model has to say of the round, if anything.
-    n_rows : int or None
-        How many unlabelled rows there are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen.core.base import Round
-    >>> print(Round(0.5, np.array([2, 1]), 1, 0.0, None, n_rows=6))
-    Kept 3 of 6 rows (rate 0.5); 1 label changed.
-    """
-
-    rate: float
-    selected: np.ndarray
-    n_changed: int
-    objective: float
-    labels: np.ndarray | None
-    note: str = ""
-    n_rows: int | None = None
-
-    @classmethod
-    def of_all(
-        cls,
-        candidates: Candidates,
-        before: np.ndarray,
-        codes: np.ndarray,
-        objective: float = float("nan"),
-        note: str = "",
-    ) -> Round:
-        """Return the round of a method that keeps every row; labels are by number."""
-        counts = np.bincount(codes, minlength=len(candidates))
-        changed, labels = int((before != codes).sum()), candidates.names[codes]
-        objective = float(objective)
-        return cls(1.0, candidates.count(counts), changed, objective, labels, note)
-
-    @property
-    def n_selected(self) -> int:
-        """Rows kept in all."""
-        return int(self.selected.sum())
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self}>"
-
-    def __str__(self) -> str:
-        n_rows = self.n_rows if self.labels is None else len(self.labels)
-        message = (
-            f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
-            f"{self.rate:g}); {self.n_changed:,} "
-            f"{'label' if self.n_changed == 1 else 'labels'} changed."
-        )
-        return f"{message} {self.note}".rstrip()
-
-
-class Outcome(NamedTuple):
-    """What a method says of unlabelled rows.
-
-    ``codes`` (n,) number the class of every row among the distinct ones of
-    ``rule.candidates``; ``confidence`` (n,) orders the rows, and with ``calibrated`` is
-    the probability that the label is right. ``rule`` labels rows to come. ``also`` are
-    further fitted names and their values.
-    """
-
-    codes: np.ndarray
-    confidence: np.ndarray
-    rounds: list[Round]
-    rule: LinearRule
-    calibrated: bool = False
-    also: dict[str, Any] = {}
 
 
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
@@ -199,8 +80,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     """
 
     unit_rows = True
-    whitening: float | None = None
-    per_domain_centering = True
 
     _parameter_constraints: dict = {}
     # Parameters that change nothing that ``fit`` learns: a search fits once for all.
@@ -217,7 +96,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     embedding_mean_: np.ndarray
     labels_: np.ndarray
     reliability_: np.ndarray
-    rounds_: list
+    rounds_: list[Round]
     given_: Given
     novelty_: np.ndarray
 
@@ -252,7 +131,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(stale, None)
         X = in_one_piece(X) if self._needs_rows() else X
         if is_stream(X):
-            return self._fit_stream(X, y, class_embeddings)
+            running = RunningSums.of(class_embeddings, self.unit_rows)
+            running, head = summed_stream(X, y, running)
+            return self._fit_sums(*running.finish())._note_features(head)
         # Whether numbers are finite shows in sums of squares: no pass of its own.
         rows, y = check_rows_and_labels(
             X, y, estimator=self, ensure_all_finite=self._needs_rows()
@@ -261,20 +142,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         sums = self._sums(rows, codes, len(table))
         own = ((rows, codes),) if self._needs_rows() else ()
         return self._fit_sums(sums, table, *own)._note_features(X)
-
-    def _fit_stream(self, X, y, class_embeddings):
-        running = RunningSums.of(class_embeddings, self.unit_rows)
-        if root_module(X) == "dask":
-            from unseen.core.dask_rows import head_of, sum_dask
-
-            if isinstance(y, str):
-                X, y = X.drop(columns=y), X[y]
-            running, head = sum_dask(X, y, running), head_of(X)
-        else:
-            stream = open_stream(X, y)
-            add_stream(running, stream, None if isinstance(y, str) else y)
-            head = stream.head
-        return self._fit_sums(*running.finish())._note_features(head)
 
     @available_if(lambda self: not self._needs_rows())
     @fit_context(prefer_skip_nested_validation=True)
@@ -322,42 +189,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     def _needs_rows(self) -> bool:
         """Tell whether a fit needs the rows themselves, not only their sums."""
         return False
-
-    def _fit_sums(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
-        """Fit from the sums; ``rows`` are (X, class numbers) for models that need them.
-
-        Searches, streams and Dask share the sums.
-        """
-        seen, space = self._see(sums, table, rows)
-        self._learn(seen)
-        return self._settle(space, table)
-
-    def _see(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
-        """Return what the solver gets, and (mean, axes, mean of embeddings)."""
-        n_axes = None if self.n_axes == "all" else self.n_axes
-        if self.whitening is None:
-            reduced = sums.reduced(n_axes)
-            on_axes, axes = reduced.sums, reduced.axes
-        else:  # at unit mean square, so that ridges suit that suit rows of unit length
-            reduced = sums.whitened(n_axes, self.whitening)
-            square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
-            scale = 1 / np.sqrt(square) if square > 0 else 1.0
-            on_axes, axes = reduced.sums.scaled(scale), reduced.axes * scale
-        units = table.units()
-        embedding_mean = sums.counts @ units / sums.n_rows
-        A = (units - embedding_mean)[table.seen]
-        diagonal = n_axes is not None and self.whitening is None
-        seen = Seen(on_axes.for_classes(table.seen), A, diagonal, table)
-        if rows is not None:
-            X, codes = rows
-            B = Unlabelled(X).on_axes(axes, self.unit_rows) - reduced.mean @ axes
-            seen = seen._replace(B=B, codes=(np.cumsum(table.seen) - 1)[codes])
-        return seen, (reduced.mean, axes, embedding_mean)
-
-    def _settle(self, space: tuple, table: ClassTable):
-        """Store where rows are met; the last step of a fit on axes."""
-        self.mean_, self.axes_, self.embedding_mean_ = space
-        return self._ready(table)
 
     def _ready(self, table: ClassTable, *, warn: bool = True):
         """Store what all fitted models hold; the last step of a ``fit``."""
@@ -491,27 +322,32 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         candidates = self._asked(classes)
         answer = partial(answer_block, candidates, self._scoring(candidates), finish)
-        if not is_stream(X):
-            X = check_rows(self, X, reset=False, ensure_all_finite=False)
+        X = self._checked(X)
+        if isinstance(X, RowStream):
+            return np.concatenate([answer(rows) for rows, _ in X.blocks("scoring")])
+        if isinstance(X, np.ndarray):
             blocks = row_blocks(len(X), X.shape[1], least=8 * len(candidates))
             if len(blocks) == 1:
                 return answer(X)
             return np.concatenate([answer(X[here]) for here in blocks])
+        from unseen.core.dask_rows import head_of, map_chunks
+
+        scores = np.zeros((1, len(candidates)), checked_chunk(head_of(X), "X").dtype)
+        return map_chunks(X, answer, finish(candidates, scores))
+
+    def _checked(self, X) -> Any:
+        """Return rows with the features of the fit: an array, a stream, or Dask's."""
         if root_module(X) == "dask":
-            from unseen.core.dask_rows import head_of, map_chunks
+            from unseen.core.dask_rows import head_of
 
             head = head_of(X)
-            validate_data(self, head, skip_check_array=True, reset=False)
-            scores = np.zeros((1, len(candidates)), checked_chunk(head, "X").dtype)
-            return map_chunks(X, answer, finish(candidates, scores))
-        chunks = self._stream(X).blocks("scoring")
-        return np.concatenate([answer(rows) for rows, _ in chunks])
-
-    def _stream(self, X) -> RowStream:
-        """Return X as a stream with the features of the fit."""
-        stream = open_stream(X)
-        validate_data(self, stream.head, skip_check_array=True, reset=False)
-        return stream
+        elif is_stream(X):
+            X = open_stream(X)
+            head = X.head
+        else:  # in scores it shows whether the numbers are finite: no pass of its own
+            return check_rows(self, X, reset=False, ensure_all_finite=False)
+        validate_data(self, head, skip_check_array=True, reset=False)
+        return X
 
     def _is_linear(self) -> bool:
         """Tell whether scores are a linear function of (unit) rows."""
@@ -534,42 +370,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
                 np.where(own, adapted.intercept[place], scorer.intercept),
             )
         return LinearRule(candidates, scorer, self.unit_rows)
-
-    # ---- on axes ---------------------------------------------------------------------
-
-    def _state(self) -> Any:
-        """Return what unlabelled rows may move, as ``fit`` left it."""
-        return self.coef_
-
-    def _codes(self, candidates: Candidates, own_mean: bool) -> np.ndarray:
-        """Return the codes of classes, less their own mean or that of the seen."""
-        A = self._table.units(candidates.embeddings)
-        return self._embed(A - (A.mean(axis=0) if own_mean else self.embedding_mean_))
-
-    def _embed(self, A: np.ndarray) -> np.ndarray:
-        """Return the codes of classes with these centred embeddings."""
-        return A
-
-    def _scorer(self, candidates: Candidates) -> LinearScorer:
-        """Return the inductive scorer of the competing classes."""
-        scorer = self._score(self._state(), self._codes(candidates, False))
-        return self._in_features(scorer, self.mean_)
-
-    def _in_features(self, scorer: tuple, mean: np.ndarray) -> LinearScorer:
-        """Return a scorer on the axes, around a mean row, as one of rows."""
-        coef = scorer[0] @ self.axes_.T
-        return LinearScorer(coef, scorer[1] - coef @ mean)
-
-    def _view(self, unlabelled: Unlabelled, candidates: Candidates) -> View:
-        """Return rows on the axes and codes of the candidates, centred."""
-        own = self.per_domain_centering
-        mean = None if own else self.mean_
-        B, mean = unlabelled.on(self.axes_, self.unit_rows, mean)
-        return View(B, self._codes(candidates, own), mean)
-
-    def _reported(self, state: Any, view: View) -> tuple[np.ndarray, np.ndarray]:
-        """Return (coef, offset) that labels are reported by: mostly those that rank."""
-        return self._score(state, view.A)
 
     # ---- learning from unlabelled rows -----------------------------------------------
 
@@ -618,48 +418,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("given_", None)
         if given is None:
             return self._record(self._adapt(unlabelled, candidates, None))
-        return self._adapt_given(unlabelled, candidates, given, alone)
-
-    def _adapt_given(self, unlabelled, candidates: Candidates, given: Any, alone: bool):
-        """Leave rows out that no class fits, adapt, and put them back."""
-        n = len(unlabelled)
-        rows, labels = read_given(given, n)
-        fits = labels != NONE_OF_THESE
-        kept = np.ones(n, dtype=bool)
-        kept[rows[~fits]] = False
-        if not kept.all():
-            unlabelled = unlabelled.only(np.flatnonzero(kept))
-        own, labels = (kept.cumsum() - 1)[rows[fits]], labels[fits]
-        known = None
-        if len(own):
-            candidates, codes, new = include(
-                candidates,
-                labels,
-                self._table,
-                lambda at: self._describe(unlabelled, own[at], labels[at][0]),
-            )
-            known = GivenRows(np.full(int(kept.sum()), -1), new)
-            known.codes[own] = codes
-        self._record(self._adapt(unlabelled, candidates, known))
-
-        def whole(found: np.ndarray) -> np.ndarray:
-            return whole_labels(found, kept, rows[fits], labels)
-
-        self.labels_ = whole(self.labels_)
-        self.rounds_ = [
-            replace(done, labels=whole(done.labels), n_rows=n)
-            if done.labels is not None
-            else done
-            for done in self.rounds_
-        ]
-        for name in ("reliability_", "novelty_"):  # of rows that no class fits, certain
-            if hasattr(self, name):
-                certain = np.ones(n)
-                certain[kept] = getattr(self, name)
-                setattr(self, name, certain)
-        self.reliability_[rows] = 1.0
-        self.given_ = Given(rows, self.labels_[rows], alone)
-        return self
+        return adapt_given(self, unlabelled, candidates, given, alone)
 
     def _record(self, outcome: Outcome):
         """Store what ``adapt`` found."""
@@ -673,6 +432,43 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         for name, value in also.items():
             setattr(self, name, value)
         return self
+
+    def _can_adapt(self) -> bool:
+        """Tell whether the model learns from unlabelled rows."""
+        return True
+
+    def _streams(self) -> bool:
+        """Tell whether ``adapt`` takes rows chunk by chunk."""
+        return False
+
+    def _unlabelled(self, X) -> Unlabelled:
+        """Return the rows to adapt to, or say why they cannot be."""
+        check_is_fitted(self)
+        if isinstance(X, Unlabelled):
+            return X
+        X = self._checked(X if self._streams() else in_one_piece(X))
+        if isinstance(X, RowStream):
+            return StreamedUnlabelled(X)
+        if isinstance(X, np.ndarray):
+            return Unlabelled(X)
+        from unseen.core.dask_rows import DaskUnlabelled
+
+        return DaskUnlabelled(X)
+
+    def _describe(self, unlabelled: Unlabelled, rows: np.ndarray, name: Any):
+        """Return the embedding that would score the rows of a new class best."""
+        raise ValueError(
+            f"given names the class {name!r}, which is not in the table, and "
+            f"{type(self).__name__} needs a description of every class. Add it to the "
+            "table, or use AnchoredSelfTraining or GuidedMixture."
+        )
+
+    def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
+        """Return where other methods start: rows as this model sees them."""
+        score = self._scoring(candidates)
+        return start_at_scores(unlabelled, candidates, score(unlabelled.X))
+
+    # ---- afterwards ------------------------------------------------------------------
 
     def save(self, path):
         """Save this model as one file, which ``unseen.load_model`` reads.
@@ -712,86 +508,16 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         asked = dict.fromkeys(given, NONE_OF_THESE)  # whatever it was
         return suggest(X, n, reliability=self.reliability_, given=asked)
 
-    def _can_adapt(self) -> bool:
-        """Tell whether the model learns from unlabelled rows."""
-        return True
 
-    def _streams(self) -> bool:
-        """Tell whether ``adapt`` takes rows chunk by chunk."""
-        return hasattr(self, "_score")
+def summed_stream(X: Any, y: Any, running: RunningSums) -> tuple[RunningSums, Any]:
+    """Return sums with all rows of a stream added, and a row that names features."""
+    if root_module(X) == "dask":
+        from unseen.core.dask_rows import head_of, sum_dask
 
-    def _unlabelled(self, X) -> Unlabelled:
-        """Return the rows to adapt to, or say why they cannot be."""
-        check_is_fitted(self)
-        if isinstance(X, Unlabelled):
-            return X
-        X = X if self._streams() else in_one_piece(X)
-        if root_module(X) == "dask":
-            from unseen.core.dask_rows import DaskUnlabelled
-
-            unlabelled = DaskUnlabelled(X)
-            validate_data(self, unlabelled.head, skip_check_array=True, reset=False)
-            return unlabelled
-        if is_stream(X):
-            return StreamedUnlabelled(self._stream(X))
-        # On axes it shows whether the numbers are finite: no pass of its own.
-        return Unlabelled(check_rows(self, X, reset=False, ensure_all_finite=False))
-
-    def _adapt(
-        self, unlabelled: Unlabelled, candidates: Candidates, given: GivenRows | None
-    ) -> Outcome:
-        """Take the means of the rows, and no labels: what plain models do."""
-        if given is not None:
-            name = type(self).__name__
-            raise ValueError(
-                f"{name} learns nothing from {len(given.rows)} given labels: its adapt "
-                f"only centres the rows. Put rounds around it, SelfTraining({name}()), "
-                "or use AnchoredSelfTraining."
-            )
-        view = self._view(unlabelled, candidates)
-        scorer = self._reported(self._state(), view)
-        [(codes, confidence)] = view.B.best(scorer)
-        return Outcome(
-            codes, confidence, [], self._adapted_rule(candidates, scorer, view)
-        )
-
-    def _adapted_rule(
-        self, candidates: Candidates, scorer: tuple, view: View
-    ) -> LinearRule:
-        """Return the rule of new rows from a scorer on the axes of a view."""
-        scorer = self._in_features(scorer, view.mean)
-        return LinearRule(candidates, scorer, self.unit_rows)
-
-    def _describe(self, unlabelled: Unlabelled, rows: np.ndarray, name: Any):
-        """Return the embedding that would score the rows of a new class best, or raise.
-
-        It has the length of other embeddings, all of them centred.
-        """
-        if not hasattr(self, "_score"):
-            raise self._undescribed(name)
-        some = unlabelled.only(rows)
-        b = some.on_axes(self.axes_, self.unit_rows).mean(axis=0, dtype=np.float64)
-        A = self._table.units() - self.embedding_mean_
-        state, dims = self._state(), self._embed(np.eye(A.shape[1]))
-        if hasattr(self, "_prototypes_on_axes"):
-            scorers = self._prototypes_on_axes(state, dims)
-        else:
-            scorers = self._score(state, dims)[0]
-        a = scorers @ (b - self.mean_ @ self.axes_)
-        length, size = np.sqrt(np.mean(np.sum(A * A, axis=1))), np.linalg.norm(a)
-        return self.embedding_mean_ + a * (length / size if size > 0 else 0.0)
-
-    def _undescribed(self, name: Any) -> ValueError:
-        """Return the error for a given class that needs a description."""
-        return ValueError(
-            f"given names the class {name!r}, which is not in the table, and "
-            f"{type(self).__name__} needs a description of every class. Add it to the "
-            "table, or use AnchoredSelfTraining or GuidedMixture."
-        )
-
-
-def add_stream(running: RunningSums, stream: RowStream, y: Any) -> None:
-    """Add all rows of a stream, with the labels that come with them or with ``y``."""
+        if isinstance(y, str):
+            X, y = X.drop(columns=y), X[y]
+        return sum_dask(X, y, running), head_of(X)
+    stream, y = open_stream(X, y), None if isinstance(y, str) else y
     if (y is None) != stream.labelled:
         raise ValueError(
             f"{stream.what} comes {'with' if stream.labelled else 'without'} labels. "
@@ -805,19 +531,7 @@ def add_stream(running: RunningSums, stream: RowStream, y: Any) -> None:
             running.add(rows, own)
     if y is not None and n_rows != len(y):
         raise ValueError(f"{stream.what} has {n_rows} rows, but y has {len(y)} labels.")
-
-
-# ---- scores ------------------------------------------------------------------------
-
-
-def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
-    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
-    with np.errstate(all="ignore"):  # what is not finite is told by answer_block
-        scores = X @ scorer.coef.T.astype(X.dtype)
-        if unit_rows:
-            scores *= inverse_lengths(X)[:, None]
-        scores += scorer.intercept.astype(X.dtype)
-    return scores
+    return running, stream.head
 
 
 def answer_block(
@@ -843,44 +557,3 @@ def decisions(candidates: Candidates, scores: np.ndarray) -> np.ndarray:
 def best_names(candidates: Candidates, scores: np.ndarray) -> np.ndarray:
     """Return the name of the best-scoring class of every row."""
     return candidates.names[scores.argmax(axis=1)]
-
-
-# ---- how sure ----------------------------------------------------------------------
-
-
-def rank_within(
-    codes: np.ndarray, confidence: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Order rows by class, most confident first; ties keep the order of the rows.
-
-    Returns (order, place of each ordered row in its class, size of each class).
-    """
-    order = np.lexsort((-confidence, codes))
-    sizes = np.bincount(codes)
-    first = np.cumsum(sizes) - sizes
-    place = np.arange(len(codes)) - first[codes[order]]
-    return order, place, sizes
-
-
-def reliability_by_rank(
-    codes: np.ndarray, confidence: np.ndarray, rounds: list[Round]
-) -> np.ndarray:
-    """Return a probability for methods whose scores have no scale.
-
-        r_i   share of its class's rows that row i is not behind: 1 for the clearest
-        s     one less the changes of labels per row, over all rounds
-
-        p_i = r_i^(1/s - 1),   whose mean over the rows is s
-
-    Labels that two answers share are more often right, and a share of that size is
-    about what is right: with nothing held out, there is no better witness. The order of
-    rows is the method's own. :class:`unseen.Calibrated` measures what is right on seen
-    classes.
-    """
-    changed = sum(done.n_changed for done in rounds) / max(1, len(codes))
-    share = 1 - changed if rounds else 0.5  # without rounds, one label in two
-    share = min(max(share, 0.02), 0.98)  # never all, never none
-    order, place, sizes = rank_within(codes, confidence)
-    ranks = np.empty(len(codes))
-    ranks[order] = 1 - place / sizes[codes[order]]
-    return ranks ** (1 / share - 1)

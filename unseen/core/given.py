@@ -9,6 +9,7 @@ row out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -131,6 +132,47 @@ def described_by_rows(
     """
     some = to_unit(unlabelled.only(rows).X.astype(np.float64))
     return to_unit(prototypes).mean(axis=0) + some.mean(axis=0) - unlabelled.mean(True)
+
+
+def adapt_given(
+    model: Any, unlabelled: Unlabelled, candidates: Candidates, given: Any, alone: bool
+) -> Any:
+    """Let a model adapt with given labels, without the rows that no class fits.
+
+    These are put back afterwards, under their own label.
+    """
+    n = len(unlabelled)
+    rows, labels = read_given(given, n)
+    fits = labels != NONE_OF_THESE
+    kept = np.ones(n, dtype=bool)
+    kept[rows[~fits]] = False
+    if not kept.all():
+        unlabelled = unlabelled.only(np.flatnonzero(kept))
+    own, labels = (kept.cumsum() - 1)[rows[fits]], labels[fits]
+    known = None
+    if len(own):
+        candidates, codes, new = include(
+            candidates,
+            labels,
+            model._table,
+            lambda at: model._describe(unlabelled, own[at], labels[at][0]),
+        )
+        known = GivenRows(np.full(int(kept.sum()), -1), new)
+        known.codes[own] = codes
+    model._record(model._adapt(unlabelled, candidates, known))
+    model.labels_ = whole_labels(model.labels_, kept, rows[fits], labels)
+    for at, done in enumerate(model.rounds_):
+        if done.labels is not None:
+            whole = whole_labels(done.labels, kept, rows[fits], labels)
+            model.rounds_[at] = replace(done, labels=whole, n_rows=n)
+    for name in ("reliability_", "novelty_"):  # rows that no class fits are certain
+        if hasattr(model, name):
+            certain = np.ones(n)
+            certain[kept] = getattr(model, name)
+            setattr(model, name, certain)
+    model.reliability_[rows] = 1.0
+    model.given_ = Given(rows, model.labels_[rows], alone)
+    return model
 
 
 def whole_labels(

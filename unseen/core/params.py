@@ -5,7 +5,6 @@ The only module that asks scikit-learn's private validation; all others ask here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
@@ -23,12 +22,9 @@ __all__ = [
     "AT_LEAST_0",
     "COUNT",
     "DTYPES",
-    "N_AXES",
-    "ON_AXES",
     "POSITIVE",
     "HasMethods",
     "Interval",
-    "OnAxes",
     "StrOptions",
     "check_rows",
     "check_rows_and_labels",
@@ -43,26 +39,6 @@ DTYPES = [np.float64, np.float32]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 COUNT = [Interval(Integral, 1, None, closed="left")]
-N_AXES = [*COUNT, StrOptions({"all"})]
-ON_AXES: dict = {
-    "n_axes": N_AXES,
-    "whitening": [*POSITIVE, None],
-    "unit_rows": ["boolean"],
-    "per_domain_centering": ["boolean"],
-}
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OnAxes:
-    """Parameters of models that meet rows on principal axes; ``ON_AXES`` bounds them.
-
-    Such a model is a dataclass: what it declares is what its constructor takes.
-    """
-
-    n_axes: int | str = 500
-    whitening: float | None = None
-    unit_rows: bool = True
-    per_domain_centering: bool = True
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:

@@ -217,6 +217,19 @@ def indicator(codes: np.ndarray, n_classes: int, dtype: Any = DOUBLE):
     return sparse.csr_array((ones, codes, ends), shape=(n, n_classes))
 
 
+def group_means(
+    rows: np.ndarray, codes: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean row and the number of rows of every class; -1 is left out.
+
+    A class without rows has a mean of zeros.
+    """
+    own = codes >= 0
+    counts = np.bincount(codes[own], minlength=n_classes)
+    sums = indicator(codes[own], n_classes).T @ (rows if own.all() else rows[own])
+    return sums / np.maximum(counts, 1)[:, None], counts
+
+
 def row_blocks(n: int, width: int, least: int = 1) -> list[slice]:
     """Cut n rows of some width into blocks that are worked on at a time."""
     step = max(least, BLOCK_NUMBERS // max(1, width))

@@ -28,15 +28,15 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy import linalg
 
-from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space, to_unit
-from unseen.core.params import AT_LEAST_0, COUNT, ON_AXES, POSITIVE, OnAxes
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE
 from unseen.core.sums import Sums, inverse_root
 from unseen.models.refits import bilinear, row_map
 
 
 @dataclass(eq=False, repr=False)
-class CCA(OnAxes, ZeroShotClassifier):
+class CCA(OnAxes):
     """Canonical correlation analysis: rows and classes meet where they correlate.
 
     Choose it for embeddings with many related dimensions, such as word vectors.

@@ -38,22 +38,23 @@ IAP takes p_a(x) = Σ_c Q(c | x) t_ca, with Q the posterior of the seen classes.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.core.base import Seen, ZeroShotClassifier, linear_scores
 from unseen.core.linalg import solve_on_axes
-from unseen.core.params import ON_AXES, POSITIVE, check_rows
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.outcome import linear_scores
+from unseen.core.params import POSITIVE, check_rows
 from unseen.core.sums import Sums
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
 from unseen.models.refits import row_map
 
 
 @dataclass(eq=False, repr=False)
-class DAP(ZeroShotClassifier):
+class DAP(OnAxes):
     """Direct attribute prediction, calibrated on held-out classes.
 
     Choose it when the embeddings are attributes that mean something one by one, and
@@ -106,17 +107,11 @@ class DAP(ZeroShotClassifier):
     """
 
     lam: float = 1.0
-    _: KW_ONLY
-    n_axes: int | str = 500
-    whitening: float | None = None
-    unit_rows: bool = True
+    # Midpoints are those of the seen rows.
+    per_domain_centering: bool = field(default=False, init=False)
 
     _adapt_parameters = frozenset()
-    per_domain_centering = False  # midpoints are those of the seen rows
-    _parameter_constraints = {
-        "lam": POSITIVE,
-        **{k: v for k, v in ON_AXES.items() if k != "per_domain_centering"},
-    }
+    _parameter_constraints = {"lam": POSITIVE, **ON_AXES}
     _refit = staticmethod(row_map)  # predictors move, calibration stays
 
     def _learn(self, seen: Seen) -> None:
@@ -154,9 +149,6 @@ class DAP(ZeroShotClassifier):
 
     def _codes(self, candidates, own_mean):
         return 2 * binary(candidates.embeddings, self.thresholds_) - 1
-
-    def _scorers_of_dims(self, n_dims):
-        return self.coef_.T
 
     def _score(self, W, U):
         T = (U + 1) / 2 * self.slopes_

@@ -24,9 +24,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import row_space
-from unseen.core.params import COUNT, ON_AXES, POSITIVE, Interval, OnAxes
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.params import COUNT, POSITIVE, Interval
 from unseen.models.refits import bilinear, label_fit
 from unseen.progress import counted
 
@@ -43,7 +43,7 @@ EPOCHS: dict = {
 
 
 @dataclass(eq=False, repr=False)
-class RankingClassifier(OnAxes, ZeroShotClassifier):
+class RankingClassifier(OnAxes):
     """Base of the models that learn by epochs and stop on held-out classes."""
 
     learning_rate: float = 1.0

@@ -30,15 +30,15 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy import linalg
 
-from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import right_factor, solve_on_axes
-from unseen.core.params import ON_AXES, POSITIVE, OnAxes, StrOptions
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.params import POSITIVE, StrOptions
 from unseen.core.sums import label_products
 from unseen.models.refits import bilinear, label_fit
 
 
 @dataclass(eq=False, repr=False)
-class ESZSL(OnAxes, ZeroShotClassifier):
+class ESZSL(OnAxes):
     """Embarrassingly Simple Zero-Shot Learning: a bilinear map in closed form.
 
     Choose it as the first thing to try: one matrix, no iteration, two ridges.

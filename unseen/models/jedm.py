@@ -40,7 +40,6 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from unseen.core.base import Seen, View, ZeroShotClassifier
 from unseen.core.classes import ClassTable
 from unseen.core.linalg import (
     inverse_positive,
@@ -51,13 +50,12 @@ from unseen.core.linalg import (
     to_unit,
     transposed,
 )
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen, View
 from unseen.core.params import (
     AT_LEAST_0,
     COUNT,
-    ON_AXES,
     POSITIVE,
     Interval,
-    OnAxes,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -160,7 +158,7 @@ CHOICES: dict = {
 
 
 @dataclass(eq=False, repr=False)
-class JEDM(OnAxes, ZeroShotClassifier):
+class JEDM(OnAxes):
     """Joint Embedding Dictionary Model: rows and classes meet in a latent space.
 
     A dictionary explains the features, a compatibility matrix carries class

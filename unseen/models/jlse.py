@@ -30,7 +30,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy import linalg
 
-from unseen.core.base import Seen
+from unseen.core.on_axes import Seen
 from unseen.core.params import COUNT, POSITIVE
 from unseen.models.dictionary import shorten
 from unseen.models.relative_codes import (

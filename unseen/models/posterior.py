@@ -19,9 +19,11 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.core.base import LinearScorer, ZeroShotClassifier, linear_scores
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import ClassTable
-from unseen.core.params import N_AXES, POSITIVE, check_rows
+from unseen.core.on_axes import N_AXES
+from unseen.core.outcome import LinearScorer, linear_scores
+from unseen.core.params import POSITIVE, check_rows
 from unseen.core.sums import Sums
 
 GAUSSIAN: dict = {

@@ -26,7 +26,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from unseen.core.base import linear_scores
+from unseen.core.outcome import linear_scores
 from unseen.core.params import COUNT
 from unseen.models.epochs import EPOCHS, RankingClassifier
 

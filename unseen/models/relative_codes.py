@@ -17,7 +17,8 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.params import COUNT, ON_AXES, POSITIVE, OnAxes
+from unseen.core.on_axes import ON_AXES, OnAxes
+from unseen.core.params import COUNT, POSITIVE
 from unseen.models.refits import bilinear, label_fit
 
 # From the scores of rows to the loss and its derivative by the scores.
@@ -26,7 +27,7 @@ Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 BY_STEPS: dict = {"lam": POSITIVE, "max_iter": COUNT, "tol": POSITIVE, **ON_AXES}
 
 
-class RelativeCodesClassifier(OnAxes, ZeroShotClassifier):
+class RelativeCodesClassifier(OnAxes):
     """Base of those whose codes say where an embedding stands among the seen ones.
 
     Codes are made from embeddings centred by the seen mean, whatever the domain;
@@ -45,7 +46,7 @@ class RelativeCodesClassifier(OnAxes, ZeroShotClassifier):
 
     def _describe(self, unlabelled, rows, name):
         # Where an embedding stands among the seen ones cannot be told from rows.
-        raise self._undescribed(name)
+        return ZeroShotClassifier._describe(self, unlabelled, rows, name)
 
 
 def squared_hinge(codes: np.ndarray, n_classes: int) -> Loss:

@@ -24,15 +24,15 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import right_factor, solve_on_axes, to_unit
-from unseen.core.params import ON_AXES, POSITIVE, OnAxes, StrOptions
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.params import POSITIVE, StrOptions
 from unseen.core.sums import Sums
 from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
 
 
 @dataclass(eq=False, repr=False)
-class RidgeToVisual(OnAxes, ZeroShotClassifier):
+class RidgeToVisual(OnAxes):
     """Ridge regression from class embeddings to rows: the nearest prototype wins.
 
     Choose it when a few classes attract all rows under other models (hubness), or
@@ -87,12 +87,12 @@ class RidgeToVisual(OnAxes, ZeroShotClassifier):
     def _score(self, W, A):
         return nearest_prototype(A @ W.T, self.metric)
 
-    def _prototypes_on_axes(self, W, A):
+    def _prototypes(self, W, A):
         return A @ W.T
 
 
 @dataclass(eq=False, repr=False)
-class RidgeToSemantic(OnAxes, ZeroShotClassifier):
+class RidgeToSemantic(OnAxes):
     """Ridge regression from rows to class embeddings: the largest cosine wins.
 
     Choose it as the plainest baseline; ``RidgeToVisual`` is the same regression in

@@ -27,15 +27,15 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy import linalg
 
-from unseen.core.base import Seen, ZeroShotClassifier
 from unseen.core.linalg import to_unit
-from unseen.core.params import ON_AXES, POSITIVE, OnAxes, StrOptions
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.params import POSITIVE, StrOptions
 from unseen.core.sums import Sums
 from unseen.models.refits import class_map, nearest_prototype, row_map
 
 
 @dataclass(eq=False, repr=False)
-class SAE(OnAxes, ZeroShotClassifier):
+class SAE(OnAxes):
     """Semantic autoencoder: one map that encodes rows and decodes classes.
 
     Choose it when neither direction of a ridge regression convinces: it is both at
@@ -100,7 +100,7 @@ class SAE(OnAxes, ZeroShotClassifier):
             return A @ W.T, np.zeros(len(A))
         return nearest_prototype(A @ W.T, "cosine")
 
-    def _prototypes_on_axes(self, W, A):
+    def _prototypes(self, W, A):
         return A @ W.T
 
     def _refit(self, W, A, sums, lam, mu):

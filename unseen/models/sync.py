@@ -30,8 +30,8 @@ from scipy import linalg
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import logsumexp
 
-from unseen.core.base import Seen
 from unseen.core.linalg import solve_on_axes
+from unseen.core.on_axes import Seen
 from unseen.core.params import POSITIVE, StrOptions
 from unseen.core.sums import label_products
 from unseen.models.relative_codes import (

@@ -59,7 +59,6 @@ import pandas as pd
 from scipy import linalg
 from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.core.around import Start
 from unseen.core.base import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.classes import (
     Candidates,
@@ -72,6 +71,7 @@ from unseen.core.given import GivenRows
 from unseen.core.linalg import with_fixed_signs
 from unseen.core.params import Interval, StrOptions
 from unseen.core.rows import Rows, Unlabelled
+from unseen.core.start import Start
 from unseen.core.sums import Reduced, Sums, indicator
 from unseen.models.kernel_ridge import (
     EmbeddingScale,

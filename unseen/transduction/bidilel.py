@@ -28,17 +28,12 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from unseen.core.base import (
-    LinearRule,
-    LinearScorer,
-    Outcome,
-    Round,
-    ZeroShotClassifier,
-)
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable, with_own_rows
 from unseen.core.linalg import to_unit, with_fixed_signs
+from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.params import COUNT, POSITIVE, StrOptions
-from unseen.core.sums import Sums, indicator, inverse_root
+from unseen.core.sums import Sums, group_means, inverse_root
 
 
 @dataclass(eq=False, repr=False)
@@ -259,7 +254,6 @@ def cluster(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
         before, labels = labels, nearest.argmax(axis=1)
         if before is not None and (before == labels).all():
             break
-        sums = indicator(labels, len(centres)).T @ rows
-        sizes = np.bincount(labels, minlength=len(centres))[:, None]
-        centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
+        means, sizes = group_means(rows, labels, len(centres))
+        centres = np.where(sizes[:, None] > 0, means, centres)
     return centres

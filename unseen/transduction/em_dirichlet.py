@@ -19,8 +19,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
 
-from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, StrOptions
+from unseen.core.start import Start
 from unseen.progress import counted
 
 

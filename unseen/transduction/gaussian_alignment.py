@@ -24,10 +24,11 @@ from numbers import Real
 import numpy as np
 from scipy.special import entr, log_softmax
 
-from unseen.core.around import Relabelled, Start, estimator_of
-from unseen.core.base import rank_within
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
+from unseen.core.outcome import rank_within
 from unseen.core.params import COUNT, POSITIVE, Interval, StrOptions
+from unseen.core.start import Start
 
 
 def gaussian_alignment(

@@ -52,7 +52,6 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unseen.core.around import Start
 from unseen.core.base import (
     LinearRule,
     LinearScorer,
@@ -72,6 +71,7 @@ from unseen.core.linalg import inverse_lengths, to_unit
 from unseen.core.neighbours import neighbours
 from unseen.core.params import AT_LEAST_0, COUNT, Interval, fit_context, not_finite
 from unseen.core.rows import Rows, Unlabelled, is_stream
+from unseen.core.start import Start
 from unseen.core.sums import Sums, indicator
 from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
 from unseen.progress import counted

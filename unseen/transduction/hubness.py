@@ -22,9 +22,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from unseen.core.around import Relabelled, Start, estimator_of
-from unseen.core.base import LinearScorer
+from unseen.core.around import Relabelled, estimator_of
+from unseen.core.outcome import LinearScorer
 from unseen.core.params import COUNT, POSITIVE
+from unseen.core.start import Start
 
 
 def csls(start: Start, *, n_neighbors=80) -> Relabelled:

@@ -21,10 +21,11 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from unseen.core.around import Relabelled, Start, estimator_of
-from unseen.core.base import LinearScorer
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.classes import checked_prior
+from unseen.core.outcome import LinearScorer
 from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.start import Start
 
 
 def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabelled:

@@ -16,9 +16,10 @@ from numbers import Real
 
 import numpy as np
 
-from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import SEARCH, affordable_search, neighbours
 from unseen.core.params import COUNT, Interval, StrOptions
+from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
     gaussian,

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from unseen.core.around import Around
-from unseen.core.base import Outcome, Round, View, rank_within
 from unseen.core.classes import Candidates
 from unseen.core.given import GivenRows
 from unseen.core.linalg import one_thread
+from unseen.core.on_axes import View
+from unseen.core.outcome import Outcome, Round, rank_within
 from unseen.core.params import POSITIVE, HasMethods, StrOptions
 from unseen.core.rows import Unlabelled
 from unseen.progress import counted
@@ -144,7 +145,7 @@ class SelfTraining(Around):
 
     Notes
     -----
-    A model of your own inherits from ``unseen.core.base.ZeroShotClassifier`` and has
+    A model of your own inherits from ``unseen.core.on_axes.OnAxes`` and has
     ``_refit(state, A, sums, lam, mu)``; the user guide shows one.
 
     Examples

@@ -23,8 +23,8 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
-from unseen.core.base import Seen, ZeroShotClassifier
-from unseen.core.params import ON_AXES, POSITIVE, Interval, OnAxes, StrOptions
+from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.params import POSITIVE, Interval, StrOptions
 from unseen.core.sums import label_products
 from unseen.models.eszsl import solve_eszsl
 from unseen.models.refits import bilinear
@@ -32,7 +32,7 @@ from unseen.transduction.rounds import self_train
 
 
 @dataclass(eq=False, repr=False)
-class SMS(OnAxes, ZeroShotClassifier):
+class SMS(OnAxes):
     """Shared model space: ESZSL of seen and self-labelled rows together.
 
     ``fit`` is that of ``ESZSL``; ``adapt`` alternates between the map and the labels of

@@ -15,9 +15,10 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 
-from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import SEARCH, affordable_search, neighbours
 from unseen.core.params import Interval
+from unseen.core.start import Start
 from unseen.transduction.graph import check_spreading, graph
 from unseen.transduction.rounds import trusted
 

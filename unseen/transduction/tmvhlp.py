@@ -33,11 +33,12 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
 
-from unseen.core.around import Relabelled, Start, estimator_of
-from unseen.core.base import LinearScorer
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.outcome import LinearScorer
 from unseen.core.params import COUNT, POSITIVE, Interval
+from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
     gaussian,

@@ -20,10 +20,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 
-from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import SEARCH, affordable_search
 from unseen.core.params import AT_LEAST_0, COUNT
+from unseen.core.start import Start
 from unseen.progress import counted
 from unseen.transduction.graph import nearest_cosines
 

@@ -22,11 +22,11 @@ import numpy as np
 from scipy import linalg
 from scipy.special import softmax
 
-from unseen.core.around import sharpened
-from unseen.core.base import Outcome, Round
 from unseen.core.linalg import solve_ridge, to_unit
 from unseen.core.neighbours import check_memory
+from unseen.core.outcome import Outcome, Round
 from unseen.core.params import AT_LEAST_0, POSITIVE, Interval
+from unseen.core.start import sharpened
 from unseen.models.ridge import RidgeToVisual
 from unseen.progress import counted
 

@@ -20,10 +20,11 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 
-from unseen.core.around import Relabelled, Start, estimator_of
+from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import SEARCH, affordable_search, neighbours
 from unseen.core.params import COUNT, POSITIVE, Interval
+from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
     graph,

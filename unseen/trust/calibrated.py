@@ -32,9 +32,10 @@ from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
 
 from unseen.core.around import Around
-from unseen.core.base import LinearRule, LinearScorer, Outcome
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable
 from unseen.core.given import GivenRows
+from unseen.core.outcome import LinearRule, LinearScorer, Outcome
 from unseen.core.params import HasMethods, Interval
 from unseen.core.rows import Unlabelled
 from unseen.progress import counted
@@ -251,7 +252,8 @@ class Calibrated(Around):
         )
 
     def _describe(self, unlabelled, rows, name):
-        raise self._undescribed(name)  # nothing was chosen for classes known by rows
+        # Nothing was chosen for classes known by rows.
+        return ZeroShotClassifier._describe(self, unlabelled, rows, name)
 
     def _record(self, outcome):
         super()._record(outcome)

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,9 @@ settings.register_profile("unseen", deadline=None)
 settings.load_profile("unseen")
 
 ROOT = Path(__file__).parents[1]
+# A script's background job ignores Ctrl-C, and so would every program that tests start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests that import it themselves
 
 

@@ -55,19 +55,22 @@ def open_review(
         "source": origin.source,
         "classes": sorted({*table["label"], *origin.names} - {""}),
     }
-    own, other = find_review(labels, head)
+    own, others = find_review(labels, head)
     session = Session(labels, table, items, own, head, prepare)
-    if other is not None and not session.journal.entries:
-        session.offer(other, answers_about(other, head))
+    if others and not session.journal.entries:
+        answers: dict[str, str] = {}
+        for other in others:  # the latest answer counts
+            answers |= answers_about(other, head)
+        session.offer(others[-1], answers)
     return session
 
 
-def find_review(labels: Path, head: Entry) -> tuple[Path, Path | None]:
+def find_review(labels: Path, head: Entry) -> tuple[Path, list[Path]]:
     """Find the folder of a table's own review, which may not be there yet.
 
-    Also returns the latest review of another table that had its name, if there is one.
+    Also returns the reviews of other tables that had its name, the latest as the last.
     """
-    other = None
+    others = []
     for folder, known in reviews_of(labels):
         for path in (folder, *(folder.iterdir() if folder.is_dir() else ())):
             if path.is_symlink():
@@ -77,8 +80,8 @@ def find_review(labels: Path, head: Entry) -> tuple[Path, Path | None]:
         bound = ("table", "kind", "classes")  # what answers belong to
         if known is None or all(known.get(key) == head[key] for key in bound):
             break
-        other = folder
-    return folder, other
+        others.append(folder)
+    return folder, others
 
 
 def answers_about(other: Path, head: Entry) -> dict[str, str]:

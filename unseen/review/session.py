@@ -129,7 +129,7 @@ class Session:
             for name, label in answers.items()
             if name in self.rows and label in self.head["classes"]
         }
-        fit = f" {len(self.carried)} of its answers fit this table."
+        fit = f" Earlier answers that fit this table: {len(self.carried)}."
         self.notices.append(
             f"{other} holds the review of another table that had this name, so the "
             f"review of this one is in {self.folder}.{fit if self.carried else ''}"

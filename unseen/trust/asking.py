@@ -20,8 +20,9 @@ How right labels are, from a few that a person checked.
     p_h        share of these that was right
     known      rows whose right label is known without having been drawn
 
-Rows are drawn by :func:`draw_check` at random within every label, so that each stands
-for N_h / n_h rows. What was checked for another reason, because :func:`suggest` asked
+Rows are drawn by :func:`draw_check` at random within every label (or among the surest
+rows and among all others, which take the place of labels), so that each stands for
+N_h / n_h rows. What was checked for another reason, because :func:`suggest` asked
 for it, say, is not like the rest: it counts as itself and stands for no other row. So
 
     accuracy = (right among known + Σ_h (N_h - known_h) p_h) / N
@@ -46,6 +47,14 @@ from unseen.core.given import read_given
 from unseen.core.linalg import inverse_lengths
 from unseen.core.params import DTYPES, refuse_masked
 from unseen.core.rows import in_one_piece
+from unseen.trust.sure import (
+    WANTED,
+    SureLine,
+    draw_surest,
+    drawn_from,
+    sure_line,
+    surest_first,
+)
 
 SAMPLE = 2_000  # rows that tell axes and density
 MORE, STARTS = 1.5, 10  # clusters for each label, starts of k-means
@@ -198,6 +207,8 @@ class AccuracyEstimate(NamedTuple):
     by_label : DataFrame
         The same for the rows of each label: ``rows``, ``checked``, ``known``,
         ``accuracy``, ``low`` and ``high``, NaN where nothing was checked.
+    sure : SureLine or None
+        Which labels are right enough to be used unseen, where reliability was given.
     """
 
     accuracy: float
@@ -206,6 +217,7 @@ class AccuracyEstimate(NamedTuple):
     n_checked: int
     n_known: int
     by_label: pd.DataFrame
+    sure: SureLine | None = None
 
     def __str__(self) -> str:
         return (
@@ -215,9 +227,15 @@ class AccuracyEstimate(NamedTuple):
 
 
 def draw_check(
-    labels: Any, n: int, *, without: Iterable[int] = (), random_state: Any = 0
+    labels: Any,
+    n: int,
+    *,
+    reliability: Any = None,
+    without: Iterable[int] = (),
+    wanted: float = WANTED,
+    random_state: Any = 0,
 ) -> np.ndarray:
-    """Draw rows whose labels a person shall check, at random within every label.
+    """Draw rows whose labels a person shall check.
 
     Parameters
     ----------
@@ -225,15 +243,20 @@ def draw_check(
         The labels to check.
     n : int
         Rows to draw; all if there are fewer.
+    reliability : array-like of shape (n_samples,), optional
+        How sure the labels are by now. With it most rows are drawn among the surest, so
+        that few answers allow a sure line, see :func:`estimate_accuracy`; without it
+        all labels count alike.
     without : iterable of int
         Rows not to draw: their right labels are known.
+    wanted : float, default=0.95
+        How right the labels above the line shall be.
     random_state : int, RandomState or None, default=0
 
     Returns
     -------
     ndarray of int
-        Row numbers in the order in which to check them. Whoever stops early has
-        checked a smaller draw, which is as fair.
+        Row numbers in the order in which to check them.
 
     Examples
     --------
@@ -246,9 +269,10 @@ def draw_check(
     if n < 0:
         raise ValueError(f"n={n} rows cannot be drawn. Give 0 or more.")
     random = check_random_state(random_state)
-    free = np.ones(len(labels), dtype=bool)
-    free[np.fromiter(without, dtype=np.intp)] = False
-    rows = np.flatnonzero(free)
+    known = np.fromiter(without, dtype=np.intp)
+    if reliability is not None:
+        return draw_surest(reliability, n, known, random, wanted)
+    rows = np.setdiff1d(np.arange(len(labels)), known)
     rows = rows[random.permutation(len(rows))]
     codes = pd.factorize(labels[rows], sort=True)[0]
     place = pd.Series(codes).groupby(codes).cumcount().to_numpy()
@@ -260,11 +284,18 @@ def draw_check(
 
 
 def estimate_accuracy(
-    labels: Any, checked: Any, *, drawn: Iterable[int] | None = None
+    labels: Any,
+    checked: Any,
+    *,
+    drawn: Iterable[int] | None = None,
+    reliability: Any = None,
+    wanted: float = WANTED,
 ) -> AccuracyEstimate:
-    """Estimate how many labels are right, with an interval.
+    """Estimate how many labels are right, and which can be used unseen.
 
-    Nine of ten intervals hold the truth.
+    Nine of ten intervals hold the truth, and nine of ten sure lines keep their promise.
+    Decide how many rows to check before you see an answer: who goes on until a line
+    appears gets one by luck more often than that.
 
     Parameters
     ----------
@@ -277,6 +308,11 @@ def estimate_accuracy(
         Which of these rows :func:`draw_check` drew; by default all. The others, which
         were chosen (by :func:`suggest`, or by a person), count as themselves and stand
         for no other row.
+    reliability : array-like of shape (n_samples,), optional
+        As :func:`draw_check` had it. With it the answer has a sure line. Rows that are
+        not said to be ``drawn`` by it count as drawn from all rows alike.
+    wanted : float, default=0.95
+        How right the labels above the line shall be, as :func:`draw_check` had it.
 
     Returns
     -------
@@ -295,41 +331,58 @@ def estimate_accuracy(
     pairs = zip(labels[rows].tolist(), truth, strict=True)
     right = np.array([label == true for label, true in pairs], dtype=bool)
     at_random = np.ones(len(rows), dtype=bool)
-    if drawn is not None:
-        at_random = np.isin(rows, np.fromiter(drawn, dtype=np.intp))
+    planned = None if drawn is None else np.fromiter(drawn, dtype=np.intp)
+    if planned is not None:
+        at_random = np.isin(rows, planned)
     if not at_random.any():
         raise ValueError(
             f"Of {len(rows)} checked rows none was drawn at random, and rows that were "
             "chosen say nothing of others. Check some that draw_check gives."
         )
     names, codes = np.unique(labels, return_inverse=True)
+    strata, line = codes, None
+    if reliability is not None:
+        order = surest_first(reliability, rows[~at_random])
+        among = len(order)
+        if planned is not None:
+            among = drawn_from(len(planned), len(order), wanted)
+        strata = np.isin(np.arange(len(labels)), order[:among]).astype(int)
+        own = rows[at_random], right[at_random]
+        line = sure_line(order, among, *own, wanted=wanted)
     kinds = at_random, at_random & right, ~at_random, ~at_random & right
-    those = [codes, *(codes[rows[kind]] for kind in kinds)]
-    counts = np.array([np.bincount(own, minlength=len(names)) for own in those])
+    those = [np.arange(len(labels)), *(rows[kind] for kind in kinds)]
+
+    def counts(of: np.ndarray) -> np.ndarray:  # in every stratum
+        parts = [strata[rows][of[rows]] for rows in those]
+        return np.array([np.bincount(own, minlength=strata.max() + 1) for own in parts])
+
     by_label = pd.DataFrame(
-        [interval(counts[:, [h]]) for h in range(len(names))],
+        [interval(counts(codes == h)) for h in range(len(names))],
         columns=["accuracy", "low", "high"],
         index=pd.Index(names, name="label"),
     )
-    for place, name, row in ((0, "rows", 0), (1, "checked", 1), (2, "known", 3)):
-        by_label.insert(place, name, counts[row])
-    n_checked, n_known = (int(counts[row].sum()) for row in (1, 3))
-    return AccuracyEstimate(*interval(counts), n_checked, n_known, by_label)
+    for place, name, kind in ((0, "rows", 0), (1, "checked", 1), (2, "known", 3)):
+        n = np.bincount(codes[those[kind]], minlength=len(names))
+        by_label.insert(place, name, n)
+    n_known = int((~at_random).sum())
+    whole = interval(counts(np.ones(len(labels), dtype=bool)))
+    return AccuracyEstimate(*whole, len(rows) - n_known, n_known, by_label, line)
 
 
 def interval(counts: np.ndarray) -> tuple[float, float, float]:
     """Return accuracy, low and high from counts; NaN if nothing was checked.
 
-    ``counts`` (5, n_labels) are the rows of each label: all, drawn, right among these,
-    known, and right among these.
+    ``counts`` (5, n_strata) are the rows of each stratum, which is a label, or the
+    surest rows and all others: all, drawn, right among these, known, and right among
+    these.
     """
-    N, n, right, known, known_right = counts
+    N, n, right, known, known_right = counts[:, counts[0] > 0]
     left, there = N - known, n > 0
     p = low = high = float("nan")
     if not left.any():  # everything is known
         p = low = high = 0.0
     elif there.any():
-        # Labels of which nothing was drawn are taken to be as the others.
+        # Strata of which nothing was drawn are taken to be as the others.
         weight = left[there] / left[there].sum()
         p_h, n_h = right[there] / n[there], n[there]
         p = weight @ p_h

@@ -1,0 +1,179 @@
+"""Which labels can be used unseen: the sure line, a promise from a random check.
+
+    S_1 ⊂ … ⊂ S_8   the surest rows, by reliability: eight sizes up to those drawn from
+    n_k, e_k        rows of S_k that were checked, and how many labels were wrong
+    E_k             the fewest wrong labels that would be too many in S_k
+
+A check of n answers draws four of five at random among the surest rows, whose number
+:func:`drawn_from` decides before anything is answered, and one of five among all
+others, for the accuracy of all labels. So the checked rows of S_k are a simple random
+sample of it, whatever n_k is, and if S_k held E_k wrong labels or more, so few would be
+found with a chance of at most
+
+    p_k = P(X ≤ e_k),   X ~ Hypergeometric(|S_k|, E_k, n_k)
+
+which is the binomial tail where |S_k| is large. The sets are tested in order, from the
+first that has answers enough to pass; the line is below the last before p_k exceeds
+the risk. To promise too much, the first S_k that is not as right as wanted must pass,
+and that happens with at most the risk: no correction for many sets is needed
+(fixed-sequence testing, Maurer, Hothorn and Lehmacher 1995). No assumption is made on
+what reliability means; the better it orders, the lower the line.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+__all__ = ["SureLine", "draw_surest", "drawn_from", "sure_line"]
+
+WANTED, CONFIDENCE = 0.95, 0.9
+PACE = 200  # a check of so many answers draws from all rows alike, of half from half
+STEPS = 8  # sets that are tested
+MOST = 4_000  # rows, where so few answers need so few that it matters how many
+
+
+class SureLine(NamedTuple):
+    """How far down, from the surest label, labels are as right as wanted.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows above the line, the surest first; none if there is no line.
+    wanted, confidence : float
+        Of ``rows`` at least the share ``wanted`` is right: this holds for at least the
+        share ``confidence`` of all checks.
+    n_more : int
+        Without a line: how many answers more, all of them right, would allow one.
+    at_best : float
+        The share of all rows that it would then cover at best.
+    """
+
+    rows: np.ndarray
+    wanted: float
+    confidence: float
+    n_more: int
+    at_best: float
+
+    def __str__(self) -> str:
+        n, wanted = len(self.rows), f"{100 * self.wanted:g} %"
+        if n:
+            return (
+                f"The {n:,} surest labels are at least {wanted} right, with "
+                f"{100 * self.confidence:g} % confidence."
+            )
+        return (
+            f"No labels can be called {wanted} right yet: {self.n_more:,} more "
+            f"answers, all right, would allow that for {self.at_best:.0%} at best."
+        )
+
+
+def surest_first(reliability: Any, without: Any = ()) -> np.ndarray:
+    """Return row numbers, the most reliable first; none of unknown reliability."""
+    stated = np.array(reliability, dtype=np.float64)
+    stated[np.asarray(without, dtype=np.intp)] = np.nan
+    return np.argsort(-stated, kind="stable")[: np.isfinite(stated).sum()]
+
+
+def drawn_from(
+    n: int, n_rows: int, wanted: float = WANTED, confidence: float = CONFIDENCE
+) -> int:
+    """Return how many of the surest rows four of five of n answers are drawn from.
+
+    As many as allow a line, should all answers be right. Where that is any number, the
+    larger the more answers there are: rates were compared on development sets.
+    """
+    upper = min(n - n // 5, n_rows)
+    if tail(n_rows, too_many(n_rows, wanted), upper, 0) <= 1 - confidence:
+        return min(n_rows, max(4 * upper, n_rows * n // PACE))
+    sizes = np.arange(upper, min(n_rows, MOST) + 1)
+    enough = tail(sizes, too_many(sizes, wanted), upper, 0) <= 1 - confidence
+    return int(sizes[enough].max(initial=upper))
+
+
+def draw_surest(reliability, n: int, without, random, wanted=WANTED) -> np.ndarray:
+    """Draw n rows to check: four of five among the surest, in the order to ask."""
+    rows = surest_first(reliability, without)
+    among = drawn_from(n, len(rows), wanted)
+    turn = random.permutation(len(reliability))  # the same for any n: checks can grow
+    upper, others = (
+        part[np.argsort(turn[part])] for part in (rows[:among], rows[among:])
+    )
+    n_upper = min(len(upper), max(n - n // 5, n - len(others)))
+    chosen = upper[:n_upper], others[: n - n_upper]
+    when = np.concatenate([(np.arange(len(c)) + 0.5) / max(1, len(c)) for c in chosen])
+    return np.concatenate(chosen)[np.argsort(when, kind="stable")]
+
+
+def sure_line(
+    order: np.ndarray,
+    among: int,
+    checked: Any,
+    right: Any,
+    *,
+    wanted: float = WANTED,
+    confidence: float = CONFIDENCE,
+) -> SureLine:
+    """Find the sure line from checked rows.
+
+    ``order`` are all rows, the surest first, of which the first ``among`` were drawn
+    from at random; ``right`` says of every checked row whether its label is.
+    """
+    drawn = pd.Index(order).get_indexer(np.asarray(checked, dtype=np.intp))
+    wrong = drawn[(drawn >= 0) & ~np.asarray(right, dtype=bool)]
+    drawn = drawn[drawn >= 0]
+    sizes = np.unique(np.ceil(among * np.arange(1, STEPS + 1) / STEPS).astype(int))
+    n = np.searchsorted(np.sort(drawn), sizes)
+    found = np.searchsorted(np.sort(wrong), sizes)
+    limit, risk = too_many(sizes, wanted), 1 - confidence
+    able = np.flatnonzero(tail(sizes, limit, n, 0) <= risk)
+    if len(able):
+        sizes, n, found, limit = (one[able[0] :] for one in (sizes, n, found, limit))
+        passed = tail(sizes, limit, n, found) <= risk
+        n_passed = len(passed) if passed.all() else int(passed.argmin())
+        if n_passed:
+            top = order[: sizes[n_passed - 1]]
+            return SureLine(top, wanted, confidence, 0, len(top) / len(order))
+    n_wrong = int((wrong < among).sum())
+    more = missing(len(order), len(drawn), n_wrong, wanted, confidence)
+    return SureLine(order[:0], wanted, confidence, *more)
+
+
+def missing(
+    n_rows: int, n: int, n_wrong: int, wanted: float, confidence: float
+) -> tuple[int, float]:
+    """Return how many answers more would allow a line, and how much it would cover."""
+    for total in range(n + 1, min(n + 1_000, n_rows) + 1):
+        size = drawn_from(total, n_rows, wanted, confidence)
+        limit, upper = too_many(size, wanted), min(size, total - total // 5)
+        if tail(size, limit, upper, n_wrong) <= 1 - confidence:
+            return total - n, size / n_rows
+    return n_rows - n, 1.0
+
+
+def too_many(size: Any, wanted: float) -> Any:
+    """Return the fewest wrong labels with which a set is less right than wanted."""
+    return np.floor(np.multiply(size, 1 - wanted) + 1e-9) + 1
+
+
+def tail(size: Any, limit: Any, n: Any, found: Any) -> np.ndarray:
+    """Return the chance that n of a set with so many wrong labels show so few."""
+    size, limit, n, found = np.broadcast_arrays(
+        *map(np.double, (size, limit, n, found))
+    )
+    x = np.arange(int(found.max(initial=0)) + 1).reshape(-1, *[1] * size.ndim)
+    ways = log_choose(limit, x) + log_choose(size - limit, n - x)
+    chances = np.exp(ways - log_choose(size, n)) * (x <= found)
+    return np.minimum(chances.sum(axis=0), 1)
+
+
+def log_choose(n: Any, k: Any) -> np.ndarray:
+    """Return the logarithm of how many choices of k among n there are."""
+    there = (k >= 0) & (k <= n)
+    k = np.where(there, k, 0)
+    n = np.maximum(n, k)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return np.where(there, ways, -np.inf)

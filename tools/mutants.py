@@ -52,7 +52,6 @@ LEFT_OUT = (
     "test_review_kills",
     "test_review_browser",
     "test_no_network",
-    "test_fuzz",
 )
 PRELOADED = (
     "pandas",
@@ -75,6 +74,10 @@ OPERATORS = {
     ast.NotEq: ast.Eq,
     ast.And: ast.Or,
     ast.Or: ast.And,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
 }
 NAMES = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum"}
 
@@ -147,8 +150,24 @@ def edited(node: ast.AST) -> ast.AST | None:
             if ast.dump(first) == ast.dump(second):
                 return None
             new.args = [second, first, *rest]
+        case ast.Call(keywords=[*most, _]) if most or new.args:
+            new.keywords = most
         case ast.Expr(value=ast.Call()):
             return ast.Pass()  # a call for its effect
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in {
+            one.id for one in ast.walk(value) if isinstance(one, ast.Name)
+        }:
+            return ast.Pass()  # a step of several
+        case ast.If():
+            new.test = ast.UnaryOp(ast.Not(), new.test)
+        case ast.IfExp():
+            new.body, new.orelse = new.orelse, new.body
+        case ast.comprehension(ifs=[_, *rest]):
+            new.ifs = rest
+        case ast.Slice(upper=ast.expr()):
+            new.upper = None
+        case ast.Slice(lower=ast.expr()):
+            new.lower = None
         case ast.Attribute(attr="T"):
             return None
         case _:
@@ -165,7 +184,8 @@ def mutants_of(path: Path) -> list[Mutant]:
         if new is not None:
             before, after = (" ".join(ast.unparse(n).split())[:70] for n in (node, new))
             name = path.relative_to(ROOT).as_posix()
-            found.append(Mutant(name, place, node.lineno, before, after))
+            line = getattr(node, "target", node).lineno
+            found.append(Mutant(name, place, line, before, after))
     return found
 
 

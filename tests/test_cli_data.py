@@ -37,9 +37,9 @@ def test_list_and_info(tmp_path):
         assert word in shown
     answer = json.loads(run("list", "--json").stdout)
     assert "photos" in answer["bundled"] and "npz" in answer["writable"]
-    shown = run("info", "digits").stdout
-    assert "rows                  1,797" in shown
-    assert "class table           strokes: 7 dimensions" in shown
+    shown = run("info", "photos-200").stdout
+    assert "rows                  1,200" in shown
+    assert "class table           words: 256 dimensions" in shown
 
 
 def test_check_names_all_ten_faults_in_one_run(broken):
@@ -97,22 +97,23 @@ def test_info_counts_by_the_table_and_the_split_asked_for(csv_and_table):
 
 
 def test_convert_writes_what_the_suffix_says(tmp_path):
-    ended = run("convert", "digits", tmp_path / "d.npz")
+    ended = run("convert", "photos-200", tmp_path / "d.npz")
     last = ended.stdout.splitlines()[-1]
     assert last.endswith(f"unseen data info {tmp_path / 'd.npz'}")
-    data, digits = load_data(tmp_path / "d.npz"), load_data("digits")
-    assert np.array_equal(data.X, digits.X) and set(data.unseen) == set(digits.unseen)
+    data, photos = load_data(tmp_path / "d.npz"), load_data("photos-200")
+    assert np.array_equal(data.X, photos.X) and set(data.unseen) == set(photos.unseen)
     assert run("check", tmp_path / "d.npz").exit_code == 0
 
 
 def test_convert_chooses_tables_split_and_kind(tmp_path):
-    (tmp_path / "unseen.txt").write_text("1\n7\n")
-    options = ["--classes", "segments", "--kind", "xlsa17"]
+    (tmp_path / "unseen.txt").write_text("dog\ntench\n")
+    options = ["--classes", "words", "--kind", "xlsa17"]
     split = ["--unseen", tmp_path / "unseen.txt"]
-    ended = run("convert", "digits", tmp_path / "D", *options, *split)
+    ended = run("convert", "photos-200", tmp_path / "D", *options, *split)
     assert ended.exit_code == 0, ended.stderr
     data = load_data(tmp_path / "D")
-    assert data.unseen.tolist() == ["1", "7"] and data.class_embeddings.shape == (10, 7)
+    assert set(data.unseen) == {"dog", "tench"}
+    assert data.class_embeddings.shape == (210, 256)
 
 
 def test_fetch_states_licence_citation_and_trust(tmp_path, monkeypatch):

@@ -7,18 +7,22 @@ import pytest
 from test_report import make_result
 from typer.testing import CliRunner
 
+from tests.checks import make_data
+from unseen import save_data
 from unseen.cli import app
 
 runner = CliRunner()
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "digits.unseen"
-    out = path.with_suffix(".csv")
-    ended = runner.invoke(
-        app, ["run", "digits", "--method", "eszsl", "--save", path, "--out", out]
-    )
+def data(tmp_path_factory):
+    return save_data(make_data(), tmp_path_factory.mktemp("data") / "rows.npz")
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    path, out = data.with_suffix(".unseen"), data.with_suffix(".csv")
+    ended = run("run", data, "--method", "eszsl", "--save", path, "--out", out)
     assert ended.exit_code == 0, ended.output
     return path
 
@@ -28,13 +32,13 @@ def run(*args):
 
 
 COMMANDS = {
-    "page": (["run", "digits", "--model", "MODEL", "--out", "l"], "l/report.html"),
+    "page": (["run", "DATA", "--model", "MODEL", "--out", "l"], "l/report.html"),
     "save": (
-        ["run", "digits", "--model", "MODEL", "--out", "o.csv", "--save", "a.unseen"],
+        ["run", "DATA", "--model", "MODEL", "--out", "o.csv", "--save", "a.unseen"],
         "a.unseen",
     ),
-    "classes": (["data", "convert", "digits", "d.csv"], "d.classes.csv"),
-    "folder": (["data", "convert", "digits", "d"], "d/labels.csv"),
+    "classes": (["data", "convert", "DATA", "d.csv"], "d.classes.csv"),
+    "folder": (["data", "convert", "DATA", "d"], "d/labels.csv"),
 }
 PLAN = """
 title = "Quick"
@@ -52,11 +56,12 @@ method = "eszsl"
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_exists_is_never_replaced_without_force(
-    model, tmp_path, monkeypatch, name
+    data, model, tmp_path, monkeypatch, name
 ):
     monkeypatch.chdir(tmp_path)
     command, file = COMMANDS[name]
-    command = [str(model) if word == "MODEL" else word for word in command]
+    files = {"DATA": data, "MODEL": model}
+    command = [files.get(word, word) for word in command]
     assert run(*command).exit_code == 0
     path = tmp_path / file
     made = path.read_bytes()
@@ -92,9 +97,9 @@ def test_other_classes_do_not_replace_labels(tmp_path, monkeypatch):
     assert (tmp_path / "labels.csv").read_bytes() == before
 
 
-def test_force_writes_over_no_input(model, tmp_path, monkeypatch):
+def test_force_writes_over_no_input(data, model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("x.npy", np.zeros((3, 64), dtype=np.float32))
+    np.save("x.npy", np.zeros((3, 16), dtype=np.float32))
     before = (tmp_path / "x.npy").read_bytes()
     os.link("x.npy", "twin.npy")
     for out in ("x.npy", "twin.npy"):
@@ -103,8 +108,8 @@ def test_force_writes_over_no_input(model, tmp_path, monkeypatch):
     ended = run("run", "x.npy", "--model", model, "--save", model, "--force")
     assert ended.exit_code == 2 and "is being read" in ended.stderr
     assert (tmp_path / "x.npy").read_bytes() == before
-    run("data", "convert", "digits", "d.csv")
-    run("data", "convert", "digits", "d")
+    run("data", "convert", data, "d.csv")
+    run("data", "convert", data, "d")
     for source, target in [
         ("d.csv", "d.csv"),
         ("d.csv", "d.classes.csv"),
@@ -114,7 +119,7 @@ def test_force_writes_over_no_input(model, tmp_path, monkeypatch):
     ]:
         ended = run("data", "convert", source, target, "--force")
         assert ended.exit_code == 2 and "read" in ended.stderr, ended.output
-    ended = run("run", "digits", "--model", model, "--out", "y.csv", "--save", "y.csv")
+    ended = run("run", data, "--model", model, "--out", "y.csv", "--save", "y.csv")
     assert ended.exit_code == 2 and "would be written twice" in ended.stderr
     ended = run("run", "d", "--out", "d/labels.csv", "--force")
     assert ended.exit_code == 2 and "would lie in d" in ended.stderr

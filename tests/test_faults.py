@@ -130,12 +130,12 @@ def home(tmp_path, monkeypatch):
     rows[2:, 1] += 9
     np.save("in/f.npy", rows)
     np.save("in/t.npy", np.eye(8, dtype=np.float32)[:2])
-    np.save("in/x.npy", np.random.default_rng(1).random((5, 64), dtype=np.float32))
+    np.save("in/x.npy", np.random.default_rng(1).random((5, 1280), dtype=np.float32))
     names, unseen = ["ant", "bee", "cow"], ["cow"]
     np.savez("in/zoo.npz", X=rows[:3], y=names, class_names=names, unseen=unseen,
              att=np.eye(3))  # fmt: skip
     (tmp_path / "in" / "quick.toml").write_text(PLAN)
-    made = run("run digits --method eszsl --save in/m.unseen --out in/l.csv")
+    made = run("run photos-200 --method eszsl --save in/m.unseen --out in/l.csv")
     assert made.exit_code == 0, made.output
     register_encoder("image", "colours", Colours)
     monkeypatch.setattr("unseen.experiments.run.run_all", fake_runs)
@@ -155,7 +155,7 @@ def run(words):
 # What is there before, and what is run.
 COMMANDS = {
     "model": (
-        "run digits --model in/m.unseen --out out/l.csv",
+        "run photos-200 --model in/m.unseen --out out/l.csv",
         "run in/x.npy --model in/m.unseen --out out/l.csv --save out/a.unseen",
     ),
     "label": (

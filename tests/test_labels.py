@@ -177,7 +177,7 @@ def test_odd_tables_are_refused_in_a_line(tmp_path, content, words):
 def test_the_command_refuses_an_odd_table_in_a_line(tmp_path):
     (tmp_path / "l.csv").write_text("id,label\na\n")
     given = ["--given", str(tmp_path / "l.csv"), "--out", str(tmp_path / "o.csv")]
-    ended = CliRunner().invoke(app, ["run", "digits", "--method", "conse", *given])
+    ended = CliRunner().invoke(app, ["run", "photos-200", "--method", "conse", *given])
     assert ended.exit_code == 2 and "line 2 has 1 cells" in ended.stderr
 
 

@@ -69,8 +69,8 @@ def run(home, *commands, before=()):
 
 
 COMMANDS = {
-    "run": ["run", "digits", "--save", "d.unseen", "--out", "p.csv"],
-    "model": ["run", "digits", "--model", "d.unseen", "--out", "m.csv"],
+    "run": ["run", "photos-200", "--save", "d.unseen", "--out", "p.csv"],
+    "model": ["run", "photos-200", "--model", "d.unseen", "--out", "m.csv"],
     "encode": ["encode", "photos", "--out", "f.npz"],
     "label": ["label", "photos", "--classes", "meadow, fire", "--out", "l.csv"],
     "texts": ["label", "notes", "--classes", "dog, rain", "--out", "t.csv"],

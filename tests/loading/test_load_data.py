@@ -1,11 +1,10 @@
-"""load_data finds the reader; the bundled digits are what they say; rows in blocks."""
+"""load_data finds the reader; rows in blocks."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.datasets import load_digits
 
-from unseen.loading import load_data, load_digits_attributes, reader
+from unseen.loading import load_data, reader
 from unseen.loading.arrays import open_npy, read_blocks
 from unseen.loading.parts import RawData, readers
 
@@ -22,16 +21,16 @@ def test_unknown_content_is_refused_with_the_kinds(tmp_path, content):
         load_data(path)
 
 
-def test_a_new_reader_is_one_decorator(tmp_path):
+def test_a_new_reader_is_one_decorator(zoo, tmp_path):
     path = tmp_path / "set.txt"
-    path.write_text("digits, please")
+    path.write_text("the zoo, please")
 
     @reader("a polite request", recognises=lambda path: path.suffix == ".txt")
     def read(path):
-        return RawData.of(load_digits_attributes())
+        return RawData.of(zoo)
 
     try:
-        assert load_data(path, classes="strokes").tables == ("strokes",)
+        assert load_data(path, classes="words").tables == ("words",)
     finally:
         readers.pop()
 
@@ -40,14 +39,12 @@ def test_the_name_of_a_bundled_set_wins_over_a_file_but_a_path_does_not(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "digits").write_text("not a data set")
-    data = load_data("digits")
-    assert_array_equal(data.X * 16, load_digits().data)
-    assert_array_equal(data.y.astype(int), load_digits().target)
+    (tmp_path / "photos").write_text("not a data set")
+    assert load_data("photos").name == "photos"
     with pytest.raises(ValueError, match="none of the kinds"):
-        load_data("./digits")
-    with pytest.raises(ValueError, match="digits: is bundled"):
-        load_data("digits", column="label")
+        load_data("./photos")
+    with pytest.raises(ValueError, match="photos: is bundled"):
+        load_data("photos", column="label")
 
 
 @pytest.mark.parametrize("rows", [3, 100, None])

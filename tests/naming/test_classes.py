@@ -145,7 +145,7 @@ def test_names_longer_than_any_file_name_are_names(tmp_path):
     out = tmp_path / "labels.csv"
     answer = run("label", tmp_path / "texts.txt", "--classes", text, "--out", out)
     assert answer.exit_code == 0, answer.output
-    answer = run("run", "digits", "--unseen", text, "--out", tmp_path / "other.csv")
+    answer = run("run", "photos-200", "--unseen", text, "--out", tmp_path / "other.csv")
     assert "too long" not in answer.output and "names no class" in answer.output
 
 

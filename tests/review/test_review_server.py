@@ -244,7 +244,7 @@ def test_another_table_starts_another_review(tmp_path):
 def test_answers_about_rows_are_not_carried_over_to_texts(tmp_path):
     ids, path = ["0", "1", "2"], tmp_path / "labels.csv"
     write_labels(label_table(["a", "b", "b"], ids=ids), path)
-    note_origin(path, Origin("rows", "digits"))
+    note_origin(path, Origin("rows", "photos"))
     with Opened(tmp_path) as review:
         review.say([1], "a")
     texts = ["one", "two", "three"]

@@ -73,7 +73,7 @@ def test_what_would_not_fit_is_refused_with_an_estimate_before_any_work(monkeypa
 
 @pytest.mark.parametrize("kind", [PST, SpreadLabels, StatA, TransCLIP, ZLaP])
 def test_estimators_say_which_search_it_was(kind, monkeypatch):
-    data = load_data("digits")
+    data = load_data("photos-200", "words")
     model = kind().fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     first = model.adapt(data.X_unseen).labels_
     assert model.neighbor_search_ == "exact"

@@ -23,7 +23,7 @@ from unseen.cli.options import (
 )
 
 EXAMPLES = examples(
-    "unseen compare digits --methods ast,tstd,eszsl",
+    "unseen compare photos --methods ast,tstd,eszsl",
     "unseen compare birds.csv --classes attributes.csv --methods ast,eszsl --seeds 3",
 )
 USUAL = "ast,tstd,eszsl,cca,to-visual"

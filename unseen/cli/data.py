@@ -63,7 +63,7 @@ def list_sets(as_json: AsJson = False) -> None:
 
 @app.command(
     epilog=examples(
-        "unseen data info digits",
+        "unseen data info photos",
         "unseen data info birds.csv --classes attributes.csv --json",
     ),
 )

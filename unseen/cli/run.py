@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples(
     "unseen run birds.csv --classes attributes.csv",
-    "unseen run digits --method tstd --set search",
+    "unseen run photos --method tstd",
     "unseen run birds.csv --classes attributes.csv --id ring --save birds.unseen",
     "unseen run more_birds.csv --model birds.unseen --id ring --out more.csv",
     "unseen run birds.csv --classes attributes.csv --generalized --min-reliability 0.6",

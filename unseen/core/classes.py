@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,14 +30,6 @@ class EqualDescriptionsWarning(UserWarning):
 # ---- candidates ----------------------------------------------------------------------
 
 
-class Offered(NamedTuple):
-    """Every class that was asked for, and which distinct class answers for it."""
-
-    names: np.ndarray
-    embeddings: np.ndarray
-    column: np.ndarray
-
-
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """The classes that compete for a row.
@@ -45,19 +37,19 @@ class Candidates:
     Classes that a model cannot tell apart, because their descriptions are equal to it,
     compete as one, under the name that is first in table order. So their scores are
     equal to the last bit, and none of them takes rows, or weight, from the others.
-
-    ``names`` (n_distinct,) and ``embeddings`` are those that models tell apart;
-    ``offered`` are all that were asked for, in the order of the score columns.
     """
 
-    names: np.ndarray
-    embeddings: np.ndarray
-    offered: Offered = None  # type: ignore[assignment]
+    columns: (
+        np.ndarray
+    )  # names of all that were asked for: the columns of public scores
+    described: np.ndarray  # their embeddings
+    column: np.ndarray = None  # type: ignore[assignment] # which distinct class each is
+    first: np.ndarray = None  # type: ignore[assignment] # the one that names it
 
     def __post_init__(self) -> None:
-        if self.offered is None:
-            every = Offered(self.names, self.embeddings, np.arange(len(self.names)))
-            object.__setattr__(self, "offered", every)
+        if self.column is None:
+            for name in ("column", "first"):
+                object.__setattr__(self, name, np.arange(len(self.columns)))
 
     @classmethod
     def of(
@@ -74,16 +66,21 @@ class Candidates:
         column = equal_rows(seen_as)
         order = np.lexsort((rank, column))
         first = order[np.unique(column[order], return_index=True)[1]]
-        return cls(names[first], embeddings[first], Offered(names, embeddings, column))
+        return cls(names, embeddings, column, first)
+
+    @property
+    def names(self) -> np.ndarray:
+        """Names of the distinct classes."""
+        return self.columns[self.first]
+
+    @property
+    def embeddings(self) -> np.ndarray:
+        """Embeddings of the distinct classes."""
+        return self.described[self.first]
 
     def __len__(self) -> int:
         """Count the distinct classes."""
-        return len(self.names)
-
-    @property
-    def columns(self) -> np.ndarray:
-        """Names of all classes that were asked for: the columns of public scores."""
-        return self.offered.names
+        return len(self.first)
 
     @property
     def all_differ(self) -> bool:
@@ -92,7 +89,7 @@ class Candidates:
 
     def spread(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores of all classes that were asked for, from distinct ones."""
-        return scores if self.all_differ else scores[..., self.offered.column]
+        return scores if self.all_differ else scores[..., self.column]
 
     def count(self, counts: np.ndarray) -> np.ndarray:
         """Return counts of all that were asked for; of equal ones, in the first."""
@@ -101,36 +98,32 @@ class Candidates:
 
     def find(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
         """Return which distinct class each is, by name and embedding; -1 for none."""
-        own, theirs, column = self.offered
-        place = pd.Index(own).get_indexer(pd.Index(names))
-        same = (theirs[place] == embeddings).all(axis=1)
-        return np.where((place >= 0) & same, column[place], -1)
+        place = pd.Index(self.columns).get_indexer(pd.Index(names))
+        same = (self.described[place] == embeddings).all(axis=1)
+        return np.where((place >= 0) & same, self.column[place], -1)
 
     def only(self, keep: np.ndarray) -> Candidates:
         """Return the candidates without some of the distinct classes."""
-        names, embeddings, column = self.offered
-        own = keep[column]
-        column = (np.cumsum(keep) - 1)[column[own]]
-        offered = Offered(names[own], embeddings[own], column)
-        return Candidates(self.names[keep], self.embeddings[keep], offered)
+        own = keep[self.column]
+        column = (np.cumsum(keep) - 1)[self.column[own]]
+        first = (np.cumsum(own) - 1)[self.first[keep]]
+        return Candidates(self.columns[own], self.described[own], column, first)
 
     def extended(self, names: list, embeddings: np.ndarray) -> Candidates:
         """Return the candidates with further classes, which all differ."""
         if not names:
             return self
-        own, theirs, column = self.offered
-        offered = Offered(
-            np.concatenate([own, names]),
-            np.vstack([theirs, embeddings]),
-            np.append(column, len(self) + np.arange(len(names))),
+        more = np.arange(len(names))
+        return Candidates(
+            np.concatenate([self.columns, names]),
+            np.vstack([self.described, embeddings]),
+            np.append(self.column, len(self) + more),
+            np.append(self.first, len(self.columns) + more),
         )
-        both = np.vstack([self.embeddings, embeddings])
-        return Candidates(np.concatenate([self.names, names]), both, offered)
 
     def message(self) -> str:
         """Say which classes compete as one."""
-        names, _, column = self.offered
-        groups = [names[column == i] for i in range(len(self))]
+        groups = [self.columns[self.column == i] for i in range(len(self))]
         twins = [short_list(group) for group in groups if len(group) > 1]
         return (
             f"Classes have equal descriptions: {'; '.join(twins[:3])}. Nothing "
@@ -152,7 +145,7 @@ def checked_prior(prior, candidates: Candidates) -> np.ndarray | None:
             f"class_prior has shape {prior.shape}; give one positive number for each "
             f"of the {n_classes} competing classes."
         )
-    return np.bincount(candidates.offered.column, weights=prior) / prior.sum()
+    return np.bincount(candidates.column, weights=prior) / prior.sum()
 
 
 def evenness(counts: np.ndarray) -> float:

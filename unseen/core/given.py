@@ -106,7 +106,7 @@ def include(
     candidates = candidates.extended(names, np.array(embeddings))
     columns = pd.Index(candidates.columns.tolist())
     place = columns.get_indexer(pd.Index(labels.tolist()))
-    return candidates, candidates.offered.column[place], np.array(new)
+    return candidates, candidates.column[place], np.array(new)
 
 
 def _alike(label: Any, names: np.ndarray) -> Any:

@@ -1,11 +1,9 @@
 """Nearest neighbours among rows: exact for as many as can be, else by faiss.
 
-    exact        all pairs, by scikit-learn; time grows with the square of the rows
-    approximate  a navigable small-world graph (HNSW) of faiss, an extra:
-                 ``pip install unseen[scale]``. Some rows are searched exactly as
-                 well, and a warning says if too many neighbours are missed. Not the
-                 very same in every run where threads build the graph
-    auto         exact while that is minutes of work, approximate beyond
+All pairs are looked at, by scikit-learn, while that takes minutes. Beyond that, a
+navigable small-world graph (HNSW) of faiss finds nearly all, an extra: ``pip install
+unseen[scale]``. Some rows are searched exactly as well, and a warning says if too many
+neighbours are missed. Not the very same in every run where threads build the graph.
 
 Distances of those found are made in float64. What would not fit in memory is refused
 before any work.
@@ -14,15 +12,14 @@ before any work.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
-from unseen.core.params import StrOptions
 from unseen.core.sums import row_blocks
 
-SEARCH: dict = {"neighbors": [StrOptions({"auto", "exact", "approximate"})]}
 MEMORY_LIMIT = 4e9  # bytes: what a laptop can spare
-MOST_WORK = 2e13  # multiplications of "auto" that are made exactly: minutes
+MOST_WORK = 2e13  # multiplications for all pairs: minutes of one core
 SLACK = 8  # more than k are looked at in float64: what rounding may have swapped
 LINKS, BREADTH = 32, 96  # of the graph: per row, and to search
 
@@ -30,7 +27,7 @@ LINKS, BREADTH = 32, 96  # of the graph: per row, and to search
 class MissedNeighboursWarning(UserWarning):
     """An approximate search found fewer of the true neighbours than it should.
 
-    Methods with ``neighbors="auto"`` or ``"approximate"`` warn of it.
+    Methods that look for neighbours warn of it, beyond about 200,000 rows.
 
     Examples
     --------
@@ -50,32 +47,6 @@ def check_memory(method: str, needed: float, what: str) -> None:
         )
 
 
-def affordable_search(method: str, neighbors: str, rows: np.ndarray) -> str:
-    """Return how the neighbours of rows are found, ``'exact'`` or ``'approximate'``.
-
-    ``neighbors`` is the parameter of the method. What takes too long, or does not fit,
-    is refused with an estimate.
-    """
-    n, p = rows.shape
-    work = float(n) * n * p
-    if neighbors == "exact" or (neighbors == "auto" and work <= MOST_WORK):
-        return "exact"
-    if faiss() is not None:  # rows in float32, twice, and links both ways
-        check_memory(method, 4.0 * n * 2 * (p + LINKS), f"the neighbours of {n:,} rows")
-        return "approximate"
-    if neighbors == "approximate":
-        raise ImportError(
-            "neighbors='approximate' needs faiss. Install it with "
-            "pip install 'unseen[scale]', or take neighbors='exact'."
-        )
-    raise ValueError(
-        f"The neighbours of {n:,} rows with {p:,} numbers each take about "
-        f"{work / 2e10 / 60:,.0f} minutes of one core. Install faiss with "
-        "pip install 'unseen[scale]' for an approximate search, or take "
-        "neighbors='exact' to wait."
-    )
-
-
 def faiss():
     """Return the module, or None if it is not installed."""
     try:
@@ -86,26 +57,45 @@ def faiss():
 
 
 def neighbours(
-    rows: np.ndarray, k: int, others: np.ndarray | None = None, search: str = "exact"
+    rows: np.ndarray, k: int, others: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and numbers of each row's k nearest others, nearest first.
 
     Fewer than k if there are not that many others, of equally near ones the first. By
-    default the others are the rows themselves, each without itself. ``search`` is
-    'exact' or 'approximate'.
+    default the others are the rows themselves, each without itself.
     """
     alone, among = others is None, rows if others is None else others
     k = min(k, len(among) - alone)
     if k < 1:
         return np.zeros((len(rows), 0)), np.zeros((len(rows), 0), dtype=np.intp)
+    find = affordable_search(len(rows), rows.shape[1], len(among))
     centre = among.mean(axis=0, dtype=np.float64)
     scale = max(abs(M - c).max() for M, c in zip(among.T, centre, strict=True)) or 1.0
     # Centred and of ordinary size: squares keep their digits in float32.
     A = ((among - centre) / scale).astype(np.float32)
     B = A if alone else ((rows - centre) / scale).astype(np.float32)
     wanted = min(k + SLACK + alone, len(among))  # a row may find itself
-    find = by_all_pairs if search == "exact" else by_graph
     return by_distance(rows, among, find(B, A, wanted), k, alone, scale)
+
+
+def affordable_search(n: int, p: int, n_others: int) -> Callable:
+    """Return how neighbours are found; refuse, with an estimate, what takes too long.
+
+    The same for what does not fit.
+    """
+    work = float(n) * n_others * p
+    if work <= MOST_WORK:
+        return by_all_pairs
+    if faiss() is None:
+        raise ImportError(
+            f"The neighbours of {n:,} rows with {p:,} numbers each take about "
+            f"{work / 2e10 / 60:,.0f} minutes of one core. Install faiss with "
+            "pip install 'unseen[scale]', which finds nearly all of them sooner, or "
+            "adapt to a sample of the rows."
+        )
+    # Rows in float32, twice, and links both ways.
+    check_memory("The search", 8.0 * n_others * (p + LINKS), f"{n_others:,} rows")
+    return by_graph
 
 
 def by_all_pairs(rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
@@ -130,7 +120,7 @@ def by_graph(rows: np.ndarray, others: np.ndarray, k: int) -> np.ndarray:
     if share < 0.95:
         warnings.warn(
             f"The approximate search misses about {1 - share:.0%} of the neighbours. "
-            "Take neighbors='exact' if that is too many.",
+            "Adapt to a sample of the rows if that is too many.",
             MissedNeighboursWarning,
             stacklevel=2,
         )

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +54,6 @@ from unseen.core.params import (
     AT_LEAST_0,
     COUNT,
     POSITIVE,
-    Interval,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -140,7 +138,6 @@ READINGS = {
 }
 
 
-STEPS = [Interval(Integral, 1, 1_000_000, closed="both")]  # a file asks for no more
 CHOICES: dict = {
     "embedding_ridge": AT_LEAST_0,
     "code_ridge": AT_LEAST_0,
@@ -148,9 +145,9 @@ CHOICES: dict = {
     "dictionary": [StrOptions(set(DICTIONARY_SOLVERS))],
     "unit_scores": ["boolean"],
     "codes_last": ["boolean"],
-    "max_iter": STEPS,
+    "max_iter": COUNT,
     "tol": AT_LEAST_0,
-    "inner_steps": STEPS,
+    "inner_steps": COUNT,
     "moving_anchor": ["boolean"],
     "rounding": [StrOptions({"floor", "nearest", "at_least_one"})],
     "unit_prototypes": ["boolean"],

@@ -134,10 +134,8 @@ def smoothness(S: Any, F: np.ndarray) -> float:
     return float(np.einsum("ij,ij->", F, F - S @ F))
 
 
-def nearest_cosines(
-    rows: np.ndarray, k: int, search: str = "exact"
-) -> sparse.csr_array:
+def nearest_cosines(rows: np.ndarray, k: int) -> sparse.csr_array:
     """Return (W + Wᵀ)/2k with W the cosines of each row's k nearest."""
-    distances, numbers = neighbours(to_unit(rows), k, search=search)
+    distances, numbers = neighbours(to_unit(rows), k)
     W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
     return sparse.csr_array((W + W.T) / (2 * k))

@@ -17,7 +17,7 @@ from numbers import Real
 import numpy as np
 
 from unseen.core.around import Relabelled, estimator_of
-from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.neighbours import neighbours
 from unseen.core.params import COUNT, Interval, StrOptions
 from unseen.core.start import Start
 from unseen.transduction.graph import (
@@ -30,9 +30,7 @@ from unseen.transduction.graph import (
 )
 
 
-def pst(
-    start: Start, *, n_neighbors=15, neighbors="auto", alpha=0.5, space="scores"
-) -> Relabelled:
+def pst(start: Start, *, n_neighbors=15, alpha=0.5, space="scores") -> Relabelled:
     """Propagated semantic transfer: smooth the estimator's posteriors over a graph.
 
     The authors start from ``DAP()``.
@@ -41,18 +39,11 @@ def pst(
     ----------
     n_neighbors : int, default=15
         Neighbours of a row in the graph.
-    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found, as for ``ZLaP``.
     alpha : float in [0, 1), default=0.5
         Weight of the graph; 0 is the estimator.
     space : {'scores', 'rows'}, default='scores'
         Where neighbours are looked for: among the scores of the competing classes,
         or among the rows.
-
-    Attributes
-    ----------
-    neighbor_search_ : str
-        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -77,8 +68,7 @@ def pst(
     n, N = start.scores.shape
     check_spreading("PST", n, N, 2 * n_neighbors)
     places = start.contrast()[0] if space == "scores" else start.rows
-    search = affordable_search("PST", neighbors, places)
-    distances, numbers = neighbours(places, n_neighbors, search=search)
+    distances, numbers = neighbours(places, n_neighbors)
     W = graph(gaussian(distances), numbers)
     S = symmetric_normalised(W + W.T)
     L = start.probabilities
@@ -86,13 +76,12 @@ def pst(
     cost = alpha * smoothness(S, F) + (1 - alpha) * np.sum((F - L) ** 2)
     note = f"Posteriors spread over a graph with {numbers.shape[1]} neighbours a row."
     step = start.round(L, F, cost, note)
-    return Relabelled(F, [step], also={"neighbor_search_": search})
+    return Relabelled(F, [step])
 
 
 PST = estimator_of(
     pst,
     "PST",
-    **SEARCH,
     n_neighbors=COUNT,
     alpha=[Interval(Real, 0, 1, closed="left")],
     space=[StrOptions({"scores", "rows"})],

@@ -16,16 +16,14 @@ import numpy as np
 from scipy import sparse
 
 from unseen.core.around import Relabelled, estimator_of
-from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.neighbours import neighbours
 from unseen.core.params import Interval
 from unseen.core.start import Start
 from unseen.transduction.graph import check_spreading, graph
 from unseen.transduction.rounds import trusted
 
 
-def spread_labels(
-    start: Start, *, rate=0.8, n_neighbors=7, neighbors="auto", alpha=0.5
-) -> Relabelled:
+def spread_labels(start: Start, *, rate=0.8, n_neighbors=7, alpha=0.5) -> Relabelled:
     """Trust the surest labels of the estimator, and let scikit-learn spread them.
 
     Rows that no label reaches keep that of the estimator, with the lowest reliability;
@@ -37,15 +35,8 @@ def spread_labels(
         Share of each predicted class, at least one row, that keeps its label.
     n_neighbors : int, default=7
         Neighbours in the graph, the row itself among them, as scikit-learn counts.
-    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found, as for ``ZLaP``.
     alpha : float in (0, 1), default=0.5
         How much a row takes from its neighbours.
-
-    Attributes
-    ----------
-    neighbor_search_ : str
-        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -69,10 +60,9 @@ def spread_labels(
     """
     n, N = start.scores.shape
     check_spreading("SpreadLabels", n, N, n_neighbors)
-    search = affordable_search("SpreadLabels", neighbors, start.rows)
     labels, nobody = start.scores.argmax(axis=1), np.full(n, -1)
     seeds = trusted(labels, margins(start.scores), rate, "at_least_one", nobody)
-    F = spread(start.rows.astype(np.float32), seeds, N, n_neighbors - 1, search, alpha)
+    F = spread(start.rows.astype(np.float32), seeds, N, n_neighbors - 1, alpha)
     reached, n_unreached = start.keep_unreached(F)
     note = f"{n_unreached:,} rows were not reached and keep their first label."
     counts = np.bincount(seeds[seeds >= 0], minlength=N)
@@ -81,7 +71,7 @@ def spread_labels(
         rate=float(rate),
         selected=start.candidates.count(counts),
     )
-    return Relabelled(reached, [done], also={"neighbor_search_": search})
+    return Relabelled(reached, [done])
 
 
 def margins(scores: np.ndarray) -> np.ndarray:
@@ -92,13 +82,13 @@ def margins(scores: np.ndarray) -> np.ndarray:
     return first - second
 
 
-def spread(rows, seeds, n_classes: int, k: int, search: str, alpha: float):
+def spread(rows, seeds, n_classes: int, k: int, alpha: float):
     """Return label distributions (n, N); zeros where no label arrives."""
     from sklearn.semi_supervised import LabelSpreading  # slow to import
 
     def joined(rows: np.ndarray, others: None = None) -> sparse.csr_array:
         """Join every row to its neighbours and, as scikit-learn does, to itself."""
-        numbers = neighbours(rows, k, search=search)[1]
+        numbers = neighbours(rows, k)[1]
         own = np.arange(len(rows))[:, None]
         ones = np.ones((len(rows), 1 + numbers.shape[1]))
         return graph(ones, np.hstack([own, numbers]))
@@ -113,7 +103,6 @@ def spread(rows, seeds, n_classes: int, k: int, search: str, alpha: float):
 SpreadLabels = estimator_of(
     spread_labels,
     "SpreadLabels",
-    **SEARCH,
     rate=[Interval(Real, 0, 1, closed="right")],
     n_neighbors=[Interval(Integral, 2, None, closed="left")],
     alpha=[Interval(Real, 0, 1, closed="neither")],

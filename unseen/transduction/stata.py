@@ -21,7 +21,6 @@ from scipy.special import log_softmax, softmax
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.neighbours import SEARCH, affordable_search
 from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE
 from unseen.core.start import Start
 from unseen.progress import counted
@@ -36,7 +35,6 @@ def stata(
     anchor=1.0,
     likelihood_weight=0.02,
     n_neighbors=3,
-    neighbors="auto",
     n_rounds=10,
 ) -> Relabelled:
     """StatA: a mixture whose means and variances are anchored to the prototypes.
@@ -49,15 +47,8 @@ def stata(
         w, what the mixture counts.
     n_neighbors : int, default=3
         k; neighbours count 1/2k each way.
-    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found, as for ``ZLaP``.
     n_rounds : int, default=10
         A fixed number, as in the authors' program.
-
-    Attributes
-    ----------
-    neighbor_search_ : str
-        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -81,8 +72,7 @@ def stata(
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     """
-    search = affordable_search("StatA", neighbors, start.rows)
-    A = nearest_cosines(start.rows, n_neighbors, search)
+    A = nearest_cosines(start.rows, n_neighbors)
     texts = log_softmax(start.logits.astype(np.float64), axis=1)
     U, t = to_unit(start.rows), to_unit(start.prototypes).astype(np.float64)
     z, rounds = np.exp(texts), []
@@ -97,7 +87,7 @@ def stata(
         rounds.append(start.round(before, z))
         if number < n_rounds:  # the last round only labels
             mu, s = anchored(U, z, t, first, anchor)
-    return Relabelled(scores, rounds, also={"neighbor_search_": search})
+    return Relabelled(scores, rounds)
 
 
 def likelihood(U: np.ndarray, mu: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -127,7 +117,6 @@ def anchored(U, z, t, first, anchor: float) -> tuple[np.ndarray, np.ndarray]:
 StatA = estimator_of(
     stata,
     "StatA",
-    **SEARCH,
     anchor=POSITIVE,
     likelihood_weight=AT_LEAST_0,
     n_neighbors=COUNT,

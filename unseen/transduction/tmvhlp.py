@@ -35,7 +35,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearScorer
 from unseen.core.params import COUNT, POSITIVE, Interval
 from unseen.core.start import Start
@@ -53,7 +53,6 @@ def tmvhlp(
     *,
     n_similar=30,
     n_neighbors=30,
-    neighbors="auto",
     alpha=0.35,
     steps=1,
     regularisation=1e-4,
@@ -67,19 +66,12 @@ def tmvhlp(
         has. The authors took 500 on AwA.
     n_neighbors : int, default=30
         k, of graphs and hyperedges.
-    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found, as for ``ZLaP``.
     alpha : float in [0, 1), default=0.35
         How far labels flow in one step.
     steps : int, default=1
         How often labels flow, a round each.
     regularisation : float, default=1e-4
         Added to the variances in CCA, whose columns have unit variance.
-
-    Attributes
-    ----------
-    neighbor_search_ : str
-        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -109,15 +101,14 @@ def tmvhlp(
     # Two graphs both ways, hyperedges twice.
     check_spreading("TMVHLP", n + N, N, 8 * n_neighbors, "hypergraphs")
     views, rho = two_views(start, n_similar, regularisation)
-    search = affordable_search("TMVHLP", neighbors, views[0])
-    S = hypergraph(views, N, n_neighbors, search)
+    S = hypergraph(views, N, n_neighbors)
     L, scores, rounds = np.eye(n + N, N), start.scores, []  # prototypes come first
     note = f"The mean canonical correlation of the views is {rho.mean():.2f}."
     for _ in range(steps):
         L = (1 - alpha) * propagate(S, L, alpha)
         before, (scores, _) = scores, start.keep_unreached(L[N:])
         rounds.append(start.round(before, scores, note=note))
-    return Relabelled(scores, rounds, also={"neighbor_search_": search})
+    return Relabelled(scores, rounds)
 
 
 def two_views(
@@ -169,15 +160,13 @@ def canonical(
     )
 
 
-def hypergraph(
-    views: list[np.ndarray], n_prototypes: int, k: int, search: str = "exact"
-) -> LinearOperator:
+def hypergraph(views: list[np.ndarray], n_prototypes: int, k: int) -> LinearOperator:
     """Return S of the nodes, to be multiplied by."""
     n = len(views[0])
-    visual, semantic = (view_graph(view, n_prototypes, k, search) for view in views)
+    visual, semantic = (view_graph(view, n_prototypes, k) for view in views)
     W = visual + 1.5 * semantic
     W = (W + W.T) / 8
-    h, delta = hyperedges(views, k, search)
+    h, delta = hyperedges(views, k)
 
     def multiply(F: np.ndarray) -> np.ndarray:
         return W @ F + 0.75 * (h.T @ (delta[:, None] * (h @ F)))
@@ -190,11 +179,9 @@ def hypergraph(
     return LinearOperator((n, n), matvec=apply, matmat=apply, dtype=float)
 
 
-def view_graph(
-    view: np.ndarray, n_prototypes: int, k: int, search: str = "exact"
-) -> sparse.csr_array:
+def view_graph(view: np.ndarray, n_prototypes: int, k: int) -> sparse.csr_array:
     """Return the neighbours of every node in one view; prototypes have more."""
-    distances, numbers = neighbours(view, k, search=search)
+    distances, numbers = neighbours(view, k)
     rows = graph(gaussian(distances), numbers)[n_prototypes:]
     # Among its own nearest a prototype finds itself first.
     far, many = neighbours(view[:n_prototypes], 9 * k + 1, view)
@@ -203,14 +190,12 @@ def view_graph(
     return sparse.csr_array(sparse.vstack([graph(weights, many, len(view)), rows]))
 
 
-def hyperedges(
-    views: list[np.ndarray], k: int, search: str = "exact"
-) -> tuple[sparse.csr_array, np.ndarray]:
+def hyperedges(views: list[np.ndarray], k: int) -> tuple[sparse.csr_array, np.ndarray]:
     """Return h (edges, nodes) and δ; the columns of √δ h have unit length."""
     first, second = views
     found = [
-        neighbours(first, k, second, search),
-        neighbours(second, k, first, search),
+        neighbours(first, k, second),
+        neighbours(second, k, first),
     ]
     edges = [graph(gaussian(far), numbers, len(first)) for far, numbers in found]
     H = sparse.vstack(edges).tocsr()
@@ -257,7 +242,6 @@ def prototype_averaging(start: Start, *, n_neighbors=50) -> Relabelled:
 TMVHLP = estimator_of(
     tmvhlp,
     "TMVHLP",
-    **SEARCH,
     n_similar=COUNT,
     n_neighbors=COUNT,
     alpha=[Interval(Real, 0, 1, closed="neither")],

@@ -22,7 +22,6 @@ from scipy.special import log_softmax, softmax, xlogy
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.neighbours import SEARCH, affordable_search
 from unseen.core.params import AT_LEAST_0, COUNT
 from unseen.core.start import Start
 from unseen.progress import counted
@@ -35,7 +34,6 @@ def transclip(
     text_weight=1.0,
     likelihood_weight=0.02,
     n_neighbors=3,
-    neighbors="auto",
     n_rounds=10,
 ) -> Relabelled:
     """TransCLIP: class means by a mixture that texts and neighbours hold in place.
@@ -51,15 +49,8 @@ def transclip(
         w, what the mixture counts.
     n_neighbors : int, default=3
         k; neighbours count 1/2k each way.
-    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found, as for ``ZLaP``.
     n_rounds : int, default=10
         A fixed number, as in the authors' program.
-
-    Attributes
-    ----------
-    neighbor_search_ : str
-        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -82,8 +73,7 @@ def transclip(
     >>> bool((model.labels_ == truth).mean() > 0.95)
     True
     """
-    search = affordable_search("TransCLIP", neighbors, start.rows)
-    A = nearest_cosines(start.rows, n_neighbors, search)
+    A = nearest_cosines(start.rows, n_neighbors)
     U, (n, r) = to_unit(start.rows), start.rows.shape
     squares = np.einsum("ij,ij->j", U, U, dtype=np.float64)
     texts = text_weight * log_softmax(start.logits.astype(np.float64), axis=1)
@@ -104,7 +94,7 @@ def transclip(
         value -= np.vdot(z, A @ z) / 2 + np.vdot(z, texts)
         rounds.append(start.round(before, z, value))
     scores = likelihood_weight * fit + A @ z + texts
-    return Relabelled(scores, rounds, also={"neighbor_search_": search})
+    return Relabelled(scores, rounds)
 
 
 def first_means(U: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -123,7 +113,6 @@ def likelihood(U: np.ndarray, mu: np.ndarray, v: np.ndarray) -> np.ndarray:
 TransCLIP = estimator_of(
     transclip,
     "TransCLIP",
-    **SEARCH,
     text_weight=AT_LEAST_0,
     likelihood_weight=AT_LEAST_0,
     n_neighbors=COUNT,

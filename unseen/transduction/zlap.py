@@ -22,7 +22,7 @@ from scipy import sparse
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.neighbours import SEARCH, affordable_search, neighbours
+from unseen.core.neighbours import neighbours
 from unseen.core.params import COUNT, POSITIVE, Interval
 from unseen.core.start import Start
 from unseen.transduction.graph import (
@@ -34,7 +34,7 @@ from unseen.transduction.graph import (
 
 
 def zlap(
-    start: Start, *, n_neighbors=4, neighbors="auto", n_classes=5, gamma=5.0, alpha=0.3
+    start: Start, *, n_neighbors=4, n_classes=5, gamma=5.0, alpha=0.3
 ) -> Relabelled:
     """Zero-shot label propagation: labels flow from class nodes over a graph of rows.
 
@@ -45,21 +45,12 @@ def zlap(
     ----------
     n_neighbors : int, default=4
         Other rows that each row is joined to.
-    neighbors : {'auto', 'exact', 'approximate'}, default='auto'
-        How neighbours are found: among all rows, or nearly, by faiss
-        (``pip install unseen[scale]``). 'auto' is exact while that takes minutes,
-        up to about 200,000 rows; ``neighbor_search_`` says which it was.
     n_classes : int, default=5
         Classes that each row is joined to.
     gamma : float, default=5.0
         Power of the cosines to classes: larger trusts the nearest more.
     alpha : float in [0, 1), default=0.3
         How far labels flow.
-
-    Attributes
-    ----------
-    neighbor_search_ : str
-        How neighbours were found, 'exact' or 'approximate'.
 
     Notes
     -----
@@ -86,14 +77,13 @@ def zlap(
     n, N = start.scores.shape
     check_spreading("ZLaP", n + N, N, 2 * (n_neighbors + n_classes))
     rows, classes = to_unit(start.rows), to_unit(start.prototypes)
-    search = affordable_search("ZLaP", neighbors, rows)
-    S = joint_graph(rows, classes, n_neighbors, n_classes, gamma, search)
+    S = joint_graph(rows, classes, n_neighbors, n_classes, gamma)
     F = propagate(S, np.eye(n + N, N), alpha)  # classes are the first nodes
     reached, n_unreached = start.keep_unreached(F[N:])
     cost = -np.trace(F[:N]) / 2  # at the minimum
     note = f"{n_unreached:,} rows were not reached and keep their first label."
     step = start.round(start.scores, reached, cost, note)
-    return Relabelled(reached, [step], also={"neighbor_search_": search})
+    return Relabelled(reached, [step])
 
 
 def joint_graph(
@@ -102,10 +92,9 @@ def joint_graph(
     n_rows: int,
     n_classes: int,
     gamma: float,
-    search: str = "exact",
 ) -> sparse.csr_array:
     """Return S over classes and rows, both of unit length, classes first."""
-    distances, numbers = neighbours(rows, n_rows, search=search)
+    distances, numbers = neighbours(rows, n_rows)
     among_rows = graph(np.maximum(1 - distances**2 / 2, 0.0), numbers)
     cosines = rows @ classes.T
     k = min(n_classes, len(classes))
@@ -122,7 +111,6 @@ def joint_graph(
 ZLaP = estimator_of(
     zlap,
     "ZLaP",
-    **SEARCH,
     n_neighbors=COUNT,
     n_classes=COUNT,
     gamma=POSITIVE,

@@ -17,6 +17,7 @@ import sqlite3
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +68,7 @@ class Cache:
                 stacklevel=3,
             )
             self._file = _opened(":memory:")
+        weakref.finalize(self, self._file.close)  # Python 3.13 warns of open ones
 
     def __contains__(self, key: Any) -> bool:
         return bool(self._rows("key", [key]))

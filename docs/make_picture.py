@@ -1,82 +1,151 @@
-"""Draw README's picture: the demo's photos under the names they got.
+"""Film README's moving picture: label, review, teach, on the real page.
 
     python docs/make_picture.py
 
-For every name some of the photos that got it, evenly spaced from the most reliable to
-the least, so mistakes show as often as they are made. Beside them the accuracy of every
-class by the names alone and after adapting.
+The bundled photos go into six albums. ``unseen label`` sorts them by the names of the
+albums, ten questions of ``unseen review`` are answered by what the photos show, and the
+model learns from the answers. What is right is counted on the photos nobody was asked
+about. It needs the extra ``review``, playwright and Debian's chromium.
 """
 
+import re
+import shutil
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import Rectangle
-from PIL import Image
+import pandas as pd
+from matplotlib import font_manager
+from PIL import Image, ImageDraw, ImageFont
+from playwright.sync_api import Page, sync_playwright
 
-from unseen.experiments.demo import DemoResult, run_demo
+from unseen.photos.bundled import load_photos
 
-OUT = Path(__file__).parent / "_static" / "before_after.png"
-BEFORE, AFTER, FAINT = "#b34d00", "#0064a0", "#8c8c8c"
-SHOWN, SIDE = 14, 36
+OUT = Path(__file__).parent / "_static" / "loop.webp"
+UNSEEN = [sys.executable, "-m", "unseen"]
+ALBUMS = {
+    "on the road": ("automobile", "truck"),
+    "at sea": ("ship",),
+    "in the sky": ("airplane", "bird"),
+    "pets": ("cat", "dog"),
+    "in the wild": ("deer", "frog"),
+    "on the farm": ("horse",),
+}
+QUESTIONS = 10
+WIDTH, HEIGHT, BAND = 1000, 560, 84
+INK, PAPER, SOFT = "#1f2328", "#ffffff", "#57606a"
+
+Frame = tuple[Image.Image, int]  # and how many milliseconds it stays
 
 
 def main() -> None:
-    """Run the demo, draw."""
-    result = run_demo()
-    figure, axes = plt.subplots(
-        1, 2, figsize=(10.5, 5.2), width_ratios=[2.1, 1], layout="constrained"
+    """Label, film the review, write the picture."""
+    photos = load_photos()
+    album = {kind: name for name, kinds in ALBUMS.items() for kind in kinds}
+    truth = pd.Series([album[kind] for kind in photos.truth], index=photos.paths)
+    with TemporaryDirectory() as made:
+        home = Path(made)
+        (home / "photos").mkdir()
+        for name, jpeg in zip(photos.paths, photos.jpegs, strict=True):
+            (home / "photos" / name).write_bytes(jpeg)
+        names = ", ".join(ALBUMS)
+        label = ["label", "photos", "--classes", names, "--out", "labels.csv"]
+        subprocess.run([*UNSEEN, *label], cwd=home, check=True)
+        frames = film(home, truth)
+    images, stays = zip(*frames, strict=True)
+    images[0].save(
+        OUT,
+        save_all=True,
+        append_images=images[1:],
+        duration=list(stays),
+        loop=0,
+        quality=60,
+        method=6,
     )
-    draw_photos(axes[0], result)
-    draw_classes(axes[1], result)
-    figure.savefig(OUT, dpi=110)
-    print(f"{OUT}: {result.before:.1%} -> {result.after:.1%}")
+    print(f"{OUT}: {OUT.stat().st_size / 1e6:.2f} MB, {len(frames)} frames")
 
 
-def draw_photos(ax: plt.Axes, result: DemoResult) -> None:
-    """Draw a row per name; frames around photos that show something else."""
-    labels = result.labels()
-    truth = result.photos.truth
-    names = result.photos.classes
-    for place, name in enumerate(names):
-        rows = labels.index[labels["label"] == name]
-        rows = rows[np.argsort(-labels["reliability"][rows].to_numpy(), kind="stable")]
-        chosen = rows[np.linspace(0, len(rows) - 1, SHOWN).round().astype(int)]
-        for column, row in enumerate(chosen):
-            x, y = column * SIDE, place * SIDE
-            image = np.asarray(Image.open(BytesIO(result.photos.jpegs[row])))
-            ax.imshow(image, extent=(x, x + 32, y + 32, y), interpolation="bilinear")
-            if truth[row] != name:
-                frame = Rectangle((x, y), 32, 32, fill=False, ec=BEFORE, lw=2.5)
-                ax.add_patch(frame)
-    ax.set_xlim(-2, SHOWN * SIDE)
-    ax.set_ylim(len(names) * SIDE, -2)
-    ax.set_yticks(np.arange(len(names)) * SIDE + 16, names)
-    ax.set_xticks([16, (SHOWN - 1) * SIDE + 16], ["surest", "least sure"])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.set_title("The name each photo got; framed if wrong", fontsize=11)
+def film(home: Path, truth: pd.Series) -> list[Frame]:
+    """Open the page, answer its questions, teach; return the frames."""
+    review = [*UNSEEN, "review", "labels.csv", "--no-browser"]
+    server = subprocess.Popen(review, cwd=home, stdout=subprocess.PIPE, text=True)
+    try:
+        with sync_playwright() as started:
+            address = re.search(r"http://\S+", server.stdout.readline())[0]
+            chromium = started.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
+            page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+            page.goto(address)
+            page.wait_for_function(
+                "() => [...document.images].filter(i => i.naturalWidth).length > 9"
+            )
+            page.set_default_timeout(60_000)
+            page.wait_for_selector("#teach:not([aria-disabled=true])")
+            page.wait_for_timeout(3000)  # features are loaded in the background
+            return play(page, home, truth)
+    finally:
+        server.terminate()
+        server.wait()
 
 
-def draw_classes(ax: plt.Axes, result: DemoResult) -> None:
-    """Draw the accuracy of every class before and after."""
-    classes = result.by_class()
-    places = np.arange(len(classes))
-    ax.hlines(places, classes["before"], classes["after"], color=FAINT, lw=2)
-    ax.plot(classes["before"], places, "D", color=BEFORE, label="names alone")
-    ax.plot(classes["after"], places, "o", color=AFTER, label="adapted")
-    ax.set_ylim(len(classes) - 0.5, -0.5)
-    ax.set_yticks(places, classes.index)
-    ax.set_xlim(0.5, 1.0)
-    ax.set_xticks([0.5, 0.75, 1], ["50", "75", "100 %"])
-    ax.tick_params(length=0)
-    ax.grid(axis="x", alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="lower left", frameon=False, fontsize=9)
-    ax.set_title(
-        f"Right: {result.before:.1%} by names, {result.after:.1%} adapted", fontsize=11
+def play(page: Page, home: Path, truth: pd.Series) -> list[Frame]:
+    """Go once around the loop."""
+    first = pd.read_csv(home / "labels.csv", index_col="id")["label"]
+    command = 'unseen label photos/ --classes "on the road, at sea, in the sky, …"'
+    before = (
+        f"1. Label.  1,000 photos, six names, no examples: {right(first, truth)} right"
     )
+    frames = [(shot(page, before, command), 3500)]
+    page.click("#ask")
+    page.wait_for_selector("#viewer[open]")
+    answered = []
+    for number in range(1, QUESTIONS + 1):
+        page.wait_for_function(
+            "n => document.getElementById('view-photo').complete &&"
+            " document.getElementById('view-why').textContent.includes(n + ' of')",
+            arg=number,
+        )
+        page.wait_for_timeout(300)
+        text = "2. Review.  Answer the ten questions that help most"
+        frames.append((shot(page, text, "unseen review labels.csv"), 700))
+        answered.append(page.locator("#view-caption .soft").inner_text())
+        own = truth[answered[-1]]
+        page.locator("#view-classes button", has_text=own).click()
+    page.wait_for_selector("#viewer:not([open])", state="attached")
+    page.click("#teach")
+    page.wait_for_selector("#learned:has-text('Learned from')", timeout=120_000)
+    page.wait_for_timeout(1500)
+    taught = pd.read_csv(home / "labels.review" / "reviewed.csv", index_col="id")
+    others = truth.index.difference(answered)
+    after = right(taught["label"][others], truth[others])
+    text = f"3. Teach.  It learns from ten answers: {after} of the others are right"
+    frames.append((shot(page, text, "a click on Teach, and a few seconds"), 4500))
+    return frames
+
+
+def right(labels: pd.Series, truth: pd.Series) -> str:
+    """Return the share of labels that are right."""
+    return f"{np.mean(labels == truth[labels.index]):.0%}"
+
+
+def shot(page: Page, title: str, below: str) -> Image.Image:
+    """Photograph the page, under two lines of what happens."""
+    image = Image.new("RGB", (WIDTH, HEIGHT + BAND), PAPER)
+    image.paste(Image.open(BytesIO(page.screenshot())), (0, BAND))
+    draw = ImageDraw.Draw(image)
+    draw.text((16, 10), title, INK, font("DejaVu Sans:bold", 22))
+    draw.text((16, 48), below, SOFT, font("DejaVu Sans Mono", 18))
+    draw.line((0, BAND - 1, WIDTH, BAND - 1), SOFT)
+    return image
+
+
+def font(name: str, size: int) -> ImageFont.FreeTypeFont:
+    """Return a font that comes with Matplotlib."""
+    return ImageFont.truetype(font_manager.findfont(name), size)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the benchmarks measured last, beside what they measure now.
 
 ``last.json`` holds the ratios of one machine, named in it; ``ratios.py --keep`` writes
-it anew, ``ratios.py --readme`` fills the table of the README with it.
+it anew, ``ratios.py --docs`` fills the table of docs/guide/scale.md with it.
 """
 
 import json
@@ -10,6 +10,7 @@ import platform
 from pathlib import Path
 
 FILE = Path(__file__).with_name("last.json")
+PAGE = FILE.parents[1] / "docs" / "guide" / "scale.md"
 
 
 def machine() -> str:
@@ -40,7 +41,7 @@ def told(value: float | None) -> str:
 
 
 def markdown() -> str:
-    """Return the table of the README."""
+    """Return the table of docs/guide/scale.md."""
     stored = json.loads(FILE.read_text())
     lines = [
         f"| {stored['machine']} | in units of | one core | time on two over one |",
@@ -52,7 +53,7 @@ def markdown() -> str:
     return "\n".join(lines)
 
 
-BEGIN, END = "<!-- speed: ratios.py --readme -->\n", "\n<!-- end of speed -->"
+BEGIN, END = "<!-- speed: ratios.py --docs -->\n", "\n<!-- end of speed -->"
 
 
 def filled(page: str) -> str:
@@ -61,7 +62,6 @@ def filled(page: str) -> str:
     return before + BEGIN + markdown() + END + rest.split(END)[1]
 
 
-def fill_readme() -> None:
-    """Write the table into the README."""
-    readme = FILE.parent.parent / "README.md"
-    readme.write_text(filled(readme.read_text()))
+def fill_page() -> None:
+    """Write the table into the page."""
+    PAGE.write_text(filled(PAGE.read_text()))

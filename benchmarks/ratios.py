@@ -4,7 +4,7 @@
     python benchmarks/ratios.py --data ../shared/data    with CUB: AST and the search
     python benchmarks/ratios.py --only JEDM              rows whose name holds "JEDM"
     python benchmarks/ratios.py --keep                   store them in last.json
-    python benchmarks/ratios.py --readme                 what is stored, to the README
+    python benchmarks/ratios.py --docs         what is stored, to docs/guide/scale.md
 
 The table has what was stored last beside what is measured now.
 Absolute times mean little on shared machines; ratios taken in one run hold. Every
@@ -37,7 +37,7 @@ parser.add_argument(
 )
 parser.add_argument("--threads", type=int, help="one number of threads, as JSON")
 parser.add_argument("--keep", action="store_true", help="store the rows in last.json")
-parser.add_argument("--readme", action="store_true", help="write what is stored there")
+parser.add_argument("--docs", action="store_true", help="write what is stored there")
 arguments = parser.parse_args()
 for library in ("OPENBLAS", "MKL", "OMP"):  # must be set before NumPy is loaded
     os.environ[f"{library}_NUM_THREADS"] = str(arguments.threads or 1)
@@ -495,8 +495,8 @@ def main() -> int:
     if arguments.threads:
         one_number_of_threads()
         return 0
-    if arguments.readme:
-        last.fill_readme()
+    if arguments.docs:
+        last.fill_page()
         return 0
     one, two = (rows_of(n, Console(stderr=True)) for n in (1, 2))
     table = Table(title="Costs as ratios; the last before the present ones")

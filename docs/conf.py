@@ -73,7 +73,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_css_files = ["own.css"]
 html_theme_options = {
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
@@ -82,6 +82,7 @@ html_theme_options = {
 }
 # Pages without pages below them: an empty column would stand beside them.
 ALONE = ("index", "faq", "first_steps", "glossary", "notation", "which_method")
+ALONE += ("comparison",)
 html_sidebars = {page: [] for page in ALONE}
 html_title = f"unseen {release}"
 html_static_path = ["_static"]

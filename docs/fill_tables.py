@@ -10,9 +10,9 @@ A table stands between two comments. What is between them is made from
     <!-- results: begin plan=race rows=tstd,ast -->
     <!-- results: end -->
 
-``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``. ``caption=no``
-leaves the caption away, ``group=lite0`` all columns but those of a group, and
-``show=photos-short`` makes another table of the same results. ``docs/results/PLAN.csv``
+``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``. ``columns=1,3``
+chooses columns by their place, ``group=lite0`` those of a group, ``caption=no`` leaves
+the caption away, and ``show=photos-short`` makes another table of the same results. ``docs/results/PLAN.csv``
 are those lines of a ``results.csv``, by ``unseen reproduce`` or a study of the folder
 ``studies``, that the table needs.
 """
@@ -135,6 +135,16 @@ def between(wanted: dict[str, str]) -> str:
     if "group" in wanted:
         mine = [column for column in plan.columns if column.group == wanted["group"]]
         plan = replace(plan, columns=tuple(mine))
+    if "columns" in wanted:
+        places = [int(place) - 1 for place in wanted["columns"].split(",")]
+        plan = replace(
+            plan,
+            columns=tuple(plan.columns[place] for place in places),
+            rows=tuple(
+                replace(row, paper=tuple(row.paper[place] for place in places))
+                for row in plan.rows
+            ),
+        )
     plan = replace(plan, show=wanted.get("show", plan.show))
     path = stored_file(plan)
     nothing = pd.DataFrame(columns=list(COLUMNS))

@@ -73,7 +73,7 @@ def named_rows(path: Path, domains: bool) -> tuple[np.ndarray, np.ndarray, np.nd
         if "P" not in stored.files:  # rows of no class
             return X, np.full(len(X), -1), np.zeros((0, X.shape[1]))
         y, P = stored["y"].astype(np.intp), stored["P"].astype(np.float64)
-        classes = stored["classes"].astype(str)
+        classes = stored["classes"].astype(str) if domains else None
     if domains:
         table = pd.read_csv(path.with_name(f"{path.name.split('_')[0]}_classes.csv"))
         of = table.set_index("class").loc[classes, "domain"]

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import variants  # noqa: F401, registers baselines and other parameters
-from cells import make_cell, piles
+from cells import make_cell, named_rows, piles
 
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Plan
@@ -22,7 +23,7 @@ from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
 from unseen.trust.metrics import per_class_accuracy
 
-PLANS = ("names",)
+PLANS = ("names", "clip")
 
 
 def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -39,6 +40,13 @@ def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("accuracy", kind, value=share, seconds=seconds)
         said = np.mean(model.reliability_[known])
         yield Finding("off", kind, value=said - np.mean(labels[known] == y[known]))
+
+
+def clip(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+    """Label a whole set of CLIP features by the text vectors of its classes."""
+    X, y, prototypes = named_rows(Path(bench.source.path), False)
+    model = METHODS[key.method].from_prototypes(prototypes).adapt(X)
+    yield Finding("final", value=per_class_accuracy(y, model.labels_))
 
 
 def names_frame(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +120,7 @@ def piles_message(frame: pd.DataFrame) -> list[str]:
     return [f"{len(piles)} piles, {draws} draws."] if len(piles) else []
 
 
-TASKS["names"] = names
+TASKS |= {"names": names, "clip": clip}
 MAKERS |= {
     "names": names_table,
     "names-by-cell": names_cells_table,

@@ -47,5 +47,5 @@ def test_every_stored_file_is_shown_and_holds_what_its_plan_names(tables):
 
 def test_costs_are_those_measured_last():
     last = a_module(ROOT / "benchmarks" / "last.py")
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert last.filled(text) == text, "run python benchmarks/ratios.py --readme"
+    text = last.PAGE.read_text("utf-8")
+    assert last.filled(text) == text, "run python benchmarks/ratios.py --docs"

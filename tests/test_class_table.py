@@ -28,15 +28,6 @@ def test_an_array_table_is_met_by_row_numbers(looks):
     assert_array_equal(table.candidates().names, [1])
 
 
-def test_pandas_and_polars_read_the_same(looks):
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"a": looks[0], "name": NAMES, "b": looks[1]})
-    names, embeddings, widths = read_table(frame)
-    assert_array_equal(names, NAMES)
-    close(embeddings, looks)
-    assert widths == (2,)
-
-
 def test_several_tables_are_fused_by_name(looks, words):
     fused = read_table({"looks": looks, "words": words.iloc[::-1]})
     two_level = read_table(pd.concat({"looks": looks, "words": words}, axis=1))

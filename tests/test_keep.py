@@ -336,16 +336,13 @@ def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
         unseen.load_model(tmp_path / "pipe")
 
 
-@pytest.mark.parametrize(
-    "times", [150, pytest.param(1000, marks=pytest.mark.slow, id="slow")]
-)
-def test_a_damaged_file_is_one_clear_error(times, data, tmp_path):
+def test_a_damaged_file_is_one_clear_error(data, tmp_path):
     model = fitted(unseen.JEDM(n_components=5, n_axes=5), data).adapt(data.X_unseen)
     path = save_model(model, tmp_path / "jedm")
-    content, rng = path.read_bytes(), random.Random(times)
+    content, rng = path.read_bytes(), random.Random(0)
     expected = model.predict(data.X_unseen)
     refused = 0
-    for _ in range(times):
+    for _ in range(150):
         damaged = bytearray(content)
         place = rng.randrange(len(damaged))
         if rng.random() < 0.3:
@@ -364,16 +361,7 @@ def test_a_damaged_file_is_one_clear_error(times, data, tmp_path):
             refused += 1
         else:
             assert_array_equal(again.predict(data.X_unseen), expected)
-    assert refused > 0.9 * times
-
-
-def test_a_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
-    path = save_model(unseen.JEDM(), tmp_path / "jedm")
-    before = path.read_bytes()
-    monkeypatch.setattr("safetensors.numpy.save", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        save_model(unseen.TSTD(), path)
-    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    assert refused > 135
 
 
 def test_onnx_of_two_numbered_classes(data, tmp_path):

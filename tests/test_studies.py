@@ -1,15 +1,12 @@
 """Studies of our own development still run, and say what plain arithmetic says."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tests.checks import close
-from unseen import per_class_accuracy
 from unseen.experiments import make_table
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import COLUMNS, RunKey
@@ -61,21 +58,6 @@ def test_a_task_finds_what_its_table_shows(task):
     assert any(part.replace(".", "").isdigit() for part in written.split())
 
 
-def test_a_study_of_defaults_scores_seen_classes_alone():
-    digits = find_source("digits", "attributes", [])
-    found = findings(digits, "attributes", "study", "eszsl")
-    bench = Bench(digits)
-    data = bench.data("attributes")
-    X = np.where(np.isin(data.y, data.unseen)[:, None], 0, data.X)
-    bench._data["attributes"] = replace(data, X=X)
-    key = RunKey("study", "digits", "", "eszsl", 0)
-    again = run_task(bench, "attributes", key)
-    scores = [
-        [f.value for f in fs if f.measure == "candidate"] for fs in (found, again)
-    ]
-    assert len(scores[0]) == 25 and scores[0] == scores[1]
-
-
 # ---- names alone ---------------------------------------------------------------------
 
 
@@ -101,20 +83,3 @@ def test_truth_decides_nothing_but_the_score(tmp_path, cell):
 
 
 # ---- photos and texts ----------------------------------------------------------------
-
-
-def test_texts_are_labelled_as_the_command_does_it(tmp_path):
-    from unseen.texts import NamedTexts, load_demo_texts
-
-    demo = load_demo_texts()
-    lines = [
-        f'"{text}",{name}' for text, name in zip(demo.texts, demo.truth, strict=True)
-    ]
-    (tmp_path / "in.csv").write_text("\n".join(["text,label", *lines]))
-    source = Source(str(tmp_path / "in.csv"), "set", "", {"wordllama": None})
-    found = {
-        f.measure: f.value for f in findings(source, "wordllama", "texts", "guided")
-    }
-    model = NamedTexts().fit(sorted(set(demo.truth.tolist()))).adapt(demo.texts)
-    close(found["before"], per_class_accuracy(demo.truth, model.projected_))
-    close(found["after"], per_class_accuracy(demo.truth, model.labels_))

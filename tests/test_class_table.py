@@ -28,6 +28,17 @@ def test_an_array_table_is_met_by_row_numbers(looks):
     assert_array_equal(table.candidates().names, [1])
 
 
+@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
+def test_a_mapping_of_names_to_vectors_is_a_table(looks, kind):
+    vectors = {name: kind(row) for name, row in looks.T.to_dict("list").items()}
+    names, embeddings, widths = read_table(vectors)
+    assert_array_equal(names, NAMES)
+    close(embeddings, looks)
+    assert widths == (2,)
+    with pytest.raises(ValueError, match="NaN or infinity in the row of 'okapi'"):
+        read_table(vectors | {"okapi": kind([1.0])})
+
+
 def test_several_tables_are_fused_by_name(looks, words):
     fused = read_table({"looks": looks, "words": words.iloc[::-1]})
     two_level = read_table(pd.concat({"looks": looks, "words": words}, axis=1))

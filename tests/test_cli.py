@@ -92,7 +92,10 @@ def test_the_demo_prints_a_table(tmp_path):
         (["compare", "photos-200", "--methods", ","], "--methods is empty"),
         (["data", "info", "nowhere.npz"], "no file 'nowhere.npz'"),
         (["data", "convert", "photos-200", "d.doc"], "no kind of file"),
-        (["data", "convert", "photos-200", "d.npz", "--classes", "x"], "no class table"),
+        (
+            ["data", "convert", "photos-200", "d.npz", "--classes", "x"],
+            "no class table",
+        ),
         (["data", "fetch", "imagenet"], "no benchmark 'imagenet'"),
         (["data", "fetch", "cub", "--sha256", "12"], "is no SHA-256"),
     ],

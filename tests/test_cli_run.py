@@ -87,7 +87,9 @@ def test_the_bundled_photos_are_scored(tmp_path):
     expected = model.adapt(data.X_unseen).labels_
     assert_array_equal(labels_of(tmp_path / "l.csv"), expected)
     mean = 100 * unseen.per_class_accuracy(data.y_unseen, expected)
-    assert f"per-class accuracy {mean:.1f} %, by the true labels of 1,000" in done.stdout
+    assert (
+        f"per-class accuracy {mean:.1f} %, by the true labels of 1,000" in done.stdout
+    )
     assert "ZeroShotData 'photos-200'" in done.stderr
 
 

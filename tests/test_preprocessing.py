@@ -1,15 +1,28 @@
-"""Transformers: equal to scikit-learn's, whole or in chunks."""
+"""Transformers equal scikit-learn's, whole or in chunks, and go with its pipelines."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from tests.checks import close
-from unseen import JEDM, PerDomainCenterer, SumsPCA, WithinClassWhitener
+from tests.checks import close, make_data
+from unseen import (
+    ALE,
+    ESZSL,
+    JEDM,
+    TSTD,
+    PerDomainCenterer,
+    SelfTraining,
+    SumsPCA,
+    TransCLIP,
+    WithinClassWhitener,
+)
 
 
 @pytest.fixture
@@ -76,3 +89,54 @@ def test_principal_axes_are_those_of_scikit_learn():
     X = np.random.default_rng(0).normal(size=(40, 5)) * [5, 4, 3, 2, 1]
     ours, theirs = SumsPCA(3).fit(X).transform(X), PCA(3).fit_transform(X)
     close(ours, theirs * np.sign(np.sum(ours * theirs, axis=0)), digits=9)
+
+
+# ---- with scikit-learn's other parts -------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [PerDomainCenterer, SumsPCA, WithinClassWhitener])
+def test_output_is_a_frame_where_that_is_asked_for(kind, rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=list("abcdef"), index=np.arange(80)[::-1])
+    made = kind().set_output(transform="pandas").fit(frame, y).transform(frame)
+    close(made.to_numpy(), kind().fit(X, y).transform(X))
+    assert made.index.equals(frame.index)
+    own = "abcdef" if kind is PerDomainCenterer else range(6)
+    assert list(made.columns) == [
+        name if isinstance(name, str) else f"{kind.__name__.lower()}{name}"
+        for name in own
+    ]
+    last = make_pipeline(kind().set_output(transform="pandas"), ESZSL()).fit(frame, y)
+    assert last[-1].feature_names_in_.tolist() == list(made.columns)
+
+
+@pytest.mark.parametrize("model", [ESZSL(), SelfTraining(ESZSL())])
+def test_the_class_table_and_candidates_are_routed_by_name(model):
+    data = make_data()
+    names, table = data.classes[:4], data.class_embeddings
+    alone = type(model)(**model.get_params(deep=False))
+    alone.fit(data.X_seen, data.y_seen, class_embeddings=table)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(class_embeddings=True)
+        pipe = make_pipeline(Normalizer(), model.set_predict_request(classes=True))
+        pipe.fit(data.X_seen, data.y_seen, class_embeddings=table)
+        found = pipe.predict(data.X_unseen, classes=names)
+    assert_array_equal(found, alone.predict(data.X_unseen, classes=names))
+    assert pipe[-1].unseen_classes_.tolist() == data.unseen.tolist()
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.coo_matrix])
+def test_sparse_rows_answer_as_dense_ones_or_are_refused(form, monkeypatch):
+    monkeypatch.setattr("unseen.core.rows.CHUNK_NUMBERS", 16 * 9)
+    data, table = make_data(), make_data().class_embeddings
+    X_seen, X = (np.where(abs(M) > 0.7, M, 0) for M in (data.X_seen, data.X_unseen))
+    ours = TSTD().fit(form(X_seen), data.y_seen, class_embeddings=table)
+    theirs = TSTD().fit(X_seen, data.y_seen, class_embeddings=table)
+    close(ours.decision_function(form(X)), theirs.decision_function(X))
+    assert_array_equal(ours.adapt(form(X)).labels_, theirs.adapt(X).labels_)
+    assert_array_equal(ours.predict(form(X)), theirs.predict(X))
+    with pytest.raises(TypeError, match=r"sparse.* needs all rows at once"):
+        ALE().fit(form(X_seen), data.y_seen, class_embeddings=table)
+    around = TransCLIP(ESZSL()).fit(form(X_seen), data.y_seen, class_embeddings=table)
+    with pytest.raises(TypeError, match=r"sparse.* needs all rows at once"):
+        around.adapt(form(X))

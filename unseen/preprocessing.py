@@ -126,12 +126,12 @@ class SumsPCA(_FromSums):
 
     Parameters
     ----------
-    n_axes : int or None, default=None
+    n_components : int or None, default=None
         Axes to keep, at most as many as there are features; ``None`` keeps all.
 
     Attributes
     ----------
-    axes_ : ndarray of shape (n_features, n_axes)
+    axes_ : ndarray of shape (n_features, n_components)
         Principal axes, leading first; the largest entry of each is positive.
     mean_ : ndarray of shape (n_features,)
 
@@ -146,9 +146,9 @@ class SumsPCA(_FromSums):
     True
     """
 
-    n_axes: int | None = None
+    n_components: int | None = None
 
-    _parameter_constraints = {"n_axes": [*COUNT, None]}
+    _parameter_constraints = {"n_components": [*COUNT, None]}
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -160,7 +160,7 @@ class SumsPCA(_FromSums):
 
     def _solve(self, sums: Sums) -> None:
         p = sums.gram.shape[0]
-        reduced = sums.reduced(min(self.n_axes or p, p))
+        reduced = sums.reduced(min(self.n_components or p, p))
         self.mean_, self.axes_ = reduced.mean, reduced.axes
 
 

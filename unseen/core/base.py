@@ -100,6 +100,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     given_: Given
     novelty_: np.ndarray
 
+    def __sklearn_tags__(self):
+        """Declare that sparse rows will do, where sums are enough."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._needs_rows()
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether ``fit`` came to its end."""
         return hasattr(self, "classes_")
@@ -114,14 +120,15 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), or a stream
             A memory map, the path of a ``.npy`` or parquet file, an HDF5 dataset, any
-            iterable of chunks, a Dask array or dataframe; models that need all rows at
-            once say so.
+            iterable of chunks, a Dask array or dataframe, a sparse matrix; models that
+            need all rows at once say so.
         y : array-like of shape (n_samples,)
             Class names, or row numbers of the table if that is an array. For parquet
             also the name of a column; None if chunks are pairs (rows, labels).
-        class_embeddings : DataFrame, array, mapping of tables or None, default=None
-            One row per class, seen and unseen; several tables are fused. Without it
-            every class is its own indicator, and the model an ordinary classifier.
+        class_embeddings : DataFrame, array, mapping or None, default=None
+            One row per class, seen and unseen: a table, a mapping of names to vectors,
+            or a mapping of several tables, which are fused. Without it every class is
+            its own indicator, and the model an ordinary classifier.
 
         Returns
         -------

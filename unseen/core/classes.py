@@ -330,7 +330,9 @@ def read_table(
     Where rows may be ``blank``, those of named classes may hold nothing but NaN.
     """
     if isinstance(table, Mapping):
-        return _read_several(table, what, blank)
+        if not table or not all(np.ndim(one) == 1 for one in table.values()):
+            return _read_several(table, what, blank)
+        table = pd.DataFrame({name: pd.Series(one) for name, one in table.items()}).T
     names: np.ndarray | None = None
     widths: tuple[int, ...] | None = None
     other = as_pandas(table)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from unseen.core.linalg import DOUBLE, inverse_lengths
@@ -370,7 +371,7 @@ def checked_chunk(X: Any, where: str, dtype: Any = None) -> np.ndarray:
 def is_stream(X: Any) -> bool:
     """Tell rows that are met in chunks from rows in memory."""
     kinds = RowStream | np.memmap | str | os.PathLike | Iterator
-    if isinstance(X, kinds) or root_module(X) in ("h5py", "dask"):
+    if isinstance(X, kinds) or root_module(X) in ("h5py", "dask") or issparse(X):
         return True
     if isinstance(X, list | tuple):
         first = X[0] if X else None
@@ -401,6 +402,12 @@ def open_stream(X: Any, y: Any = None) -> RowStream:
             column = y if isinstance(y, str) else None
             return RowStream(lambda: iter_parquet(X, column), what)
         X = open_npy(X)
+    if issparse(X):  # centred rows are dense: they are made so a chunk at a time
+        n, rows, step = X.shape[0], X.tocsr(), max(1, CHUNK_NUMBERS // X.shape[1])
+        places = range(0, n, step)
+        return RowStream(
+            lambda: (rows[i : i + step].toarray() for i in places), what, n_rows=n
+        )
     if isinstance(X, np.ndarray) or root_module(X) == "h5py":
         if X.ndim != 2 or not X.shape[1]:
             raise ValueError(f"{what} has shape {X.shape}. Give two dimensions.")
@@ -414,7 +421,7 @@ def in_one_piece(X: Any) -> Any:
     if isinstance(X, np.memmap):
         return np.asarray(X)
     if is_stream(X):
-        raise whole_needed(type(X).__name__)
+        raise whole_needed("sparse" if issparse(X) else type(X).__name__)
     return X
 
 

@@ -91,7 +91,7 @@ def export_onnx(
 
 def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
-    competition, (coef, intercept), unit_rows = rule
+    candidates, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}
     nodes, raw = [], "raw"
     if unit_rows or turning is not None:
@@ -115,7 +115,7 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
         nodes += _divided(node, "raw", around, "scaled")
         raw = "scaled"
     # Classes with equal descriptions are scored once, and shown in every column.
-    columns = competition.spread(np.arange(len(competition)))
+    columns = candidates.spread(np.arange(len(candidates)))
     nodes += [
         node("Add", [raw, "intercept"], ["distinct"]),
         node("ArgMax", ["distinct"], ["best"], axis=1, keepdims=0),
@@ -126,7 +126,7 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
         onnx.numpy_helper.from_array(np.ascontiguousarray(v, dtype=np.float32), k)
         for k, v in constants.items()
     ]
-    names = competition.names
+    names = candidates.names
     whole = names.dtype.kind in "iu"
     labels = names.astype(np.int64) if whole else names.astype(str).astype(object)
     weights.append(onnx.numpy_helper.from_array(labels, "names"))

@@ -10,11 +10,11 @@ A table stands between two comments. What is between them is made from
     <!-- results: begin plan=race rows=tstd,ast -->
     <!-- results: end -->
 
-``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``. ``columns=1,3``
-chooses columns by their place, ``group=lite0`` those of a group, ``caption=no`` leaves
-the caption away, and ``show=photos-short`` makes another table of the same results. ``docs/results/PLAN.csv``
-are those lines of a ``results.csv``, by ``unseen reproduce`` or a study of the folder
-``studies``, that the table needs.
+``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``.
+``columns=1,3`` chooses columns by their place, ``group=lite0`` those of a group,
+``caption=no`` leaves the caption away, and ``show=photos-short`` makes another table of
+the same results. ``docs/results/PLAN.csv`` are those lines of a ``results.csv``, by
+``unseen reproduce`` or a study of the folder ``studies``, that the table needs.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import unseen
-from unseen.transduction.anchored import WeakStartWarning
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

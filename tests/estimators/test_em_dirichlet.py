@@ -47,16 +47,6 @@ def test_many_steps_reach_the_most_likely_distributions(small):
         close(found[k], np.exp(best.x), digits=3)
 
 
-def test_every_step_of_alpha_lowers_the_objective(small):
-    z, u = small
-    alpha = np.full((3, 3), 20.0)
-    values = [objective(u, np.log(z), alpha, 2.0, hard=False)]
-    for _ in range(20):
-        alpha = update_alpha(alpha, u, np.log(z), 1)
-        values.append(objective(u, np.log(z), alpha, 2.0, hard=False))
-    assert (np.diff(values) < 0).all()
-
-
 def test_soft_labels_are_the_minimum_of_a_bound_that_touches(small):
     """The term of the cluster sizes is concave: its tangent bounds it from above."""
     z, u = small

@@ -58,18 +58,6 @@ def test_each_rule_is_what_is_printed(seed):
         assert_array_equal(model.labels_, labels)
 
 
-@pytest.mark.parametrize(
-    "method", [CSLS, InvertedSoftmax, GlobalCorrection, NormalisedScores]
-)
-def test_a_hub_gives_its_rows_back(method):
-    prototypes, X, y = with_a_hub()
-    before = cosines(X, prototypes).argmax(axis=1)
-    assert (before == 0).mean() > 0.3  # one class of six
-    labels = method.from_prototypes(prototypes).adapt(X).labels_
-    assert (labels == 0).mean() < (before == 0).mean()
-    assert (labels == y).mean() > (before == y).mean() + 0.03
-
-
 # ---- prototype averaging --------------------------------------------------------
 
 

@@ -1,7 +1,6 @@
 """What all methods that relabel a pile have in common, whatever their rule."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -9,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import unseen
-from tests.checks import close, make_data, run_protocol, scrambled
+from tests.checks import close, make_data
 from unseen import (
     CCA,
     CSLS,
@@ -154,20 +153,6 @@ def test_every_base_can_be_the_start(base):
     assert ((model.reliability_ > 0) & (model.reliability_ <= 1)).all()
     assert_array_equal(model.rounds_[-1].labels, model.labels_)
     assert model.decision_function(data.X_unseen).shape == (len(data.X_unseen), 3)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=named)
-def test_prototypes_alone_are_a_start(method):
-    texts, images, y = texts_and_images()
-    names = [f"a photo of {c}" for c in range(5)]
-    model = from_texts(method, pd.DataFrame(texts, index=names))
-    before = model.predict(images)  # needs neither fit nor adapt
-    units = texts / np.linalg.norm(texts, axis=1, keepdims=True)
-    assert_array_equal(before, np.array(names)[(images @ units.T).argmax(axis=1)])
-    model.adapt(images)
-    truth = np.array(names)[y]
-    assert (model.labels_ == truth).mean() >= (before == truth).mean() - 0.05
-    assert_array_equal(model.competing_classes_, names)
 
 
 # ---- who competes, new rows ----------------------------------------------------
@@ -333,16 +318,6 @@ def test_odd_rows_get_an_answer(method, rows):
         assert model.reliability_.tolist() == [1.0]
         model.adapt(data.X_unseen, classes=data.unseen[:1])
         assert (model.labels_ == data.unseen[0]).all()
-
-
-@pytest.mark.parametrize("method", METHODS, ids=named)
-def test_labels_of_unseen_rows_reach_nothing(method):
-    data = make_data()
-    other = scrambled(data)
-    assert (data.y_unseen != other.y_unseen).any()
-    first, second = (run_protocol(made(method), d) for d in (data, other))
-    for ours, theirs in zip(first, second, strict=True):
-        assert_array_equal(ours, theirs)
 
 
 def test_rows_no_label_reached_keep_the_bases_answer_and_come_last():

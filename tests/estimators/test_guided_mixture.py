@@ -60,14 +60,25 @@ def nearest_graph(B, k):
     return np.array([row / row.sum() if row.sum() > 0 else row for row in W])
 
 
-def whole(X, P, k, plain=0.5, given=None, pull=None):
+def share_right(said, labels):
+    """Return g: how purely prototypes alone name every class that was found."""
+    purity = 0.0
+    for c in np.unique(labels):
+        mean = soft(said)[labels == c].mean(axis=0)
+        purity += np.mean(labels == c) * np.sum(mean**2)
+    odds = (purity / (1 - purity)) ** 2 * 4 / 3
+    return odds / (1 + odds)
+
+
+def whole(X, P, k, plain=0.5, given=None, pull=0.0):
     """Return labels, scores and reliability by the formulas, and what was measured."""
     given, n, K = given or {}, len(X), len(P)
     X, P = unit(X), unit(P)
     x, P = X.mean(axis=0), P - P.mean(axis=0)
     A, o = X - x, P @ x - (P @ x).mean()
     said = A @ P.T + o if plain else A @ unit(P).T
-    known = nats(soft(3 * said / spread_of(said)))
+    said = 3 * said / spread_of(said)
+    known = nats(soft(said))
     most = even_of(said.argmax(axis=1), K) + 0.05 if plain else 1.0
     B, Q = unit(A), np.eye(A.shape[1])
     size = np.sqrt(np.mean(np.sum(P**2, axis=1))) * np.mean(np.linalg.norm(A, axis=1))
@@ -81,7 +92,7 @@ def whole(X, P, k, plain=0.5, given=None, pull=None):
         Z = unit((P - shares @ P) @ Q)
         if given:
             told = [
-                sum(pull[i] * B[i] for i in given if given[i] == c) + 0 * Q[0]
+                sum(pull * B[i] for i in given if given[i] == c) + 0 * Q[0]
                 for c in range(K)
             ]
             Z = unit(a * r * t * Z + np.array(told))
@@ -146,7 +157,7 @@ def whole(X, P, k, plain=0.5, given=None, pull=None):
                 break
     labels = R.argmax(axis=1)
     scores = nu * N + T / 2 * (B @ unit(M).T) + old
-    return labels, scores, R, said.argmax(axis=1)
+    return labels, scores, R, share_right(said, labels)
 
 
 @pytest.mark.parametrize("plain", [0.0, 0.5])
@@ -160,29 +171,46 @@ def test_labels_scores_and_reliability_are_those_of_the_formulas(
     P, X, y = make_pile(seed, n_classes=6, noise=noise)
     X = X[y < there]
     model = GuidedMixture.from_prototypes(P, plain=plain, n_neighbors=k).adapt(X)
-    labels, scores, R, by_names = whole(X, P, k, plain)
+    labels, scores, R, right = whole(X, P, k, plain)
     assert_array_equal(model.labels_, labels)
     close(model.decision_function(X), scores, digits=6)
     chances = soft(scores / model.temperature_)
     close(model.predict_proba(X), chances, digits=6)
     sure = soft(np.log(np.maximum(R, 1e-300)) / model.temperature_).max(axis=1)
     close(model.reliability_, sure, digits=6)
-    agreement = np.mean(by_names == labels) ** 1.5
     n = len(X)
-    close(sure.mean(), np.clip(agreement, 1 / 6, min(0.99, n / (n + 3))), digits=2)
+    close(sure.mean(), np.clip(right, 1 / 6, min(0.99, n / (n + 3))), digits=2)
 
 
-def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas():
+def exchange(rows, labels, y, K):
+    """Return how far names were exchanged, row by row."""
+    told = 0.0
+    for i in rows:
+        label = {j for j in rows if labels[j] == labels[i] and j != i}
+        own = {j for j in rows if y[j] == y[i] and j != i}
+        named = [labels[j] != y[j] for j in rows if y[j] == labels[i]]
+        if labels[i] != y[i] and named:
+            share = len(label & own) ** 2 / max(len(label) * len(own), 1)
+            told += share * np.mean(named) / len(rows)
+    return told / (K * sum(np.mean(y[rows] == c) ** 2 for c in range(K)))
+
+
+@pytest.mark.parametrize("rolled", [0, 1])
+def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas(rolled):
     P, X, y = make_pile(2, noise=2.0)
+    P = np.roll(P, rolled, axis=0)
     given = {i: int(y[i]) for i in range(0, len(y), 7)}
     model = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X, given=given)
-    first, _, R, by_names = whole(X, P, 3)
+    first, _, R, likely = whole(X, P, 3)
     alone = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X)
     sure = soft(np.log(R) / alone.temperature_).max(axis=1)
-    g = np.mean(first == by_names) ** 1.5
-    pull = (1 - g) ** 2 + (1 - (1 - g) ** 2) * sure**4 * (first != y)
-    labels, scores, *_ = whole(X, P, 3, given=given, pull=pull)
     rows = list(given)
+    right = np.sum(first[rows] == y[rows])
+    doubt = (1 - likely) * min(1, (right + 1) / (sure[rows].sum() + 1))
+    told = exchange(rows, first, y, 4)
+    assert (told > doubt) == (rolled > 0)
+    pull = max(doubt, told) ** 2
+    labels, scores, *_ = whole(X, P, 3, given=given, pull=pull)
     assert_array_equal(model.labels_, labels)
     close(model.decision_function(X), scores, digits=6)
     assert_array_equal(model.labels_[rows], y[rows])

@@ -3,12 +3,10 @@
 Photos have clusters of their own, whatever they are called. Names that fit them part
 the photos much as k-means does; names that say nothing part them otherwise. On real
 sets of photos the agreement (adjusted mutual information) of the labels by names alone
-is far apart for those that work and those that do not, so one bound serves. Where names
-say nothing, probabilities by names mean nothing either: the share of them that is
-believed, the evidence, rises from NOTHING to ENOUGH agreement. All were fixed on
-development sets of photos, with their labels: the bound of the warning halfway between
-the sets of which less than 40 % come out right (at most .22) and those of which more
-than 60 % do (at least .54), the others by ``studies/photo_doubt.py``.
+is far apart for those that work and those that do not, so one bound serves. It was
+fixed on development sets of photos, with their labels: halfway between the sets of
+which less than 40 % come out right (at most .22) and those of which more than 60 % do
+(at least .54).
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from unseen.core.linalg import to_unit
 
 __all__ = ["WeakNamesWarning", "agreement", "doubt_in_names"]
 
-NOTHING, ENOUGH = -0.05, 0.75  # agreement at which names are not believed, and fully
+ENOUGH = 0.38  # agreement: names that reach it are no cause for a warning
 
 
 class WeakNamesWarning(UserWarning):
@@ -71,17 +69,16 @@ def doubt_in_names(
     names: Sequence[str],
     places: Sequence[tuple[int, ...]],
     trust: Sequence[str],
-) -> tuple[float, str]:
-    """Return how far photos bear names out, 0 to 1, and why not ("" if they do).
+) -> str:
+    """Return why photos do not bear names out, "" if they do.
 
     ``labels`` are by the names alone; ``places`` of the classes are in the tree.
     """
     if len(names) < 2 or len(X) < 5 * len(names):  # clusters of fewer say nothing
-        return 1.0, ""
+        return ""
     found = agreement(X, labels, len(names))
-    evidence = float(np.clip((found - NOTHING) / (ENOUGH - NOTHING), 0, 1))
-    if found >= 0.38:
-        return evidence, ""
+    if found >= ENOUGH:
+        return ""
     counts = Counter(place for place in places if place)
     same = [n for n, place in zip(names, places, strict=True) if counts[place] > 1]
     weak = ("vague", "unknown")
@@ -90,7 +87,7 @@ def doubt_in_names(
     why = [f"{_few(same)} are read as one kind of thing"] if same else []
     why += [f"{_few(vague)} says little about looks"] if vague else []
     reasons = "; ".join(why)
-    return evidence, (
+    return (
         f"The names say little about these photos: labels by name and the photos' own "
         f"groups agree by {found:.2f} of 1{f' ({reasons})' if reasons else ''}. Do not "
         "trust these labels; describe the classes, or label a few photos."

@@ -27,7 +27,6 @@ from unseen.naming.encoders import find_encoder
 from unseen.naming.reading import Reading, plain_text, read_names, saying
 from unseen.photos.doubt import WeakNamesWarning, doubt_in_names
 from unseen.photos.prototypes import NameMap, centred
-from unseen.transduction.guided_mixture import AGREEMENT
 
 __all__ = ["NamedPhotos"]
 
@@ -73,9 +72,6 @@ class NamedPhotos(NamedItems):
         Why the names say too little about these photos; "" if they do not.
     novelty_ : ndarray of float
         How little a photo is like any class, 0 to 1.
-    evidence_ : float
-        How far the photos, and labels given for some, bear the names out, 0 to 1;
-        reliability rests on it.
     given_ : Given
         Rows and labels that were given, if any were.
 
@@ -154,7 +150,6 @@ class NamedPhotos(NamedItems):
             # The head's rows and features have means that say nothing of one another.
             self.plain_ = 0.0
         self.rows_mean_ = np.zeros(prototypes.shape[1])
-        self.evidence_ = 1.0
         self._begin(names, prototypes)
         return self
 
@@ -184,25 +179,19 @@ class NamedPhotos(NamedItems):
         return rows if rows.dtype == np.float64 else rows.astype(np.float32)
 
     def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
-        """Note how far the photos bear the names out, and warn if they hardly do.
-
-        Of the doubt in a name, 1 / (1 + k) is left if k photos are given for it.
-        """
+        """Warn if the photos hardly bear out the names of classes without given ones."""
         n = len(self.classes_)
         self.read_as_, self.trust_ = self.read_as_[:n], self.trust_[:n]
         if len(rows) > 1:
             self.rows_mean_ = to_unit(rows).mean(axis=0)
-        evidence, why = doubt_in_names(
+        why = doubt_in_names(
             rows,
             self.classes_[self._by_names(rows)],
             self.classes_.tolist(),
             getattr(self, "_places", [()] * n),  # not in a file
             self.trust_.tolist(),
         )
-        labels = list(given.values())
-        n_given = np.array([labels.count(name) for name in self.classes_.tolist()])
-        self.evidence_ = 1 - (1 - evidence) * float(np.mean(1 / (1 + n_given)))
-        self.weak_names_ = "" if n_given.all() else why
+        self.weak_names_ = "" if set(given.values()) >= set(self.classes_) else why
         if self.weak_names_:
             warnings.warn(self.weak_names_, WeakNamesWarning, stacklevel=4)
 
@@ -214,10 +203,7 @@ class NamedPhotos(NamedItems):
 
     def _judged(self, rows, given, chances) -> tuple[np.ndarray, np.ndarray]:
         if self.adapted_:
-            # evidence_ counts the doubt in names: agreement itself, not its power.
-            sure = self.model_.reliability_ ** (1 / AGREEMENT)
-            chance = (1 - self.evidence_) / len(self.classes_)
-            return self.model_.labels_, self.evidence_ * sure + chance
+            return super()._judged(rows, given, chances)
         best = self._by_names(rows)
         labels = self.classes_[best].astype(object)
         labels[list(given)] = list(given.values())
@@ -228,11 +214,8 @@ class NamedPhotos(NamedItems):
         if getattr(self, "adapted_", False):
             chances = self.model_.predict_proba(rows)
             order = pd.Index(self.model_.competing_classes_).get_indexer(self.classes_)
-            chances = chances[:, order]
-        else:
-            chances = softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
-        # What the photos do not bear out is left to chance.
-        return self.evidence_ * chances + (1 - self.evidence_) / len(self.classes_)
+            return chances[:, order]
+        return softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
 
     def _by_names(self, rows: np.ndarray) -> np.ndarray:
         return self._cosines(rows).argmax(axis=1)

@@ -27,15 +27,21 @@ classes, at most what plain cosines say.
 
 First names alone label, ν = 3, five times. Then rounds at T = 10, and at T = 20 with
 rows whitened by the scatter within soft classes; ν = max(T s / 2, 1.5, 3 w), s the
-spread of b·unit(M). Reliability is softmax(L / τ) of the label; τ makes its mean g, the
-share of labels that prototypes alone give as well, to the power 1.5: this, measured on
-the rows, follows the share that is right.
+spread of b·unit(M). Reliability ρ is softmax(L / τ) of the label. τ makes its mean g, as
+measured on the rows: the purer labels are by prototypes alone, the more are right.
+
+    S_ck = mean of softmax(3 name)_ik over rows with label c, names as they come
+    purity = Σ_c n_c/n Σ_k S_ck²,    g / (1 - g) = (purity / (1 - purity))² · 4/3
 
 Given labels keep R one-hot, and pull their names: Z_c becomes
-unit(a r t Z_c + Σ p_i b_i) over its given rows; p_i = (1 - g)², and more, ρ_i⁴ of
-what is left to 1, where the rounds without anything given had another label, of
-reliability ρ_i: names that are right need no correction, and rows that were doubtful
-say little of them. Names then have lengths with which the scores of all spread alike.
+unit(a r t Z_c + p Σ b_i) over its given rows. Names that are right need no correction,
+and rows that were picked because they were wrong say little of the others, so
+
+    p = max((1 - g) min(1, (right + 1) / (Σ ρ_i + 1)), exchanged)²
+
+by what the rounds without anything given made of the given rows: how many were right,
+and how many should have been; or how far names were exchanged (:func:`exchanged`).
+Names then have lengths with which the scores of all spread alike.
 """
 
 from __future__ import annotations
@@ -91,8 +97,7 @@ UNUSED, FREE, EVEN = 0.45, 0.7, 0.95
 EVENING = 6.0  # ρ
 EVIDENCE = 5.0  # nats that halve the odds of a class, to the power of 2
 PRIOR_ROWS = 5.0  # added to every class where shares of classes are means
-AGREEMENT = 1.5  # power of the share of labels that prototypes alone give as well
-SURE = 4  # power of a label's reliability, where a given one contradicts it
+PURE = 4 / 3  # odds of a label that prototypes alone leave undecided in its class
 SMALL = 1e-9
 
 
@@ -304,7 +309,8 @@ class GuidedMixture(ZeroShotClassifier):
         core = Core(rows, mean, (P - centre)[named], *settings)
         rounds = core.learn(candidates.only(named), self.max_rounds, self.tol)
         if given is not None:
-            pull = core.pull_of(np.flatnonzero(named)[core.codes] != given.codes)
+            before = np.flatnonzero(named)[core.codes[given.rows]]
+            pull = core.pull_of(given.rows, before, given.codes[given.rows])
             core = Core(rows, mean, P - centre, *settings, given.codes, pull)
             rounds = core.learn(candidates, self.max_rounds, self.tol)
         self.adapted_, self.mean_, self.turn_ = True, mean, core.turn
@@ -366,7 +372,7 @@ class Core:
 
     ``rows`` are unit rows less their ``mean``, ``P`` unit prototypes less theirs,
     ``given`` the class number of every row that has a label, and -1; ``given_pull`` how
-    far each corrects its name.
+    far they correct names.
     """
 
     R: np.ndarray  # (n, K) soft labels
@@ -377,22 +383,23 @@ class Core:
     means: np.ndarray  # M of that round, names among it
 
     def __init__(
-        self, rows: Rows, mean, P, plain: float, n_neighbors: int, given=None, pull=None
+        self, rows: Rows, mean, P, plain: float, n_neighbors: int, given=None, pull=0.0
     ):
         self.n, self.K = len(rows), len(P)
         self.rows, self.P, self.plain, self.k = rows, P, plain, n_neighbors
         self.given = np.full(self.n, -1) if given is None else given
-        self.given_pull = np.zeros(self.n) if pull is None else pull
+        self.given_pull = pull
         self.offset = P @ mean - (P @ mean).mean()
         # Plain cosines but for what classes share; centred where these mean nothing.
         names = P if plain else to_unit(P)
         said = np.concatenate(rows.each(lambda block: block @ names.T))
         said = said + self.offset if plain else said
-        said = NAMES * said / max(spread_within(said), SMALL)
-        self.by_names, self.known = said.argmax(axis=1), evidence(softmax(said, axis=1))
+        scale = NAMES / max(spread_within(said), SMALL)
+        self.start = scale * names, scale * self.offset * bool(plain)
+        codes, self.known = said.argmax(axis=1), evidence(softmax(scale * said, axis=1))
         # Weak names fill absent classes evenly; plain cosines, where they mean
         # something, know better.
-        most = evenness(np.bincount(self.by_names, minlength=self.K)) + 0.05
+        most = evenness(np.bincount(codes, minlength=self.K)) + 0.05
         self.most = most if plain else 1.0
         self.u, self.counts = np.zeros(self.K), np.full(self.K, self.n / self.K)
         self.evenness, self.worth, self.r, self.t = 1.0, 1.0, 0.5, 0.5
@@ -410,19 +417,15 @@ class Core:
         self.turn, K = turn, self.K
         self.B = turned(self.rows, turn)
 
-        def describe(block, codes, pull):
+        def describe(block, codes):
             wide = np.column_stack([block, np.ones(len(block))])
             own = codes >= 0
-            return np.vstack(
-                [
-                    wide.T @ wide,
-                    indicator(codes[own], K).T @ (wide * pull[:, None])[own],
-                ]
-            )
+            return np.vstack([wide.T @ wide, indicator(codes[own], K).T @ wide[own]])
 
-        found = self.B.total(describe, self.given, self.given_pull)
+        found = self.B.total(describe, self.given)
         self.gram = found[:-K]
-        self.told = found[-K:, :-1] if (self.given >= 0).any() else None
+        given = (self.given >= 0).any()
+        self.told = self.given_pull * found[-K:, :-1] if given else None
         self.weight = NEIGHBOURS * min(1.0, self.n / (ENOUGH_ROWS * K))
         if self.k:
             self.W = mutual_neighbours(np.asarray(self.B), self.k)
@@ -561,29 +564,37 @@ class Core:
         coef = coef + sharp * to_unit(self.means)
         return LinearScorer(coef @ self.turn.T, offset + self.last_u)
 
-    def agreement(self) -> float:
-        """Return the share of labels that prototypes alone give as well, to a power."""
-        others, said = self.given < 0, self.by_names
-        if others.all():
-            return float(np.mean(said == self.codes)) ** AGREEMENT
-        [(said, _)] = self.B.best(self._names()[:2])  # as they were corrected
-        return float(np.mean((said == self.codes)[others])) ** AGREEMENT
+    def likely_right(self) -> float:
+        """Return g, by how purely prototypes alone name every class that was found."""
+        K, others = self.K, self.given < 0
+        rows, (coef, offset) = self.rows, self.start
+        if not others.all():  # names as they were corrected
+            rows, (coef, offset, _) = self.B, self._names()
+            coef, offset = NAMES * coef, NAMES * offset
 
-    def pull_of(self, wrong: np.ndarray) -> np.ndarray:
-        """Return how far each row, were its label given, corrects its name.
+        def named(block, codes):
+            said = softmax(block @ coef.T + offset, axis=1)
+            return indicator(codes[codes >= 0], K).T @ said[codes >= 0]
 
-        Where names are right, only a row whose label was wrong and sure does.
-        """
-        sure = tempered(self.R, self.temperature())
-        doubt = (1 - self.agreement()) ** 2
-        return doubt + (1 - doubt) * wrong * sure**SURE
+        sums = rows.total(named, np.where(others, self.codes, -1))
+        counts = np.maximum(sums.sum(axis=1, keepdims=True), SMALL)
+        purity = float(np.sum(sums**2 / counts) / max(counts.sum(), SMALL))
+        odds = PURE * (purity / max(1 - purity, SMALL)) ** 2
+        return odds / (1 + odds)
+
+    def pull_of(self, rows, before: np.ndarray, codes: np.ndarray) -> float:
+        """Return how far given rows correct names, by the labels they had before."""
+        likely = tempered(self.R[rows], self.temperature()).sum()
+        as_drawn = min(1.0, (np.sum(before == codes) + 1) / (likely + 1))
+        doubt = (1 - self.likely_right()) * as_drawn
+        return max(doubt, exchanged(before, codes, self.K)) ** 2
 
     def temperature(self) -> float:
-        """Return τ: mean reliability is the agreement with prototypes to a power."""
+        """Return τ: the mean reliability is g."""
         told, some = self.given >= 0, slice(None, None, -(-self.n // 2000))
         # A handful of rows cannot make anything certain: half a row per class is any's.
         most = min(0.99, self.n / (self.n + self.K / 2))
-        target = np.clip(self.agreement(), 1 / self.K, most)
+        target = np.clip(self.likely_right(), 1 / self.K, most)
         R = self.R[~told][some] if not told.all() else self.R[some]
 
         def gap(log_temperature):
@@ -600,6 +611,28 @@ def tempered(R: np.ndarray, temperature: float) -> np.ndarray:
     logs = np.log(np.maximum(R, 1e-300))
     best = logs.max(axis=1, keepdims=True)
     return 1 / np.exp((logs - best) / temperature).sum(axis=1)
+
+
+def exchanged(before: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
+    """Return how far given rows say that names are exchanged, not that rows are odd.
+
+    1 if all classes were given alike many rows, those of a class had one label that no
+    others had, and none given for the class of that label had it; ``before`` are labels.
+
+    >>> import numpy as np
+    >>> from unseen.transduction.guided_mixture import exchanged
+    >>> exchanged(np.array([1, 1, 0, 0]), np.array([0, 0, 1, 1]), 2)
+    1.0
+    """
+    n = max(n_classes, codes.max() + 1)
+    table = np.zeros((n, n))
+    np.add.at(table, (codes, before), 1)
+    given, had = table.sum(axis=1), table.sum(axis=0)
+    alone = (table[codes, before] - 1) ** 2
+    alone /= np.maximum((given[codes] - 1) * (had[before] - 1), 1)
+    lost = np.where(given > 0, 1 - np.diag(table) / np.maximum(given, 1), 0)
+    all_given = len(codes) ** 2 / np.sum(given**2) / n
+    return float(all_given * np.mean((before != codes) * alone * lost[before]))
 
 
 def left_out_cosines(block, M: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -179,7 +179,7 @@ class NamedPhotos(NamedItems):
         return rows if rows.dtype == np.float64 else rows.astype(np.float32)
 
     def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
-        """Warn if the photos hardly bear out the names of classes without given ones."""
+        """Warn if photos hardly bear out names, unless some are given for all."""
         n = len(self.classes_)
         self.read_as_, self.trust_ = self.read_as_[:n], self.trust_[:n]
         if len(rows) > 1:

@@ -27,8 +27,8 @@ classes, at most what plain cosines say.
 
 First names alone label, ν = 3, five times. Then rounds at T = 10, and at T = 20 with
 rows whitened by the scatter within soft classes; ν = max(T s / 2, 1.5, 3 w), s the
-spread of b·unit(M). Reliability ρ is softmax(L / τ) of the label. τ makes its mean g, as
-measured on the rows: the purer labels are by prototypes alone, the more are right.
+spread of b·unit(M). Reliability ρ is softmax(L / τ) of the label. τ makes its mean g,
+measured on the rows: the purer classes are by prototypes alone, the more are right.
 
     S_ck = mean of softmax(3 name)_ik over rows with label c, names as they come
     purity = Σ_c n_c/n Σ_k S_ck²,    g / (1 - g) = (purity / (1 - purity))² · 4/3
@@ -617,7 +617,8 @@ def exchanged(before: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
     """Return how far given rows say that names are exchanged, not that rows are odd.
 
     1 if all classes were given alike many rows, those of a class had one label that no
-    others had, and none given for the class of that label had it; ``before`` are labels.
+    others had, and none given for the class of that label had it. ``before`` are the
+    labels that rows had.
 
     >>> import numpy as np
     >>> from unseen.transduction.guided_mixture import exchanged

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from unseen import methods
 from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
 from unseen.experiments.bench import Bench
@@ -115,6 +116,18 @@ def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
     plan.write_text("".join([COUNTS, *lines]))
     done = CliRunner().invoke(app, ["reproduce", str(plan), "--jobs", "1"])
     assert done.exit_code == 2 and "are both called digits" in done.stderr
+
+
+def test_counts_are_those_of_the_set_and_a_seed_reaches_the_model(monkeypatch):
+    bench = Bench(find_source("digits", "attributes", []))
+    key = RunKey("statistics", "digits", "segments+strokes", "", 0)
+    told = {f.measure: f.value for f in run_task(bench, "attributes", key)}
+    counts = {"instances": 1797, "features": 64, "dimensions": 14}
+    assert told.items() >= {**counts, "seen": 7, "unseen": 3}.items()
+    monkeypatch.setattr(bench, "winner", lambda method, part: {})
+    for seed in (0, 3):
+        model = bench.fitted(methods.METHODS["jedm"], "attributes", seed)
+        assert (model.random_state or 0) == seed
 
 
 def planned(data, classes, method, seed=0):

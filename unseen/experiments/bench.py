@@ -105,10 +105,8 @@ class Bench:
         ``parameters`` have the last word.
         """
         model = self.build(method, part).set_params(**self.winner(method, part))
-        names = model.get_params()
-        for name in ("random_state", "base__random_state"):
-            if seed and name in names:
-                model.set_params(**{name: seed})
+        if seed and "random_state" in model.get_params():
+            model.set_params(random_state=seed)
         model.set_params(**parameters)
         folds, table = self.view(method)[0], self.data(part).class_embeddings
         folds.fit_all(model, table, encode(folds.y, table)[0])

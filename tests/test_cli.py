@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 import unseen
 from unseen.cli import app
+from unseen.labels import read_labels
 from unseen.photos.bundled import load_photos
+from unseen.texts import NamedTexts, load_demo_texts
 from unseen.trust.metrics import per_class_accuracy
 
 # Stands in for packages that are no dependency: importing one is an error.
@@ -75,7 +77,10 @@ def test_the_demo_prints_a_table(tmp_path):
     ended = run("demo", "--texts", "--out", tmp_path)
     assert ended.exit_code == 0
     *_, mean, summary, page, last = ended.stdout.splitlines()
-    assert mean.startswith("mean")
+    demo, labels = load_demo_texts(), read_labels(tmp_path / "labels.csv")["label"]
+    by_names = NamedTexts().fit(demo.classes).predict(demo.texts)
+    right = [100 * per_class_accuracy(demo.truth, one) for one in (by_names, labels)]
+    assert mean.split()[:3] == ["mean", *(f"{share:.1f}" for share in right)]
     assert summary.startswith("200 texts, none labelled: ") and "10 %" in summary
     assert page == f"See all texts: open {tmp_path / 'texts.html'}"
     assert last.endswith(f"unseen review {tmp_path / 'labels.csv'}")

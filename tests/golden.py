@@ -199,7 +199,6 @@ VARIANTS: dict[str, BaseEstimator] = {
     "PST(rows)": unseen.PST(space="rows"),
     "RidgeToVisual(cosine)": RidgeToVisual(metric="cosine"),
     "SAE(to_semantic)": SAE(direction="to_semantic"),
-    "SMS(joint)": unseen.SMS(reading="joint"),
     "SynC(structured)": unseen.SynC(loss="structured", tol=0.1),
     "TransCLIP(CCA)": unseen.TransCLIP(CCA()),
 }

@@ -44,7 +44,6 @@ SHARED = {
     "models": {
         "__init__",
         "dictionary",
-        "epochs",
         "kernel_ridge",
         "posterior",
         "refits",

@@ -40,7 +40,7 @@ MODELS = [
     AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5]),
     SelfTraining(CCA()),
     SelfTraining(DAP()),
-    SMS(reading="joint"),
+    SMS(),
     SAE(),
 ]
 

@@ -173,8 +173,8 @@ def leading_eigenvectors(
     that no gaps part, from LAPACK in float64; the answers agree.
     """
     p, single = len(S), np.dtype(dtype).itemsize == 4
-    # Where it is sooner done than LAPACK, which works in float64 always: measured on one
-    # thread, p from 700 to 2,048.
+    # Where it is sooner done than LAPACK, which works in float64 always: measured on
+    # one thread, p from 700 to 2,048.
     few = p >= 640 and k <= p // (8 if single else 16)
     block = 8 if p <= 2048 else 16
     found = block_lanczos(S.astype(dtype), k, block=block) if few else None

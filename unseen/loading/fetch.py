@@ -7,20 +7,17 @@ download is trusted, its SHA-256 is written down, and later ones must match it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable
-from http.client import HTTPException
 from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
 
+from unseen._download import download, hash_of
 from unseen._words import listed
 from unseen.cache import cache_home
 from unseen.files import replace_file, replace_folder
@@ -114,8 +111,8 @@ def fetch(
     before = noted.get(entry.url)
     expected = f"sha256:{sha256.lower()}" if sha256 else entry.checksum or before
     archive = home / re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1])
-    _download(entry.url, archive, expected, before, progress)
-    found = _hash_of(archive, "sha256")
+    download(entry.url, archive, expected, before, progress=progress)
+    found = hash_of(archive, "sha256")
     if before != f"sha256:{found}":
         noted[entry.url] = f"sha256:{found}"
         with replace_file(notes) as file:
@@ -134,86 +131,6 @@ def _read_notes(path: Path) -> dict[str, str]:
         return {}
     with damaged_file(path):
         return {str(k): str(v) for k, v in json.loads(path.read_text("utf-8")).items()}
-
-
-def _hash_of(path: Path, kind: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()
-
-
-def _is_one_of(archive: Path, *known: str | None) -> bool:
-    """Tell whether a file has one of some hashes, such as ``"md5:..."``."""
-    pairs = (one.split(":") for one in known if one)
-    return any(_hash_of(archive, kind) == digest for kind, digest in pairs)
-
-
-def _download(
-    url: str,
-    archive: Path,
-    expected: str | None,
-    before: str | None,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    """Get an archive unless it is there; never over a file that is not ours."""
-    if archive.exists() and expected and _is_one_of(archive, expected):
-        return
-    if archive.exists() and not _is_one_of(archive, before):
-        raise FileExistsError(
-            f"{archive}: is there already and was not fetched by this program. "
-            "Move it away, or give another folder."
-        )
-    part = archive.with_name(f".unseen-{archive.name}.part")
-    for attempt in range(3):
-        try:
-            _get(url, part, progress)
-            break
-        except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
-            code = error.code if isinstance(error, HTTPError) else 0
-            if code == 416:  # what is here is no beginning of it
-                part.unlink(missing_ok=True)
-            elif 400 <= code < 500:
-                raise OSError(
-                    f"{url}: the server says {code}. Is the address still right?"
-                ) from error
-            if attempt == 2:
-                have = part.stat().st_size if part.exists() else 0
-                reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-                raise OSError(
-                    f"{url}: broke off after {have} bytes ({reason}). Run it again to "
-                    "go on from there."
-                ) from error
-    if expected and not _is_one_of(part, expected):
-        part.unlink()
-        raise ValueError(
-            f"{url}: the download is not what was expected: its hash is not "
-            f"{expected}. It was thrown away; if the source has changed, give its "
-            "SHA-256."
-        )
-    os.replace(part, archive)
-    part.with_suffix(".tag").unlink()
-
-
-def _get(url: str, part: Path, progress: Callable[[int, int], None] | None) -> None:
-    """Download an address, from where the last time stopped if it is still the same."""
-    tag = part.with_suffix(".tag")
-    have = part.stat().st_size if part.exists() else 0
-    version = tag.read_text() if tag.exists() else ""
-    headers = {"User-Agent": "unseen"}
-    if have and version:
-        headers |= {"Range": f"bytes={have}-", "If-Range": version}
-    with urlopen(Request(url, headers=headers), timeout=30) as answer:
-        have = have if answer.status == 206 else 0
-        tag.write_text(
-            answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
-        )
-        total = have + int(answer.headers.get("Content-Length") or 0)
-        with open(part, "ab" if have else "wb") as file:
-            while chunk := answer.read(1 << 14):  # what a broken connection may cost
-                have += file.write(chunk)
-                if progress is not None:
-                    progress(have, total)
-    if have < total:
-        raise ConnectionError(f"got {have} of {total} bytes")
 
 
 def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:

@@ -1,123 +1,443 @@
-"""CLIP: photos and texts in one space (Radford et al., ICML 2021).
+"""CLIP: photos and texts in one space (Radford et al., ICML 2021), by onnxruntime.
 
-A class name put into a few sentences is a prototype as it stands, so no map from names
-to features has to be learned:
+A checkpoint of open_clip is a file of named tensors. Its architecture is read from
+their shapes, and a graph of a few kilobytes is built for each tower, which takes the
+numbers from that very file: mapped into memory, neither copied nor unpickled.
 
-    prototype(name) = mean over prompts p of  text(p(name)) / |text(p(name))|
+    photo   uint8 → (x / 255 - mean) / std → patches + class token → ln_pre ┐
+    text    pieces → vectors + places, later ones hidden ───────────────────┤
+    block   x + out(softmax(q kᵀ / √d) v),  q, k, v of ln_1(x)   ◄──────────┘
+            x + proj(gelu(fc(ln_2(x))))
+    end     the class token, or the end of the text → ln → projection
 
-open_clip runs the model. Its weights are a name of its list, which it downloads, or a
-file; ``UNSEEN_CLIP`` says which, as ``architecture:weights``.
+Of the last block only that one row is needed, so no other is computed.
 """
 
 from __future__ import annotations
 
-import hashlib
+import gzip
+import html
+import json
 import os
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen._command import needs_extra
+from unseen._command import command_line, needs_extra
+from unseen._download import download, hash_of
+from unseen.cache import cache_home
+from unseen.files import replace_file
+from unseen.naming.onnx_graph import Graph, start_session
+from unseen.naming.towers import ImageTower, TextTower
 
-__all__ = ["ClipImages", "ClipTexts", "clip_images", "clip_texts", "load_clip"]
+__all__ = ["Checkpoint", "best_encoder", "fetch_clip", "halve", "open_clip_file"]
 
-DEFAULT = "ViT-B-32:laion2b_s34b_b79k"
-PROMPTS = ("a photo of a {}.", "a blurry photo of a {}.", "a photo of many {}.")
+# The one set of weights that is fetched: three public records agree on this file.
+HOME = "https://huggingface.co/laion/CLIP-ViT-B-32-256x256-DataComp-s34B-b86K/resolve"
+URL = f"{HOME}/4afec35ffe57a943d569ff7ee888061830164da8/open_clip_model.safetensors"
+SHA256 = "92c26d60d3200ed5ed040dff31a8d19f8140648da8007216c25744c478deef27"
+N_BYTES = 605_189_364
+FILE, HALF = "clip-vit-b-32-256.safetensors", "clip-vit-b-32-256.half.safetensors"
+MEAN = (0.48145466, 0.4578275, 0.40821073)
+STD = (0.26862954, 0.26130258, 0.27577711)
+# Of the eighty sentences of the authors those that, averaged, they found enough.
+PROMPTS = (
+    "itap of a {}.",
+    "a bad photo of the {}.",
+    "a origami {}.",
+    "a photo of the large {}.",
+    "a {} in a video game.",
+    "art of the {}.",
+    "a photo of the small {}.",
+)
 
 
-class ClipTexts:
-    """The text tower of a CLIP model (extra ``clip``, needs PyTorch).
+# ---- the weights that are fetched ----------------------------------------------------
 
-    Prompts are sentences with ``{}`` where the text goes.
+
+def weights_folder() -> Path:
+    """Return the folder of fetched weights; it may not be there yet."""
+    return cache_home() / "clip"
+
+
+def fetch_clip(
+    progress: Callable[[int, int], None] | None = None,
+    url: str = URL,
+    sha256: str = SHA256,
+) -> Path:
+    """Fetch the weights once, whole and verified, and return their file."""
+    path = weights_folder() / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    download(url, path, f"sha256:{sha256}", progress=progress)
+    return path
+
+
+def best_encoder() -> str:
+    """Return "clip" if its weights were fetched, whole or half, else "lite0"."""
+    if (weights_folder() / FILE).is_file():
+        return "clip"
+    return "clip-half" if (weights_folder() / HALF).is_file() else "lite0"
+
+
+def advice() -> str:
+    """Return the line that says how to get the better encoder."""
+    how = command_line("data", "fetch", "clip")
+    return f"Labels by CLIP are mostly better; its weights (605 MB, once):  {how}"
+
+
+def fetched(kind: str, *, half: bool = False) -> ImageTower | TextTower:
+    """Make a tower, "image" or "text", of the weights that were fetched.
+
+    They were verified before they got their name. In half precision they are another
+    file, which is made when it is first asked for, and needs the original no more.
     """
-
-    name = "clip"
-    space: str | None = "clip"
-
-    def __init__(
-        self, model: Any, tokenizer: Any, prompts: Sequence[str] = PROMPTS
-    ) -> None:
-        self._model, self._tokenizer, self._prompts = model, tokenizer, prompts
-        self.dimension = int(model.visual.output_dim)
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """Turn n texts into unit rows, (n, dimension); an empty one is a zero row."""
-        import torch
-
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
-            if not text.strip():
-                continue
-            sentences = [prompt.format(text) for prompt in self._prompts]
-            with torch.inference_mode():
-                rows = self._model.encode_text(
-                    self._tokenizer(sentences), normalize=True
-                )
-            mean = rows.numpy().mean(axis=0)
-            vector[:] = mean / np.linalg.norm(mean)
-        return vectors
-
-
-def clip_texts() -> ClipTexts:
-    """Make the text tower of the model that ``UNSEEN_CLIP`` names."""
-    model, tokenizer, _version = load_clip()
-    return ClipTexts(model, tokenizer)
-
-
-class ClipImages:
-    """The image tower of a CLIP model (extra ``clip``, needs PyTorch)."""
-
-    name = "clip"
-
-    def __init__(self, model: Any, version: str) -> None:
-        visual = model.visual
-        sides = visual.image_size
-        self._model, self.version = model, version
-        self._mean = np.array(visual.image_mean, np.float32) * 255
-        self._std = np.array(visual.image_std, np.float32) * 255
-        self.size = sides if isinstance(sides, int) else max(sides)
-        self.dimension = int(visual.output_dim)
-
-    def encode(self, images: np.ndarray) -> np.ndarray:
-        """Turn (n, size, size, 3) ``uint8`` into unit rows, (n, dimension)."""
-        import torch
-
-        pixels = (images.astype(np.float32) - self._mean) / self._std
-        with torch.inference_mode():
-            batch = torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
-            return self._model.encode_image(batch, normalize=True).numpy()
-
-
-def clip_images() -> ClipImages:
-    """Make the image tower of the model that ``UNSEEN_CLIP`` names."""
-    model, _tokenizer, version = load_clip()
-    return ClipImages(model, version)
-
-
-def load_clip() -> tuple[Any, Any, str]:
-    """Return the model, tokenizer and version that ``UNSEEN_CLIP`` names."""
-    return _load(os.environ.get("UNSEEN_CLIP", DEFAULT))
-
-
-@lru_cache(maxsize=1)  # both towers come from one load
-def _load(wanted: str) -> tuple[Any, Any, str]:
-    try:
-        import open_clip
-    except ImportError:
-        raise needs_extra("open_clip_torch", "clip", "CLIP") from None
-    architecture, _, weights = wanted.partition(":")
-    if not weights:
-        raise ValueError(
-            f"UNSEEN_CLIP={wanted!r} names no weights. Write architecture:weights, "
-            f"such as {DEFAULT}."
+    path, smaller = weights_folder() / FILE, weights_folder() / HALF
+    if half and path.is_file() and not smaller.is_file():
+        halve(path, smaller)
+    path = smaller if half and smaller.is_file() else path
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"The weights of CLIP are not here. They are one file of {N_BYTES:,} bytes "
+            f"under the MIT licence, from {URL}. Fetch them once, and it works offline "
+            f"from then on:  {command_line('data', 'fetch', 'clip')}"
         )
-    model = open_clip.create_model(architecture, pretrained=weights)
-    model.eval()
-    if Path(weights).is_file():  # known by its content, wherever it is
-        with open(weights, "rb") as file:
-            weights = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-    version = f"{architecture.replace('/', '-')}-{weights}"
-    return model, open_clip.get_tokenizer(architecture), version
+    name = "clip-half" if half else "clip"
+    return Checkpoint(path).tower(kind, name, SHA256)
+
+
+def open_clip_file(path: str | os.PathLike[str], kind: str) -> ImageTower | TextTower:
+    """Make a tower of a checkpoint of open_clip, a ``.safetensors`` file."""
+    return Checkpoint(Path(path)).tower(kind, os.fspath(path), hash_of(Path(path)))
+
+
+def halve(source: Path, target: Path) -> Path:
+    """Write a checkpoint in half precision beside it, with the digest of the original.
+
+    A number loses what is beyond its eleventh binary digit.
+    """
+    from safetensors import safe_open
+    from safetensors.numpy import save
+
+    with safe_open(source, framework="numpy") as file:
+        tensors = {key: file.get_tensor(key) for key in file.keys()}
+    for key, values in tensors.items():
+        tensors[key] = values.astype(np.float16 if values.ndim > 1 else np.float32)
+    with replace_file(target) as draft:
+        draft.write(save(tensors, {"made_from_sha256": hash_of(source)}))
+    return target
+
+
+# ---- a checkpoint --------------------------------------------------------------------
+
+
+class Checkpoint:
+    """The tensors of a ``.safetensors`` file by name: kind, shape and place of each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.tensors = path, read_header(path)
+        missing = [name for name in NEEDED if name not in self.tensors]
+        if missing:
+            raise ValueError(
+                f"{path}: has no tensor {missing[0]!r}. Give a vision transformer in "
+                "the layout of open_clip, such as open_clip_model.safetensors."
+            )
+        self.width, _, self.patch, _ = self.shape("visual.conv1.weight")
+        self.tokens = self.shape("visual.positional_embedding")[0]
+        self.size = round((self.tokens - 1) ** 0.5) * self.patch
+        self.dimension = self.shape("visual.proj")[1]
+        # Beside it may lie what open_clip calls its configuration.
+        beside = path.with_name("open_clip_config.json")
+        self.config = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
+        said = self.config.get("model_cfg", {}).get("quick_gelu", False)
+        self.quick = bool(said) or "quickgelu" in path.name.lower()
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a tensor."""
+        return tuple(self.tensors[name]["shape"])
+
+    def tower(self, kind: str, name: str, sha256: str) -> ImageTower | TextTower:
+        """Return one of the two towers, "image" or "text"."""
+        build = build_visual if kind == "image" else build_textual
+
+        def start() -> Any:
+            return start_session(build(self).SerializeToString(), self.path.parent)
+
+        # The 1 is to be raised when the graphs change.
+        version = f"{sha256[:12]}-{'quick-' * self.quick}1"
+        if kind == "text":
+            length = self.shape("positional_embedding")[0]
+            pieces = clip_pieces()
+            pieces.enable_truncation(length)
+            options = {"pieces": pieces, "prompts": PROMPTS, "clean": clean_text}
+            return TextTower(name, version, self.dimension, start, **options)
+        asked = self.config.get("preprocess_cfg", {})
+        mean, std = (asked.get(key, own) for key, own in (("mean", MEAN), ("std", STD)))
+        self.mean, self.std = np.array(mean), np.array(std)
+        return ImageTower(name, version, self.dimension, start, size=self.size)
+
+
+NEEDED = (
+    "visual.conv1.weight",
+    "visual.class_embedding",
+    "visual.positional_embedding",
+    "visual.ln_pre.weight",
+    "visual.ln_post.weight",
+    "visual.proj",
+    "token_embedding.weight",
+    "positional_embedding",
+    "ln_final.weight",
+    "text_projection",
+)
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return kind, shape and place in the file of every tensor; no number is read."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(size - 8, 100 << 20):
+            raise ValueError(f"{path}: is no file of safetensors.")
+        try:
+            tensors = json.loads(file.read(length))
+            tensors.pop("__metadata__", None)
+            for one in tensors.values():
+                start, end = one["data_offsets"]
+                n_bytes = {"F32": 4, "F16": 2}.get(one["dtype"], 8)
+                whole = np.prod(one["shape"], dtype=object) * n_bytes == end - start
+                one["place"] = 8 + length + start, end - start
+                if not (0 <= start <= end <= size - 8 - length and whole):
+                    raise ValueError("a tensor is not where it should be")
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{path}: is damaged ({error!r}). Get it again.") from None
+    return tensors
+
+
+# ---- graphs --------------------------------------------------------------------------
+
+
+class TransformerGraph(Graph):
+    """Blocks of a transformer, on rows: (n · length, width)."""
+
+    def __init__(self, source: Checkpoint) -> None:
+        super().__init__()
+        self.source = source
+
+    def tensor(self, name: str, third: int | None = None) -> str:
+        """Name a tensor of the file, or one third of it."""
+        found, known = self.source.tensors[name], self.onnx.TensorProto
+        kinds = {"F32": known.FLOAT, "F16": known.FLOAT16}
+        if found["dtype"] not in kinds:
+            raise ValueError(
+                f"{self.source.path}: {name} is {found['dtype']}. Give F32 or F16."
+            )
+        shape, (place, n_bytes) = list(found["shape"]), found["place"]
+        if third is not None:
+            shape[0], n_bytes, name = shape[0] // 3, n_bytes // 3, f"{name}.{third}"
+            place += third * n_bytes
+        if name not in self.constants:
+            one = known(name=name, data_type=kinds[found["dtype"]], dims=shape)
+            one.data_location = known.EXTERNAL
+            file = {"location": self.source.path.name, "offset": place}
+            for key, value in (file | {"length": n_bytes}).items():
+                one.external_data.add(key=key, value=str(value))
+            self.constants[name] = one
+        if found["dtype"] == "F32":
+            return name
+        return self.add("Cast", name, to=known.FLOAT)
+
+    def norm(self, x: str, name: str) -> str:
+        both = self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias")
+        return self.add("LayerNormalization", x, *both, axis=-1, epsilon=1e-5)
+
+    def linear(self, x: str, weight: str, bias: str, third: int | None = None) -> str:
+        both = self.tensor(weight, third), self.tensor(bias, third)
+        return self.add("Gemm", x, *both, transB=1)
+
+    def gelu(self, x: str) -> str:
+        if not self.source.quick:
+            return self.add("Gelu", x)
+        return self.add("Mul", x, self.add("Sigmoid", self.scaled(x, 1.702)))
+
+    def scaled(self, x: str, factor: float) -> str:
+        return self.add("Mul", x, self.constant(factor))
+
+    def reshaped(self, x: str, *shape: int) -> str:
+        return self.add("Reshape", x, self.constant(shape, np.int64))
+
+    def blocks(
+        self, x: str, name: str, apart: str, masks: tuple[str, str] | None, pick: Any
+    ) -> str:
+        """Add all blocks; of the last one, only the rows that ``pick`` picks.
+
+        ``apart`` is (n, length, heads, width of a head); ``masks`` are for all rows of
+        a text, and for those that are picked.
+        """
+        known = {key.removeprefix(name).split(".")[0] for key in self.source.tensors}
+        count = 1 + max(int(number) for number in known if number.isdecimal())
+        for block in range(count):
+            last = block == count - 1
+            one = f"{name}{block}."
+            x = self.block(x, one, apart, masks, pick if last else None)
+        return x
+
+    def block(self, x: str, name: str, apart: str, masks: Any, pick: Any) -> str:
+        width = self.source.shape(f"{name}ln_1.weight")[0]
+        depth = head_width(width)
+        normed = self.norm(x, f"{name}ln_1")
+        asking = normed
+        if pick is not None:
+            x, asking = pick(x), pick(normed)
+        into = f"{name}attn.in_proj_weight", f"{name}attn.in_proj_bias"
+        q = self.scaled(self.linear(asking, *into, third=0), depth**-0.5)
+        k, v = (self.linear(normed, *into, third=third) for third in (1, 2))
+        if pick is None:
+            q = self.add("Reshape", q, apart)
+        else:
+            q = self.reshaped(q, -1, 1, width // depth, depth)
+        q = self.add("Transpose", q, perm=[0, 2, 1, 3])
+        k = self.add("Transpose", self.add("Reshape", k, apart), perm=[0, 2, 3, 1])
+        v = self.add("Transpose", self.add("Reshape", v, apart), perm=[0, 2, 1, 3])
+        scores = self.add("MatMul", q, k)
+        if masks is not None:
+            scores = self.add("Add", scores, masks[pick is not None])
+        mixed = self.add("MatMul", self.add("Softmax", scores, axis=-1), v)
+        mixed = self.add("Transpose", mixed, perm=[0, 2, 1, 3])
+        out = f"{name}attn.out_proj.weight", f"{name}attn.out_proj.bias"
+        x = self.add("Add", x, self.linear(self.reshaped(mixed, -1, width), *out))
+        wide, narrow = (
+            (f"{name}mlp.{part}.weight", f"{name}mlp.{part}.bias")
+            for part in ("c_fc", "c_proj")
+        )
+        inner = self.gelu(self.linear(self.norm(x, f"{name}ln_2"), *wide))
+        return self.add("Add", x, self.linear(inner, *narrow))
+
+    def project(self, x: str, norm: str, projection: str) -> None:
+        last = self.norm(x, norm), self.tensor(projection)
+        self.add("MatMul", *last, out="features")
+
+
+def head_width(width: int) -> int:
+    """Return the width of an attention head: 64, but for the largest towers."""
+    return {1280: 80, 1408: 88, 1664: 104}.get(width, 64)
+
+
+def build_visual(source: Checkpoint) -> Any:
+    """Build the graph from photos, (n, size, size, 3) ``uint8``, to unit rows."""
+    graph = TransformerGraph(source)
+    width, tokens, depth = source.width, source.tokens, head_width(source.width)
+    x = graph.add("Cast", "images", to=graph.onnx.TensorProto.FLOAT)
+    x = graph.add("Transpose", x, perm=[0, 3, 1, 2])
+    per_channel = (source.std * 255).reshape(-1, 1, 1)
+    x = graph.add("Mul", x, graph.constant(1 / per_channel))
+    x = graph.add(
+        "Sub", x, graph.constant((source.mean / source.std).reshape(-1, 1, 1))
+    )
+    steps = [source.patch, source.patch]
+    x = graph.add("Conv", x, graph.tensor("visual.conv1.weight"), strides=steps)
+    x = graph.add("Transpose", graph.reshaped(x, 0, width, -1), perm=[0, 2, 1])
+    n = graph.add("Shape", x, start=0, end=1)
+    each = graph.add("Concat", n, graph.constant([1, width], np.int64), axis=0)
+    first = graph.add("Expand", graph.tensor("visual.class_embedding"), each)
+    x = graph.add("Concat", first, x, axis=1)
+    x = graph.add("Add", x, graph.tensor("visual.positional_embedding"))
+    x = graph.norm(graph.reshaped(x, -1, width), "visual.ln_pre")
+    zero = graph.constant(0, np.int64)
+
+    def pick(x: str) -> str:
+        return graph.add("Gather", graph.reshaped(x, -1, tokens, width), zero, axis=1)
+
+    apart = graph.constant([-1, tokens, width // depth, depth], np.int64)
+    x = graph.blocks(x, "visual.transformer.resblocks.", apart, None, pick)
+    graph.project(x, "visual.ln_post", "visual.proj")
+    takes = "images", np.uint8, ["n", source.size, source.size, 3]
+    return graph.finish("clip-visual", takes, source.dimension)
+
+
+def build_textual(source: Checkpoint) -> Any:
+    """Build the graph from pieces of texts, (n, length) ``int64``, to unit rows.
+
+    A text ends where its highest number first stands; what follows is hidden from it,
+    so texts need no more length than the longest of them.
+    """
+    graph = TransformerGraph(source)
+    longest, width = source.shape("positional_embedding")
+    depth = head_width(width)
+    shape = graph.add("Shape", "ids")
+    length = graph.add("Shape", "ids", start=1, end=2)
+    zero = graph.constant([0], np.int64)
+    places = graph.add("Slice", graph.tensor("positional_embedding"), zero, length)
+    x = graph.add("Gather", graph.tensor("token_embedding.weight"), "ids")
+    x = graph.reshaped(graph.add("Add", x, places), -1, width)
+    end = graph.add("ArgMax", "ids", axis=1)  # (n, 1)
+    hidden = graph.constant(np.triu(np.full((longest, longest), -np.inf), 1))
+    both = graph.add("Concat", length, length, axis=0)
+    hidden = graph.add("Slice", hidden, graph.constant([0, 0], np.int64), both)
+    own = graph.add("Gather", hidden, end, axis=0)  # (n, 1, length)
+    own = graph.add("Unsqueeze", own, graph.constant([1], np.int64))
+    sizes = graph.constant([width // depth, depth], np.int64)
+    apart = graph.add("Concat", shape, sizes, axis=0)
+    rows = graph.add("Concat", shape, graph.constant([width], np.int64), axis=0)
+
+    def pick(x: str) -> str:
+        return graph.add("GatherND", graph.add("Reshape", x, rows), end, batch_dims=1)
+
+    x = graph.blocks(x, "transformer.resblocks.", apart, (hidden, own), pick)
+    graph.project(x, "ln_final", "text_projection")
+    return graph.finish(
+        "clip-textual", ("ids", np.int64, ["n", "length"]), source.dimension
+    )
+
+
+# ---- pieces of texts -----------------------------------------------------------------
+
+
+def clean_text(text: str) -> str:
+    """Return a text in small letters, its letters mended and its spaces single."""
+    try:
+        import ftfy
+    except ImportError:
+        raise needs_extra("ftfy", "clip", "Reading texts as CLIP does") from None
+    text = html.unescape(html.unescape(ftfy.fix_text(text)))
+    return " ".join(text.split()).lower()
+
+
+@cache
+def clip_pieces() -> Any:
+    """Return the tokenizer: pairs of bytes that were merged, the most frequent first.
+
+    The merges come with the package, as CLIP's authors published them. Unlike theirs,
+    a text in which the name of a special piece is spelt out holds its letters.
+    """
+    try:
+        from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+        from tokenizers.processors import TemplateProcessing
+    except ImportError:
+        raise needs_extra("tokenizers", "clip", "Reading class names") from None
+    packed = files("unseen.naming").joinpath("data", "clip_merges.txt.gz").read_bytes()
+    merges = gzip.decompress(packed).decode().split("\n")
+    pairs = [(left, right) for left, right in map(str.split, merges)]
+    # Bytes stand for themselves where they can be printed, the rest follow.
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    letters = [chr(byte) for byte in printed]
+    letters += [chr(256 + place) for place in range(256 - len(printed))]
+    known = [*letters, *(f"{letter}</w>" for letter in letters)]
+    known += ["".join(pair) for pair in pairs]
+    start, end = "<start_of_text>", "<end_of_text>"
+    vocabulary = {piece: number for number, piece in enumerate([*known, start, end])}
+    pieces = Tokenizer(models.BPE(vocabulary, pairs, end_of_word_suffix="</w>"))
+    words = r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+"
+    pieces.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(words), "removed", invert=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    pieces.decoder = decoders.ByteLevel()
+    whole = f"{start} $A {end}"
+    numbers = [(one, vocabulary[one]) for one in (start, end)]
+    pieces.post_processor = TemplateProcessing(single=whole, special_tokens=numbers)
+    return pieces

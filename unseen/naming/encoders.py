@@ -2,12 +2,15 @@
 
     image   lite0       EfficientNet-Lite0, the default; 1,000 named classes in its head
             lite2       EfficientNet-Lite2, better and slower
-            clip        the image tower of a CLIP model (needs PyTorch)
+            clip        the image tower of CLIP, once its weights were fetched
+            clip-half   the same with weights of half the size
+            auto        clip if its weights are here, else lite0
     text    wordllama   static vectors of pieces of words, the default; English
             minilm      a small transformer (needs PyTorch)
-            clip        the text tower of CLIP, for photos encoded by its image tower
+            clip, clip-half  the text towers, for photos encoded by the image towers
             model2vec:NAME, sentence-transformers:NAME, a folder with such a model,
             or any function from a list of n texts to (n, d) numbers
+    both    a checkpoint.safetensors of CLIP, a folder with a pair of ONNX graphs
 
 An encoder is made only when it is asked for. NAME is that of a model on this machine: a
 folder, or one that was fetched before; nothing is downloaded.
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from os.path import isdir
+from os.path import isdir, isfile, join
 from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
 
@@ -44,8 +47,10 @@ class Encoder(Protocol):
     -----
     An image encoder also has ``size``, the side in pixels of the squares it takes as
     (n, size, size, 3) ``uint8``, and ``version``, which changes whenever its features
-    would: they are kept under it. A classifier has ``head()``, its last layer as
-    ``(weights, bias)``: a prototype for each class it was taught.
+    would: they are kept under it. It may have ``view``, what it sees of a photo:
+    ``"middle"`` for its middle square, ``"whole"`` for all of it squeezed into one;
+    without, the features of both are averaged. A classifier has ``head()``, its last
+    layer as ``(weights, bias)``: a prototype for each class it was taught.
 
     A text encoder also has ``space``: the name of the image encoder whose features its
     vectors may be compared with as they are (the two towers of CLIP), or None. A text
@@ -73,11 +78,8 @@ _KNOWN: dict[str, dict[str, str | Callable[[], Any]]] = {
     "lite2": {"image": "unseen.photos.efficientnet:lite2"},
     "wordllama": {"text": "unseen.naming.wordllama:WordLlama"},
     "minilm": {"text": "unseen.texts.encoders:minilm"},
-    "clip": {
-        "image": "unseen.naming.clip:clip_images",
-        "text": "unseen.naming.clip:clip_texts",
-    },
 }
+_FETCHED = {"clip": False, "clip-half": True}  # whether of half the size
 
 
 def encoders(kind: str) -> list[str]:
@@ -87,9 +89,10 @@ def encoders(kind: str) -> list[str]:
     --------
     >>> from unseen.naming import encoders
     >>> encoders("image"), encoders("text")
-    (['lite0', 'lite2', 'clip'], ['wordllama', 'minilm', 'clip'])
+    (['lite0', 'lite2', 'clip', 'clip-half'],
+     ['wordllama', 'minilm', 'clip', 'clip-half'])
     """
-    return [name for name, towers in _KNOWN.items() if kind in towers]
+    return [name for name, towers in _KNOWN.items() if kind in towers] + [*_FETCHED]
 
 
 def register_encoder(kind: str, name: str, make: Callable[[], Encoder]) -> None:
@@ -143,10 +146,18 @@ def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
         made = kind == "image" or hasattr(encoder, "encode")
         return encoder if made else FunctionEncoder(encoder)
     name = os.fspath(encoder)
+    if name == "auto" and kind == "image":
+        name = resolve_name("unseen.naming.clip:best_encoder")()
+    if name in _FETCHED:
+        return resolve_name("unseen.naming.clip:fetched")(kind, half=_FETCHED[name])
+    if name.endswith(".safetensors"):
+        return resolve_name("unseen.naming.clip:open_clip_file")(name, kind)
+    if isfile(join(name, "visual.onnx")):
+        return resolve_name("unseen.naming.towers:open_pair")(name, kind)
     make = _KNOWN.get(name, {}).get(kind)
     if make is not None:
         return (resolve_name(make) if isinstance(make, str) else make)()
-    more = ""
+    more = ", a checkpoint.safetensors of CLIP or a folder with visual.onnx"
     if kind == "text":
         if name.startswith(("model2vec:", "sentence-transformers:")) or isdir(name):
             return resolve_name("unseen.texts.encoders:load")(name)

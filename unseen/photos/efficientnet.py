@@ -18,7 +18,6 @@ head's 1,000 rows are prototypes of ImageNet's classes.
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +27,7 @@ import numpy as np
 
 from unseen._command import needs_extra
 from unseen.cache import Cache
+from unseen.naming.onnx_graph import Graph, start_session
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]
@@ -99,39 +99,11 @@ def lite2() -> EfficientNetLite:
     return EfficientNetLite("lite2", 260, repeats, file, sha256)
 
 
-def start_session(graph: bytes) -> Any:
-    """Let onnxruntime load a graph, without its reports to its makers.
-
-    From 1.29 on its Linux and macOS wheels look up a host of Microsoft's as soon as
-    they are loaded, unless this variable is set before. On Windows events go to the
-    system's tracing, which a call turns off.
-    """
-    silence = "ORT_DISABLE_TELEMETRY"
-    os.environ.setdefault(silence, "1")
-    try:
-        import onnxruntime
-    except ImportError:
-        raise needs_extra("onnxruntime", "photos", "Encoding photos") from None
-    if os.environ[silence] == "1":
-        onnxruntime.disable_telemetry_events()
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only
-    # Its threads would burn a tenth of the time of a run while photos are decoded.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(
-        graph, options, providers=["CPUExecutionProvider"]
-    )
-
-
 def build_graph(
     tensors: dict[str, np.ndarray], size: int, repeats: tuple[int, ...]
 ) -> Any:
     """Build the graph from photos to features."""
-    try:
-        import onnx
-    except ImportError:
-        raise needs_extra("onnx", "photos", "Building an image encoder") from None
-    graph = _Graph(onnx, tensors)
+    graph = _Graph(tensors)
     x = graph.standardise("images")
     x = graph.clip(graph.convolve(x, "_conv_stem", "_bn0", stride=2))
     stages = zip((1, 2, 2, 2, 1, 2, 1), repeats, strict=True)  # stride, blocks
@@ -139,49 +111,23 @@ def build_graph(
     for block, stride in enumerate(strides):
         x = graph.block(x, f"_blocks.{block}.", stride)
     x = graph.clip(graph.convolve(x, "_conv_head", "_bn1"))
-    x = graph.add("GlobalAveragePool", x)
-    graph.add("Flatten", x, out="features")
-    info, kinds = onnx.helper.make_tensor_value_info, onnx.TensorProto
-    model = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            graph.nodes,
-            "efficientnet-lite",
-            [info("images", kinds.UINT8, ["n", size, size, 3])],
-            [info("features", kinds.FLOAT, ["n", EfficientNetLite.dimension])],
-            graph.constants,
-        ),
-        producer_name="unseen",
-        opset_imports=[onnx.helper.make_opsetid("", 17)],
-        ir_version=8,
-    )
-    onnx.checker.check_model(model, full_check=True)
+    graph.add("Flatten", graph.add("GlobalAveragePool", x), out="features")
+    takes = "images", np.uint8, ["n", size, size, 3]
+    model = graph.finish("efficientnet-lite", takes, EfficientNetLite.dimension)
+    graph.onnx.checker.check_model(model, full_check=True)
     return model
 
 
-class _Graph:
-    """Collects nodes and constants; every method returns the name of its output."""
-
-    def __init__(self, onnx: Any, tensors: dict[str, np.ndarray]) -> None:
-        self.onnx, self.tensors = onnx, tensors
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self._zero = self.constant(np.zeros((), np.float32))
-        self._six = self.constant(np.full((), 6, np.float32))
-
-    def add(self, kind: str, *inputs: str, out: str | None = None, **options) -> str:
-        out = out or f"{kind}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [out], **options))
-        return out
-
-    def constant(self, values: np.ndarray) -> str:
-        name = f"constant_{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
-        return name
+class _Graph(Graph):
+    def __init__(self, tensors: dict[str, np.ndarray]) -> None:
+        super().__init__()
+        self.tensors = tensors
+        self._zero, self._six = self.constant(0), self.constant(6)
 
     def standardise(self, x: str) -> str:
         x = self.add("Cast", x, to=self.onnx.TensorProto.FLOAT)
-        x = self.add("Sub", x, self.constant(np.full((), 127, np.float32)))
-        x = self.add("Mul", x, self.constant(np.full((), 1 / 128, np.float32)))
+        x = self.add("Sub", x, self.constant(127))
+        x = self.add("Mul", x, self.constant(1 / 128))
         return self.add("Transpose", x, perm=[0, 3, 1, 2])
 
     def convolve(self, x: str, conv: str, norm: str, stride: int = 1) -> str:

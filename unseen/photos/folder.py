@@ -226,12 +226,19 @@ def encode_folder(
 
 
 def encode_squares(encoder: Any, squares: Sequence[Square]) -> np.ndarray:
-    """Return the features of photos: of the middle, and the mean of both views.
+    """Return the features of photos: the mean of both views, or of that asked for.
 
     A photo that is not square is seen twice, its middle and all of it squeezed: the
-    sides of a bird or a bottle are part of it.
+    sides of a bird or a bottle are part of it. An encoder that was trained on one view
+    has it as ``view``.
     """
     middles: list[Any] = [one.pixels for one in squares]
+    if view := getattr(encoder, "view", ""):
+        if view == "whole":
+            middles = [
+                one.pixels if one.whole is None else one.whole for one in squares
+            ]
+        return encoder.encode(np.stack(middles))
     features = np.array(encoder.encode(np.stack(middles)))
     rows = [row for row, one in enumerate(squares) if one.whole is not None]
     if rows:

@@ -1,0 +1,100 @@
+"""Downloads that are resumed where they broke off, and checked by a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+__all__ = ["download", "hash_of"]
+
+
+def hash_of(path: Path, kind: str = "sha256") -> str:
+    """Return the hash of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
+
+
+def is_one_of(archive: Path, *known: str | None) -> bool:
+    """Tell whether a file has one of some hashes, such as ``"md5:..."``."""
+    pairs = (one.split(":") for one in known if one)
+    return any(hash_of(archive, kind) == digest for kind, digest in pairs)
+
+
+def download(
+    url: str,
+    archive: Path,
+    expected: str | None,
+    before: str | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Get a file unless it is there; never over one that is not ours.
+
+    It gets its name when it is whole and has the hash that is ``expected``, such as
+    ``"sha256:..."``, if one is; ``before`` is the hash of an earlier download.
+    """
+    if archive.exists() and expected and is_one_of(archive, expected):
+        return
+    if archive.exists() and not is_one_of(archive, before):
+        raise FileExistsError(
+            f"{archive}: is there already and was not fetched by this program. "
+            "Move it away, or give another folder."
+        )
+    part = archive.with_name(f".unseen-{archive.name}.part")
+    for attempt in range(3):
+        try:
+            _get(url, part, progress)
+            break
+        except (URLError, ConnectionError, TimeoutError, HTTPException) as error:
+            code = error.code if isinstance(error, HTTPError) else 0
+            if code == 416:  # what is here is no beginning of it
+                part.unlink(missing_ok=True)
+            elif 400 <= code < 500:
+                raise OSError(
+                    f"{url}: the server says {code}. Is the address still right?"
+                ) from error
+            if attempt == 2:
+                have = part.stat().st_size if part.exists() else 0
+                reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+                raise OSError(
+                    f"{url}: broke off after {have} bytes ({reason}). Run it again to "
+                    "go on from there."
+                ) from error
+    if expected and not is_one_of(part, expected):
+        part.unlink()
+        part.with_suffix(".tag").unlink()
+        raise ValueError(
+            f"{url}: the download is not what was expected: its hash is not "
+            f"{expected}. It was thrown away; if the source has changed, give its "
+            "SHA-256."
+        )
+    os.replace(part, archive)
+    part.with_suffix(".tag").unlink()
+
+
+def _get(url: str, part: Path, progress: Callable[[int, int], None] | None) -> None:
+    """Download an address, from where the last time stopped if it is still the same."""
+    tag = part.with_suffix(".tag")
+    have = part.stat().st_size if part.exists() else 0
+    version = tag.read_text() if tag.exists() else ""
+    headers = {"User-Agent": "unseen"}
+    if have and version:
+        headers |= {"Range": f"bytes={have}-", "If-Range": version}
+    with urlopen(Request(url, headers=headers), timeout=30) as answer:
+        have = have if answer.status == 206 else 0
+        tag.write_text(
+            answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+        )
+        total = have + int(answer.headers.get("Content-Length") or 0)
+        with open(part, "ab" if have else "wb") as file:
+            while chunk := answer.read(1 << 14):  # what a broken connection may cost
+                have += file.write(chunk)
+                if progress is not None:
+                    progress(have, total)
+    if have < total:
+        raise ConnectionError(f"got {have} of {total} bytes")

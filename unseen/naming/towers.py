@@ -1,0 +1,182 @@
+"""Two towers in one space, for photos and for texts, run by onnxruntime.
+
+CLIP is one (``clip.py``); a folder with any pair of graphs is another:
+
+    visual.onnx      photos, (n, 3, size, size) → features
+    textual.onnx     numbers of pieces, (n, length) → features
+    tokenizer.json   texts → pieces, as the library tokenizers writes it
+    encoder.json     size, mean and std of photos, and what differs from DEFAULTS
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unseen._command import needs_extra
+from unseen.limits import read_small
+from unseen.naming.onnx_graph import start_session
+
+__all__ = ["ImageTower", "TextTower", "open_pair"]
+
+DEFAULTS: dict[str, Any] = {
+    "view": "middle",  # of a photo: its middle square, or "whole", squeezed into one
+    "length": 0,  # texts are padded to this many pieces; 0: to the longest of a batch
+    "longest": 77,  # pieces of a text that are read
+    "pad": 0,  # the number of a piece that says nothing
+    "lowercase": False,
+    "prompts": ["a photo of a {}."],  # sentences for the name of a class, averaged
+}
+EMBEDS = ("features", "image_embeds", "text_embeds", "pooler_output")
+
+
+class _Tower:
+    """A session that is started when it is first needed; features are unit rows."""
+
+    def __init__(
+        self, name: str, version: str, dimension: int, start: Callable[[], Any]
+    ) -> None:
+        self.name, self.version, self.dimension = name, version, dimension
+        self._start = start
+
+    @cached_property
+    def session(self) -> Any:
+        return self._start()
+
+    def _run(self, items: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+        first, *others = self.session.get_inputs()
+        kind = {"tensor(float)": np.float32, "tensor(int32)": np.int32}
+        feed = {first.name: items.astype(kind.get(first.type, items.dtype))}
+        for other in others:  # a mask of the pieces that say something
+            feed[other.name] = np.asarray(mask, kind.get(other.type, np.int64))
+        (rows,) = self.session.run([_output(self.session)], feed)
+        return _to_unit(rows.astype(np.float32))
+
+
+def _to_unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _output(session: Any) -> str:
+    """Return the name of the output that holds a row per item."""
+    flat = [one.name for one in session.get_outputs() if len(one.shape) == 2]
+    usual = [name for name in EMBEDS if name in flat]
+    if len(flat) != 1 and not usual:
+        raise ValueError(
+            f"The graph has {len(flat)} outputs with a row per item. Give one that has "
+            f"one, or one of the name {', '.join(EMBEDS)}."
+        )
+    return (usual or flat)[0]
+
+
+class ImageTower(_Tower):
+    """Turns photos into unit rows.
+
+    ``mean`` and ``std`` are for a graph that takes numbers between 0 and 1, less the
+    mean, over the deviation; a graph that takes ``uint8`` has them inside.
+    """
+
+    def __init__(
+        self, *about: Any, size: int, mean: Any = 0.0, std: Any = 1.0, view="middle"
+    ) -> None:
+        super().__init__(*about)
+        self.size, self.view = size, view
+        self._mean, self._std = (255 * np.array(one, np.float32) for one in (mean, std))
+
+    def encode(self, images: np.ndarray) -> np.ndarray:
+        """Turn (n, size, size, 3) ``uint8`` into (n, dimension) ``float32``."""
+        if not len(images):
+            return np.empty((0, self.dimension), np.float32)
+        if self.session.get_inputs()[0].type == "tensor(uint8)":
+            return self._run(images)
+        return self._run(((images - self._mean) / self._std).transpose(0, 3, 1, 2))
+
+
+class TextTower(_Tower):
+    """Turns texts into unit rows; a blank one is a row of zeros.
+
+    ``prompts`` are sentences with ``{}`` where the name of a class goes.
+    """
+
+    def __init__(
+        self,
+        *about: Any,
+        pieces: Any,
+        prompts: Sequence[str],
+        clean: Callable[[str], str] = str,
+        length: int = 0,
+        pad: int = 0,
+    ) -> None:
+        super().__init__(*about)
+        self.space, self.prompts, self.clean = self.name, prompts, clean
+        self._pieces, self._length, self._pad = pieces, length, pad
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Turn n texts into (n, dimension) ``float32``."""
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        filled = [place for place, text in enumerate(texts) if text.strip()]
+        cleaned = [self.clean(texts[place]) for place in filled]
+        ids = [one.ids for one in self._pieces.encode_batch_fast(cleaned)]
+        order = np.argsort([len(one) for one in ids], kind="stable")
+        for start in range(0, len(ids), 32):  # texts of one length share a batch
+            some = order[start : start + 32]
+            length = self._length or max(len(ids[row]) for row in some)
+            numbers = np.full((len(some), length), self._pad, np.int64)
+            mask = np.zeros_like(numbers)
+            for row, one in enumerate(some):
+                numbers[row, : len(ids[one])] = ids[one]
+                mask[row, : len(ids[one])] = 1
+            rows[np.take(filled, some)] = self._run(numbers, mask)
+        return rows
+
+    def encode_names(self, said: Sequence[str]) -> np.ndarray:
+        """Return the mean of all prompts for every name."""
+        all_said = [prompt.format(one) for one in said for prompt in self.prompts]
+        rows = self.encode(all_said).reshape(len(said), len(self.prompts), -1)
+        return _to_unit(rows.mean(axis=1))
+
+
+def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
+    """Open one tower, "image" or "text", of a folder with a pair of graphs."""
+    home = Path(folder)
+    about = home / "encoder.json"
+    try:
+        said = json.loads(read_small(about))
+        size, mean, std = (said.pop(key) for key in ("size", "mean", "std"))
+        if strange := set(said) - set(DEFAULTS):
+            raise ValueError(f"{min(strange)!r} is not known")
+        asked = DEFAULTS | said
+    except (ValueError, KeyError, AttributeError) as error:
+        raise ValueError(
+            f"{about}: is not understood ({error!r}). Give size, mean and std of "
+            f"photos, and perhaps {', '.join(DEFAULTS)}."
+        ) from error
+    version = hashlib.sha256()
+    for part in sorted(path for path in home.iterdir() if path.is_file()):
+        with open(part, "rb") as file:
+            version.update(hashlib.file_digest(file, "sha256").digest())
+    graph = home / ("visual.onnx" if kind == "image" else "textual.onnx")
+    session = start_session(str(graph))
+    place = [one.name for one in session.get_outputs()].index(_output(session))
+    n = session.get_outputs()[place].shape[1]
+    if not isinstance(n, int):
+        raise ValueError(f"{graph}: does not say how long its features are.")
+    known = str(folder), version.hexdigest()[:12], n, lambda: session
+    if kind == "image":
+        return ImageTower(*known, size=size, mean=mean, std=std, view=asked["view"])
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise needs_extra("tokenizers", "clip", "Reading class names") from None
+    pieces = Tokenizer.from_file(str(home / "tokenizer.json"))
+    pieces.no_padding()
+    pieces.enable_truncation(asked["length"] or asked["longest"])
+    clean = str.lower if asked["lowercase"] else str
+    more = {key: asked[key] for key in ("prompts", "length", "pad")}
+    return TextTower(*known, pieces=pieces, clean=clean, **more)

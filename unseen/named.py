@@ -206,7 +206,8 @@ class NamedItems(BaseEstimator):
         for private in [key for key in vars(stored) if key.startswith("_")]:
             del stored.__dict__[private]
         for one in self._encoders:
-            setattr(stored, one, encoder_name(getattr(self, one)))
+            if getattr(self, one) is not None:
+                setattr(stored, one, encoder_name(getattr(self, one)))
         return save_model(stored, path)
 
 

@@ -33,11 +33,12 @@ def sha256(body):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one body; may stop short of its end, or know nothing of ranges."""
+    """Serves one body; may stop short, lie, redirect, or know nothing of ranges."""
 
     body, tag = GOOD, '"one"'
     stop_after: int | None = None
     breaks, ranges, status = 0, True, 200
+    longer, elsewhere = 0, 0  # bytes that never come; redirects before the body
 
     def handle_error(self, request, client_address):
         """Clients hang up when they have seen enough."""
@@ -51,6 +52,12 @@ class Handler(BaseHTTPRequestHandler):
         server.asked.append(self.headers.get("Range"))
         if server.status != 200:
             self.send_error(server.status)
+            return
+        if server.elsewhere > 0:
+            server.elsewhere -= 1
+            self.send_response(302)
+            self.send_header("Location", f"{self.path}/again")
+            self.end_headers()
             return
         wanted, start = self.headers.get("Range"), 0
         if wanted and server.ranges and self.headers.get("If-Range") == server.tag:
@@ -66,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send_response(200)
         body = server.body[start:]
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) + server.longer))
         self.send_header("ETag", server.tag)
         self.end_headers()
         if server.breaks > 0:

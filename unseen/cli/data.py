@@ -10,6 +10,7 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
+from unseen.cli.encode import fetch_weights
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -46,7 +47,8 @@ def list_sets(as_json: AsJson = False) -> None:
 
     answer: dict[str, Any] = {
         "bundled": BUNDLED,
-        "to fetch": {name: entry.title for name, entry in CATALOGUE.items()},
+        "to fetch": {name: entry.title for name, entry in CATALOGUE.items()}
+        | {"clip": "weights of CLIP, an encoder of photos and texts"},
         "splits": {name: split.title for name, split in standard_splits().items()},
         "readable": [known.kind for known in readers],
         "writable": list(WRITERS),
@@ -131,7 +133,11 @@ def fetch(
         str | None, typer.Option(help="SHA-256 that the archive must have.")
     ] = None,
 ) -> None:
-    """Download a public benchmark, check it, unpack it, and say whom to cite."""
+    """Download a public benchmark, check it, unpack it, and say whom to cite.
+
+    With the name clip, it fetches the weights of CLIP (605 MB, MIT licence) into the
+    cache folder; from then on they are the default encoder of photos.
+    """
     from rich.progress import DownloadColumn
 
     with file_errors():
@@ -139,6 +145,9 @@ def fetch(
         from unseen.loading.fetch import fetch as fetch_archive
         from unseen.progress import show_items
 
+        if name == "clip":
+            typer.echo(f"CLIP's weights are in {fetch_weights()}")
+            return
         with show_items(printable(name), DownloadColumn()) as progress:
             fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
     entry = CATALOGUE[name]

@@ -14,12 +14,23 @@ EXAMPLES = examples(
     "unseen encode photos/ --out features.npz",
     "unseen encode photos/ --out features.npz --encoder lite2",
 )
+Download = Annotated[
+    bool,
+    typer.Option("--download", help="Fetch CLIP's weights first: 605 MB, once."),
+]
 
 
 def encode(
     folder: Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")],
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("features.npz"),
-    encoder: Annotated[str, typer.Option(help="lite0, lite2 or clip.")] = "lite0",
+    encoder: Annotated[
+        str,
+        typer.Option(
+            help="lite0, lite2, clip, clip-half, a checkpoint of CLIP, or a folder "
+            "with a pair of ONNX graphs; auto is clip if its weights are here."
+        ),
+    ] = "auto",
+    download: Download = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -31,12 +42,15 @@ def encode(
     """
     with file_errors():
         from unseen.files import check_outputs
+        from unseen.naming.clip import advice
         from unseen.photos import encode_folder, write_features
         from unseen.progress import show_items
 
         if out.suffix != ".npz":
             raise ValueError(f"{out}: features are written as .npz.")
         check_outputs(out, reading=[folder], force=force)
+        if download:
+            fetch_weights()
         with show_items("files") as progress:
             encoded = encode_folder(folder, encoder=encoder, progress=progress)
         write_features(encoded, out)
@@ -54,10 +68,24 @@ def encode(
         return
     list_skipped(encoded.skipped)
     typer.echo(
-        f"{len(encoded)} photos x {encoded.encoder.dimension} features "
-        f"({encoded.n_new} encoded now, the rest from the cache)."
+        f"{len(encoded)} photos x {encoded.encoder.dimension} features of "
+        f"{encoded.encoder.name} ({encoded.n_new} encoded now, the rest from the "
+        "cache)."
     )
     typer.echo(f"Written to {out}")
+    if encoder == "auto" and encoded.encoder.name == "lite0":
+        typer.echo(advice(), err=True)
+
+
+def fetch_weights() -> Path:
+    """Fetch CLIP's weights unless they are here, with a bar."""
+    from rich.progress import DownloadColumn
+
+    from unseen.naming.clip import fetch_clip
+    from unseen.progress import show_items
+
+    with show_items("clip", DownloadColumn()) as progress:
+        return fetch_clip(progress)
 
 
 def list_skipped(skipped: Any, most: int = 20) -> None:

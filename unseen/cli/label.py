@@ -14,7 +14,7 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli.encode import list_skipped
+from unseen.cli.encode import Download, fetch_weights, list_skipped
 from unseen.cli.options import (
     AsJson,
     Force,
@@ -76,13 +76,16 @@ def label(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="Photos: lite0, lite2, clip, or a file of features; after a + what "
-            "reads the names, such as lite0+minilm or features.npz+vectors.npy. Texts: "
-            "wordllama, minilm, model2vec:NAME, sentence-transformers:NAME, or a "
-            "model's folder.",
-            show_default="lite0 for photos, wordllama for texts",
+            help="Photos: lite0, lite2, clip, clip-half, a file of features, a "
+            "checkpoint of CLIP, or a folder with a pair of ONNX graphs; after a + "
+            "what reads the names, such as lite0+minilm or features.npz+vectors.npy. "
+            "Texts: wordllama, minilm, clip, model2vec:NAME, "
+            "sentence-transformers:NAME, or a model's folder.",
+            show_default="for photos auto: clip if its weights are here, else lite0; "
+            "for texts wordllama",
         ),
     ] = None,
+    download: Download = False,
     save: Save = None,
     model: Model = None,
     given: Given = None,
@@ -144,7 +147,9 @@ def label(
 
         warnings.simplefilter("default")  # as long as file_errors shows them
         if dry_run:
-            show_names(classes, of_texts, as_json)
+            from unseen.naming.encoders import has_own_text
+
+            show_names(classes, of_texts or has_own_text(encoder), as_json)
             return
         used = [encoder, *(encoder or "").split("+")]
         reading = [None if source == "-" else source, classes, model, given, *used]
@@ -153,6 +158,9 @@ def label(
         if useless and not of_texts:
             option = f"--{useless[0].replace('_', '-')}"
             raise ValueError(f"{option} does nothing for photos. Leave it out.")
+        if download:
+            fetch_weights()
+            encoder = encoder or "clip"
         with show_items("texts" if of_texts else "files") as progress:
             options: dict[str, Any] = {
                 "encoder": encoder,
@@ -179,10 +187,10 @@ def label(
     tell(job, counts, {"out": target, "report": page, "model": save}, as_json)
 
 
-def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
+def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
     """Show how class names are understood; exit code 1 if one is no English noun.
 
-    Names of texts are read by their encoder, names of photos by WordNet, too.
+    Some encoders read names by themselves; for others WordNet does, too.
     """
     from unseen.naming import read_classes, read_names
     from unseen.naming.reading import nearest_classes
@@ -192,7 +200,7 @@ def show_names(classes: str | None, of_texts: bool, as_json: bool) -> None:
     named = read_classes(classes)
     rows: list[dict[str, Any]] = []
     readings = []
-    read = [] if of_texts else read_names(named.names, named.descriptions)
+    read = [] if by_encoder else read_names(named.names, named.descriptions)
     for name, one in zip_longest(named.names, read):
         how = named.descriptions.get(name, "")
         rows.append({"name": name, "description": how})
@@ -328,6 +336,8 @@ def tell(
     if n_none:
         typer.echo(f"{n_none:,} without a label", err=piped)
     typer.echo(printable(job.message), err=piped)
+    if job.items == "photos" and job.advice:
+        typer.echo(job.advice, err=True)
     if not piped:
         typer.echo(f"Labels are in {files['out']}")
         look = command_line("review", files["out"])

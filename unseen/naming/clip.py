@@ -64,15 +64,11 @@ def weights_folder() -> Path:
     return cache_home() / "clip"
 
 
-def fetch_clip(
-    progress: Callable[[int, int], None] | None = None,
-    url: str = URL,
-    sha256: str = SHA256,
-) -> Path:
+def fetch_clip(progress: Callable[[int, int], None] | None = None) -> Path:
     """Fetch the weights once, whole and verified, and return their file."""
     path = weights_folder() / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    download(url, path, f"sha256:{sha256}", progress=progress)
+    download(URL, path, f"sha256:{SHA256}", progress=progress)
     return path
 
 

@@ -122,6 +122,18 @@ def register_encoder(kind: str, name: str, make: Callable[[], Encoder]) -> None:
     _KNOWN.setdefault(name, {})[kind] = make
 
 
+def has_own_text(encoder: Any) -> bool:
+    """Tell whether an image encoder, by default the best one here, reads names itself.
+
+    What is named after a ``+`` reads them in its place.
+    """
+    name = os.fspath(encoder or "auto")
+    if name == "auto":
+        name = resolve_name("unseen.naming.clip:best_encoder")()
+    pair = name.endswith(".safetensors") or isfile(join(name, "visual.onnx"))
+    return name in _FETCHED or pair
+
+
 def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
     """Return what an encoder's name, folder or function stands for.
 
@@ -146,8 +158,9 @@ def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
         made = kind == "image" or hasattr(encoder, "encode")
         return encoder if made else FunctionEncoder(encoder)
     name = os.fspath(encoder)
-    if name == "auto" and kind == "image":
-        name = resolve_name("unseen.naming.clip:best_encoder")()
+    if name == "auto":
+        best = resolve_name("unseen.naming.clip:best_encoder")
+        name = best() if kind == "image" else "wordllama"
     if name in _FETCHED:
         return resolve_name("unseen.naming.clip:fetched")(kind, half=_FETCHED[name])
     if name.endswith(".safetensors"):

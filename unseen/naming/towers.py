@@ -21,6 +21,7 @@ import numpy as np
 
 from unseen._command import needs_extra
 from unseen.limits import read_small
+from unseen.naming.classes import spoken
 from unseen.naming.onnx_graph import start_session
 
 __all__ = ["ImageTower", "TextTower", "open_pair"]
@@ -135,10 +136,10 @@ class TextTower(_Tower):
             rows[np.take(filled, some)] = self._run(numbers, mask)
         return rows
 
-    def encode_names(self, said: Sequence[str]) -> np.ndarray:
-        """Return the mean of all prompts for every name."""
-        all_said = [prompt.format(one) for one in said for prompt in self.prompts]
-        rows = self.encode(all_said).reshape(len(said), len(self.prompts), -1)
+    def encode_names(self, names: Sequence[str]) -> np.ndarray:
+        """Return the mean of all prompts for every name, whatever its language."""
+        said = [one.format(spoken(name)) for name in names for one in self.prompts]
+        rows = self.encode(said).reshape(len(names), len(self.prompts), -1)
         return _to_unit(rows.mean(axis=1))
 
 
@@ -148,11 +149,12 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
     about = home / "encoder.json"
     try:
         said = json.loads(read_small(about))
-        size, mean, std = (said.pop(key) for key in ("size", "mean", "std"))
+        size = int(said.pop("size"))
+        mean, std = ([float(one) for one in said.pop(key)] for key in ("mean", "std"))
         if strange := set(said) - set(DEFAULTS):
             raise ValueError(f"{min(strange)!r} is not known")
         asked = DEFAULTS | said
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(
             f"{about}: is not understood ({error!r}). Give size, mean and std of "
             f"photos, and perhaps {', '.join(DEFAULTS)}."

@@ -15,7 +15,9 @@ import pandas as pd
 from unseen.core.given import NONE_OF_THESE
 from unseen.named import LabelJob
 from unseen.naming.classes import read_classes
-from unseen.naming.encoders import encoders, find_encoder
+from unseen.naming.clip import advice
+from unseen.naming.encoders import encoder_name, encoders, find_encoder
+from unseen.naming.towers import ImageTower
 from unseen.photos.folder import EncodedFolder, encode_folder
 from unseen.photos.named import NamedPhotos
 from unseen.photos.precomputed import (
@@ -100,13 +102,14 @@ class PhotoJob(LabelJob):
     folder : path
     classes : str, path, list, dict or DataFrame, optional
         What the classes are, unless ``model`` knows.
-    encoder : str, path or Encoder, default="lite0"
-        A name of ``unseen.naming.encoders("image")``, an encoder, or a ``.npz`` or
-        ``.npy`` file of features.
+    encoder : str, path or Encoder, default="auto"
+        A name of ``unseen.naming.encoders("image")``, a checkpoint of CLIP, a folder
+        with a pair of ONNX graphs, an encoder, or a ``.npz`` or ``.npy`` file of
+        features; ``"auto"`` is CLIP if its weights were fetched, else ``"lite0"``.
     text : str, path or Encoder, optional
         What reads the names: a name of ``unseen.naming.encoders("text")``, an encoder,
         or a ``.npy`` file of class vectors in the space of the features; by default
-        ``"wordllama"``, and CLIP's own for CLIP.
+        the image encoder's own, else ``"wordllama"``.
     model : path, optional
         A model saved before, instead of ``classes``: photos get its answers as it is,
         nothing is adapted. Its image encoder is used.
@@ -123,6 +126,8 @@ class PhotoJob(LabelJob):
     Attributes
     ----------
     photos : EncodedFolder
+    advice : str
+        How to get a better encoder; "" if one was asked for.
     weak_names : str
         Why the names say too little about these photos; "" if they do not.
     readings : list of (name, trust, how it was read)
@@ -146,16 +151,25 @@ class PhotoJob(LabelJob):
         paths = {os.path.normpath(path): label for path, label in (given or {}).items()}
         super().__init__(NamedPhotos, classes, model, paths, unknown)
         self.named: Any = None if classes is None else read_classes(classes)
-        self.asked = encoder, text
+        self.asked, self.advice = (encoder if is_features(encoder) else "", text), ""
         options = {"cache": cache, "progress": progress}
         if model is not None:
             encoder = encoder if is_features(encoder) else self.fitted.image_encoder
             self.photos = see_folder(folder, encoder, **options)
+            made_for = encoder_name(self.fitted.image_encoder)
+            check_same(self.photos.encoder, made_for, self.fitted.encoder_version_)
         elif is_features(encoder):
             self.photos = see_folder(folder, encoder)
             self.fitted = fit_names(self.named, self.photos.encoder, text)
         else:  # a name that cannot be read is said before hours of encoding
-            encoder = find_encoder(encoder or "lite0", "image")
+            asked, encoder = encoder, find_encoder(encoder or "auto", "image")
+            if asked in (None, "auto") and encoder.name == "lite0":
+                self.advice = advice()
+            if unknown and isinstance(encoder, ImageTower):
+                raise ValueError(
+                    f"--unknown is not measured for {encoder.name}, only for lite0 and "
+                    "lite2. Name one of them, or add a class for what is foreign."
+                )
             self.fitted = fit_names(self.named, encoder, text)
             self.photos = see_folder(folder, encoder, **options)
         self.skipped = [(path, reason) for path, reason in self.photos.skipped]
@@ -221,17 +235,24 @@ def see_folder(
     return photos
 
 
+def check_same(made: Any, name: str, version: str) -> None:
+    """Refuse to mix features of one encoder, or version of it, with another's names."""
+    theirs = getattr(made, "version", "")
+    if theirs and version and (made.name, theirs) != (name, version):
+        raise ValueError(
+            f"The features are of encoder {made.name} ({theirs}), the names are read "
+            f"for {name} ({version}). They do not mix: encode the photos again."
+        )
+
+
 def fit_names(named: Any, encoder: Any, text: Any) -> NamedPhotos:
     """Turn class names into prototypes for the features of an image encoder."""
     name = encoder.name
     if not hasattr(encoder, "encode") and name in encoders("image"):
-        encoder = find_encoder(name, "image")  # has the head of whatever made them
+        made, encoder = encoder, find_encoder(name, "image")
+        check_same(made, name, encoder.version)
     descriptions: dict[str, str] | None = named.descriptions or None
-    if text is None:  # CLIP's own text tower is in the space of its photos
-        text = "clip" if name == "clip" else "wordllama"
     if is_features(text):
         vectors = read_vectors(text)
         text, descriptions = PrecomputedTexts(named.names, vectors, space=name), None
-    else:
-        text = find_encoder(text)
     return NamedPhotos(encoder, text).fit(named.names, descriptions=descriptions)

@@ -75,7 +75,7 @@ def match_features(
     Photos without a row are among those skipped.
     """
     path = Path(path)
-    features, paths, made_by = read_features(path)
+    features, paths, made_by, version = read_features(path)
     found = find_photos(folder)
     photos, skipped = [], list(found.skipped)
     for name in found.paths:
@@ -94,7 +94,7 @@ def match_features(
     missing = f"has no row in {path.name}"
     skipped += [Skipped(name, missing) for name in photos if name not in place]
     rows = features[[place[name] for name in known]]
-    encoder = SimpleNamespace(name=made_by)  # it encodes no more
+    encoder = SimpleNamespace(name=made_by, version=version)  # it encodes no more
     return EncodedFolder(found.folder, known, sorted(skipped), encoder, rows=rows)
 
 
@@ -104,9 +104,9 @@ def read_vectors(path: str | os.PathLike[str]) -> np.ndarray:
     return np.array(open_npy(path))
 
 
-def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
-    """Return features, the photos they belong to (None: unsaid), and the encoder."""
-    paths, encoder = None, NAME
+def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
+    """Return features, the photos they are of (None: unsaid), encoder and version."""
+    paths, encoder, version = None, NAME, ""
     check_plain_file(path)
     if path.suffix == ".npz":
         with open_npz(path) as file:
@@ -117,6 +117,7 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
             features = file["features"]
             paths = file["paths"].tolist() if "paths" in file.shapes else None
             encoder = str(file["encoder"]) if "encoder" in file.shapes else NAME
+            version = str(file["version"]) if "version" in file.shapes else ""
     else:
         features = read_vectors(path)
     if features.ndim != 2 or features.dtype.kind != "f":
@@ -132,7 +133,7 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str]:
         )
     if not np.isfinite(features).all():
         raise ValueError(f"{path}: features hold NaN or infinity.")
-    return features, paths, encoder
+    return features, paths, encoder, version
 
 
 def write_features(encoded: EncodedFolder, path: str | os.PathLike[str]) -> Path:

@@ -132,6 +132,7 @@ def find_start(origin: Origin, encoder: str | None) -> Any:
 
         return NamedTexts(origin.encoder or "wordllama").fit(origin.names).model_
     from unseen.photos import NamedPhotos
+    from unseen.photos.precomputed import is_features
 
     if origin.kind == "demo":
         from unseen.photos.bundled import load_photos
@@ -139,9 +140,9 @@ def find_start(origin: Origin, encoder: str | None) -> Any:
         photos = load_photos()
         named = NamedPhotos(photos.image_encoder, photos.text_encoder)
     elif origin.kind == "photos":
-        if any(Path(one).exists() for one in (origin.encoder, origin.text) if one):
-            return None  # files of features or vectors, and no encoders
-        named = NamedPhotos(origin.encoder or "lite0", origin.text or "wordllama")
+        if is_features(origin.encoder) or is_features(origin.text):
+            return None  # no encoders
+        named = NamedPhotos(origin.encoder or "lite0", origin.text or None)
     else:
         return None
     known = origin.descriptions
@@ -160,7 +161,7 @@ def find_features(
     if features is not None:
         from unseen.photos.precomputed import read_features
 
-        X, paths, _ = read_features(features)
+        X, paths, *_ = read_features(features)
         if paths is None and len(X) != len(ids):
             raise ValueError(
                 f"{features}: has {len(X)} rows, but the table has {len(ids)}. Give "

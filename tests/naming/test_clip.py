@@ -1,0 +1,278 @@
+"""CLIP by onnxruntime: what open_clip makes of a tiny model, and weights from a server.
+
+``tiny.safetensors.gz`` and ``expected.npz`` are made by ``studies/clip_reference.py``.
+"""
+
+import gzip
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from PIL import Image
+from typer.testing import CliRunner
+
+from tests.checks import close
+from tests.loading.test_fetch import server
+from unseen.cli import app
+from unseen.naming import clip, find_encoder
+from unseen.naming.onnx_graph import Graph
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("ftfy")
+
+TINY = Path(__file__).parent / "tiny_clip"
+EXPECTED = dict(np.load(TINY / "expected.npz"))
+TEXTS = EXPECTED["texts"].tolist()
+__all__ = ["server"]  # the fixture
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A checkpoint of 128 and 64 wide towers of two layers, in half precision."""
+    path = tmp_path_factory.mktemp("tiny") / "tiny.safetensors"
+    path.write_bytes(gzip.decompress((TINY / "tiny.safetensors.gz").read_bytes()))
+    return path
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A cache folder of its own."""
+    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def fetched(home, tiny):
+    """The tiny model in the place of the weights that are fetched."""
+    (home / "clip").mkdir(parents=True)
+    return Path(shutil.copy(tiny, home / "clip" / clip.FILE))
+
+
+@pytest.fixture
+def photos(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for row, pixels in enumerate(EXPECTED["photos"]):
+        Image.fromarray(pixels).save(tmp_path / "photos" / f"{row}.png")
+    return tmp_path / "photos"
+
+
+def run(*words):
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+# ---- towers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("kind", ["image", "text"])
+def test_towers_are_those_of_open_clip(tiny, tmp_path, quick, kind):
+    path = Path(shutil.copy(tiny, tmp_path / f"a{'-quickgelu' * quick}.safetensors"))
+    tower = find_encoder(path, kind)
+    items = EXPECTED["photos"] if kind == "image" else TEXTS
+    expected = EXPECTED[f"{kind}s_{quick}"]
+    close(tower.encode(items), expected, digits=5)
+    close(tower.encode(items[1:2]), expected[1:2], digits=5)  # alone as among others
+    assert tower.encode(items[:0]).shape == (0, 32)
+    other = EXPECTED[f"{kind}s_{not quick}"]
+    assert np.abs(expected - other).max() > 1e-3
+
+
+def test_what_open_clip_says_of_a_checkpoint_is_believed(tiny, tmp_path):
+    path = shutil.copy(tiny, tmp_path)
+    about = {"model_cfg": {"quick_gelu": True}, "preprocess_cfg": {"mean": [0, 0, 0]}}
+    (tmp_path / "open_clip_config.json").write_text(json.dumps(about))
+    close(find_encoder(path).encode(TEXTS), EXPECTED["texts_True"], digits=5)
+    rows = find_encoder(path, "image").encode(EXPECTED["photos"])
+    assert np.abs(rows - EXPECTED["images_True"]).max() > 1e-3  # another mean
+
+
+def test_pieces_are_those_of_open_clip():
+    pieces = clip.clip_pieces()
+    pieces.enable_truncation(77)
+    for text, row in zip(TEXTS, EXPECTED["tokens"], strict=True):
+        ids = pieces.encode(clip.clean_text(text)).ids
+        assert ids == row[: len(ids)].tolist() and not row[len(ids) :].any()
+
+
+def test_half_of_the_weights_is_nearly_all(tiny, fetched, home):
+    from safetensors.numpy import load_file, safe_open, save_file
+
+    whole = {key: one.astype(np.float32) for key, one in load_file(tiny).items()}
+    save_file(whole, fetched)
+    half = find_encoder("clip-half", "image")
+    path = home / "clip" / clip.HALF
+    assert path.stat().st_size < 0.55 * fetched.stat().st_size
+    with safe_open(path, "numpy") as file:
+        digest = hashlib.sha256(fetched.read_bytes()).hexdigest()
+        assert file.metadata() == {"made_from_sha256": digest}
+    fetched.unlink()
+    close(half.encode(EXPECTED["photos"]), EXPECTED["images_False"], digits=5)
+    assert find_encoder("auto", "image").name == "clip-half"
+
+
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        (lambda content: content[:20], "is no file of safetensors"),
+        (lambda content: content[: len(content) // 2], "is damaged"),
+        (lambda content: content.replace(b'"F16"', b'"I16"'), "is damaged"),
+        (lambda content: content.replace(b"visual.proj", b"visual.prox"), "no tensor"),
+        (lambda content: content.replace(b"[0,", b'["'), "is damaged"),
+    ],
+)
+def test_a_damaged_checkpoint_is_one_sentence(tiny, tmp_path, damage, said):
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(damage(tiny.read_bytes()))
+    with pytest.raises(ValueError, match=said):
+        find_encoder(path, "image").encode(EXPECTED["photos"])
+
+
+# ---- the weights that are fetched ----------------------------------------------------
+
+
+@pytest.fixture
+def source(server, tiny, home, monkeypatch):
+    """A server that has the tiny model, which is what is expected of it."""
+    server.body = tiny.read_bytes()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setattr(clip, "URL", f"{address}/open_clip_model.safetensors")
+    monkeypatch.setattr(clip, "SHA256", hashlib.sha256(server.body).hexdigest())
+    return server
+
+
+def test_weights_are_fetched_on_a_word_and_then_the_default(source, home, photos):
+    words = ["label", photos, "--classes", "dog, 猫", "--out", photos.parent / "l.csv"]
+    answer = run(*words, "--encoder", "clip")
+    assert answer.exit_code == 2 and "under the MIT licence" in answer.output
+    assert "605,189,364 bytes" in answer.output and "data fetch clip" in answer.output
+    assert source.asked == []
+    answer = run(*words)
+    assert answer.exit_code == 2 and "'猫' is no English noun" in answer.output
+    answer = run(*words, "--download")
+    assert answer.exit_code == 0, answer.output
+    assert find_encoder("auto", "image").name == "clip"
+    assert run("data", "fetch", "clip").exit_code == 0
+    assert len(source.asked) == 1
+
+
+@pytest.mark.parametrize("fault", ["breaks off", "lies", "wrong", "gone", "down"])
+def test_every_fault_of_a_download_is_a_sentence(source, home, fault, tiny):
+    said = {"gone": "the server says 404", "wrong": "not what was expected"}
+    if fault == "breaks off":
+        source.breaks, source.stop_after = 9, 50_000
+    elif fault == "lies":
+        source.longer = 1000
+    elif fault == "wrong":
+        source.body = bytes(len(source.body))
+    else:
+        source.status = 404 if fault == "gone" else 503
+    answer = run("data", "fetch", "clip")
+    assert answer.exit_code == 2, answer.output
+    assert said.get(fault, "broke off") in answer.output
+    assert "Traceback" not in answer.output
+    assert not (home / "clip" / clip.FILE).exists()
+    source.breaks, source.longer, source.status = 0, 0, 200
+    source.body = tiny.read_bytes()
+    assert run("data", "fetch", "clip").exit_code == 0  # and goes on
+    assert (home / "clip" / clip.FILE).read_bytes() == source.body
+    assert len(list((home / "clip").iterdir())) == 1
+
+
+def test_a_redirect_is_followed(source, home):
+    source.elsewhere = 1
+    clip.fetch_clip()
+    assert (home / "clip" / clip.FILE).read_bytes() == source.body
+
+
+# ---- names and photos ----------------------------------------------------------------
+
+
+def test_encoders_do_not_mix(fetched, photos, tmp_path):
+    words = ["label", photos, "--classes", "dog, 猫, _old-fire/truck"]
+    model, features = tmp_path / "m.unseen", tmp_path / "f.npz"
+    answer = run(*words, "--out", tmp_path / "a.csv", "--save", model)
+    assert answer.exit_code == 0, answer.output
+    assert "data fetch clip" not in answer.output
+    assert run(*words, "--dry-run").exit_code == 0
+    again = ["label", photos, "--model", model, "--out", tmp_path / "b.csv"]
+    assert run(*again).exit_code == 0
+    encode = ["encode", photos, "--out", features, "--force"]
+    assert "features of lite0" in run(*encode, "--encoder", "lite0").output
+    answer = run(*again, "--encoder", features, "--force")
+    assert answer.exit_code == 2 and "They do not mix" in answer.output
+    assert "3 photos x 32 features of clip" in run(*encode).output
+    assert run(*again, "--encoder", features, "--force").exit_code == 0
+    words += ["--encoder", features]
+    assert run(*words, "--out", tmp_path / "c.csv").exit_code == 0
+    with np.load(features) as file:
+        other = dict(file) | {"version": np.array("of another file")}
+    np.savez(features, **other)
+    answer = run(*words, "--out", tmp_path / "d.csv")
+    assert answer.exit_code == 2 and "They do not mix" in answer.output
+    answer = run(*words[:-2], "--out", tmp_path / "e.csv", "--unknown")
+    assert answer.exit_code == 2 and "is not measured for clip" in answer.output
+
+
+def test_names_are_read_in_sentences(tiny):
+    from unseen.photos import NamedPhotos
+
+    model = NamedPhotos(str(tiny)).fit(["fire_bus"], descriptions={"fire_bus": "red"})
+    said = [prompt.format("fire bus, red") for prompt in clip.PROMPTS]
+    mean = find_encoder(tiny).encode(said).mean(axis=0)
+    close(model.prototypes_[0], mean / np.linalg.norm(mean), digits=5)
+
+
+# ---- any pair ------------------------------------------------------------------------
+
+
+def write_pair(folder, **about):
+    """Write a pair that sees mean colours and reads mean numbers of pieces."""
+    folder.mkdir()
+    photos = Graph()
+    x = photos.add("GlobalAveragePool", "pixels")
+    photos.add("Flatten", x, out="features")
+    takes = "pixels", np.float32, ["n", 3, 8, 8]
+    texts = Graph()
+    table = np.random.default_rng(0).normal(size=(50_000, 3))
+    x = texts.add("Gather", texts.constant(table), "ids")
+    texts.add(
+        "ReduceMean", x, texts.constant([1], np.int64), keepdims=0, out="features"
+    )
+    asks = "ids", np.int64, ["n", "length"]
+    for name, graph, what in (("visual", photos, takes), ("textual", texts, asks)):
+        (folder / f"{name}.onnx").write_bytes(
+            graph.finish(name, what, 3).SerializeToString()
+        )
+    clip.clip_pieces().save(str(folder / "tokenizer.json"))
+    about = {"size": 8, "mean": [0.5, 0, 0], "std": [1, 2, 1]} | about
+    (folder / "encoder.json").write_text(json.dumps(about))
+    return folder, table
+
+
+def test_any_pair_of_graphs_is_an_encoder(tmp_path, photos):
+    folder, table = write_pair(tmp_path / "pair", length=10, pad=7, lowercase=True)
+    images = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3), dtype=np.uint8)
+    seen = (images.mean(axis=(1, 2)) / 255 - [0.5, 0, 0]) / [1, 2, 1]
+    close(
+        find_encoder(folder, "image").encode(images),
+        seen / np.linalg.norm(seen, axis=1, keepdims=True),
+        digits=5,
+    )
+    ids = clip.clip_pieces().encode("a dog").ids
+    read = table[ids + [7] * (10 - len(ids))].mean(axis=0)
+    rows = find_encoder(folder).encode(["A dog", " "])
+    close(rows[0], read / np.linalg.norm(read), digits=5)
+    assert_array_equal(rows[1], 0)
+    words = "--classes", "dog, cat", "--out", tmp_path / "l.csv"
+    assert run("label", photos, *words, "--encoder", folder).exit_code == 0
+
+
+@pytest.mark.parametrize("about", [{"sise": 8}, {"mean": None}])
+def test_what_is_said_of_a_pair_must_be_understood(tmp_path, about):
+    folder, _ = write_pair(tmp_path / "pair", **about)
+    with pytest.raises(ValueError, match=r"encoder\.json"):
+        find_encoder(folder, "image")

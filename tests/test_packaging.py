@@ -145,6 +145,7 @@ def test_the_wheel_carries_the_licence_of_every_bundled_part(wheel):
     assert "BSD 3-Clause" in texts["LICENSE"]
     assert "Apache License" in texts["Apache-2.0.txt"]
     assert "Lee Miller" in texts["WordLlama-MIT.txt"]
+    assert "OpenAI" in texts["CLIP-MIT.txt"]
     assert "Princeton University" in texts["WordNet-3.0.txt"]
     data = [Path(name).name for name in names if "/data/" in name]
     bundled = [name for name in data if name != "NOTICE.md"]

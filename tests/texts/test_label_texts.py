@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from tests.checks import close
 from unseen.cli import app
 from unseen.labels import COLUMNS, read_labels
-from unseen.naming.wordllama import WordLlama
 from unseen.texts import NamedTexts, label_texts, load_demo_texts
+from unseen.texts.encoders import WordLlama
 from unseen.texts.label import TextJob
 from unseen.texts.named import FOREIGN, NONE_OF_THESE
 

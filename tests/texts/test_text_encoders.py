@@ -17,9 +17,13 @@ from unseen.cli import app
 from unseen.naming import register_encoder
 from unseen.naming.clip import clean_text
 from unseen.naming.encoders import _KNOWN, encode_texts, find_encoder
-from unseen.naming.wordllama import TABLE, WordLlama
 from unseen.texts import NamedTexts
-from unseen.texts.encoders import RememberingEncoder, encoder_version
+from unseen.texts.encoders import (
+    TABLE,
+    RememberingEncoder,
+    WordLlama,
+    encoder_version,
+)
 
 
 class Counting:

@@ -10,7 +10,6 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli.encode import fetch_weights
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -143,12 +142,13 @@ def fetch(
     with file_errors():
         from unseen.loading.fetch import CATALOGUE
         from unseen.loading.fetch import fetch as fetch_archive
+        from unseen.naming.clip import fetch_clip
         from unseen.progress import show_items
 
-        if name == "clip":
-            typer.echo(f"CLIP's weights are in {fetch_weights()}")
-            return
         with show_items(printable(name), DownloadColumn()) as progress:
+            if name == "clip":
+                typer.echo(f"CLIP's weights are in {fetch_clip(progress)}")
+                return
             fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
     entry = CATALOGUE[name]
     if fetched.trust == "first use":

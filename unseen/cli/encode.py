@@ -14,10 +14,6 @@ EXAMPLES = examples(
     "unseen encode photos/ --out features.npz",
     "unseen encode photos/ --out features.npz --encoder lite2",
 )
-Download = Annotated[
-    bool,
-    typer.Option("--download", help="Fetch CLIP's weights first: 605 MB, once."),
-]
 
 
 def encode(
@@ -30,7 +26,6 @@ def encode(
             "with a pair of ONNX graphs; auto is clip if its weights are here."
         ),
     ] = "auto",
-    download: Download = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -49,8 +44,6 @@ def encode(
         if out.suffix != ".npz":
             raise ValueError(f"{out}: features are written as .npz.")
         check_outputs(out, reading=[folder], force=force)
-        if download:
-            fetch_weights()
         with show_items("files") as progress:
             encoded = encode_folder(folder, encoder=encoder, progress=progress)
         write_features(encoded, out)
@@ -75,17 +68,6 @@ def encode(
     typer.echo(f"Written to {out}")
     if encoder == "auto" and encoded.encoder.name == "lite0":
         typer.echo(advice(), err=True)
-
-
-def fetch_weights() -> Path:
-    """Fetch CLIP's weights unless they are here, with a bar."""
-    from rich.progress import DownloadColumn
-
-    from unseen.naming.clip import fetch_clip
-    from unseen.progress import show_items
-
-    with show_items("clip", DownloadColumn()) as progress:
-        return fetch_clip(progress)
 
 
 def list_skipped(skipped: Any, most: int = 20) -> None:

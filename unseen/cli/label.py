@@ -14,7 +14,7 @@ import typer
 
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli.encode import Download, fetch_weights, list_skipped
+from unseen.cli.encode import list_skipped
 from unseen.cli.options import (
     AsJson,
     Force,
@@ -85,7 +85,6 @@ def label(
             "for texts wordllama",
         ),
     ] = None,
-    download: Download = False,
     save: Save = None,
     model: Model = None,
     given: Given = None,
@@ -158,9 +157,6 @@ def label(
         if useless and not of_texts:
             option = f"--{useless[0].replace('_', '-')}"
             raise ValueError(f"{option} does nothing for photos. Leave it out.")
-        if download:
-            fetch_weights()
-            encoder = encoder or "clip"
         with show_items("texts" if of_texts else "files") as progress:
             options: dict[str, Any] = {
                 "encoder": encoder,

@@ -31,8 +31,7 @@ from unseen._command import command_line, needs_extra
 from unseen._download import download, hash_of
 from unseen.cache import cache_home
 from unseen.files import replace_file
-from unseen.naming.onnx_graph import Graph, start_session
-from unseen.naming.towers import ImageTower, TextTower
+from unseen.naming.towers import Graph, ImageTower, TextTower, start_session
 
 __all__ = ["Checkpoint", "best_encoder", "fetch_clip", "halve", "open_clip_file"]
 

@@ -76,7 +76,7 @@ class Encoder(Protocol):
 _KNOWN: dict[str, dict[str, str | Callable[[], Any]]] = {
     "lite0": {"image": "unseen.photos.efficientnet:lite0"},
     "lite2": {"image": "unseen.photos.efficientnet:lite2"},
-    "wordllama": {"text": "unseen.naming.wordllama:WordLlama"},
+    "wordllama": {"text": "unseen.texts.encoders:WordLlama"},
     "minilm": {"text": "unseen.texts.encoders:minilm"},
 }
 _FETCHED = {"clip": False, "clip-half": True}  # whether of half the size

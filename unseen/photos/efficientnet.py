@@ -27,7 +27,7 @@ import numpy as np
 
 from unseen._command import needs_extra
 from unseen.cache import Cache
-from unseen.naming.onnx_graph import Graph, start_session
+from unseen.naming.towers import Graph, start_session
 from unseen.photos.torch_file import read_torch_file
 
 __all__ = ["EfficientNetLite", "lite0", "lite2"]

@@ -273,7 +273,7 @@ def test_any_pair_of_graphs_is_an_encoder(tmp_path, photos):
     assert run("label", photos, *words, "--encoder", folder).exit_code == 0
 
 
-@pytest.mark.parametrize("about", [{"sise": 8}, {"mean": None}])
+@pytest.mark.parametrize("about", [{"side": 8}, {"mean": None}])
 def test_what_is_said_of_a_pair_must_be_understood(tmp_path, about):
     folder, _ = write_pair(tmp_path / "pair", **about)
     with pytest.raises(ValueError, match=r"encoder\.json"):

@@ -8,7 +8,7 @@ from checks import close
 from scipy import stats
 
 from unseen import draw_check, estimate_accuracy
-from unseen.trust.sure import drawn_from, sure_line, tail
+from unseen.trust.sure import drawn_from, recalibrated, sure_line, tail
 
 
 @pytest.mark.parametrize("wanted", [0.7, 0.8])
@@ -92,3 +92,17 @@ def test_rows_that_were_chosen_have_no_part_in_the_line():
     found = estimate_accuracy(labels, answers, drawn=rows, reliability=stated)
     assert len(found.sure.rows)
     assert not set(found.sure.rows) & set(chosen)
+
+
+def test_reliability_learns_from_checked_labels_and_keeps_its_order():
+    random = np.random.default_rng(0)
+    stated = random.uniform(0.05, 1 - 1e-9, 2000)
+    right = random.random(2000) < 0.5 * stated  # half as right as it says
+    rows = random.permutation(2000)
+    gaps = [np.abs(stated.mean() - right.mean())]
+    for n in (20, 80, 320):
+        learned = recalibrated(stated, rows[:n], right[rows[:n]])
+        assert (np.diff(learned[np.argsort(stated)]) > 0).all()
+        gaps.append(np.abs(learned.mean() - right.mean()))
+    assert gaps[3] < 0.05 < gaps[1] < gaps[0]
+    assert recalibrated(stated, rows[:19], right[rows[:19]]) is stated

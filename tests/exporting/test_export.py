@@ -82,6 +82,17 @@ def test_what_a_person_gave_goes_whatever_the_reliability(home):
     assert row.id == "a.jpg" and row.given
 
 
+def test_only_sure_labels_go_if_asked(home):
+    with pytest.raises(ValueError, match="no label in it is sure"):
+        plan(home, "folders", sure=True)
+    sure = ["yes", "look", "yes", "look", "none of these", "look"]
+    table = label_table(LABELS, ids=IDS, reliability=SURE, sure=sure)
+    write_labels(table, home / "labels.csv")
+    chosen = plan(home, "folders", sure=True).chosen
+    assert [row.id for row in chosen.rows] == [IDS[0], IDS[2]]
+    assert chosen.left_out["are not sure"] == 3
+
+
 @pytest.mark.parametrize("how", ["copy", "hardlink", "symlink"])
 def test_photos_stay_where_they_are_unless_moved(home, how):
     before = contents(home)

@@ -1,14 +1,16 @@
 """The review in Debian's chromium, as people use it: every key, every button."""
 
 import os
+import re
 import resource
 import shutil
+import subprocess
 import time
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from reviewing import Served, make_review
+from reviewing import MAIN, Served, make_review
 
 from unseen.labels import label_table, read_labels, write_labels
 from unseen.review.journal import read_journal
@@ -351,12 +353,12 @@ def test_ask_check_and_teach(chromium, tmp_path):
         expect(page.locator("#learned")).to_contain_text("10 answers more")
 
         page.click("#check")
-        expect(page.locator("#view-why")).to_contain_text("Random sample: 1 of 20")
+        expect(page.locator("#view-why")).to_contain_text("Random sample: 1 of 40")
         answer_rightly(2)
         expect(page.locator("#view-why")).to_contain_text("by 2 checked")
-        answer_rightly(18)
+        answer_rightly(38)
         expect(page.locator("#accuracy")).to_contain_text(
-            "by 20 checked", timeout=20_000
+            "by 40 checked", timeout=20_000
         )
         expect(page.locator("#accuracy")).to_contain_text("90 % interval")
         assert page.locator(".scale").is_visible()
@@ -364,7 +366,7 @@ def test_ask_check_and_teach(chromium, tmp_path):
         before = np.array(labels(server, 60))
         page.click("#teach")
         learned = page.locator("#learned")
-        expect(learned).to_contain_text("Learned from 30 answers in")
+        expect(learned).to_contain_text("Learned from 50 answers in")
         after = np.array(labels(server, 60))
         assert (after == truth).mean() > (before == truth).mean()
         changed = int((before != after).sum())
@@ -383,6 +385,53 @@ def test_ask_check_and_teach(chromium, tmp_path):
         expect(page.locator("#helper")).to_be_hidden()
 
 
+@pytest.mark.parametrize("items, wanted", [("photos", "95"), ("texts", "80")])
+def test_from_the_demo_to_a_sure_line_with_forty_answers(
+    chromium, tmp_path, items, wanted
+):
+    """Press Check, answer forty with the truth: a line, above it right as promised."""
+    if items == "photos":
+        from unseen.photos.bundled import load_photos
+
+        demo, options = load_photos(), []
+        ids = demo.paths
+    else:
+        from unseen.texts import load_demo_texts
+
+        demo, options = load_demo_texts(), ["--texts"]
+        ids = demo.ids
+    truth = dict(zip(map(str, ids), map(str, demo.truth), strict=True))
+    made = subprocess.run([*MAIN, "demo", "--out", ".", *options], cwd=tmp_path)
+    assert made.returncode == 0
+    shows = ".caption" if items == "photos" else "p"
+    with Served(tmp_path) as server, tab(chromium, server, shows=shows) as page:
+        expect(page.locator("#accuracy")).to_contain_text("Unchecked")
+        page.select_option("#wanted", wanted)
+        page.click("#check")
+        why = page.locator("#view-why")
+        for number in range(1, 41):
+            expect(why).to_contain_text(f"Random sample: {number} of 40")
+            own = truth[page.locator("#view-caption .soft").inner_text()]
+            name = re.compile(rf"^([0-9] )?{re.escape(own)}$")
+            page.locator("#view-classes button").filter(has_text=name).click()
+        expect(page.locator("#accuracy .line")).to_contain_text("surest labels are")
+        expect(page.locator(".head.look").first).to_contain_text("look · ")
+        page.select_option("#order", "sure")
+        expect(page.locator(".head.sure").first).to_contain_text("sure · ")
+        if folder := os.environ.get("UNSEEN_SCREENSHOTS"):
+            for width in (390, 1280):
+                page.set_viewport_size({"width": width, "height": 900})
+                page.wait_for_timeout(800)
+                page.screenshot(path=f"{folder}/sure-{items}-{width}.png")
+    table = read_labels(tmp_path / "labels.review" / "reviewed.csv")
+    right = table["label"] == [truth[name] for name in table["id"]]
+    above = table["sure"] == "yes"  # the forty, and what is above the line beside them
+    assert above.sum() > 40
+    assert right[above & (table["given"] == "")].mean() >= int(wanted) / 100
+    assert set(table["sure"]) == {"yes", "look"}
+    assert set(table["reliability_by"]) == {"40 checked"}
+
+
 def test_a_button_that_is_pressed_while_an_answer_is_saved_is_clicked(
     chromium, tmp_path
 ):
@@ -390,14 +439,14 @@ def test_a_button_that_is_pressed_while_an_answer_is_saved_is_clicked(
     with server, tab(chromium, server) as page:
         page.click("#check")
         why = page.locator("#view-why")
-        expect(why).to_contain_text("1 of 20")
+        expect(why).to_contain_text("1 of 30")
         page.click("#view-none")
-        expect(why).to_contain_text("2 of 20")
+        expect(why).to_contain_text("2 of 30")
         page.locator("#view-classes button").first.hover()
         page.mouse.down()
         expect(why).to_contain_text("by 1 checked")  # all is drawn anew
         page.mouse.up()
-        expect(why).to_contain_text("3 of 20")
+        expect(why).to_contain_text("3 of 30")
         saved(page, server)
         assert [one["label"] for one in answers(server)] == ["", "cat"]
 

@@ -136,7 +136,7 @@ def test_corrections_and_the_corrected_table_are_written(opened):
     given = read_labels(folder / "corrections.csv")
     assert given["id"].tolist() == ["00002.jpg", "00004.jpg"]
     assert given["label"].tolist() == ["emu", "none of these"]
-    assert (folder / "corrections.csv").read_text().startswith("id,label\n")
+    assert (folder / "corrections.csv").read_text().startswith("id,label,check\n")
     whole = read_labels(folder / "reviewed.csv")
     assert whole["label"].tolist() == session.state.labels().tolist()
     assert whole["given"].tolist().count("yes") == 2
@@ -235,7 +235,8 @@ def test_a_sample_is_kept_and_judged_by_the_labels_it_was_drawn_with(opened):
     assert told["low"] < told["share"] <= told["high"]
     session.teach("t", "a")
     wait_for(session.learning)
-    assert session.view().accuracy == {"checked": 0, "drawn": 0}
+    told = session.view().accuracy
+    assert (told["checked"], told["drawn"]) == (0, 0)
 
 
 def test_corrections_that_were_not_drawn_count_as_themselves(opened):

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.checks import close
+from unseen import draw_check
 from unseen.cli import app
 from unseen.labels import COLUMNS, read_labels
 from unseen.texts import NamedTexts, label_texts, load_demo_texts
@@ -99,6 +100,33 @@ def test_the_shell_writes_labels_page_and_model(table, tmp_path):
     assert ended.exit_code == 0, ended.output
     frame = read_labels(tmp_path / "n.csv")
     assert frame["label"].tolist() == ["football", "weather"]
+
+
+def test_answers_to_a_random_check_say_which_labels_can_be_used(table, tmp_path):
+    ask = [table, "--column", "text", "--classes", NAMES, "--out", tmp_path / "l.csv"]
+    told = run(*ask)
+    assert "Unchecked" in told.stdout
+    first = read_labels(tmp_path / "l.csv")
+    assert set(first["sure"]) == {"unchecked"}
+    rows = draw_check(first["label"], 80, reliability=first["reliability"])
+    answers = pd.DataFrame({"id": first["id"][rows], "label": DEMO.truth[rows]})
+    answers.assign(check=80).to_csv(tmp_path / "answers.csv", index=False)
+    told = run(*ask, "--force", "--checked", tmp_path / "answers.csv")
+    assert told.exit_code == 0, told.output
+    assert "of labels are right" in told.stdout
+    second = read_labels(tmp_path / "l.csv")
+    assert second["label"].equals(first["label"])
+    assert {"yes", "look"} >= set(second["sure"]) > set()
+    assert (second["sure"][rows] == "yes").all()  # a person looked at them
+    assert set(second["reliability_by"]) == {"80 checked"}
+    same = second["reliability"].rank() == first["reliability"].rank()
+    assert same.all()  # it learns how sure, not who is surer
+
+    some = pd.read_csv(tmp_path / "answers.csv")[:30]
+    some.to_csv(tmp_path / "some.csv", index=False)
+    told = run(*ask, "--force", "--checked", tmp_path / "some.csv")
+    assert told.exit_code == 2
+    assert "Answer them all" in told.stderr
 
 
 def test_labels_go_through_a_pipe(table, tmp_path):

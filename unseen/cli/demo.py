@@ -65,7 +65,9 @@ def demo(
         "Guessing would give 10 %."
     )
     typer.echo(f"See all {items}: open {page}")
-    typer.echo(f"Correct some, and it learns: {command_line('review', labels)}")
+    typer.echo(
+        f"Check some, correct some, and it learns: {command_line('review', labels)}"
+    )
 
 
 def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
@@ -77,7 +79,7 @@ def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
 
     result = demo.run_demo()
     write_demo_report(result, page)
-    write_labels(result.labels(), labels)
+    write_labels(result.labels().assign(sure="unchecked"), labels)
     note_origin(labels, Origin("demo", names=list(result.photos.classes)))
     about = {"data": "1,000 test photos of CIFAR-10", "metric": "per-class accuracy"}
     shares = {name: getattr(result, name) for name in ("before", "after", "chance")}
@@ -97,7 +99,7 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     table["id"] = demo.ids
     shown = TextPage(demo.classes)
     shown.add(table)
-    write_labels(table, labels)
+    write_labels(table.assign(sure="unchecked"), labels)
     shown.write(page, title="200 texts, ten names", about=table.attrs["message"])
     by_names = NamedTexts().fit(demo.classes).predict(demo.texts)
     answers = {"before": by_names, "after": table["label"].to_numpy(str)}

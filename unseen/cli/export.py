@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ EXAMPLES = examples(
     "unseen export labels.csv --to folders --out sorted",
     "unseen export labels.csv --to folders --out sorted --yes",
     "unseen export labels.review/reviewed.csv --to coco --min-reliability 0.9 --yes",
-    "unseen export labels.csv --to folders --how move --out sorted --yes",
+    "unseen export labels.review/reviewed.csv --to folders --sure --out sure --yes",
     then="Formats: folders (one per class), imagefolder and hf (Hugging Face), coco, "
     "label-studio, fiftyone, xmp (keywords for Lightroom, digiKam, darktable). "
     "Without --yes the command only says what it would do.",
@@ -44,6 +44,10 @@ def export(
             help="Leave out labels below this reliability; corrected ones stay.",
         ),
     ] = 0.0,
+    sure: Annotated[
+        bool,
+        typer.Option("--sure", help="Only labels above the sure line of a check."),
+    ] = False,
     how: Annotated[
         str,
         typer.Option(help="Photos: copy, hardlink, symlink or move them."),
@@ -62,9 +66,8 @@ def export(
         from unseen.exporting.export import plan_export
         from unseen.review.opening import finished_review
 
-        plan = plan_export(
-            labels, to, out, how=how, min_reliability=min_reliability, photos=photos
-        )
+        which: dict[str, Any] = {"min_reliability": min_reliability, "sure": sure}
+        plan = plan_export(labels, to, out, how=how, photos=photos, **which)
         for line in describe(plan):
             typer.echo(line)
         corrected = finished_review(labels)

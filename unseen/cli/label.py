@@ -39,6 +39,7 @@ EXAMPLES = examples(
     "unseen label new/ --model pets.unseen --out new.csv",
     'unseen label photos/ --classes "cat,dog" --given labels.review/corrections.csv',
     'unseen label tickets.csv --column text --classes "card lost, refund, hours"',
+    'unseen label photos/ --classes "cat,dog" --checked labels.review/corrections.csv',
     "cat headlines.txt | unseen label - --classes topics.txt --out - > labels.csv",
     then="In classes.txt a line is a name, or a name, a colon and a description. For "
     "texts a description may be several texts of such a class, with | between "
@@ -88,6 +89,13 @@ def label(
     save: Save = None,
     model: Model = None,
     given: Given = None,
+    checked: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file of id and label: what a person said of some drawn at "
+            "random, to know which labels can be used unseen."
+        ),
+    ] = None,
     unknown: Annotated[
         bool,
         typer.Option("--unknown", help="Label what is like no class 'none of these'."),
@@ -151,9 +159,15 @@ def label(
             show_names(classes, of_texts or has_own_text(encoder), as_json)
             return
         used = [encoder, *(encoder or "").split("+")]
-        reading = [None if source == "-" else source, classes, model, given, *used]
+        answers = [given, checked]
+        reading = [None if source == "-" else source, classes, model, *answers, *used]
         check_outputs(target, page, save, reading=reading, force=force)
         useless = [name for name, value in for_texts.items() if value]
+        if given and checked:
+            raise ValueError(
+                "--checked judges labels that were made without its answers. Leave out "
+                "--given."
+            )
         if useless and not of_texts:
             option = f"--{useless[0].replace('_', '-')}"
             raise ValueError(f"{option} does nothing for photos. Leave it out.")
@@ -175,12 +189,12 @@ def label(
                 if encoder and not os.path.exists(encoder) and "+" in encoder:
                     options["encoder"], _, options["text"] = encoder.rpartition("+")
                 job = PhotoJob(source, classes, **options)
-            counts = write(job, target, page)
+            counts, judged = write(job, target, page, checked)
         if save:
             job.fitted.save(save)
         if target and source != "-":
             note(job, source, target, save or model, column, id)
-    tell(job, counts, {"out": target, "report": page, "model": save}, as_json)
+    tell(job, counts, judged, {"out": target, "report": page, "model": save}, as_json)
 
 
 def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
@@ -226,10 +240,13 @@ def echo_readings(readings: Any, err: bool = False) -> None:
         typer.echo(line.rstrip(), err=err)
 
 
-def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
-    """Write labels, to stdout without a target; return size and reliability by label.
+def write(
+    job: Any, target: Path | None, page: Path | None, checked: Path | None
+) -> tuple[pd.DataFrame, str]:
+    """Write labels, to stdout without a target, and how far they are checked.
 
-    They are written, and shown on the page, as they come.
+    Returns size and reliability by label, and a sentence. They are written, and shown
+    on the page, as they come; all at once where answers judge them.
     """
     import pandas as pd
 
@@ -237,10 +254,19 @@ def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
     from unseen.report.gallery import TextPage, write_gallery
 
     of_texts, found = job.items == "texts", []
-    texts = TextPage(job.fitted.classes_)
+    texts, judged = TextPage(job.fitted.classes_), ""
+
+    def judge() -> Iterator[pd.DataFrame]:
+        nonlocal judged
+        if checked is None:
+            yield from (part.assign(sure="unchecked") for part in job.parts())
+        else:
+            whole = pd.concat(list(job.parts()), ignore_index=True)
+            whole, judged = apply_check(whole, checked)
+            yield whole
 
     def parts() -> Iterator[pd.DataFrame]:
-        for part in job.parts():
+        for part in judge():
             if of_texts and page is not None:
                 texts.add(part)
             found.append(part[["label", "reliability"]] if of_texts else part)
@@ -252,10 +278,11 @@ def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
         sys.stdout.buffer.flush()
     else:
         write_labels(parts(), target)
+    judged = judged or unchecked(job)
     table, classes = pd.concat(found, ignore_index=True), len(job.fitted.classes_)
     if page is not None and of_texts:
         title = f"{job.source.name}: {classes} classes"
-        texts.write(page, title=title, about=job.message)
+        texts.write(page, title=title, about=f"{job.message} {judged}")
     elif page is not None:
         write_gallery(
             table.assign(label=table["label"].replace("", "without a label")),
@@ -263,12 +290,63 @@ def write(job: Any, target: Path | None, page: Path | None) -> pd.DataFrame:
             thumbnails=job.photos.thumbnail,
             originals=job.photos.folder,
             title=f"{job.photos.folder.resolve().name}: {classes} classes",
-            about=" ".join(filter(None, [job.message, job.weak_names])),
+            about=" ".join(filter(None, [job.message, job.weak_names, judged])),
             readings=job.readings,
         )
     by_label = table.groupby("label")["reliability"]
     counts = by_label.agg(["size", "median"])
-    return counts.sort_values(["size", "median"], ascending=False, kind="stable")
+    counts = counts.sort_values(["size", "median"], ascending=False, kind="stable")
+    return counts, judged
+
+
+def unchecked(job: Any) -> str:
+    """Say what nobody knows before a check, and what labels like these came to."""
+    like = getattr(job.fitted, "expected_", "") if job.adapts else ""
+    return f"Unchecked: how many labels are right, nobody knows.{like and ' '}{like}"
+
+
+def apply_check(table: pd.DataFrame, checked: Path) -> tuple[pd.DataFrame, str]:
+    """Return a table of labels as a check judges it, and what the check says."""
+    import numpy as np
+    import pandas as pd
+
+    from unseen.core.given import NONE_OF_THESE
+    from unseen.labels import read_labels
+    from unseen.trust.asking import estimate_accuracy
+    from unseen.trust.sure import ENOUGH, recalibrated
+
+    answers = read_labels(checked)
+    place = pd.Index(table["id"]).get_indexer(pd.Index(answers["id"]))
+    if (place < 0).any():
+        lost = answers["id"][place < 0].iloc[0]
+        raise ValueError(f"{checked}: id {lost!r} is none of those that got a label.")
+    plan = answers.get("check", pd.Series("all", answers.index))
+    random = ~plan.isin(["", "aside"])
+    planned = pd.to_numeric(plan[random], errors="coerce").fillna(random.sum())
+    if not (planned == random.sum()).all():
+        raise ValueError(
+            f"{checked}: of a check of {int(planned.max())} answers {random.sum()} are "
+            "there. Answer them all: those left out may be the hard ones."
+        )
+    truth = answers["label"].replace("", NONE_OF_THESE)
+    labels = table["label"].replace("", NONE_OF_THESE)
+    kept = (random | (plan == "aside")).to_numpy()
+    given = dict(zip(place[kept].tolist(), truth[kept], strict=True))
+    drawn = place[random.to_numpy()]
+    stated = table["reliability"].to_numpy(float)
+    found = estimate_accuracy(
+        labels, given, drawn=drawn if "check" in answers else None, reliability=stated
+    )
+    sure = np.full(len(table), "look", object)
+    if found.sure is not None:
+        sure[found.sure.rows] = "yes"
+    sure[place] = "yes"
+    sure[(labels == NONE_OF_THESE).to_numpy()] = NONE_OF_THESE
+    right = labels.to_numpy()[drawn] == truth[random].to_numpy()
+    new = recalibrated(stated, drawn, right)
+    by = f"{len(drawn)} checked" if len(drawn) >= ENOUGH else "unchecked"
+    table = table.assign(reliability=new, sure=sure, reliability_by=by)
+    return table, f"{found} {found.sure}"
 
 
 def note(
@@ -293,7 +371,11 @@ def note(
 
 
 def tell(
-    job: Any, counts: pd.DataFrame, files: dict[str, Path | None], as_json: bool
+    job: Any,
+    counts: pd.DataFrame,
+    judged: str,
+    files: dict[str, Path | None],
+    as_json: bool,
 ) -> None:
     """Say what the answer is: on stderr where the labels themselves go to stdout."""
     readings = getattr(job, "readings", [])
@@ -307,6 +389,7 @@ def tell(
                 "without_label": n_none,
                 "adapted": job.adapted,
                 "message": job.message,
+                "checked": judged,
                 "weak_names": getattr(job, "weak_names", ""),
                 "classes": [
                     {"name": name, "trust": trust, "read_as": how}
@@ -334,10 +417,11 @@ def tell(
     typer.echo(printable(job.message), err=piped)
     if job.items == "photos" and job.advice:
         typer.echo(job.advice, err=True)
+    typer.echo(judged, err=piped)
     if not piped:
         typer.echo(f"Labels are in {files['out']}")
         look = command_line("review", files["out"])
-        typer.echo(f"Look at them and correct some:  {look}")
+        typer.echo(f"Check and correct some:  {look}")
     if files["model"]:
         typer.echo(f"The model is in {files['model']}", err=piped)
     if files["report"]:

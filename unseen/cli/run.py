@@ -140,7 +140,7 @@ def run(
             )
         if min_reliability:
             labels["label"] = labels["label"].where(kept, UNKNOWN)
-        write_labels(labels, target)
+        write_labels(labels.assign(sure="unchecked"), target)
         origin = Origin("rows", absolute(data), column=column or "", id=id or "")
         note_origin(target, origin)
         if save is not None:
@@ -178,7 +178,7 @@ def run(
         typer.echo(f"The model is in {save}")
     if page is not None:
         typer.echo(f"Open {page}")
-    typer.echo(f"Look at them and correct some:  {command_line('review', target)}")
+    typer.echo(f"Unchecked; check and correct some:  {command_line('review', target)}")
 
 
 def learn(

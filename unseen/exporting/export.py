@@ -59,13 +59,15 @@ def plan_export(
     *,
     how: str = "copy",
     min_reliability: float = 0.0,
+    sure: bool = False,
     photos: AnyPath | None = None,
 ) -> Export:
     """Find out what would be exported, and complain of what cannot be.
 
     Nothing is written before ``run`` of the plan. ``out`` must be absent or empty, and
     outside of the photos' folder, which is by default where they were labelled. Labels
-    below ``min_reliability`` stay, but those that a person gave.
+    below ``min_reliability`` stay, but those that a person gave; with ``sure`` all that
+    are not above the sure line, which a check has to have drawn.
     """
     labels, out = Path(labels), Path(out)
     if to not in FORMATS:
@@ -75,6 +77,11 @@ def plan_export(
     table, origin, format = read_labels(labels), find_origin(labels), FORMATS[to]
     folder = photo_folder(origin, photos)
     of_texts = "text" in table or origin.kind == "texts"
+    if sure and not (table.get("sure", pd.Series(dtype=object)) == "yes").any():
+        raise ValueError(
+            f"{labels}: no label in it is sure. Check some in unseen review, and "
+            "export reviewed.csv, which it writes."
+        )
     if folder is None and origin.kind == "demo":
         raise ValueError(
             "The demo's photos are inside the package and no files. Label a folder of "
@@ -99,7 +106,7 @@ def plan_export(
         )
     if folder is None and "text" not in table:
         table = table.assign(text=noted_texts(origin, table["id"].tolist()))
-    chosen = select(table, folder, min_reliability)
+    chosen = select(table, folder, min_reliability, sure)
     if not chosen.rows:
         reasons = "; ".join(f"{n} {why}" for why, n in chosen.left_out.items())
         raise ValueError(f"{labels}: nothing is left to export. {reasons or 'No row'}.")
@@ -108,7 +115,7 @@ def plan_export(
 
 
 def select(
-    table: pd.DataFrame, folder: Path | None, min_reliability: float
+    table: pd.DataFrame, folder: Path | None, min_reliability: float, only_sure: bool
 ) -> Selected:
     """Choose the rows that go: all with a label that is reliable enough and an item.
 
@@ -126,6 +133,8 @@ def select(
             left_out["have no label"] += 1
         elif not given[row] and min_reliability > 0 and sure[row] < min_reliability:
             left_out[f"are less reliable than {min_reliability:g}"] += 1
+        elif only_sure and table["sure"][row] != "yes":
+            left_out["are not sure"] += 1
         elif folder is not None and (source := find_photo(folder, name)) is None:
             left_out[f"are no picture in {folder}"] += 1
         elif source is not None and source in found:

@@ -6,7 +6,8 @@ op      what it says
 label   rows `ids` are of class `label`; "" for none of these classes
 class   there is a class `name`
 rename  class `old` is called `new` from now on
-check   rows `ids` are the random sample to be checked
+check   rows `ids` are the random sample to be checked, all of it; most are drawn from
+        the `among` surest, to find labels that are `wanted` % right
 teach   the model's labels are those of the table `file`
 undo    entry `of` does not count
 """
@@ -24,6 +25,7 @@ from unseen.core.given import NONE_OF_THESE
 from unseen.labels import COLUMNS, label_table
 from unseen.review.journal import Entry
 from unseen.trust.asking import estimate_accuracy
+from unseen.trust.sure import CONFIDENCE, ENOUGH, recalibrated, sure_line, surest_first
 
 __all__ = ["ModelLabels", "ReviewState", "View", "given_by_id", "replay", "view_of"]
 
@@ -61,6 +63,17 @@ class ReviewState:
     sample: list[int] = field(default_factory=list)  # rows to check, since it learned
     checked: dict[int, str] = field(default_factory=dict)  # the model's label of these
     renames: list[tuple[str, str]] = field(default_factory=list)  # old, new
+    aside: set[int] = field(default_factory=set)  # given before the sample was drawn
+    among: int = 0  # so many of the surest most of the sample was drawn from
+    wanted: float = 0.95
+    looks: int = 0  # samples that were drawn since it learned, each larger
+    seed: int = 0  # of all of these
+
+    def stated(self) -> np.ndarray:
+        """Return the model's reliability; NaN for rows without a label."""
+        return np.where(
+            self.model.labels == "", np.nan, np.nan_to_num(self.model.reliability)
+        )
 
     def labels(self) -> np.ndarray:
         """Return the label of every row: a person's where there is one."""
@@ -104,12 +117,17 @@ def replay(
             case "rename":
                 state.rename(entry["old"], entry["new"])
             case "check":
-                state.sample += known
+                if not state.looks:
+                    state.aside, state.seed = set(state.given), entry["seq"]
+                state.sample, state.looks = known, state.looks + 1
+                state.among, state.wanted = entry["among"], entry["wanted"] / 100
+                had = set(known).intersection(state.given)
+                state.checked |= {row: str(state.model.labels[row]) for row in had}
             case "teach":
                 state.model = read(entry["file"])
                 names = sorted(set(state.model.labels))
                 # What was given is right there: it says nothing of the rest.
-                state.sample, state.checked = [], {}
+                state.sample, state.checked, state.looks = [], {}, 0
         new = [name for name in names if name and name not in state.classes]
         state.classes += new
     return state
@@ -133,8 +151,9 @@ class View(NamedTuple):
     codes: np.ndarray  # of labels, by the order of names
     given: np.ndarray  # by a person
     changed: np.ndarray  # since the review began
-    model: ModelLabels
+    model: ModelLabels  # its reliability as the check corrects it
     accuracy: dict[str, Any]  # by the random sample
+    sure: np.ndarray  # "yes", "look", "none of these"; "unchecked" without a check
 
 
 def view_of(state: ReviewState, original: ModelLabels) -> View:
@@ -144,7 +163,15 @@ def view_of(state: ReviewState, original: ModelLabels) -> View:
     given = np.zeros(len(labels), dtype=bool)
     given[list(state.given)] = True
     changed = labels != original.renamed(state.renames).labels
-    return View(names, labels, codes, given, changed, state.model, estimate(state))
+    accuracy, above = estimate(state)
+    sure = np.full(len(labels), "look" if "line" in accuracy else "unchecked", object)
+    sure[above] = "yes"
+    sure[given] = "yes"
+    sure[labels == ""] = NONE_OF_THESE
+    right = [state.given[row] == name for row, name in state.checked.items()]
+    new = recalibrated(state.model.reliability, list(state.checked), right)
+    model = state.model._replace(reliability=new)
+    return View(names, labels, codes, given, changed, model, accuracy, sure)
 
 
 def rows_by_class(
@@ -168,25 +195,43 @@ def rows_by_class(
         shown &= view.changed
     if mine or not_mine:
         shown &= view.given if mine else ~view.given
+    doubt = isinstance(order, str) and order == "doubt"
     if isinstance(order, str):
         certain = np.where(view.given, 2.0, sure)  # what people gave comes last
-        order = certain if order == "doubt" else -certain
+        order = certain if doubt else -certain
     rows = np.flatnonzero(shown)
     rows = rows[np.lexsort((order[rows], view.codes[rows]))]
     ends = np.searchsorted(view.codes[rows], np.arange(len(view.names) + 1))
-    found = [
-        {"name": name, "rows": rows[ends[code] : ends[code + 1]].tolist()}
-        for code, name in enumerate(view.names)
-        if label is None or name == label
-    ]
+    found = []
+    for code, name in enumerate(view.names):
+        if label is None or name == label:
+            own = rows[ends[code] : ends[code + 1]]
+            found += split_by_line(view, name, own, look_first=doubt)
     return [part for part in found if part["name"] or part["rows"]]
+
+
+def split_by_line(
+    view: View, name: str, rows: np.ndarray, look_first: bool
+) -> list[dict[str, Any]]:
+    """Return the rows of a class in two parts, above and below the sure line."""
+    if not view.accuracy.get("line", {}).get("n"):
+        return [{"name": name, "rows": rows.tolist()}]
+    above = view.sure[rows] == "yes"
+    parts = [
+        {"name": name, "rows": rows[above].tolist(), "sure": True},
+        {"name": name, "rows": rows[~above].tolist(), "sure": False},
+    ]
+    parts = [part for part in parts if part["rows"]] or parts[1:]
+    return parts[::-1] if look_first else parts
 
 
 def tables_of(view: View, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the corrections alone, and the whole table, corrected."""
-    ids, own = table["id"], {*COLUMNS, "given", "changed"}
+    ids, own = table["id"], {*COLUMNS, "given", "changed", "sure", "reliability_by"}
     named = [name or NONE_OF_THESE for name in view.labels[view.given]]
-    corrections = label_table(named, ids=ids[view.given])
+    rows = np.flatnonzero(view.given)
+    drawn = [view.accuracy["planned"].get(row, "") for row in rows.tolist()]
+    corrections = label_table(named, ids=ids[rows], check=drawn)
     reviewed = label_table(
         view.labels,
         ids=ids,
@@ -195,22 +240,42 @@ def tables_of(view: View, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
         first_trusted=table["first_trusted"],
         given=np.where(view.given, "yes", ""),
         changed=np.where(view.changed, "yes", ""),
+        sure=view.sure,
+        reliability_by=np.full(len(ids), view.accuracy["reliability"]),
         **{str(name): table[name] for name in table if name not in own},
     )
-    return corrections[["id", "label"]], reviewed
+    return corrections[["id", "label", "check"]], reviewed
 
 
-def estimate(state: ReviewState) -> dict[str, Any]:
-    """Return how many labels are right, by the sample and what it was called then."""
-    checked = state.checked
-    drawn = {"checked": len(checked), "drawn": len(state.sample)}
-    if not checked:
-        return drawn
-    labels = state.labels()
+def estimate(state: ReviewState) -> tuple[dict[str, Any], list[int]]:
+    """Return what the check says, and the rows above the sure line.
+
+    It is by the sample, and by what its rows were called when they were answered. A
+    line is drawn once the whole sample is answered; each look after the first, which is
+    another chance for luck, is held to half the risk of the one before.
+    """
+    checked, sample = state.checked, [r for r in state.sample if r in state.checked]
+    n = len(sample)
+    learned = f"{len(checked)} checked" if len(checked) >= ENOUGH else "unchecked"
+    planned = dict.fromkeys(state.sample, str(len(state.sample)))
+    planned |= dict.fromkeys(state.aside, "aside")
+    told: dict[str, Any] = {"checked": n, "drawn": len(state.sample)}
+    told |= {"reliability": learned, "planned": planned}
+    if not sample:
+        return told, []
+    labels, stated = state.labels(), state.stated()
     labels[list(checked)] = list(checked.values())
     # NUL stands for "none of these" where "" means that nothing is known.
     given = {row: name or "\0" for row, name in state.given.items()}
-    found = estimate_accuracy([name or "\0" for name in labels], given, drawn=checked)
-    right = sum(state.given[row] == name for row, name in checked.items())
-    share = {"share": found.accuracy, "low": found.low, "high": found.high}
-    return {"right": right, **drawn, **share}
+    names = [name or "\0" for name in labels]
+    found = estimate_accuracy(names, given, drawn=state.sample, reliability=stated)
+    told |= {"share": found.accuracy, "low": found.low, "high": found.high}
+    right = [state.given[row] == checked[row] for row in sample]
+    told["right"] = sum(right)
+    if n < len(state.sample):
+        return told, []
+    sure = 1 - (1 - CONFIDENCE) / 2 ** (state.looks - 1)
+    order, wanted = surest_first(stated, list(state.aside)), state.wanted
+    line = sure_line(order, state.among, sample, right, wanted=wanted, confidence=sure)
+    told["line"] = {"n": len(line.rows), "wanted": wanted, "text": str(line)}
+    return told, line.rows.tolist()

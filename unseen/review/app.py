@@ -140,7 +140,10 @@ def make_app(session: Session) -> Starlette:
         return {"rows": session.suggest(count_of(body))}
 
     def draw(body: Body) -> Body:
-        return {"rows": session.check(count_of(body), body["uid"], body["tab"])}
+        wanted = body.get("wanted", 95)
+        check(type(wanted) is int and 50 <= wanted < 100, "wanted is no number to 99.")
+        n = count_of(body)
+        return {"rows": session.check(n, body["uid"], body["tab"], wanted)}
 
     def teach(body: Body) -> Body:
         session.teach(body["uid"], body["tab"])

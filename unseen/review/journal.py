@@ -24,7 +24,7 @@ FIELDS = {  # of an answer, by its op
     "label": ("ids", "label"),
     "class": ("name",),
     "rename": ("old", "new"),
-    "check": ("ids",),
+    "check": ("ids", "among", "wanted"),
     "teach": ("file",),
     "undo": ("of",),
 }
@@ -135,6 +135,11 @@ def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
         if name == "ids":
             sound = isinstance(value, list) and all(isinstance(i, str) for i in value)
             wanted = "list of texts"
+        elif name in ("among", "wanted"):
+            sound = type(value) is int and 0 < value < (
+                100 if name == "wanted" else 1e9
+            )
+            wanted = "whole number that a check may have"
         elif name == "file":
             sound = bool(re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(value)))
             wanted = "file that teaching writes"

@@ -33,9 +33,9 @@ from unseen.review.answers import (
     view_of,
 )
 from unseen.review.items import Items
-from unseen.review.journal import UNDOABLE, Entry, Journal, fault_of
+from unseen.review.journal import FIELDS, UNDOABLE, Entry, Journal, fault_of
 from unseen.review.teaching import Learning, RefusedError, Stop, Teacher
-from unseen.trust.asking import draw_check
+from unseen.trust.sure import draw_surest, drawn_from, surest_first
 
 __all__ = ["RefusedError", "Session"]
 
@@ -151,7 +151,7 @@ class Session:
     def _checked(self, entry: Mapping[str, Any]) -> Entry:
         """Return an entry as it is written down; raise if it makes no sense."""
         noted: Entry = {}
-        for field in ("op", "uid", "label", "name", "old", "new", "of", "file"):
+        for field in ("uid", "op", *{f for known in FIELDS.values() for f in known}):
             value = entry.get(field)
             if value is not None and (field, value) != ("uid", ""):
                 is_text = isinstance(value, str)
@@ -197,7 +197,7 @@ class Session:
                 "none": sizes[0],
                 "given": len(self.state.given),
                 "changed": int(view.changed.sum()),
-                "check": view.accuracy,
+                "check": {k: v for k, v in view.accuracy.items() if k != "planned"},
                 "hindrance": self.learning.hindrance,
                 "learning": self.learning.last,
                 "trouble": self.trouble,
@@ -220,9 +220,10 @@ class Session:
                 "id": self.ids[row],
                 "label": view.labels[row],
                 "model": labels[row],
-                "reliability": None if np.isnan(sure[row]) else round(sure[row], 4),
+                "reliability": None if np.isnan(sure[row]) else float(sure[row]),
                 "second": second[row],
                 "mine": bool(view.given[row]),
+                "sure": view.sure[row],
                 "text": self.items.texts[row][:300],
             }
             for row in rows
@@ -240,22 +241,29 @@ class Session:
         doubt = np.nan_to_num(model.reliability[free])
         return free[np.argsort(doubt, kind="stable")[:n]].tolist()
 
-    def check(self, n: int, uid: str, tab: str) -> list[int]:
-        """Return a random sample of rows to check, those drawn before come first."""
+    def check(self, n: int, uid: str, tab: str, wanted: int = 95) -> list[int]:
+        """Return a random sample of rows to check; what was drawn before comes first.
+
+        A larger sample is drawn once all of it is answered.
+        """
         with self.lock:
             state = self.state
-            waiting = [row for row in state.sample if row not in state.given]
-            if len(waiting) < n:
-                new = draw_check(
-                    state.model.labels.astype(str),
-                    n - len(waiting),
-                    without={*state.given, *state.sample},
-                    random_state=len(self.journal.entries),
-                ).tolist()
-                if new:
-                    self.record([{"op": "check", "rows": new, "uid": uid}], tab)
-                waiting += new
-            return waiting[:n]
+            if all(row in state.given for row in state.sample):
+                known = state.aside if state.looks else set(state.given)
+                stated = state.stated()
+                n_rows = len(surest_first(stated, list(known)))
+                n_all = min(n_rows, len(state.sample) + n)
+                wanted = round(100 * state.wanted) if state.looks else wanted
+                seed = state.seed if state.looks else len(self.journal.entries) + 1
+                random = np.random.RandomState(seed)
+                drawn = draw_surest(stated, n_all, list(known), random, wanted / 100)
+                sample = drawn.tolist()
+                if not set(sample) - set(state.given):
+                    return []
+                among = drawn_from(n_all, n_rows, wanted / 100)
+                told = {"op": "check", "rows": sample, "among": among, "wanted": wanted}
+                self.record([told | {"uid": uid}], tab)
+            return [row for row in self.state.sample if row not in self.state.given]
 
     # ---- learning ---------------------------------------------------------------
 

@@ -220,6 +220,14 @@ class AccuracyEstimate(NamedTuple):
     sure: SureLine | None = None
 
     def __str__(self) -> str:
+        if (
+            self.accuracy == 1
+            and self.n_checked + self.n_known < self.by_label.rows.sum()
+        ):
+            return (
+                f"All {self.n_checked:,} checks drawn at random are right: at least "
+                f"{self.low:.0%} of labels are, with 90 % confidence."
+            )
         return (
             f"{self.accuracy:.1%} of labels are right ({self.low:.1%} to "
             f"{self.high:.1%}), by {self.n_checked:,} checks drawn at random."
@@ -324,7 +332,7 @@ def estimate_accuracy(
     >>> labels = ["okapi"] * 80 + ["zebra"] * 20
     >>> checked = {int(row): labels[row] for row in draw_check(labels, 10)}
     >>> print(estimate_accuracy(labels, checked))
-    100.0% of labels are right (8... to 100.0%), by 10 checks drawn at random.
+    All 10 checks drawn at random are right: at least 8...% of labels are, with ...
     """
     labels = np.asarray(labels)
     rows, truth = read_given(checked, len(labels))

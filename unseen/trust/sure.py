@@ -26,13 +26,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln
+from scipy import special
 
-__all__ = ["SureLine", "draw_surest", "drawn_from", "sure_line"]
+__all__ = ["SureLine", "draw_surest", "drawn_from", "recalibrated", "sure_line"]
 
 WANTED, CONFIDENCE = 0.95, 0.9
 PACE = 200  # a check of so many answers draws from all rows alike, of half from half
 STEPS = 8  # sets that are tested
+SPREAD = 0.5, 0.3  # of a and b around 0 and 1, chosen of five on development sets
+ENOUGH = 20  # answers from which on reliability learns from them
 MOST = 4_000  # rows, where so few answers need so few that it matters how many
 
 
@@ -175,5 +177,31 @@ def log_choose(n: Any, k: Any) -> np.ndarray:
     there = (k >= 0) & (k <= n)
     k = np.where(there, k, 0)
     n = np.maximum(n, k)
-    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
     return np.where(there, ways, -np.inf)
+
+
+# ---- reliability that learns from the check ------------------------------------------
+
+
+def recalibrated(reliability: Any, checked: Any, right: Any) -> np.ndarray:
+    """Return reliability as checked labels correct it, in the same order.
+
+    With r the reliability, the chance of a right label is σ(a + b logit r), b > 0, and
+    before any answer a is near 0 and b near 1, as label-free reliability was off on
+    development sets. What is returned is the mean over all a and b by their posterior:
+    few answers change little, fewer than ``ENOUGH`` nothing. Rows may have been drawn
+    by their reliability.
+    """
+    stated = np.asarray(reliability, dtype=np.float64)
+    if len(checked) < ENOUGH:
+        return stated
+    logits = special.logit(np.clip(stated, 1e-12, 1 - 1e-12))
+    a, b = np.meshgrid(np.linspace(-5, 5, 81), np.linspace(0.05, 2.5, 50))
+    log_prior = -((a / SPREAD[0]) ** 2 + ((b - 1) / SPREAD[1]) ** 2) / 2
+    x, y = logits[checked, None, None], np.asarray(right)[:, None, None]
+    log_likelihood = special.log_expit(np.where(y, 1, -1) * (a + b * x)).sum(axis=0)
+    weight = special.softmax(log_prior + log_likelihood)
+    at = np.linspace(-28, 28, 225)
+    mean = (weight * special.expit(a + b * at[:, None, None])).sum(axis=(1, 2))
+    return np.where(np.isfinite(stated), np.interp(logits, at, mean), np.nan)

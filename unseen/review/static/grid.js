@@ -45,7 +45,7 @@ export function draw() {
   layout.parts.forEach((part, p) => {
     const bottom = part.first + part.lines * layout.line;
     if (bottom < from || part.top > to) return;
-    wantedHeads.add(part.name);
+    wantedHeads.add(headOf(part));
     drawHead(part);
     const start = Math.max(0, Math.floor((from - part.first) / layout.line)) * layout.columns;
     const end = Math.min(part.rows.length, Math.ceil((to - part.first) / layout.line) * layout.columns);
@@ -62,20 +62,27 @@ export function draw() {
   keepOneInReach();
 }
 
+// A class has two parts, above and below the sure line, where there is one.
+const headOf = (part) => JSON.stringify([part.name, part.sure]);
+
 function drawHead(part) {
-  let made = heads.get(part.name);
+  let made = heads.get(headOf(part));
   if (!made) {
     made = element("div", "head");
     made.append(element("h2"), element("span", "soft"), element("button", "", "All really …"));
     made.lastChild.type = "button";
     made.lastChild.onclick = () => wholeRow(made.own);
     tall.append(made);
-    heads.set(part.name, made);
+    heads.set(headOf(part), made);
   }
   made.own = part;
   made.style.top = part.top + "px";
   made.children[0].textContent = shownName(part.name);
-  made.children[1].textContent = part.rows.length ? counted(part.rows.length) : "nothing here";
+  const n = part.rows.length ? counted(part.rows.length) : "nothing here";
+  made.children[1].textContent = { true: "sure · ", false: "look · " }[part.sure] || "";
+  made.children[1].append(n);
+  made.classList.toggle("sure", part.sure === true);
+  made.classList.toggle("look", part.sure === false);
   made.lastChild.hidden = !part.rows.length;
   made.lastChild.setAttribute("aria-label", "All of " + shownName(part.name) + " are really …");
 }
@@ -126,8 +133,9 @@ function fill(row) {
   const doubtful = !item.mine && item.reliability !== null && item.reliability < DOUBTFUL;
   made.classList.toggle("mine", item.mine);
   made.classList.toggle("doubtful", doubtful);
-  let caption = item.reliability === null ? "" : percent(item.reliability);
+  let caption = item.reliability === null ? "" : percent(item.reliability, 1);
   if (doubtful && item.second) caption += " or " + item.second + "?";
+  if (item.sure === "yes" && !item.mine) caption = "sure · " + caption;
   if (item.mine) caption = "yours";
   made.lastChild.textContent = caption;
   made.title = item.id;
@@ -263,7 +271,7 @@ tall.addEventListener("dragstart", (event) => {
   event.dataTransfer.setData("text/plain", counted(dragged.length));
 });
 tall.addEventListener("dragend", () => { dragged = []; mark(null); });
-const mark = (name) => heads.forEach((made, one) => made.classList.toggle("over-head", one === name));
+const mark = (name) => heads.forEach((made) => made.classList.toggle("over-head", made.own.name === name));
 const partAt = (event) => {
   const y = event.clientY - main.getBoundingClientRect().top + main.scrollTop;
   return layout.parts.findLast((part) => part.top <= y);

@@ -5,10 +5,10 @@ import { answer, classesOf, element, onChange, refresh, shownName, store, counte
 import * as grid from "./grid.js";
 import { pick } from "./picker.js";
 import * as viewer from "./viewer.js";
-import { accuracyText, answersText, learnedText, movesText } from "./words.js";
+import { accuracyText, answersText, learnedText, lineText, movesText } from "./words.js";
 
 const by = (name) => document.getElementById(name);
-const ASK = 10, CHECK = 20; // how many at a time
+const ASK = 10, CHECK = 40; // how many at a time
 const CALM = 1500, BUSY = 200; // milliseconds between questions to the server
 
 // ---- saved, and trouble --------------------------------------------------------------
@@ -35,7 +35,7 @@ async function choose(name, n, nothing) {
   pressed.ariaBusy = "true";
   pressed.textContent = "Looking …";
   try {
-    const { rows } = await post(name, { n });
+    const { rows } = await post(name, { n, wanted: Number(by("wanted").value) });
     if (rows.length) viewer.view(rows, 0, pressed.id);
     else complain(nothing);
   } catch (error) {
@@ -61,7 +61,7 @@ viewer.onClosed((row, mode, answered) => {
   if (row !== undefined) grid.focusOn(row);
   if (mode !== "browse") refresh().catch(failed);
   if (mode === "ask" && answered) note(answersText(answered) + " more. Teach lets the model learn from them.");
-  if (mode === "check" && answered) note("Checked. " + accuracyText(store.info.check));
+  if (mode === "check" && answered) noteCheck();
 });
 grid.onOpen((row) => { const rows = grid.allRows(); viewer.view(rows, rows.indexOf(row)); });
 
@@ -69,7 +69,14 @@ grid.onOpen((row) => { const rows = grid.allRows(); viewer.view(rows, rows.index
 
 const learned = by("learned");
 let awaited = false;
+let checking = false; // what the check says may change until its last answer is saved
+function noteCheck() {
+  const check = store.info.check;
+  note(["Checked.", accuracyText(check), lineText(check)].join(" "));
+  checking = true;
+}
 function note(text, ...more) {
+  checking = false;
   learned.hidden = !text;
   learned.replaceChildren(element("span", "", text), ...more);
 }
@@ -220,6 +227,8 @@ function showClasses(info) {
 function showAccuracy(info) {
   const place = by("accuracy"), check = info.check;
   place.replaceChildren(element("p", "", accuracyText(check)));
+  by("wanted").disabled = check.drawn > 0;
+  if (check.line) by("wanted").value = String(Math.round(100 * check.line.wanted));
   if (check.checked) {
     const scale = element("div", "scale"), span = element("i"), mark = element("b");
     span.style.left = 100 * check.low + "%";
@@ -228,6 +237,10 @@ function showAccuracy(info) {
     scale.append(span, mark);
     place.append(scale);
   }
+  if (checking) noteCheck();
+  const line = lineText(check);
+  if (line) place.append(element("p", check.line?.n ? "line" : "", line));
+  if (check.reliability !== "unchecked") place.append(element("p", "", "Reliability has learned from " + check.reliability.replace(" ", " that were ") + "."));
   if (info.hindrance) place.append(element("p", "", "Teach: " + info.hindrance));
 }
 onChange(showBar);

@@ -83,7 +83,12 @@ export function classesOf(key) {
 }
 
 export const counted = (n) => n.toLocaleString("en") + " " + (store.info?.kind || "row") + (n === 1 ? "" : "s");
-export const percent = (share) => (100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0) + " %";
+// Never 0 or 100 % of what is only likely: as many digits as tell it from these.
+export function percent(share, least = 0) {
+  const end = Math.min(share, 1 - share);
+  const digits = end > 0 && end < 0.05 ? Math.max(least, Math.min(4, Math.ceil(-Math.log10(end)) - 1)) : least;
+  return (100 * share).toFixed(digits) + " %";
+}
 
 export function element(kind, name, text) {
   const made = document.createElement(kind);

@@ -51,7 +51,7 @@ function describe() {
   if (!item) return;
   photo.alt = item.id + ", labelled " + shownName(item.label);
   caption.replaceChildren(element("b", "", shownName(item.label)));
-  const sure = item.reliability === null ? "" : " · " + percent(item.reliability) + " sure";
+  const sure = item.reliability === null ? "" : " · " + percent(item.reliability, 1) + " reliable";
   if (item.mine) caption.append(" · ", element("span", "by", "your answer"));
   else caption.append(sure + (item.second ? " · or " + item.second + "?" : ""));
   if (item.mine && item.model !== item.label) caption.append(" · the model said " + shownName(item.model));

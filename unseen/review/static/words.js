@@ -3,9 +3,16 @@
 import { percent, shownName, counted } from "./store.js";
 
 export function accuracyText(check) {
-  if (!check.checked) return "Nothing is checked yet.";
+  if (!check.checked) return "Unchecked: how right these labels are, nobody knows yet.";
+  if (check.share === 1) return "All " + check.checked + " checked are right: at least " + percent(check.low) + " of all labels are (90 % interval).";
   return "About " + percent(check.share) + " of all labels are right (90 % interval " +
     percent(check.low) + " to " + percent(check.high) + "), by " + check.checked + " checked.";
+}
+
+export function lineText(check) {
+  if (check.line) return check.line.text;
+  const left = check.drawn - check.checked;
+  return left > 0 && check.checked ? "Which labels can be used unseen is known after " + answersText(left) + " more." : "";
 }
 
 export function learnedText(last, n) {

@@ -20,7 +20,7 @@ from unseen.report import write_experiment_report
 
 HERE = Path(__file__).parent
 STUDIES = ("ablation", "few_labels", "names", "photos", "scenes", "splits")
-STUDIES += ("texts", "trust")
+STUDIES += ("sure", "texts", "trust")
 
 
 def studies() -> dict[str, str]:

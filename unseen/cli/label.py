@@ -378,6 +378,8 @@ def tell(
     as_json: bool,
 ) -> None:
     """Say what the answer is: on stderr where the labels themselves go to stdout."""
+    import numpy as np
+
     readings = getattr(job, "readings", [])
     n_none = int(counts["size"].get("", 0))
     counts = counts.drop(index="", errors="ignore")
@@ -410,7 +412,8 @@ def tell(
     width = max([5, *(len(printable(name)) for name in counts.index)])
     typer.echo(f"{'label':<{width}}{job.items:>8}{'reliability':>13}", err=piped)
     for name, size, median in counts.itertuples(name=None):
-        line = f"{printable(name):<{width}}{size:>8}{median:>13.2f}"
+        least = np.floor(100 * median) / 100  # nothing is called certain
+        line = f"{printable(name):<{width}}{size:>8}{least:>13.2f}"
         typer.echo(line, err=piped)
     if n_none:
         typer.echo(f"{n_none:,} without a label", err=piped)

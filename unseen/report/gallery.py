@@ -174,7 +174,7 @@ def pack(shown: pd.DataFrame, name: str) -> list[list[Any]]:
     """Return the photos of one class as short lists, which the page's script reads."""
     keys = ["file", "path", "reliability", "second", "first_trusted", "truth"]
     own = shown.loc[shown["label"] == name, [*keys, "original"]]
-    return own.round({"reliability": 4}).astype(object).to_numpy().tolist()
+    return own.astype(object).to_numpy().tolist()
 
 
 class TextPage:

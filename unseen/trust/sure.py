@@ -49,7 +49,8 @@ class SureLine(NamedTuple):
         Of ``rows`` at least the share ``wanted`` is right: this holds for at least the
         share ``confidence`` of all checks.
     n_more : int
-        Without a line: how many answers more, all of them right, would allow one.
+        Without a line: how many answers more, all of them right, would allow one; 0 if
+        too many of the surest labels are wrong for that.
     at_best : float
         The share of all rows that it would then cover at best.
     """
@@ -66,6 +67,10 @@ class SureLine(NamedTuple):
             return (
                 f"The {n:,} surest labels are at least {wanted} right, with "
                 f"{100 * self.confidence:g} % confidence."
+            )
+        if not self.n_more:
+            return (
+                f"Too many of the surest labels are wrong to call any {wanted} right."
             )
         return (
             f"No labels can be called {wanted} right yet: {self.n_more:,} more "
@@ -148,12 +153,12 @@ def missing(
     n_rows: int, n: int, n_wrong: int, wanted: float, confidence: float
 ) -> tuple[int, float]:
     """Return how many answers more would allow a line, and how much it would cover."""
-    for total in range(n + 1, min(n + 1_000, n_rows) + 1):
+    for total in range(n + 1, min(n + PACE, n_rows)):
         size = drawn_from(total, n_rows, wanted, confidence)
         limit, upper = too_many(size, wanted), min(size, total - total // 5)
         if tail(size, limit, upper, n_wrong) <= 1 - confidence:
             return total - n, size / n_rows
-    return n_rows - n, 1.0
+    return 0, 0.0
 
 
 def too_many(size: Any, wanted: float) -> Any:

@@ -4,7 +4,7 @@ import { percent, shownName, counted } from "./store.js";
 
 export function accuracyText(check) {
   if (!check.checked) return "Unchecked: how right these labels are, nobody knows yet.";
-  if (check.share === 1) return "All " + check.checked + " checked are right: at least " + percent(check.low) + " of all labels are (90 % interval).";
+  if (check.share === 1) return "No mistake so far: at least " + percent(check.low) + " of all labels are right (90 % interval), by " + check.checked + " checked.";
   return "About " + percent(check.share) + " of all labels are right (90 % interval " +
     percent(check.low) + " to " + percent(check.high) + "), by " + check.checked + " checked.";
 }

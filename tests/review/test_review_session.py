@@ -157,6 +157,8 @@ def test_teaching_mends_labels_that_nobody_corrected(opened):
     labels = session.state.labels()
     assert (labels == truth).mean() > 0.97 > 54 / 60
     assert lesson["changed"] == sum(move["n"] for move in lesson["moves"]) > 0
+    assert lesson["seq"] == len(session.journal.entries)
+    assert (opened.home / "labels.review" / f"taught-{lesson['seq']}.csv").exists()
     session.undo("a", "u")
     assert (session.state.labels() == truth).sum() == 60 - len(wrong) + 4
 

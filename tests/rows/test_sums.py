@@ -37,6 +37,9 @@ def test_the_sums_are_those_of_the_definition(rows, unit_rows):
     close(sums.gram, X.T @ X)
     close(sums.class_sums, Y.T @ X)
     assert_array_equal(sums.counts, Y.sum(axis=0))
+    for n in (60, 1, 0):
+        mean = X[:n].mean(axis=0) if n else np.zeros(7)
+        close(sum_rows(rows[0][:n], codes[:n], 5, unit_rows=unit_rows).mean, mean)
     within = sum(
         (X[codes == c] - X[codes == c].mean(axis=0)).T
         @ (X[codes == c] - X[codes == c].mean(axis=0))

@@ -9,8 +9,10 @@ from pathlib import Path
 import unseen
 
 sys.path.insert(0, str(Path(__file__).parent))
+import fill_tables
 import make_commands
 
+fill_tables.draw_figures(Path(__file__).parent / "_static" / "figures")
 make_commands.PAGE.write_text(
     make_commands.page(), "utf-8"
 )  # the page of commands is what the commands say

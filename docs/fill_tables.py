@@ -13,8 +13,10 @@ A table stands between two comments. What is between them is made from
 ``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``.
 ``columns=1,3`` chooses columns by their place, ``group=lite0`` those of a group,
 ``caption=no`` leaves the caption away, and ``show=photos-short`` makes another table of
-the same results. ``docs/results/PLAN.csv`` are those lines of a ``results.csv``, by
-``unseen reproduce`` or a study of the folder ``studies``, that the table needs.
+the same results.
+``docs/results/PLAN.csv`` are those lines of a ``results.csv``, by ``unseen reproduce``
+or a study of the folder ``studies``, that the table needs. Figures,
+``_static/figures/PLAN.svg``, are drawn from the same results by ``docs/conf.py``.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from unseen.experiments import make_table, plan_names, read_plan, read_results
 from unseen.experiments.plan import Plan, Row
 from unseen.experiments.run import COLUMNS
 from unseen.experiments.tables import in_column
+from unseen.report.figures import draw_plan
+from unseen.report.page import as_files
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "studies"))
@@ -44,6 +48,7 @@ MARKED = re.compile(
     r"(<!-- results: begin (?P<options>[^>]*?) -->\n).*?(<!-- results: end -->)",
     re.DOTALL,
 )
+DRAWN = re.compile(r"\(_static/figures/(\w+)\.svg\)")
 LONG = 200_000  # bytes
 UNTOLD = ("recall", "given", "warning", "chosen")  # not in any table
 
@@ -57,7 +62,8 @@ def take_over(results: Path) -> list[Path]:
     """Store what new results say of every plan that a page shows."""
     found = read_results(results)
     written = []
-    for name in sorted({plan for page in pages() for plan in plans_of(page)}):
+    shown = {plan for page in pages() for plan in plans_of(page)}
+    for name in sorted(shown):
         plan = find_plan(name)
         new = needed(plan, found)
         if new.empty:
@@ -95,23 +101,43 @@ def stored_file(plan: Plan) -> Path:
 
 def needed(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
     """Return the lines that a plan's table is made from, without words and times."""
-    mine = results[(results.task == plan.task) & ~results.measure.isin(UNTOLD)]
-    mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
+    tasks = [plan.task, "statistics"]  # which say what was loaded
+    mine = results[results.task.isin(tasks) & ~results.measure.isin(UNTOLD)]
+    methods = ["", *(row.method for row in plan.rows)]
+    mine = mine[mine.method.isin(methods)]
     here = [in_column(mine, column) for column in plan.columns]
-    mine = mine[pd.concat(here, axis=1).any(axis=1)] if here else mine
-    if plan.show == "plain table":
+    here.append(mine["data"] == "made-up")
+    mine = mine[pd.concat(here, axis=1).any(axis=1)]
+    if plan.show in ("plain table", "table"):
         mine = mine[(mine.measure != "accuracy") | (mine["round"] == 0)]
-    words = mine["note"].where(mine.measure == "failed", "")
+    words = mine["note"].where(mine.measure.isin(["failed", "loaded"]), "")
     return mine.assign(note=words, seconds=None).sort_values(
         list(mine.columns[:5]), kind="stable"
     )
 
 
+def draw_figures(folder: Path) -> None:
+    """Draw every figure that pages show, for the pages and for print."""
+    names = {
+        name for page in pages() for name in DRAWN.findall(page.read_text("utf-8"))
+    }
+    for name in sorted(names):
+        plan = find_plan(name)
+        path = stored_file(plan)
+        nothing = pd.DataFrame(columns=list(COLUMNS))
+        figure = draw_plan(plan, read_stored(path) if path.exists() else nothing)
+        if figure is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            forms = zip(("svg", "pdf", "png"), as_files(figure, name), strict=True)
+            for kind, content in forms:
+                (folder / f"{name}.{kind}").write_bytes(content)
+
+
 def plans_of(page: Path) -> list[str]:
     """Return the plans whose tables a page holds."""
-    return [
-        options(match)["plan"] for match in MARKED.finditer(page.read_text("utf-8"))
-    ]
+    text = page.read_text("utf-8")
+    tables = [options(match)["plan"] for match in MARKED.finditer(text)]
+    return [*tables, *DRAWN.findall(text)]
 
 
 def options(match: re.Match) -> dict[str, str]:

@@ -201,6 +201,8 @@ _register("iap", "IAP", "IAP", **GAUSSIAN)
 _register("conse", "ConSE", "ConSE", n_top=[1, 3, 10, 30], **GAUSSIAN)
 _register("cca", "CCA", "CCA", **OF_CCA)
 _register("eszsl", "ESZSL", "ESZSL", **OF_ESZSL)
+_l21 = {"penalty": "l21"}
+_register("eszsl-l21", "Qiao et al. (ESZSL with ℓ2,1)", "ESZSL", _l21, **OF_ESZSL)
 _register("to-semantic", "Ridge, rows to table", "RidgeToSemantic", lam=TENS)
 _register("to-visual", "Ridge, table to rows", "RidgeToVisual", lam=TENS)
 _register("sae", "SAE, table to rows", "SAE", lam=TENS)
@@ -217,8 +219,7 @@ _one = "SynC, one-vs-other loss"
 _register("sync-one", _one, "SynC", lam=_lam[:3], sharpness=SHARP, **ROWS)
 _hinge = {"loss": "structured", "tol": 0.01}
 _register("sync", "SynC", "SynC", _hinge, lam=_lam[1:3], sharpness=SHARP, **ROWS)
-_soft = {"softness": [0.01, 0.1, 1.0], "reconstruction": [0.1, 1.0]}
-_register("jlse", "JLSE", "JLSE", {"tol": 0.01}, **_soft, **ROWS)
+_register("jlse", "JLSE", "JLSE", {"tol": 0.01}, softness=[0.01, 0.1], **ROWS)
 _register("devise", "DeViSE", "DeViSE", learning_rate=RATES, **RANKING)
 _register("ale", "ALE", "ALE", learning_rate=RATES, **RANKING)
 _register("sje", "SJE", "SJE", learning_rate=RATES[1:], margin=[0.1, 1.0], **RANKING)
@@ -230,7 +231,6 @@ _register("latem-one", "LatEm, one map", "LatEm", {**EPOCHS, "n_maps": 1}, **LAT
 
 SELF: dict[str, Any] = {"adapts": True, "cost": 30, "lam": GRID, "mu": GRID}
 PRINTED = {"reading": "paper"}
-TUNED = {**PRINTED, "alpha": 0.01, "beta": 100.0}
 WHITE = {"whitening": 0.1}
 
 _register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
@@ -238,10 +238,17 @@ _register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
 _register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, **SELF)
 _register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
 _register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
-for _which, _fixed in {"printed": PRINTED, "printed-tuned": TUNED}.items():
-    for _kind in ("JEDM", "TSTD"):
-        _name = f"{_kind.lower()}-{_which}"
-        _register(_name, f"{_kind}, as printed", _kind, _fixed, adapts=True)
+for _kind in ("JEDM", "TSTD"):
+    _name = f"{_kind.lower()}-printed"
+    _register(_name, f"{_kind}, as printed", _kind, PRINTED, adapts=True)
+_register("jedm-cv", "JEDM, as printed, searched", "JEDM", PRINTED, adapts=True, **JEDM)
+_cv: dict[str, Any] = {"start": "jedm-cv", "n_seeds": 3, **SELF}
+_register("tstd-cv", "TSTD, as printed, searched", "TSTD", PRINTED, **_cv)
+for _kind in ("CCA", "ESZSL"):
+    _name = f"{_kind.lower()}-default"
+    _register(_name, f"{_kind}, defaults", _kind)
+    _label = f"{_kind}-ST, defaults"
+    _register(f"{_name}-st", _label, "SelfTraining", start=_name, adapts=True)
 for _kind, _grid in {"CCA": OF_CCA, "ESZSL": OF_ESZSL}.items():
     _name = f"{_kind.lower()}-white"
     _register(_name, f"{_kind}, whitened", _kind, WHITE, **_grid)
@@ -284,6 +291,8 @@ _register(
     "inverted", "Inverted softmax", "InvertedSoftmax", beta=[0.1, 0.3, 1.0], **AST
 )
 _register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
+_xu: dict[str, Any] = {**AST, "start": "to-semantic"}
+_register("xu", "Xu et al. (self-training)", "PrototypeAveraging", **_xu)
 
 # Ours.
 

@@ -31,9 +31,9 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def findings():
-    bench = Bench(find_source("digits", "attributes", []))
+    bench = Bench(find_source("digits", "segments_and_strokes", []))
     key = RunKey("compare", "digits", "segments+strokes", "eszsl", 0)
-    return run_task(bench, "attributes", key)
+    return run_task(bench, "segments_and_strokes", key)
 
 
 def test_a_fold_is_scored_as_one_would_by_hand(findings):
@@ -53,12 +53,12 @@ def test_a_fold_is_scored_as_one_would_by_hand(findings):
 
 
 def test_labels_of_unseen_classes_change_only_the_column_of_their_own(findings):
-    bench = Bench(find_source("digits", "attributes", []))
-    data = bench.data("attributes")
+    bench = Bench(find_source("digits", "segments_and_strokes", []))
+    data = bench.data("segments_and_strokes")
     y = np.where(np.isin(data.y, data.unseen), "", data.y)
-    bench._data["attributes"] = replace(data, y=y)
+    bench._data["segments_and_strokes"] = replace(data, y=y)
     key = RunKey("compare", "digits", "segments+strokes", "eszsl", 0)
-    blind = run_task(bench, "attributes", key)
+    blind = run_task(bench, "segments_and_strokes", key)
     folds = [[f.value for f in fs if f.measure == "fold"] for fs in (findings, blind)]
     assert folds[0] == folds[1]
     assert [f.measure for f in findings].count("test") == 1

@@ -41,7 +41,7 @@ def test_every_stored_file_is_shown_and_holds_what_its_plan_names(tables):
         plan = tables.find_plan(name)
         # What is counted of a data set has no method.
         assert set(results.method) - {""} <= {row.method for row in plan.rows}
-        assert set(results.task) == {plan.task}
+        assert set(results.task) <= {plan.task, "statistics"}
         assert len(tables.needed(plan, results)) == len(results)
 
 

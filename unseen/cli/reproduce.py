@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unseen.experiments.run import Finding
 
 EXAMPLES = examples(
-    "unseen reproduce digits",
+    "unseen reproduce table5 fig5 fig3 fig4",
     "unseen reproduce table5 fig5 --data my_sets --jobs 2",
     "unseen reproduce all --data my_sets --data benchmarks/xlsa17/data --out results",
     "unseen reproduce my_plan.toml --data my_sets --json",
@@ -65,21 +65,21 @@ def reproduce(
             read_results,
             run_plans,
         )
-        from unseen.experiments.sources import how_to_fetch
+        from unseen.experiments.sources import how_to_fetch, what_was_there
         from unseen.experiments.tables import MAKERS
         from unseen.files import check_results
         from unseen.report.experiment import files_of, write_experiment_report
 
         names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
-        plans = [read_plan(name) for name in names]
         folders = [str(folder) for folder in data or []]
+        plans = [read_plan(name).on(folders) for name in names]
         ready = [plan for plan in plans if plan.runs(folders)]
-        for name in dict.fromkeys(
-            name for one in plans for name in one.absent(folders)
-        ):
+        absent = dict.fromkeys(name for one in plans for name in one.absent(folders))
+        for name in absent:
             typer.echo(how_to_fetch(name), err=True)
         if not ready:
-            raise ValueError("None of the data was found. Give its folder with --data.")
+            there = what_was_there(folders) if folders else "Give its folder: --data."
+            raise ValueError(f"None of the data was found. {there}")
         for one in plans:
             if one not in ready:
                 typer.echo(f"{one.name} is left out: its data was not found.", err=True)

@@ -4,12 +4,14 @@ title, caption    what the table says it is
 location          where the paper has it
 task              what a run does, see tasks.py
 show              "table" or the drawing to make
-[[column]]        head, data, classes: a data set of sources.toml and the part its class
+[[column]]        head, data, classes: a set of catalogue.toml and the part its class
                   table plays, or the path of any set and the name of a class table;
+                  split: who is unseen, by a name of ``standard_splits``;
                   group: columns that are averaged first;
                   foreign: the path of rows or texts of other classes
-[[row]]           method, label, paper: one number of the paper per column, or nan;
-                  round = 0 takes the answer before any adaptation
+[[row]]           method, label, paper: one number of the paper per column, or nan, and
+                  nan for columns behind the last; round = 0 takes the answer before any
+                  adaptation; heading stands above the row, in a line of its own
 seeds             how often each is run; by default as often as its method draws
 [counts]          of Table II: the paper's numbers by measure, one per column
 """
@@ -26,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from unseen.experiments.run import RunKey
-from unseen.experiments.sources import Source, find_path, find_source, known_sources
+from unseen.experiments.sources import Source, find_path, find_source
 from unseen.experiments.tasks import TASKS
+from unseen.loading.catalogue import catalogue
 from unseen.methods import METHODS
 
 __all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
@@ -40,8 +43,22 @@ class Column:
     head: str
     data: str
     classes: str
+    split: str = ""
     group: str = ""
     foreign: str = ""
+
+    def source(self, folders: Sequence[str | Path]) -> Source | None:
+        """Find the set, and rows of other classes if it asks for them."""
+        found = find_source(self.data, self.classes, folders, self.split)
+        if found is None or not self.foreign:
+            return found
+        strange = find_path(self.foreign, folders)
+        return replace(found, foreign=str(strange)) if strange else None
+
+    @property
+    def bundled(self) -> bool:
+        """Tell a set of the package."""
+        return "bundled" in catalogue().get(self.data, {})
 
 
 @dataclass(frozen=True)
@@ -52,6 +69,7 @@ class Row:
     label: str
     paper: tuple[float, ...]
     round: int | None = None
+    heading: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,17 +122,19 @@ class Plan:
 
     def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
         """Return every run for which there are data and a method."""
-        if not self.columns:
-            return [PlannedRun(RunKey(self.task, "made-up", "", "", 0), "", None)]
         runs: list[PlannedRun] = []
+        if self.task and (not self.columns or self.task == "separation"):
+            for seed in range(self.n_seeds or 1):
+                key = RunKey(self.task, "made-up", "", "", seed)
+                runs.append(PlannedRun(key, "", None))
         for column in self.columns:
-            source = self.source or find_source(column.data, column.classes, folders)
-            if source is not None and column.foreign:
-                strange = find_path(column.foreign, folders)
-                source = replace(source, foreign=str(strange)) if strange else None
+            source = self.source or column.source(folders)
             if source is None:
                 continue
             where = source.name, source.classes(column.classes)
+            if column.data in catalogue() and self.task != "statistics":
+                key = RunKey("statistics", *where, "", 0)  # for the caption
+                runs.append(PlannedRun(key, column.classes, source))
             for name in dict.fromkeys(row.method for row in self.rows) or [""]:
                 usual = METHODS[name].n_seeds if name else 1
                 for seed in range(self.n_seeds or usual):
@@ -124,9 +144,20 @@ class Plan:
 
     def absent(self, folders: Sequence[str | Path]) -> list[str]:
         """Return the data sets of the plan that are in none of the folders."""
-        asked = [(column.data, column.classes) for column in self.columns]
-        there = {data for data, part in asked if find_source(data, part, folders)}
-        return list(dict.fromkeys(data for data, _ in asked if data not in there))
+        there = {column.data for column in self.columns if column.source(folders)}
+        return [name for name in dict.fromkeys(c.data for c in self.columns)
+                if name not in there]  # fmt: skip
+
+    def on(self, folders: Sequence[str | Path]) -> Plan:
+        """Return the plan for what is there: without data, on bundled sets alone."""
+        mine = [column for column in self.columns if column.source(folders)]
+        if not mine or not all(column.bundled for column in mine):
+            return self
+        places = [self.columns.index(column) for column in mine]
+        rows = [
+            replace(row, paper=tuple(row.paper[i] for i in places)) for row in self.rows
+        ]
+        return replace(self, columns=tuple(mine), rows=tuple(rows))
 
 
 @cache
@@ -145,9 +176,10 @@ def plan_names() -> tuple[str, ...]:
 
 
 ORDER = (
+    "fig1",
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
-    *("readings", "race", "inductive", "transductive", "digits"),
+    *("gains", "separation", "readings", "race", "inductive", "transductive"),
 )
 
 
@@ -192,18 +224,19 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
     columns = tuple(Column(**column) for column in content.get("column", []))
     for column in columns:
         if not Path(column.data).suffix and "/" not in column.data:
-            _known("data", column.data, known_sources())
-    _known("task", content["task"], TASKS)
+            _known("data", column.data, catalogue())
+    _known("task", content["task"], {"": "a drawing alone", **TASKS})
     for entry in content.get("row", []):
         _known("method", entry["method"], METHODS)
         entry.setdefault("label", METHODS[entry["method"]].label)
-        paper = entry.get("paper", [math.nan] * len(columns))
-        if len(paper) != len(columns):
+        paper = entry.get("paper", [])
+        if len(paper) > len(columns):
             raise ValueError(
                 f"{entry['method']} has {len(paper)} numbers of the paper for "
                 f"{len(columns)} columns. Give one each, nan for none."
             )
-        entry["paper"] = tuple(map(float, paper))
+        behind = [math.nan] * (len(columns) - len(paper))
+        entry["paper"] = (*map(float, paper), *behind)
     counts = content.get("counts", {})
     return Plan(
         name=name,

@@ -161,7 +161,7 @@ def run_all(
 
 
 def batches(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
-    """Group the runs that share a search, costly groups first."""
+    """Group the runs that share a search, set after set, costly groups first."""
     from unseen.methods import METHODS
 
     groups: dict[tuple, list[PlannedRun]] = {}
@@ -171,7 +171,13 @@ def batches(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
             method = METHODS[method].start or method
         key = run.key.task, run.key.data, run.key.classes, method
         groups.setdefault(key, []).append(run)
-    return sorted(groups.values(), key=lambda group: -sum(run.cost for run in group))
+    costs = {key: sum(run.cost for run in group) for key, group in groups.items()}
+    of_set: dict[str, float] = {}
+    for key, cost in costs.items():
+        of_set[key[1]] = of_set.get(key[1], 0) + cost
+    # A set stays on the bench while runs on it follow each other.
+    order = sorted(groups, key=lambda key: (-of_set[key[1]], key[1], -costs[key]))
+    return [groups[key] for key in order]
 
 
 def make_runs(
@@ -325,7 +331,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
     if not path.exists():
         raise FileNotFoundError(
             f"{path.parent} holds no results.csv. Make one with: "
-            f"{command_line('reproduce', 'digits', '--out', path.parent)}"
+            f"{command_line('reproduce', 'table5', '--out', path.parent)}"
         )
     frame = pd.DataFrame(complete_runs(path), columns=list(COLUMNS))
     numbers = ["seed", "round", "value", "seconds"]

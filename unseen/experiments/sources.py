@@ -1,18 +1,15 @@
 """Which data sets a plan can have: what is in the user's folders, and what is not.
 
-``sources.toml`` names every set of the paper with the files that may stand for it, best
-first. Any other set is named by its path, and its class tables by their names.
+Sets of ``unseen/loading/catalogue.toml`` are known by their content, wherever below the
+folders they lie. Any other set is named by its path, its class tables by their names.
 """
 
 from __future__ import annotations
 
 import glob
 import hashlib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +17,18 @@ import numpy as np
 
 from unseen._command import command_line
 from unseen.data import ZeroShotData
+from unseen.loading.catalogue import FoundSet, catalogue, find_sets, what_was_there
 
-__all__ = ["Source", "find_source", "how_to_fetch", "known_sources"]
+__all__ = ["Source", "find_source", "how_to_fetch", "plays", "what_was_there"]
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file that stands for a data set of the paper."""
+    """One file or folder that stands for a data set."""
 
     path: str  # file, folder or bundled set, as ``load_data`` takes it
     name: str  # what it is called in ``results.csv``
-    about: str  # how it differs from what the paper had
+    about: str  # what its features are, where that is known
     tables: dict[str, Any]  # class tables by the part they play: "attributes"
     n_folds: int = 5  # of the class-wise search
     foreign: str = ""  # where rows of other classes are
@@ -45,6 +43,8 @@ class Source:
     def classes(self, part: str) -> str:
         """Return the name of a class table in ``results.csv``; ``+`` fuses."""
         table = self.tables[part] or ""
+        if table and "/" in self.name:
+            return part
         return table if isinstance(table, str) else "+".join(table)
 
     def origins(self, part: str) -> dict[str, str]:
@@ -85,32 +85,74 @@ def digest_of(given: Sequence[str]) -> str:
     return sha.hexdigest()
 
 
-@cache
-def known_sources() -> dict[str, Any]:
-    """Return the content of ``sources.toml``."""
-    text = files("unseen.experiments").joinpath("sources.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-def find_source(data: str, part: str, folders: Sequence[str | Path]) -> Source | None:
+def find_source(
+    data: str, part: str, folders: Sequence[str | Path], split: str = ""
+) -> Source | None:
     """Find a data set with a class table among the user's folders; None if it is not.
 
-    ``data`` is a set of ``sources.toml``, or the path of any other, by itself or below
-    one of the folders; ``part`` the part a class table plays, such as "attributes", or
-    for a path the name of the table, or names joined by ``+``.
+    ``data`` is a set of the catalogue, or the path of any other, by itself or below one
+    of the folders; ``part`` the part a class table plays, such as "attributes" or
+    "attributes_and_words", or for a path the name of the table, or names joined by
+    ``+``; ``split`` who is unseen instead of those the set names.
     """
-    if data not in known_sources():
-        place = find_path(data, folders)
-        names = part.split("+")
+    options = {"unseen": split} if split else {}
+    entry = catalogue().get(data)
+    if entry is None:
+        place, names = find_path(data, folders), part.split("+")
         tables = {part: names if len(names) > 1 else part or None}
-        return Source(str(place), Path(data).as_posix(), "", tables) if place else None
-    for entry in known_sources()[data]["source"]:
-        path = entry.get("bundled") or _locate(entry["file"], folders)
-        if path and part in entry:
-            name = entry.get("bundled") or Path(entry["file"]).stem
-            folds = entry.get("folds", 5)
-            return Source(str(path), name, entry["about"], dict(entry), folds)
+        name = Path(data).as_posix() + (f"@{split}" if split else "")
+        if place is None:
+            return None
+        return Source(str(place.absolute()), name, "", tables, options=options)
+    if "bundled" in entry:
+        path = entry["bundled"]
+        tables = _tables(part, {role: role for role in entry})
+        return Source(path, path, "", tables, options=options) if tables else None
+    for found in find_sets(folders):
+        tables = _tables(part, found.tables)
+        if found.key == data and tables:
+            name = _name(found, entry, split)
+            options = options if name.endswith(f"@{split}") else {}
+            return Source(found.path, name, found.features, tables, options=options)
     return None
+
+
+def _tables(part: str, roles: dict[str, str]) -> dict[str, Any]:
+    """Return the class table, or tables, for a part; nothing if one is absent."""
+    names = part.split("_and_")
+    if not all(name in roles for name in names):
+        return {}
+    tables = [roles[name] for name in names]
+    return {part: tables if len(tables) > 1 else tables[0]}
+
+
+def _name(found: FoundSet, entry: dict[str, Any], split: str) -> str:
+    """Return what ``results.csv`` calls a set; behind @ stands who is unseen."""
+    stem = Path(found.path).stem
+    known = entry.get("known", {}).get(stem)
+    if not found.named:
+        return f"{found.key}/{stem}@own"
+    if known is None:
+        return f"{found.key}/{stem}" + (f"@{split}" if split else "")
+    return stem if split in ("", known["split"]) else f"{stem}@{split}"
+
+
+def plays(data: str, classes: str, column: Any) -> bool:
+    """Tell whether a set, as ``results.csv`` calls it, is that of a plan's column."""
+    entry = catalogue().get(column.data)
+    name, _, split = data.partition("@")
+    if entry is None:
+        where = Path(column.data).as_posix()
+        return (name, split, classes) == (where, column.split, column.classes)
+    if name.startswith(f"{column.data}/"):
+        return classes == column.classes and split in (column.split, "own")
+    known = entry.get("known", {}).get(name)
+    if known is None and name != entry.get("bundled"):
+        return False
+    usual = known["split"] if known else ""
+    roles = column.classes.split("_and_")
+    tables = "+".join(entry[role][0] for role in roles if role in entry)
+    return classes == tables and (split or usual) == (column.split or usual)
 
 
 def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
@@ -127,19 +169,11 @@ def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
     return next((place for place in places if place.exists()), None)
 
 
-def _locate(name: str, folders: Sequence[str | Path]) -> Path | None:
-    for folder in map(Path, folders):
-        for path in (folder / name, folder):
-            if path.name == Path(name).name and path.exists():
-                return path
-    return None
-
-
 def how_to_fetch(data: str) -> str:
     """Say how to get a data set that is absent."""
     from unseen.loading.fetch import CATALOGUE
 
-    entry = known_sources().get(data, {})
+    entry = catalogue().get(data, {})
     if "fetch" not in entry:
         return (
             f"There is no {data}. Give its path in the plan, or its folder as --data."

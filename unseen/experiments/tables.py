@@ -1,8 +1,8 @@
 """The tables of the plans, from results.csv alone, as Markdown and LaTeX.
 
-Every column of a plan becomes a group: ours (mean ± standard deviation over seeds), the
-oracle (the best round by the true labels, which nobody has), the paper's number, and
-the difference. Data that is absent prints as ``—``.
+Every column of a plan becomes a group: ours (mean ± standard deviation over seeds), and
+the paper's number with the difference; or what self-training adds, and the oracle (the
+best round by the true labels, which nobody has). Data that is absent prints as ``—``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from unseen.experiments.plan import Column, Plan
-from unseen.experiments.sources import known_sources
+from unseen.experiments.sources import plays
+from unseen.loading.catalogue import catalogue
 
 __all__ = ["MAKERS", "NOTHING", "Table", "in_column", "make_table", "notes"]
 
@@ -35,7 +35,8 @@ class Table:
     heads : list of (str, list of str)
         Groups of columns: the name of the group, and of its columns.
     rows : list of (str, list of str)
-        The label of each row, and a cell per column.
+        The label of each row, and a cell per column; without cells it is a heading for
+        the rows below it.
     corner : str
         What stands above the labels.
 
@@ -78,7 +79,10 @@ class Table:
         lines = [
             [self.corner, *flat],
             ["---", *["---:"] * len(flat)],
-            *([label, *cells] for label, cells in self.rows),
+            *(
+                [label, *cells] if cells else [f"**{label}**", *[""] * len(flat)]
+                for label, cells in self.rows
+            ),
         ]
         body = [f"| {' | '.join(map(escape, line))} |" for line in lines]
         body[1] = f"|{'|'.join(lines[1])}|"
@@ -95,9 +99,13 @@ class Table:
             for group, names in self.heads
             for name in names
         ]
+        labels = [
+            escape(label) if cells else f"\\midrule\n\\emph{{{escape(label)}}}"
+            for label, cells in self.rows
+        ]
         return pd.DataFrame(
-            [[*map(escape, cells)] for _, cells in self.rows],
-            index=[escape(label) for label, _ in self.rows],
+            [[*map(escape, cells or [""] * len(heads))] for _, cells in self.rows],
+            index=labels,
             columns=pd.MultiIndex.from_tuples(heads, names=["", escape(self.corner)]),
         ).to_latex(
             caption=f"{escape(self.title)}. {escape(self.words)}",
@@ -147,41 +155,38 @@ def make_table(plan: Plan, results: pd.DataFrame) -> Table:
 
 
 def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Methods by data sets: what was found, the best round, the paper's number."""
+    """Methods by data sets: ours, and the paper's number or what self-training adds."""
     mine = results[results.task == plan.task]
-    adapts = mine[(mine.measure == "accuracy") & (mine["round"] > 0)].method
-    methods = [row.method for row in plan.rows if row.round is None]
-    names = list(GAINS) if plan.show == "gains" else []
-    if plan.show != "plain table" and adapts.isin(methods).any():
-        names.append("oracle")
-    if any(not math.isnan(paper) for row in plan.rows for paper in row.paper):
-        names += ["paper", "diff."]
-    of_columns = [by_method(mine[in_column(mine, column)]) for column in plan.columns]
-    nothing = pd.DataFrame(
-        columns=["final", "by row", "together", "oracle"], dtype=float
-    )
-    lines = []
-    for row in plan.rows:
-        cells = []
-        for found_of, paper in zip(of_columns, row.paper, strict=True):
-            found = found_of.get(row.method, nothing)
-            ours = found["by row" if row.round == 0 else "final"].dropna()
-            others = {"oracle": mean_and_spread(found["oracle"].dropna().to_numpy())}
+    heads: list[tuple[str, list[str]]] = []
+    lines = [(row.label, []) for row in plan.rows]  # type: list[tuple[str, list[str]]]
+    for place, column in enumerate(plan.columns):
+        found_of = by_method(mine[in_column(mine, column)])
+        papers = [row.paper[place] for row in plan.rows]
+        names = ["ours"]
+        if plan.show == "gains":
+            names += [*GAINS, "oracle"]
+        elif plan.show == "table" and not all(map(math.isnan, papers)):
+            names += ["paper", "diff."]
+        heads.append((column.head, names if plan.show != "plain table" else [""]))
+        for row, paper, (_, cells) in zip(plan.rows, papers, lines, strict=True):
+            found = found_of.get(row.method, pd.DataFrame(columns=FOUND, dtype=float))
+            ours = found["by row" if row.round == 0 else "final"].dropna().to_numpy()
+            told = {"ours": mean_and_spread(ours), "paper": number(paper)}
+            told["diff."] = difference(ours, paper)
+            adapted = found[found["together"].notna() & (row.round != 0)]
+            told["oracle"] = mean_and_spread(adapted["oracle"].dropna().to_numpy())
             for name, base in GAINS.items():
-                gains = (found["final"] - found[base]).where(found["together"].notna())
-                others[name] = signed(gains.mean()) if gains.notna().any() else NOTHING
-            if row.round == 0:
-                others = dict.fromkeys(others, NOTHING)
-            others["paper"] = number(paper)
-            others["diff."] = difference(ours.to_numpy(), paper)
-            cells += [mean_and_spread(ours.to_numpy()), *(others[n] for n in names)]
-        lines.append((row.label, cells))
-    shown = ["ours", *names] if names else [""]
-    heads = [(column.head, shown) for column in plan.columns]
-    return Table(plan.title, plan.caption, heads, lines, notes=notes(plan, results))
+                gains = adapted["final"] - adapted[base]
+                told[name] = signed(gains.mean()) if len(gains) else NOTHING
+            cells += [told[name] for name in names]
+    headed = []
+    for row, line in zip(plan.rows, lines, strict=True):
+        headed += [(row.heading, []), line] if row.heading else [line]
+    return Table(plan.title, plan.caption, heads, headed, notes=notes(plan, results))
 
 
-GAINS = {"gain": "together", "gain by row": "by row"}
+FOUND = ["final", "by row", "together", "oracle"]
+GAINS = {"gain together": "together", "gain by row": "by row"}
 
 
 def by_method(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -246,50 +251,37 @@ MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
 
 def in_column(results: pd.DataFrame, column: Column) -> pd.Series:
     """Tell which results belong to a column; of several sources the first found."""
-    for name, classes, _ in sources_of(column):
-        found = (results["data"] == name) & (results["classes"] == classes)
-        if found.any():
-            return found
+    for name, classes in results[["data", "classes"]].drop_duplicates().to_numpy():
+        if plays(name, classes, column):
+            return (results["data"] == name) & (results["classes"] == classes)
     return pd.Series(False, index=results.index)
 
 
-def sources_of(column: Column) -> list[tuple[str, str, list[str]]]:
-    """Return (name, class table, differences) of what may fill a column."""
-    if column.data not in known_sources():
-        return [(Path(column.data).as_posix(), column.classes, [])]
-    found = []
-    for entry in known_sources()[column.data]["source"]:
-        if column.classes in entry:
-            table = entry[column.classes]
-            name = entry.get("bundled") or Path(entry["file"]).stem
-            classes = table if isinstance(table, str) else "+".join(table)
-            about = [entry["about"]] if entry["about"] else []  # not of the paper
-            if "words" in column.classes and "about_words" in entry:
-                about.append(entry["about_words"])
-            found.append((name, classes, about))
-    return found
-
-
 def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
-    """Say how the data differs from the paper's, what is missing and what failed."""
+    """Say what data was loaded, what the paper has, what is missing and what failed."""
     mine = results[results.task == plan.task]
     mine = mine[mine.method.isin([row.method for row in plan.rows] or [""])]
-    differ: list[str] = []
+    loaded: dict[str, list[str]] = {}
     missing: list[str] = []
     for column in plan.columns:
-        about = [
-            message
-            for name, classes, message in sources_of(column)
-            if ((mine["data"] == name) & (mine["classes"] == classes)).any()
-        ]
-        if about:
-            differ += about[0]
-        else:
+        if not in_column(mine, column).any():
             missing.append(column.head)
+        counted = results[results.measure == "loaded"]
+        here = counted.loc[in_column(counted, column), "note"].tolist()
+        loaded.setdefault(column.data, []).extend(here)
     messages = []
-    if differ:
-        message = "; ".join(dict.fromkeys(differ))
-        messages.append(f"The data is not the paper's. {message}.")
+    for name, found in loaded.items():
+        entry = catalogue().get(name, {})
+        theirs = f" The paper has {entry['paper']}." if "paper" in entry else ""
+        tables: dict[str, dict[str, None]] = {}
+        for note in found:
+            rows, _, table = note.partition(", classes by ")
+            tables.setdefault(rows, {})[table] = None
+        texts = [f"{rows}, classes by {' and '.join(t)}" for rows, t in tables.items()]
+        if found:
+            messages.append(
+                f"{entry.get('title', name)} here: {'; '.join(texts)}.{theirs}"
+            )
     if missing:
         messages.append(f"Without results: {', '.join(missing)}.")
     n_failed = int((mine.measure == "failed").sum())

@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from unseen.core.classes import encode
 from unseen.core.linalg import to_unit
+from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
+from unseen.loading.tables import simple_name, standard_splits
 from unseen.methods import METHODS
 from unseen.trust.metrics import confusion, per_class_accuracy
 
@@ -73,86 +76,258 @@ def class_by_class(truth, before, after) -> Iterator[Finding]:
 
 
 def statistics(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
-    """Count what Table II counts."""
+    """Count what Table II counts, and say what was loaded."""
     data = bench.data(part)
     yield Finding("instances", value=len(data.y))
     yield Finding("features", value=data.X.shape[1])
     yield Finding("dimensions", value=data.class_embeddings.shape[1])
     yield Finding("seen", value=len(data.seen))
     yield Finding("unseen", value=len(data.unseen))
+    unseen = sorted(map(simple_name, data.unseen))
+    splits = standard_splits().items()
+    same = [n for n, one in splits if sorted(map(simple_name, one.unseen)) == unseen]
+    source = bench.source
+    features = f"{data.X.shape[1]:,} features ({source.about or data.name})"
+    split = f"{same[0] if same else 'own'} ({len(data.seen)}/{len(data.unseen)})"
+    table = f"{source.classes(part)} ({data.class_embeddings.shape[1]:,})"
+    note = f"{source.name}, {features}, split {split}, classes by {table}"
+    yield Finding("loaded", note=note)
 
 
 def convergence(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
-    """Record the objective (2) of JEDM, sweep by sweep, at the paper's settings."""
+    """Watch JEDM sweep by sweep, at the paper's settings.
+
+    Recorded are the objective (2); by how much C, D and V change, relative to their
+    size, which Algorithm 1 stops at; and the steps of ADMM.
+    """
     from unseen.models.jedm import JEDM, READINGS
 
-    for name, reading in READINGS.items():
-        reading = reading._replace(max_iter=30, tol=0.0)
-        model = JEDM(reading, alpha=0.1, beta=0.1, random_state=key.seed)
-        table = bench.data(part).class_embeddings
-        folds = bench.folds
+    class Watched(JEDM):
+        def _learn(self, seen):
+            self.watched_ = list(watch_sweeps(self, seen, n_sweeps=30))
+            super()._learn(seen)
+
+    for name in READINGS:
+        model = Watched(name, alpha=0.1, beta=0.1, random_state=key.seed)
+        table, folds = bench.data(part).class_embeddings, bench.folds
         folds.fit_all(model, table, encode(folds.y, table)[0])
-        for sweep, cost in enumerate(model.history_):
-            yield Finding("objective", name, sweep, float(cost))
+        for sweep, measure, value in model.watched_:
+            yield Finding(measure, name, sweep, value)
+
+
+def watch_sweeps(model: Any, seen: Any, n_sweeps: int) -> Iterator[tuple]:
+    """Sweep as ``solve_jedm`` does and yield (sweep, measure, value)."""
+    from unseen.models import jedm
+    from unseen.models.jedm import transposed
+
+    reading = model._reading()
+    alpha, beta = (np.full((1, 1, 1), one) for one in (model.alpha, model.beta))
+    products = jedm.label_products(seen.sums, reading.label_coding)
+    s, A = jedm.Products(*products, seen.sums.dtype), seen.A
+    gram = np.block([[s.XtX, s.XtY], [s.XtY.T, s.YtY]])
+    random = np.random.RandomState(model.random_state)
+    shape = model.n_components, len(s.XtX), A.shape[1]
+    D, V = (one[None] for one in jedm.random_start(random, *shape))
+    right = jedm.right_factor(A, reading.embedding_ridge)
+    steps: list[int] = []
+    solve = jedm.DICTIONARY_SOLVERS[reading.dictionary]
+
+    def made(D, V):
+        """Return (4) as products, and the map [P; Q] of C = [X, Y] [P; Q]."""
+        Z = A @ transposed(V)
+        K = D @ transposed(D) + alpha * (transposed(Z) @ Z)
+        K_inverse = jedm.pinvh(K + reading.code_ridge * np.eye(len(K[0])))
+        maps = np.hstack([D[0], alpha[0] * Z[0].T]).T @ K_inverse[0]
+        return Z, jedm.update_codes(s, D, Z, alpha, reading.code_ridge), maps
+
+    Z, codes, maps = made(D, V)
+    yield 0, "objective", float(jedm.objective(s, codes, D, Z, alpha, beta)[0])
+    for sweep in range(1, n_sweeps + 1):
+        before = {"C": maps, "D": D[0], "V": V[0]}
+        Z, codes, maps = made(D, V)  # (4)
+        V = jedm.update_compatibility(codes, right, beta / alpha)  # (6)
+        D = solve(codes.CtC, codes.CtX, D, dtype=s.dtype, steps=steps)  # (7)
+        Z, after, _ = made(D, V)
+        shown = after if reading.codes_last else codes
+        yield sweep, "objective", float(jedm.objective(s, shown, D, Z, alpha, beta)[0])
+        yield sweep, "steps", steps[-1]
+        now = {"C": maps, "D": D[0], "V": V[0]}
+        for name, new in now.items():
+            weight = gram if name == "C" else np.eye(len(new))
+            sizes = [np.vdot(M, weight @ M) for M in (new - before[name], new)]
+            if sweep > 1:  # the first C has none before it
+                yield sweep, f"change of {name}", float(np.sqrt(sizes[0] / sizes[1]))
 
 
 def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
-    """Lay the unseen rows and prototypes of the latent space out by t-SNE.
+    """Lay unseen rows and prototypes out by t-SNE, before and after self-training.
 
     A row lies at ``D x`` and a class at ``V a``, for their product is the score (8), by
-    direction alone; both are centred as ``adapt`` centres them.
+    direction alone; both are centred as ``adapt`` centres them. Prototypes stay.
     """
     from sklearn.manifold import TSNE
 
-    method = METHODS[key.method]
-    model = bench.fitted(method, part, key.seed)
+    model = bench.fitted(METHODS[key.method], part, key.seed)
     candidates = model._candidates(None)
     view = model._view(model._unlabelled(bench.unlabelled), candidates)
+    truth = bench.data(part).y_unseen
+    labels = [answer_together(model, bench.unlabelled)]
+    D, V, refit = [model.components_], model.compatibility_, model._refit
+
+    def remember(*given):
+        D[1:] = refit(*given)[:1]
+        return refit(*given)
+
+    model._refit = remember
+    labels.append(model.adapt(bench.unlabelled).labels_)
     rng = np.random.default_rng(key.seed)
-    chosen = np.sort(rng.permutation(len(view.B))[:1000])
-    D, V = model.components_, model.compatibility_
-    both = to_unit(np.vstack([np.asarray(view.B)[chosen] @ D.T, view.A @ V.T]))
+    chosen = np.sort(rng.permutation(len(truth))[:1000])
+    rows = np.asarray(view.B)[chosen]
+    both = to_unit(np.vstack([*(rows @ one.T for one in D), view.A @ V.T]))
     tsne = TSNE(init="pca", random_state=key.seed, metric="cosine", perplexity=30)
-    places = tsne.fit_transform(both)
-    names = [*bench.data(part).y_unseen[chosen], *candidates.names]
-    for number, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
-        what = "row" if number < len(chosen) else "prototype"
-        # A decimal is more than a drawing shows.
-        yield Finding(f"{what} x", name, number, round(float(x), 1))
-        yield Finding(f"{what} y", name, number, round(float(y), 1))
+    places = np.round(tsne.fit_transform(both).astype(float), 1)  # as drawings show
+    n = len(chosen)
+    for when in (0, 1):
+        right = labels[when][chosen] == truth[chosen]
+        for number, (x, y) in enumerate(places[when * n : (when + 1) * n]):
+            name = str(truth[chosen[number]])
+            for measure, value in (("x", x), ("y", y), ("right", int(right[number]))):
+                yield Finding(f"{measure} {when}", name, number, value)
+            if when == 0:
+                yield Finding("row", name, number, int(chosen[number]))
+    for name, (x, y) in zip(candidates.names, places[2 * n :], strict=True):
+        yield Finding("prototype x", str(name), value=x)
+        yield Finding("prototype y", str(name), value=y)
 
 
 def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
-    """Time JEDM's fit on made-up data while one of m, p, d grows."""
-    from unseen.models.jedm import JEDM, Reading
+    """Time JEDM's fit and TSTD's adapt on made-up data while one size grows."""
+    from unseen.models.jedm import Reading
+    from unseen.transduction.tstd import TSTD
 
-    usual = {"m": 8000, "p": 256, "d": 100}
+    usual = {"m": 8000, "p": 256, "d": 100, "n": 4000}
     sizes = {
         "m": [4000, 8000, 16000, 32000],
         "p": [128, 256, 512, 1024],
         "d": [50, 100, 200, 400],
+        "n": [2000, 4000, 8000, 16000],
     }
     for letter, values in sizes.items():
         for size in values:
-            n = usual | {letter: size}
-            X, y, A = made_up(n["m"], n["p"])
-            few = Reading(max_iter=10)
-            model = JEDM(few, n_components=n["d"], n_axes=min(n["p"], 100))
-            times = []
-            for _ in range(3):
-                start = time.process_time()
-                model.fit(X, y, class_embeddings=A)
-                times.append(time.process_time() - start)
-            yield Finding("fit", letter, size, seconds=min(times))
+            of = usual | {letter: size}
+            X, y, A = made_up(of["m"] + of["n"], of["p"])
+            seen = y < 40
+            few, axes = Reading(max_iter=10), min(of["p"], 100)
+            model = TSTD(few, n_components=of["d"], n_axes=axes)
+            do = {
+                "fit": lambda: model.fit(X[seen], y[seen], class_embeddings=A),  # noqa: B023
+                "adapt": lambda: model.adapt(X[~seen]),  # noqa: B023
+                "predict": lambda: model.predict(X[~seen]),  # noqa: B023
+            }
+            for what, work in do.items():
+                times = []
+                for _ in range(3):
+                    start = time.process_time()
+                    work()
+                    times.append(time.process_time() - start)
+                yield Finding(
+                    what, letter, size, int((~seen).sum()), seconds=min(times)
+                )
 
 
-def made_up(m: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def separation(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
+    """Score methods on clusters as wide and prototypes as wrong as is asked for.
+
+    With a data set, measure where it lies instead.
+    """
+    if bench is not None:
+        data = bench.data(part)
+        if key.seed == 0:
+            for measure, value in where_it_lies(data).items():
+                yield Finding(measure, value=value)
+        return
+    settings = [("separation", x, 0.5) for x in (1, 1.5, 2, 3, 4, 6, 8, 12)]
+    settings += [("error", 6, x) for x in (0, 0.1, 0.25, 0.5, 0.75, 0.9)]
+    for what, apart, error in settings:
+        data = clusters(apart, error, key.seed)
+        for measure, value in where_it_lies(data).items():
+            yield Finding(measure, f"{what} {apart:g} {error:g}", value=value)
+        for name in COMPARED:
+            model = METHODS[name].make()
+            model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+            labels = model.adapt(data.X_unseen).labels_
+            share = per_class_accuracy(data.y_unseen, labels)
+            x = apart if what == "separation" else error
+            yield Finding(what, f"{name} {x:g}", value=share)
+
+
+COMPARED = ("cca-default", "cca-default-st", "eszsl-default", "eszsl-default-st",
+            "jedm-authors", "tstd-authors", "ast")  # fmt: skip
+
+
+def clusters(apart: float, error: float, seed: int) -> ZeroShotData:
+    """Return 40 seen and 10 unseen classes of 60 rows, round clusters of width 1.
+
+    Class means are ``apart`` from each other, in root mean square; a share ``error`` of
+    their squares is not what a linear map of the embeddings gives.
+    """
+    rng = np.random.default_rng(seed)
+    p, n_classes, latent = 100, 50, 10
+    Z = rng.normal(size=(n_classes, latent))
+    linear = Z @ rng.normal(size=(latent, p)) / np.sqrt(latent)
+    M = np.sqrt(1 - error) * linear + np.sqrt(error) * rng.normal(size=(n_classes, p))
+    M *= apart / np.sqrt(2 * p)
+    y = np.repeat(np.arange(n_classes), 60)
+    names = np.array([f"class {i:02d}" for i in range(n_classes)])
+    table = pd.DataFrame(Z @ rng.normal(size=(latent, 85)), index=names)
+    X = M[y] + rng.normal(size=(len(y), p))
+    return ZeroShotData("made-up", X, names[y], table, names[40:])
+
+
+def where_it_lies(data: ZeroShotData) -> dict[str, float]:
+    """Measure, by the true labels, how far apart classes are and prototypes are off.
+
+    distance  of a class from the one nearest to it: that of their means over the
+              deviation of its rows along the line between them; root mean square
+    off       1 - r², with r the correlation of the unseen classes' means, as a ridge
+              from embeddings predicts them, with the means that they have
+    """
+    from unseen import RidgeToVisual
+
+    model = RidgeToVisual()
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    rows, truth = to_unit(np.asarray(data.X_unseen, dtype=float)), data.y_unseen
+    names = np.unique(truth[truth != ""])
+    groups = [rows[truth == name] for name in names]
+    M = np.array([group.mean(axis=0) for group in groups])
+    blur = np.array([group.var(axis=0).sum() / len(group) for group in groups])
+    ratios = []
+    for i, group in enumerate(groups):
+        others = np.arange(len(M)) != i
+        lines = (M - M[i])[others]
+        squares = np.einsum("ij,ij->i", lines, lines)
+        widths = ((group - M[i]) @ lines.T).var(axis=0) / squares
+        # Means of few rows are further apart than those of many.
+        ratios.append(((squares - blur[i] - blur[others]) / widths).min())
+    P = to_unit(data.class_embeddings.loc[names].to_numpy(float))
+    P = P @ model.coef_.T @ model.axes_.T
+    P, M = P - P.mean(axis=0), M - M.mean(axis=0)
+    r = np.vdot(P, M) / (np.linalg.norm(P) * np.linalg.norm(M))
+    return {
+        "distance": float(np.sqrt(max(np.mean(ratios), 0))),
+        "off": float(1 - max(r, 0) ** 2),
+    }
+
+
+def made_up(n_rows: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows around means that a linear map of 50 classes' embeddings gives."""
     rng = np.random.default_rng(0)
     A = rng.uniform(size=(50, 85))
-    y = np.arange(m) % 40
+    y = np.arange(n_rows) % 50
     spread = (1 + np.arange(p)) ** -0.5
-    X = (rng.standard_normal((m, p)) + (A @ rng.normal(size=(85, p)) / 3)[y]) * spread
+    X = (
+        rng.standard_normal((n_rows, p)) + (A @ rng.normal(size=(85, p)) / 3)[y]
+    ) * spread
     return X.astype(np.float32), y, A
 
 
@@ -162,6 +337,7 @@ TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "convergence": convergence,
     "latent": latent,
     "complexity": complexity,
+    "separation": separation,
 }
 
 

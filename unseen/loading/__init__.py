@@ -60,7 +60,8 @@ def load_data(
     unseen : list of str, str or path, optional
         Who is unseen instead of those the set names: class names (in one text, with
         commas between), a text file with a name per line, or a standard split such as
-        ``"sun-707"`` (see :func:`standard_splits`). Without any word on it, the classes
+        ``"sun-707"`` (see :func:`standard_splits`); ``"proposed"`` is the proposed one
+        of whatever set it is. Without any word on it, the classes
         that have no rows.
     column : str, optional
         The column of labels of a CSV file, parquet file or frame. By default the one

@@ -7,7 +7,7 @@ Animals with Attributes, versions 1 and 2::
     predicate-matrix-continuous.txt   (n_classes, 85); -1 marks what is missing
     predicate-matrix-binary.txt       (n_classes, 85)
     trainclasses.txt, testclasses.txt the 40/10 split
-    Features/<kind>/...               the features, in one of two forms:
+    Features/<kind>/...               the features, text or .npy, in one of two forms:
         <name>-features.txt and <name>-labels.txt     version 2: one row per image
         <class>/*.txt                                 version 1: one file per image
 
@@ -28,13 +28,15 @@ SUN Attribute database::
 
 An image's class is its folder, ``apse_indoor`` for ``a/apse/indoor``; a class's
 embedding is the mean over its images. CUB and SUN need features of yours,
-``features.npy`` with one row per image of the list; ``testclasses.txt`` names the
-unseen classes, else the proposed split is taken.
+``features.npy`` (or ``.txt``) with one row per image of the list; ``testclasses.txt``
+names the unseen classes, else the proposed split is taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,6 +46,7 @@ from unseen.limits import check_plain_file
 from unseen.loading.arrays import counted_from_one, open_npy
 from unseen.loading.mat_pairs import MatFile, is_mat
 from unseen.loading.parts import (
+    Glance,
     RawData,
     as_texts,
     check_count,
@@ -119,15 +122,21 @@ def _side(path: Path) -> np.ndarray | None:
     return as_texts(read_lines(path), f"{path}:") if path.is_file() else None
 
 
-def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
+def _feature_folders(path: Path, root: Path, names: list[str]) -> list[Path]:
+    """Return the folder of features that was given, or else all of them."""
+
     def has_features(folder: Path) -> bool:
-        whole = len(list(folder.glob("*-features.txt"))) == 1
+        whole = len(_files(folder, "*-features")) == 1
         return whole or any((folder / name).is_dir() for name in names)
 
     if has_features(path):
-        return path
+        return [path]
     places = [root, *sorted(root.glob("Features")), *sorted(root.glob("Features/*"))]
-    found = [place for place in places if has_features(place)]
+    return [place for place in places if has_features(place)]
+
+
+def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
+    found = _feature_folders(path, root, names)
     if len(found) == 1:
         return found[0]
     if found:
@@ -135,29 +144,55 @@ def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
             f"{path}: there are several kinds of features, "
             f"{listed(place.name for place in found)}. Give the folder of one."
         )
-    raise ValueError(
-        f"{path}: the classes are here, but no features of them. Put them in "
-        "Features/<kind>: a folder per class, or *-features.txt and *-labels.txt."
-    )
+    raise ValueError(f"{path}: {NO_FEATURES}")
+
+
+NO_FEATURES = (
+    "the classes are here, but no features of them. Put them in Features/<kind>: a "
+    "folder per class, or *-features.txt and *-labels.txt."
+)
+
+
+def _files(folder: Path, stem: str) -> list[Path]:
+    """Return the files of numbers with a stem, sorted by name."""
+    found = [*folder.glob(f"{stem}.txt"), *folder.glob(f"{stem}.npy")]
+    return sorted(found)
 
 
 def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the numbers of their classes."""
-    whole = list(folder.glob("*-features.txt"))
+    whole = _files(folder, "*-features")
     if len(whole) == 1:
-        labels = whole[0].with_name(whole[0].name.replace("-features", "-labels"))
+        stem = whole[0].stem.replace("-features", "-labels")
+        labels = next(iter(_files(folder, stem)), folder / f"{stem}.txt")
         y = read_numbers(labels)
         if y.shape[1] != 1:
             raise ValueError(f"{labels}: holds more than one whole number per line.")
         return read_numbers(whole[0], len(y)), counted_from_one(y[:, 0], f"{labels}:")
     vectors, codes = [], []
     for code, name in enumerate(names.tolist()):
-        for file in sorted((folder / name).glob("*.txt")):
+        for file in _files(folder / name, "*"):
             vectors.append(read_numbers(file).ravel())
             codes.append(code)
     if len({len(vector) for vector in vectors}) != 1:
         raise ValueError(f"{folder}: the files differ in length. Give all as many.")
     return np.stack(vectors), np.array(codes)
+
+
+def glance_awa(path: Path) -> Iterator[Glance]:
+    """Look at the classes of AwA, once for each kind of features."""
+    root = _find_root(path)
+    if root is None:
+        return
+    names = read_names(root / "classes.txt").tolist()
+    tables = {kind: 85 for kind in _matrices(root)}
+    folders = _feature_folders(path, root, names)
+    if not folders:
+        yield Glance(str(path), fault=NO_FEATURES)
+    for folder in folders:
+        labels = _files(folder, "*-labels")
+        rows = len(read_numbers(labels[0])) if labels else 0
+        yield Glance(str(folder), folder.name, tuple(names), tables, rows)
 
 
 # ---- CUB and SUN, with features of your own ------------------------------------------
@@ -233,6 +268,30 @@ def read_sun(path: Path) -> RawData:
     )
 
 
+def glance_cub(path: Path) -> Iterator[Glance]:
+    """Look at the classes of CUB."""
+    if is_cub(path):
+        names = tuple(read_names(path / "classes.txt").tolist())
+        yield _glance_own(path, names, {"att_312": 312}, path / "images.txt")
+
+
+def glance_sun(path: Path) -> Iterator[Glance]:
+    """Look at the classes of SUN."""
+    if is_sun(path):
+        images = MatFile(path / "images.mat").texts("images")
+        names = tuple(sorted({_sun_class(str(image), path) for image in images}))
+        yield _glance_own(path, names, {"attributes": 102}, path / "images.mat")
+
+
+def _glance_own(path: Path, names: Any, tables: Any, images: Path) -> Glance:
+    if not _files(path, "features"):
+        fault = (
+            f"no features in it: save features.npy there, a row per image of {images}"
+        )
+        return Glance(str(path), fault=fault)
+    return Glance(str(path), "features of its owner's", names, tables)
+
+
 def _sun_class(image: str, path: Path) -> str:
     folders = image.split("/")[:-1]
     if folders and len(folders[0]) == 1:  # the letter its name begins with
@@ -247,16 +306,14 @@ def _sun_class(image: str, path: Path) -> str:
 
 def _own_features(path: Path, n_images: int) -> np.ndarray:
     """Return the user's features, one row per image of the list."""
-    file = path / "features.npy"
-    if not file.is_file():
+    found = _files(path, "features")
+    if not found:
         raise ValueError(
             f"{path}: the images and classes are here, but no features of them. Save "
             f"features.npy there, with one row for each of the {n_images} images in "
             "the order of their list."
         )
-    X = open_npy(file)
-    check_count(file, len(X), n_images, "images")
-    return X
+    return read_numbers(found[0], n_images)
 
 
 def _own_or_proposed(path: Path, names: np.ndarray, split: str) -> np.ndarray | None:
@@ -287,9 +344,13 @@ def read_names(path: Path) -> np.ndarray:
 
 
 def read_numbers(path: Path, n_rows: int | None = None) -> np.ndarray:
-    """Return a matrix of numbers separated by white space."""
+    """Return a matrix of numbers, separated by white space or in a .npy file."""
     check_plain_file(path)
     with damaged_file(path):
-        rows = np.loadtxt(path, ndmin=2, encoding="utf-8-sig", comments=None)
+        if path.suffix == ".npy":
+            rows = open_npy(path)
+            rows = rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
+        else:
+            rows = np.loadtxt(path, ndmin=2, encoding="utf-8-sig", comments=None)
     check_count(path, len(rows), len(rows) if n_rows is None else n_rows, "rows")
     return rows

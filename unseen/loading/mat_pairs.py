@@ -24,6 +24,7 @@ refused.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,7 @@ from unseen.loading.arrays import (
     read_dataset,
 )
 from unseen.loading.parts import (
+    Glance,
     RawData,
     as_float,
     as_texts,
@@ -178,6 +180,28 @@ def read_authors(path: Path) -> RawData:
     )
 
 
+def glance_xlsa17(folder: Path) -> Iterator[Glance]:
+    """Look at the names of a pair's classes, and at the shapes."""
+    if XLSA17.find(folder):
+        features, splits = XLSA17.open(folder)
+        keys = [key for key in ("att", "original_att") if key in splits.keys]
+        if "allclasses_names" in splits.keys:
+            names = tuple(splits.texts("allclasses_names").tolist())
+            tables = {str(key): splits.shape(key)[0] for key in keys}
+            name, rows = features.path.name, max(features.shape("labels"))
+            yield Glance(str(folder), name, names, tables, rows)
+
+
+def glance_authors(folder: Path) -> Iterator[Glance]:
+    """Look at the counts of a pair without names."""
+    if AUTHORS.find(folder):
+        train, test = AUTHORS.open(folder)
+        width, n_unseen = test.shape("semantic_uni")
+        counts = max(train.shape("cla_num")), n_unseen
+        rows, tables = train.shape("im_fea")[1], {"semantic": width}
+        yield Glance(str(folder), "Train.mat", (), tables, rows, counts)
+
+
 def columns_of(
     file: MatFile, key: str, count: int, what: str = "samples"
 ) -> np.ndarray:
@@ -266,6 +290,13 @@ class MatFile:
             with damaged_file(path):
                 self._shapes = {name: shape for name, shape, _ in whosmat(path)}
             self.keys = list(self._shapes)
+
+    def shape(self, key: str) -> tuple[int, ...]:
+        """Return (rows, columns) of a matrix as MATLAB has it, without reading it."""
+        if not self.in_hdf5:
+            return self._shapes[key]
+        with open_hdf5(self.path) as file:
+            return file[key].shape[::-1]
 
     def numbers(self, key: str) -> np.ndarray:
         """Return a matrix of real numbers, (rows, columns) as MATLAB has it.

@@ -238,6 +238,18 @@ class Reader(NamedTuple):
         return self.read(path)
 
 
+class Glance(NamedTuple):
+    """What a look at a set tells without reading its features."""
+
+    path: str
+    features: str = ""  # what they are called there
+    names: tuple[str, ...] = ()  # of all classes
+    tables: dict[str, int] = {}  # class tables and their widths
+    rows: int = 0
+    counts: tuple[int, int] = (0, 0)  # of seen and unseen classes without names
+    fault: str = ""
+
+
 readers: list[Reader] = []
 
 

@@ -136,6 +136,8 @@ def _name(source: Any) -> str:
 
 def choose_unseen(unseen: Any, known: list[str]) -> np.ndarray:
     """Return the unseen classes: by name, as a standard split, or from a file."""
+    if unseen == "proposed" and "proposed" not in known:
+        unseen = _proposed(known)
     if isinstance(unseen, str) and unseen in standard_splits():
         unseen = standard_splits()[unseen].unseen
     elif isinstance(unseen, str | os.PathLike):
@@ -152,6 +154,18 @@ def choose_unseen(unseen: Any, known: list[str]) -> np.ndarray:
             )
         unseen = names
     return match_names([str(name) for name in unseen], known)
+
+
+def _proposed(known: list[str]) -> str:
+    """Return the name of the proposed split (Xian et al.) of the set with classes."""
+    mine = {simple_name(name) for name in known}
+    proposed = {k: one for k, one in standard_splits().items() if k.endswith("-ps")}
+    for name, split in proposed.items():
+        if mine >= {simple_name(one) for one in split.unseen}:
+            return name
+    raise ValueError(
+        f"There is no proposed split of {listed(known, 3)}; only {listed(proposed)}."
+    )
 
 
 # ---- the standard splits of the field ------------------------------------------------
@@ -179,7 +193,8 @@ def standard_splits() -> dict[str, Split]:
     --------
     >>> from unseen.loading import standard_splits
     >>> {name: len(split.unseen) for name, split in standard_splits().items()}
-    {'awa': 10, 'awa-ps': 10, 'cub-ps': 50, 'sun-ps': 72, 'sun-707': 10, 'apy-ps': 12}
+    {'awa': 10, 'awa-ps': 10, 'cub-ss': 50, 'cub-ps': 50, 'sun-ps': 72, 'sun-707': 10,
+     'apy-ps': 12}
     """
     text = resources.files("unseen.loading").joinpath("standard_splits.json")
     splits = {}

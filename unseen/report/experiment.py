@@ -19,7 +19,7 @@ from unseen.experiments.tables import MAKERS, make_table
 from unseen.files import replace_file
 from unseen.methods import METHODS
 from unseen.report.figures import draw_confusion, draw_plan, draw_recalls
-from unseen.report.page import PAPER_COLOURS, as_svg, inline_svg, render, write_page
+from unseen.report.page import as_files, inline_svg, render, write_page
 
 __all__ = ["files_of", "write_experiment_report"]
 
@@ -61,7 +61,7 @@ def write_experiment_report(
     results = Path(results)
     home = results if results.is_dir() else results.parent
     found = read_results(results)
-    files: dict[Path, str] = {}
+    files: dict[Path, bytes] = {}
     page: dict[str, Any] = {
         "headline": make_headline(plans, found),
         "about": what_was_run(found),
@@ -73,7 +73,7 @@ def write_experiment_report(
     }
     for path, text in files.items():
         with replace_file(path) as file:
-            file.write(f"{text}\n".encode())
+            file.write(text)
     target = files_of([], home)[0]
     write_page("experiment.html", target, version=unseen.__version__, **page)
     return [target, *files]
@@ -84,19 +84,20 @@ def files_of(plans: Sequence[Plan], out: str | os.PathLike[str]) -> list[Path]:
 
     >>> from unseen.experiments import read_plan
     >>> [file.as_posix() for file in files_of([read_plan("fig5")], "results")]
-    ['results/report.html', 'results/figures/fig5.svg']
+    ['results/report.html', 'results/figures/fig5.svg', 'results/figures/fig5.pdf',
+     'results/figures/fig5.png']
     """
     names = ["report.html"]
     for plan in plans:
         if plan.show in MAKERS:
             names += [f"tables/{plan.name}.{kind}" for kind in ("md", "tex", "html")]
         else:
-            names.append(f"figures/{plan.name}.svg")
+            names += [f"figures/{plan.name}.{kind}" for kind in ("svg", "pdf", "png")]
     return [Path(out, name) for name in names]
 
 
 def make_section(
-    plan: Plan, results: pd.DataFrame, home: Path, files: dict[Path, str]
+    plan: Plan, results: pd.DataFrame, home: Path, files: dict[Path, bytes]
 ) -> dict[str, Any]:
     """Return a plan's table or figure for the page; add its files to ``files``."""
     section: dict[str, Any] = {"plan": plan, "table": None, "figure": None}
@@ -106,12 +107,13 @@ def make_section(
         section["table"] = Markup(render("table.html", table=table, titled=False))
         whole = render("table.html", table=table, titled=True)
         texts = table.to_markdown(), table.to_latex(), whole
-        files.update(zip(paths, texts, strict=True))
+        coded = [f"{text}\n".encode() for text in texts]
+        files.update(zip(paths, coded, strict=True))
         return section
     figure = draw_plan(plan, results)
     if figure is not None:
         section["figure"] = inline_svg(figure, plan.name)
-        files[paths[0]] = as_svg(figure, plan.name, PAPER_COLOURS)
+        files.update(zip(paths, as_files(figure, plan.name), strict=True))
     return section
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from unseen.experiments.plan import Plan
 from unseen.experiments.tables import in_column
+from unseen.methods import METHODS
 from unseen.report.page import AFTER, BEFORE, FAINT, INK, new_figure
 
 if TYPE_CHECKING:
@@ -34,86 +35,184 @@ def draw_plan(plan: Plan, results: pd.DataFrame) -> Figure | None:
     return found if found is not None and len(found.axes) else None
 
 
-def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
-    """Fig. 3: dots are rows, large marks are prototypes."""
-    here = mine[in_column(mine, plan.columns[0])]
-    if here.empty:
-        return None
-    figure = new_figure(5.6, 5.4)
+def draw_workflow(plan: Plan, mine: pd.DataFrame) -> Figure:
+    """Figs. 1 and 2: what is learned from what."""
+    figure = new_figure(7.0, 3.6)
     (axes,) = figure.axes
-    wide = here[here["round"].notna()].pivot_table(
-        index=["round", "item"], columns="measure", values="value"
-    )
-    names = sorted(wide.index.get_level_values("item").unique())
-    for place, name in enumerate(names):
-        style: dict[str, Any] = {
-            "color": PALETTE[place % len(PALETTE)],
-            "marker": MARKS[place % len(MARKS)],
+    axes.set(xlim=(0, 100), ylim=(0, 52), xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    boxes = {
+        "rows": (13, 42, "labelled rows\nXₛ, Yₛ", FAINT),
+        "seen": (13, 26, "embeddings of\nseen classes Aₛ", FAINT),
+        "fit": (40, 34, "JEDM: dictionary D,\ncompatibility V", PALETTE[1]),
+        "unseen": (13, 8, "embeddings of\nunseen classes Aₜ", FAINT),
+        "prototypes": (40, 8, "prototypes V Aₜ\n(they stay)", PALETTE[1]),
+        "label": (66, 21, "label the rows,\nrank them", PALETTE[0]),
+        "unlabelled": (66, 42, "unlabelled rows Xₜ", FAINT),
+        "keep": (89, 31, "keep the best δ of\neach class", PALETTE[0]),
+        "refit": (89, 11, "learn Dₜ again,\nclose to D", PALETTE[0]),
+    }
+    drawn = {}
+    for name, (x, y, text, colour) in boxes.items():
+        style = {"boxstyle": "round,pad=0.5", "fc": "none", "ec": colour, "lw": 1.5}
+        words: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "size": 8,
+            "color": INK,
         }
-        own = wide.xs(name, level="item")
-        axes.scatter(own["row x"], own["row y"], s=14, alpha=0.55, lw=0, **style)
-        axes.scatter(
-            own["prototype x"],
-            own["prototype y"],
-            s=170,
-            edgecolors=INK,
-            linewidths=1.5,
-            label=plain(name),
-            zorder=3,
-            **style,
+        drawn[name] = axes.text(x, y, text, bbox=style, **words)
+    arrows = """rows fit, seen fit, unseen prototypes, fit prototypes, fit label,
+        prototypes label, unlabelled label, label keep, keep refit, refit label"""
+    for pair in arrows.split(","):
+        start, end = pair.split()
+        reach: dict[str, Any] = {"arrowstyle": "-|>", "color": INK, "shrinkB": 2}
+        reach["patchA"], reach["patchB"] = (
+            drawn[name].get_bbox_patch() for name in (start, end)
         )
-    axes.set(xticks=[], yticks=[])
-    finish(figure, 3, grid=None)
+        axes.annotate("", boxes[end][:2], boxes[start][:2], arrowprops=reach)
+    again = "a larger δ each round: .4, .6, .8, 1"
+    axes.text(78, 1, again, ha="center", size=8, color=PALETTE[0])
     return figure
 
 
-def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
-    """Fig. 4: the objective after every sweep, as a share of the start."""
-    figure = new_figure(5.2, 3.8)
-    (axes,) = figure.axes
-    n_lines = 0
-    for column in plan.columns:
-        here = mine[in_column(mine, column) & (mine.measure == "objective")]
-        for variant, own in here.groupby("item", sort=True):
-            own = own.sort_values("round")
-            axes.plot(
-                own["round"],
-                own["value"] / own["value"].iloc[0],
-                label=f"{column.head}, {variant}",
-                markevery=5,
-                **line_style(n_lines),
+def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
+    """Fig. 3: rows and prototypes before and after, a row of panels per data set."""
+    found = [(c, mine[in_column(mine, c)]) for c in plan.columns]
+    found = [(column, here) for column, here in found if len(here)]
+    if not found:
+        return None
+    figure = new_figure(7.2, 0.3 + 3.7 * len(found), 2, len(found))
+    for row, (column, here) in enumerate(found):
+        names = sorted(here.loc[here.measure == "prototype x", "item"])
+        wide = here[here["round"].notna()].pivot_table(
+            index=["round", "item"], columns="measure", values="value"
+        )
+        places = here[here.measure.str.startswith("prototype")].pivot_table(
+            index="item", columns="measure", values="value"
+        )
+        for when in (0, 1):
+            axes = figure.axes[2 * row + when]
+            for place, name in enumerate(names):
+                own = wide[wide.index.get_level_values("item") == name]
+                style = mark_style(place)
+                draw_rows(axes, own, when, style)
+                if column.data == "photos":
+                    draw_photos(axes, own, when, style["color"])
+                x, y = places.loc[name, ["prototype x", "prototype y"]]
+                axes.scatter(x, y, s=90, edgecolors=INK, lw=1.2, zorder=4, **style)
+            if len(names) <= 20:  # more would cover each other
+                write_names(axes, places, names)
+            right = wide[f"right {when}"].groupby("item").mean().mean()
+            text = (
+                f"{column.head}, {'after' if when else 'before'}: {100 * right:.0f} %"
             )
+            axes.set_title(plain(text), size=9, color=INK)
+            axes.set(xticks=[], yticks=[])
+            axes.spines[["top", "right"]].set_visible(True)
+            axes.spines[:].set_color(FAINT)
+    return figure
+
+
+def draw_rows(axes: Any, own: pd.DataFrame, when: int, style: dict[str, Any]) -> None:
+    """Draw the rows of a class, those with a wrong label as crosses."""
+    x, y = own[f"x {when}"], own[f"y {when}"]
+    right = own[f"right {when}"] == 1
+    axes.scatter(x[right], y[right], s=9, alpha=0.7, lw=0, **style)
+    wrong = {"marker": "x", "color": style["color"], "s": 7, "lw": 0.5, "alpha": 0.8}
+    axes.scatter(x[~right], y[~right], **wrong)
+
+
+def draw_photos(axes: Any, own: pd.DataFrame, when: int, colour: str) -> None:
+    """Draw every sixth bundled photo in its place, with a frame if it is right."""
+    from io import BytesIO
+
+    from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+    from PIL import Image
+
+    from unseen.photos.bundled import load_photos
+
+    pictures = load_photos().jpegs
+    for row in own.iloc[::6].itertuples(index=False, name=None):
+        told = dict(zip(own.columns, row, strict=True))
+        with Image.open(BytesIO(pictures[int(told["row"])])) as photo:
+            image = OffsetImage(np.asarray(photo.convert("RGB")), zoom=0.34)
+        frame = {"ec": colour, "lw": 1.2 if told[f"right {when}"] else 0}
+        place = told[f"x {when}"], told[f"y {when}"]
+        axes.add_artist(AnnotationBbox(image, place, pad=0.05, bboxprops=frame))
+
+
+def write_names(axes: Any, places: pd.DataFrame, names: list[str]) -> None:
+    """Write names beside prototypes, from top to bottom, none upon another."""
+    from matplotlib.patheffects import withStroke
+
+    low, high = axes.get_ylim()
+    step, last = (high - low) / 22, np.inf
+    for name in places.loc[names].sort_values("prototype y", ascending=False).index:
+        x, y = places.loc[name, ["prototype x", "prototype y"]]
+        last = min(y + step, last - step)
+        words = {"size": 7, "color": INK, "zorder": 5, "va": "center", "ha": "center"}
+        axes.plot([x, x], [y, last], color=INK, lw=0.4, zorder=3)
+        text = axes.text(x, last, plain(name.replace("+", " ")), **words)
+        text.set_path_effects([withStroke(linewidth=2, foreground="white", alpha=0.8)])
+
+
+def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
+    """Fig. 4: the objective, the largest change of C, D and V, and ADMM's steps."""
+    figure = new_figure(9.6, 3.6, 3, sharey=False)
+    columns = [column for column in plan.columns if in_column(mine, column).any()]
+    n_lines = 0
+    for column in columns:
+        here = mine[in_column(mine, column)]
+        for reading in ("paper", "reference"):
+            own = here[here.item == reading].pivot_table(
+                index="round", columns="measure", values="value"
+            )
+            style = line_style(n_lines) | {"markevery": 5, "ms": 4, "lw": 1.5}
+            cost = own["objective"] / own["objective"].iloc[0]
+            changes = own.filter(like="change of").max(axis=1).dropna()
+            label = f"{column.head}, {reading}"
+            figure.axes[0].plot(cost.index, cost, label=label, **style)
+            figure.axes[1].plot(changes.index, changes, **style)
+            figure.axes[2].plot(own.index[1:], own["steps"].iloc[1:], **style)
             n_lines += 1
     if not n_lines:
         return None
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("sweep, α = β = 0.1")
-    axes.set_ylabel("objective, share of the start")
-    finish(figure, 2)
+    figure.axes[0].set(ylim=(0, 1.05), ylabel="objective, share of the start")
+    figure.axes[1].set(yscale="log", ylabel="largest relative change of D, C, V")
+    figure.axes[2].set(ylim=(0, None), ylabel="ADMM steps of a sweep")
+    figure.axes[2].axhline(20, color=INK, lw=0.8, ls=":")
+    for axes in figure.axes:
+        axes.set_xlabel("sweep, α = β = 0.1")
+    finish(figure, 3)
     return figure
 
 
 def draw_rates(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Fig. 5: accuracy after the round of each rate, a panel per data set."""
-    mine = mine[mine.method == plan.rows[0].method]
     columns = [column for column in plan.columns if in_column(mine, column).any()]
     if not columns:
         return None
     panels = list(dict.fromkeys(column.data for column in columns))
-    figure = new_figure(4.0 * len(panels), 3.6, n_panels=len(panels))
-    for n_lines, column in enumerate(columns):
+    figure = new_figure(1.2 + 3.0 * len(panels), 3.6, len(panels), sharey=False)
+    for number, column in enumerate(columns):
         axes = figure.axes[panels.index(column.data)]
-        here = mine[in_column(mine, column)]
-        curve, by_row = accuracy_by_rate(here)
-        style = line_style(n_lines)
-        axes.plot(curve.index, curve["mean"], label=column.head, **style)
-        low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
-        axes.fill_between(curve.index, low, high, color=style["color"], alpha=0.2, lw=0)
-        axes.plot(0, by_row, **style | {"mfc": "none", "ls": "none"})
-        axes.set_xlabel("rate δ of self-labelled rows")
+        for row in plan.rows:
+            here = mine[in_column(mine, column) & (mine.method == row.method)]
+            if here.empty:
+                continue
+            curve, by_row = accuracy_by_rate(here)
+            style = line_style(number)
+            searched = row is plan.rows[0]
+            style |= {"ls": "-" if searched else "--", "ms": 5, "lw": 1.6}
+            label = f"{column.head}{'' if searched else ', authors’ settings'}"
+            axes.plot(curve.index, curve["mean"], label=label, **style)
+            low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
+            band = {"color": style["color"], "alpha": 0.15, "lw": 0}
+            axes.fill_between(curve.index, low, high, **band)
+            axes.plot(-0.06, by_row, **style | {"mfc": "none", "ls": "none"})
+        axes.set(xlabel="self-labelled rate δ", xticks=[0, 0.4, 0.6, 0.8, 1])
     figure.axes[0].set_ylabel("per-class accuracy, %")
-    for axes in figure.axes:
-        axes.set_ylim(bottom=0)
     finish(figure, 2)
     return figure
 
@@ -132,26 +231,76 @@ def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Draw time against size on logarithmic scales, with the fitted exponent."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-    figure = new_figure(5.2, 3.8)
-    (axes,) = figure.axes
-    here = mine[mine.measure == "fit"]
-    for n_lines, (letter, own) in enumerate(here.groupby("item", sort=False)):
-        own = own.sort_values("round")
-        sizes, times = own["round"].to_numpy(float), own["seconds"].to_numpy(float)
-        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-        label = f"{letter} (time ∝ {letter}^{slope:.2f})"
-        axes.plot(sizes / sizes[0], times, label=label, **line_style(n_lines))
-    if here.empty:
+    if mine.empty:
         return None
-    axes.set(xscale="log", yscale="log")
-    axes.set_xticks([1, 2, 4, 8])
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(ScalarFormatter())
-        axis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("size, as a multiple of the smallest")
-    axes.set_ylabel("seconds of a fit")
+    figure = new_figure(7.4, 4.0, 2, sharey=False)
+    lines = {"m": "fit", "p": "fit", "d": "fit", "n": "adapt"}
+    for number, (letter, what) in enumerate(lines.items()):
+        for axes, measure in zip(figure.axes, (what, "predict"), strict=True):
+            own = mine[(mine.measure == measure) & (mine.item == letter)]
+            own = own.sort_values("round")
+            sizes = own["round"].to_numpy(float)
+            times = own["seconds"].to_numpy(float)
+            if not len(own):
+                continue
+            label = None
+            if measure == what:
+                slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+                label = f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
+            else:
+                times = 1000 * times / own["value"].to_numpy(float)
+            axes.plot(sizes / sizes[0], times, label=label, **line_style(number))
+    left, right = figure.axes
+    left.set_ylabel("seconds")
+    right.set_ylabel("predict, milliseconds a row")
+    right.axhline(0.01, color=INK, lw=0.8, ls=":")
+    right.text(1, 0.0105, "the paper: 0.01", size=8, color=INK)
+    for axes in figure.axes:
+        axes.set(xscale="log", yscale="log", xlabel="size, times the smallest")
+        axes.set_xticks([1, 2, 4, 8])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(ScalarFormatter())
+            axis.set_minor_formatter(NullFormatter())
     finish(figure, 2)
+    return figure
+
+
+def draw_separation(plan: Plan, mine: pd.DataFrame) -> Figure | None:
+    """Draw accuracy against measured separation and error, and where real sets lie."""
+    made_up = mine[mine["data"] == "made-up"]
+    if made_up.empty:
+        return None
+    figure = new_figure(8.6, 4.2, 2)
+    means = made_up.groupby(["measure", "item"], sort=False)["value"].mean()
+    sides = {"separation": "distance", "error": "off"}
+    for axes, (what, measured) in zip(figure.axes, sides.items(), strict=True):
+        settings = [item for item in means[measured].index if item.startswith(what)]
+        places = [means[measured, item] for item in settings]
+        shares = means[what]
+        methods = dict.fromkeys(item.rsplit(" ", 1)[0] for item in shares.index)
+        for number, method in enumerate(methods):
+            own = [v for item, v in shares.items() if item.rsplit(" ", 1)[0] == method]
+            pair = number // 2 if method != "ast" else 4
+            style = line_style(pair) | {"ls": "-" if number % 2 or pair == 4 else ":"}
+            style |= {
+                "ms": 4,
+                "lw": 1.6,
+                "mfc": style["color"] if number % 2 else "none",
+            }
+            name = METHODS[method].label if what == "separation" else None
+            axes.plot(places, 100 * np.array(own), label=name, **style)
+        for column in plan.columns:
+            real = mine[in_column(mine, column) & (mine.measure == measured)]["value"]
+            if len(real):
+                axes.axvline(real.iloc[0], color=FAINT, lw=1)
+                words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
+                words |= {"va": "top", "transform": axes.get_xaxis_transform()}
+                axes.text(real.iloc[0], 0.99, plain(column.head), ha="right", **words)
+    figure.axes[0].set_xlabel("separation: distance to the nearest class, in widths")
+    figure.axes[0].set_ylabel("per-class accuracy, %")
+    figure.axes[1].set(xlabel="how far prototypes are off (0 exact, 1 chance)")
+    finish(figure, 4)
     return figure
 
 
@@ -160,6 +309,8 @@ DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
     "convergence": draw_convergence,
     "rates": draw_rates,
     "complexity": draw_complexity,
+    "separation": draw_separation,
+    "workflow": draw_workflow,
 }
 
 
@@ -207,11 +358,17 @@ def draw_confusion(counts: pd.DataFrame) -> Figure:
     return figure
 
 
-def line_style(number: int) -> dict[str, Any]:
-    """Return colour, mark and dashes of a line: no two lines share all three."""
+def mark_style(number: int) -> dict[str, Any]:
+    """Return the colour and mark of a class."""
     return {
         "color": PALETTE[number % len(PALETTE)],
         "marker": MARKS[number % len(MARKS)],
+    }
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour, mark and dashes of a line: no two lines share all three."""
+    return mark_style(number) | {
         "ls": DASHES[number % len(DASHES)],
         "lw": 2,
         "ms": 6,

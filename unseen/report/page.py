@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +71,14 @@ def points(difference: float) -> str:
     return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
 
 
-def new_figure(width: float, height: float, n_panels: int = 1) -> Figure:
+def new_figure(
+    width: float, height: float, n_panels: int = 1, n_rows: int = 1, *, sharey=True
+) -> Figure:
     """Make a bare figure, in inches, that will take the colours of its page."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    figure.subplots(1, n_panels, sharey=True)
+    figure.subplots(n_rows, n_panels, sharey="row" if sharey else False)
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(length=0, labelsize=10, colors=INK)
@@ -99,6 +101,20 @@ def as_svg(figure: Figure, name: str, colours: dict[str, str]) -> str:
     for stand_in, colour in colours.items():
         svg = svg.replace(stand_in, colour)
     return svg
+
+
+def as_files(figure: Figure, name: str) -> list[bytes]:
+    """Draw a figure for print: as SVG, PDF and PNG, on white."""
+    svg = as_svg(figure, name, PAPER_COLOURS).replace("<defs>", WHITE, 1)
+    found = [svg.encode()]
+    for kind, unsaid in (("pdf", "CreationDate"), ("png", "Software")):
+        buffer = BytesIO()
+        figure.savefig(buffer, format=kind, dpi=200, metadata={unsaid: None})
+        found.append(buffer.getvalue())
+    return found
+
+
+WHITE = '<rect width="100%" height="100%" fill="white"/><defs>'
 
 
 def inline_svg(figure: Figure, name: str) -> Markup:

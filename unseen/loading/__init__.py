@@ -49,8 +49,8 @@ def load_data(
     ----------
     source : path, str or DataFrame
         A file or folder, whose kind is recognised by its content; the name of a bundled
-        set, ``"photos"`` or ``"photos-200"`` (for a file of that name, write
-        ``"./photos"``); or a pandas or polars frame with one row per sample.
+        set, ``"photos"``, ``"photos-200"`` or ``"pets"`` (for a file of that name,
+        write ``"./photos"``); or a pandas or polars frame with one row per sample.
     classes : str, path, DataFrame, or list or mapping of these, optional
         Which class table to take: the name of one in the set, or a table from
         elsewhere, as a frame indexed by class name, as a file (CSV, parquet, ``.npy``),
@@ -86,9 +86,15 @@ def load_data(
     test photos of CIFAR-10. Their ten names are new, the things are not: ImageNet has
     118 kinds of dogs, and ships and frogs. Class table ``words`` has word vectors of
     the names, ``tree`` their places in WordNet; by default both are fused.
-    ``"photos-200"`` has every fifth of the seen classes, so that all is quick. The
-    photos themselves, in the order of ``X_unseen``, are in
-    :func:`unseen.photos.bundled.load_photos`.
+    ``"photos-200"`` has every fifth of the seen classes, so that all is quick.
+
+    ``"pets"`` has 555 photos of 37 breeds of cats and dogs from the Oxford-IIIT Pet
+    Dataset, as features of the same network, and one class table: 25 attributes that
+    we wrote by hand from what breed descriptions say. Every fourth breed is unseen.
+    That network was once taught ImageNet, which has about two thirds of the breeds, so
+    its features tell breeds apart well; no label of an unseen breed is used here.
+
+    The photos themselves are in :func:`unseen.photos.bundled.load_thumbnails`.
 
     Examples
     --------

@@ -1,12 +1,15 @@
-"""The bundled set: ImageNet's classes as seen ones, and photos of ten names.
+"""The bundled sets: photos of ten names, and photos of pets.
 
-An image classifier's last layer has one row for each of ImageNet's 1,000 classes, in
+``photos``: an image classifier's last layer has one row for each of ImageNet's 1,000 classes, in
 the space of its features. Such a row stands for the mean of a class: the seen classes
 have one labelled row each. The unlabelled rows are features of 1,000 small photos of
 ten classes with names of their own. Two class tables describe all 1,010:
 
     words   word vectors of the names, of unit length
     tree    places in WordNet, one column per node: more than 0 if the class is below it
+
+``pets``: photos of 37 breeds of cats and dogs, 15 each, as features of the same network;
+the class table ``attributes`` says of each breed how it looks.
 """
 
 from __future__ import annotations
@@ -22,29 +25,63 @@ from unseen.loading.parts import RawData
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.reading import read_names
 
-__all__ = ["BUNDLED", "read_bundled", "stored_photos"]
+__all__ = ["BUNDLED", "read_bundled", "small_photos", "stored_photos"]
 
+DATA = files("unseen").joinpath("photos", "data")
 BUNDLED = {
     "photos": "1,000 classes of ImageNet, and 1,000 photos of ten other names",
     "photos-200": "the same photos, every fifth of the seen classes: quick",
+    "pets": "555 photos of 37 breeds, with attributes; every fourth breed is unseen",
 }
 
 
 @cache
-def stored_photos() -> dict[str, np.ndarray]:
+def stored_photos(name: str = "photos") -> dict[str, np.ndarray]:
     """Read the arrays of the package, once; NOTICE.md beside them says whose."""
-    source = files("unseen").joinpath("photos", "data", "photos.npz")
-    with as_file(source) as path, np.load(path, allow_pickle=False) as stored:
+    with (
+        as_file(DATA.joinpath(f"{name}.npz")) as path,
+        np.load(path, allow_pickle=False) as stored,
+    ):
         arrays = dict(stored)
-    for name in ("features", "head", "vectors"):
-        arrays[name] = arrays[name].astype(np.float32)
+    for key in {"features", "head", "vectors"} & set(arrays):
+        arrays[key] = arrays[key].astype(np.float32)
     for array in arrays.values():
         array.flags.writeable = False  # all callers share them
     return arrays
 
 
 def read_bundled(name: str) -> RawData:
-    """Return a bundled set: rows of the head, then photos, and the class tables."""
+    """Return a bundled set."""
+    return read_pets() if name == "pets" else read_photos(name)
+
+
+def read_pets() -> RawData:
+    """Return the photos of pets, and the attributes of their breeds."""
+    stored = stored_photos("pets")
+    with DATA.joinpath("pets.csv").open(encoding="utf-8") as file:
+        table = pd.read_csv(file, comment="#", index_col="class").astype(float)
+    classes = stored["classes"]
+    return RawData(
+        name="pets",
+        where="pets",
+        X=stored["features"],
+        y=classes[stored["y"]],
+        class_names=classes,
+        tables={"attributes": table.loc[classes].rename_axis(index=None)},
+        unseen=classes[::4],
+        ids=stored["paths"],
+    )
+
+
+def small_photos(name: str) -> list[bytes]:
+    """Return the photos of a stored set, as small JPEGs."""
+    part = stored_photos(name)
+    data, ends = part["jpegs"].tobytes(), part["ends"].tolist()
+    return [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def read_photos(name: str) -> RawData:
+    """Return rows of the head, then photos, and the class tables."""
     stored, tree = stored_photos(), nouns()
     leaves = np.arange(N_CLASSES)[:: 5 if name == "photos-200" else 1]
     unseen, columns = stored["classes"], short_names(range(len(tree.words)))

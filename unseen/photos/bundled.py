@@ -12,10 +12,10 @@ from functools import cache
 
 import numpy as np
 
-from unseen.loading.bundled import photo_names, stored_photos
+from unseen.loading.bundled import photo_names, small_photos, stored_photos
 from unseen.photos.precomputed import PrecomputedTexts
 
-__all__ = ["BundledImageEncoder", "BundledPhotos", "load_photos"]
+__all__ = ["BundledImageEncoder", "BundledPhotos", "load_photos", "load_thumbnails"]
 
 
 class BundledImageEncoder:
@@ -74,15 +74,37 @@ def load_photos() -> BundledPhotos:
     (1000, 1280)
     """
     part = stored_photos()
-    ends = part["ends"].tolist()
-    data = part["jpegs"].tobytes()
     texts, vectors = part["texts"].tolist(), part["vectors"]
     return BundledPhotos(
         classes=part["classes"].tolist(),
         features=part["features"],
         truth=part["classes"][part["y"]],
         paths=photo_names(),
-        jpegs=[data[a:b] for a, b in zip([0, *ends], ends, strict=False)],
+        jpegs=small_photos("photos"),
         image_encoder=BundledImageEncoder(part["head"]),
         text_encoder=PrecomputedTexts(texts, vectors, space=None, name="wordllama"),
     )
+
+
+def load_thumbnails(name: str) -> dict[str, bytes]:
+    """Return the photos of a bundled set as small JPEGs, by the ``ids`` of its rows.
+
+    Parameters
+    ----------
+    name : {'photos', 'pets'}
+        The set, as :func:`unseen.load_data` knows it. Of ``"photos"`` the unseen rows
+        have photos.
+
+    Returns
+    -------
+    dict of str to bytes
+
+    Examples
+    --------
+    >>> from unseen import load_data
+    >>> from unseen.photos.bundled import load_thumbnails
+    >>> load_thumbnails("pets")[load_data("pets").ids[0]][:2]
+    b'\xff\xd8'
+    """
+    paths = stored_photos("pets")["paths"].tolist() if name == "pets" else photo_names()
+    return dict(zip(paths, small_photos(name), strict=True))

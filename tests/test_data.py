@@ -92,7 +92,7 @@ def test_fused_tables_follow_the_first_and_must_agree(zoo):
     assert fused.index.equals(looks.index)
     with pytest.raises(ValueError, match=r"differ in 'otter'"):
         fuse_tables({"looks": looks, "words": looks.drop("otter")})
-    with pytest.raises(ValueError, match="no table"):
+    with pytest.raises(ValueError, match="empty mapping"):
         fuse_tables({})
 
 

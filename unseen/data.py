@@ -398,7 +398,9 @@ def fuse_tables(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     seal      0.0   0.1  0.4
     """
     if not tables:
-        raise ValueError("fuse_tables got no table. Give at least one by name.")
+        raise ValueError(
+            "There is no class table in an empty mapping. Give one by name."
+        )
     first_name, first = next(iter(tables.items()))
     for name, table in tables.items():
         twice = table.index[table.index.duplicated()]

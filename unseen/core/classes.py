@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from unseen._words import short_list
 from unseen.core.linalg import to_unit
 from unseen.core.params import refuse_masked, refuse_mixed
-from unseen.data import as_pandas
+from unseen.data import as_pandas, fuse_tables
 
 
 class EqualDescriptionsWarning(UserWarning):
@@ -350,22 +350,13 @@ def read_table(
 
 
 def _read_several(tables: Mapping, what: str, blank: bool):
-    if not tables:
-        raise ValueError(f"{what} is an empty mapping. Give at least one table.")
-    blocks: list[np.ndarray] = []
-    first: Any = None
+    frames: dict[Any, pd.DataFrame] = {}
     for key, table in tables.items():
         names, embeddings, _ = read_table(table, what=f"{what}[{key!r}]", blank=blank)
-        own = pd.RangeIndex(len(embeddings)) if names is None else pd.Index(names)
-        first = own if first is None else first
-        if len(own) != len(first) or not own.isin(first).all():
-            raise ValueError(
-                f"{what}[{key!r}] with {len(own)} rows does not list the same classes "
-                f"as {what}[{next(iter(tables))!r}] with {len(first)}."
-            )
-        blocks.append(embeddings[own.get_indexer(first)])
-    widths = tuple(block.shape[1] for block in blocks)
-    return None if names is None else first.to_numpy(), np.hstack(blocks), widths
+        frames[key] = pd.DataFrame(embeddings, names)
+    fused = fuse_tables(frames)
+    widths = tuple(frame.shape[1] for frame in frames.values())
+    return None if names is None else fused.index.to_numpy(), fused.to_numpy(), widths
 
 
 def _named_by_a_column(frame: pd.DataFrame, what: str) -> pd.DataFrame:

@@ -14,8 +14,17 @@ seen classes, label a thousand photos of the unseen ones, and teach the model on
 # network, which stands for the mean of the class. ``predict`` then takes the photos one
 # by one. ``adapt`` takes them together: it labels them, learns from the labels that it
 # is surest of, then from more of them, and at last from all. No true label is used but
-# for scoring. TSTD is the paper's method, AST the default of this package.
+# for scoring. TSTD is the paper's method; AST, the default of this package, warns that
+# the table explains little of how ImageNet's classes differ, and adapts all the same.
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+from PIL import Image
+
 from unseen import TSTD, AnchoredSelfTraining, load_data, per_class_accuracy
+from unseen.photos import NamedPhotos
+from unseen.photos.bundled import load_photos
 
 data = load_data("photos")
 seen, table = (data.X_seen, data.y_seen), data.class_embeddings
@@ -31,9 +40,6 @@ print(f"{per_class_accuracy(data.y_unseen, ast.labels_):.1%}")  # 77.4%
 # The same photos by their names alone, as ``unseen label`` takes them: it reads the
 # names through the network that encoded the photos. No class table is needed, and none
 # of your own would help.
-from unseen.photos import NamedPhotos
-from unseen.photos.bundled import load_photos
-
 photos = load_photos()
 named = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
 labels = named.adapt(photos.features).labels_
@@ -51,12 +57,6 @@ print(data)
 # ------------------
 # For each label the photos from the most to the least reliable, evenly spaced. A wrong
 # label is framed.
-import io
-
-import matplotlib.pyplot as plt
-import numpy as np
-from PIL import Image
-
 n_columns = 16
 names = model.competing_classes_
 figure, axes = plt.subplots(

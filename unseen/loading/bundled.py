@@ -1,15 +1,15 @@
 """The bundled sets: photos of ten names, and photos of pets.
 
-``photos``: an image classifier's last layer has one row for each of ImageNet's 1,000 classes, in
-the space of its features. Such a row stands for the mean of a class: the seen classes
-have one labelled row each. The unlabelled rows are features of 1,000 small photos of
-ten classes with names of their own. Two class tables describe all 1,010:
+``photos``: the last layer of an image classifier has one row for each of ImageNet's
+1,000 classes, in the space of its features. Such a row stands for the mean of a class:
+the seen classes have one labelled row each. The unlabelled rows are features of 1,000
+small photos of ten classes with names of their own. Two class tables describe them all:
 
     words   word vectors of the names, of unit length
     tree    places in WordNet, one column per node: more than 0 if the class is below it
 
-``pets``: photos of 37 breeds of cats and dogs, 15 each, as features of the same network;
-the class table ``attributes`` says of each breed how it looks.
+``pets``: photos of 37 breeds of cats and dogs, 15 each, as features of the same
+network; the class table ``attributes`` says of each breed how it looks.
 """
 
 from __future__ import annotations

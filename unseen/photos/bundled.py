@@ -87,7 +87,7 @@ def load_photos() -> BundledPhotos:
 
 
 def load_thumbnails(name: str) -> dict[str, bytes]:
-    """Return the photos of a bundled set as small JPEGs, by the ``ids`` of its rows.
+    r"""Return the photos of a bundled set as small JPEGs, by the ``ids`` of its rows.
 
     Parameters
     ----------

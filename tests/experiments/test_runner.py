@@ -117,14 +117,15 @@ def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
 
 
 def test_counts_are_those_of_the_set_and_a_seed_reaches_the_model(monkeypatch):
-    bench = Bench(find_source("digits", "attributes", []))
+    source = replace(find_source("digits", "segments_and_strokes", []), n_folds=3)
+    bench = Bench(source)
     key = RunKey("statistics", "digits", "segments+strokes", "", 0)
-    told = {f.measure: f.value for f in run_task(bench, "attributes", key)}
+    told = {f.measure: f.value for f in run_task(bench, "segments_and_strokes", key)}
     counts = {"instances": 1797, "features": 64, "dimensions": 14}
     assert told.items() >= {**counts, "seen": 7, "unseen": 3}.items()
     monkeypatch.setattr(bench, "winner", lambda method, part: {})
     for seed in (0, 3):
-        model = bench.fitted(methods.METHODS["jedm"], "attributes", seed)
+        model = bench.fitted(methods.METHODS["jedm"], "segments_and_strokes", seed)
         assert (model.random_state or 0) == seed
 
 

@@ -102,7 +102,7 @@ def test_the_demo_prints_a_table(tmp_path):
             "no class table",
         ),
         (["data", "fetch", "imagenet"], "no benchmark 'imagenet'"),
-        (["data", "fetch", "cub", "--sha256", "12"], "is no SHA-256"),
+        (["data", "fetch", "cub", "--sha256", "12"], "is not a SHA-256"),
     ],
 )
 def test_a_fault_is_a_line_and_exit_code_2(tmp_path, monkeypatch, words, said):

@@ -104,7 +104,7 @@ def test_force_writes_over_no_input(data, model, tmp_path, monkeypatch):
     os.link("x.npy", "twin.npy")
     for out in ("x.npy", "twin.npy"):
         ended = run("run", "x.npy", "--model", model, "--out", out, "--force")
-        assert ended.exit_code == 2 and f"{out}: is being read" in ended.stderr
+        assert ended.exit_code == 2 and f"{out} is being read" in ended.stderr
     ended = run("run", "x.npy", "--model", model, "--save", model, "--force")
     assert ended.exit_code == 2 and "is being read" in ended.stderr
     assert (tmp_path / "x.npy").read_bytes() == before

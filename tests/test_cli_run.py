@@ -262,5 +262,7 @@ def test_rows_below_a_reliability_are_left_unknown(mixed, tmp_path):
         warnings.simplefilter("default")
         words += ["--min-reliability", "1", "--out", tmp_path / "none.csv"]
         said = " ".join(run(*words).stderr.split())
-    assert re.search(r"warning: No label .* the best has 0\.\d+\. Lower", said)
+    assert re.search(
+        r"warning: No label .* the highest reliability is 0\.\d+\. Lower", said
+    )
     assert (pd.read_csv(tmp_path / "none.csv")["label"] == "unknown").all()

@@ -71,7 +71,11 @@ def test_what_does_not_fit_is_refused_by_name(zoo, change, error, message):
             ValueError,
             "'okapi' more than",
         ),
-        (lambda t: t.reset_index(drop=True), TypeError, "holds 0, which is no string"),
+        (
+            lambda t: t.reset_index(drop=True),
+            TypeError,
+            "holds 0, which is not a string",
+        ),
         (lambda t: t.replace(t.iloc[3, 0], np.nan), ValueError, "'otter' holds NaN"),
         (lambda t: t["looks"].assign(fur="thick"), TypeError, "'fur' .* not numeric"),
         (lambda t: t["looks"] * 1j, TypeError, "'stripes', 'fur' .* not numeric"),

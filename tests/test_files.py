@@ -61,7 +61,7 @@ def test_pipes_sockets_devices_and_folders_are_refused(tmp_path):
             tmp_path / "folder": "a folder",
             "/dev/null": "a device or a pipe",
         }.items():
-            with pytest.raises(FileExistsError, match=f"{path}: is {kind}"):
+            with pytest.raises(FileExistsError, match=f"{path} is {kind}"):
                 write(path)
     assert names(tmp_path) == ["folder", "pipe", "socket"]
 
@@ -84,7 +84,7 @@ def test_what_is_being_read_is_not_written(tmp_path):
     (tmp_path / "link.npy").symlink_to(features)
     os.link(features, tmp_path / "twin.npy")
     for name in ("x.npy", "link.npy", "twin.npy"):
-        with pytest.raises(FileExistsError, match=f"{name}: is being read"):
+        with pytest.raises(FileExistsError, match=f"{name} is being read"):
             check_target(tmp_path / name, reading=[features])
     (tmp_path / "way").symlink_to(photos)
     for folder in ("photos", "way", "photos/deep"):

@@ -33,7 +33,7 @@ def command_line(*words: object) -> str:
 def _quoted(word: str) -> str:
     """Quote a word for a shell, as bash does where a terminal would obey a sign."""
     shown = printable(word.replace("\\", "\\\\").replace("'", "\\'"))
-    shown = shown.replace("\\udc", "\\x")  # a byte that is no UTF-8
+    shown = shown.replace("\\udc", "\\x")  # a byte that is not UTF-8
     return shlex.quote(word) if printable(word) == word else f"$'{shown}'"
 
 

@@ -42,7 +42,7 @@ def download(
         return
     if archive.exists() and not is_one_of(archive, before):
         raise FileExistsError(
-            f"{archive}: is there already and was not fetched by this program. "
+            f"{archive} is there already and was not fetched by this program. "
             "Move it away, or give another folder."
         )
     part = archive.with_name(f".unseen-{archive.name}.part")

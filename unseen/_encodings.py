@@ -1,6 +1,6 @@
 """Text files as people save them: UTF-8, or UTF-16 with a byte-order mark.
 
-Bytes that are no UTF-8 are read as Windows-1252, one by one, so that the rest of their
+Bytes that are not UTF-8 are read as Windows-1252, one by one, so that the rest of their
 line stays what it is.
 """
 
@@ -17,11 +17,11 @@ ODD_BYTES = "unseen-windows-1252"
 
 
 class OddBytesWarning(UserWarning):
-    """Some bytes are no UTF-8 and were read as Windows-1252."""
+    """Some bytes are not UTF-8 and were read as Windows-1252."""
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    """Read bytes that are no UTF-8 as Windows-1252."""
+    """Read bytes that are not UTF-8 as Windows-1252."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     odd = error.object[error.start : error.end]
@@ -37,7 +37,7 @@ def decoded(start: bytes) -> str:
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, ends of lines as they are; warn if it is no UTF-8."""
+    """Open a text file, ends of lines as they are; warn if it is not UTF-8."""
     with open(path, "rb") as file:
         encoding = _encoding(file.read(2))
     try:
@@ -46,7 +46,7 @@ def open_text(path: Path) -> TextIO:
                 pass
     except UnicodeDecodeError:
         warnings.warn(
-            f"{path}: is not UTF-8; what is odd in it was read as Windows-1252. "
+            f"{path} is not UTF-8; what is odd in it was read as Windows-1252. "
             "Save the file as UTF-8 if names look wrong.",
             OddBytesWarning,
             stacklevel=2,

@@ -117,7 +117,7 @@ class Cache:
             raise OSError(f"{self.path}: {error}.") from error
         except sqlite3.DatabaseError as error:
             raise ValueError(
-                f"{self.path}: is damaged ({error}). Delete it to encode again."
+                f"{self.path} is damaged ({error}). Delete it to encode again."
             ) from error
 
 
@@ -139,7 +139,7 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         file.close()
         os.replace(path, aside)
         warnings.warn(
-            f"{path}: is damaged ({error}) and set aside as {aside}. Photos and texts "
+            f"{path} is damaged ({error}) and was renamed to {aside}. Photos and texts "
             "are encoded again.",
             stacklevel=4,
         )

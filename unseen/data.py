@@ -223,8 +223,8 @@ def _check_table(name: str, table: pd.DataFrame) -> None:
     odd = [label for label in table.index if not isinstance(label, str)]
     if odd:
         raise TypeError(
-            f"{what}: the index holds {odd[0]!r}, which is no string. Index the table "
-            "by class name."
+            f"{what}: the index holds {odd[0]!r}, which is not a string. Index the "
+            "table by class name."
         )
     # Control characters, separators of lines and halves of letters.
     unprintable = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -271,7 +271,7 @@ def _as_names(name: str, field: str, values: object, count: int | None) -> np.nd
             names = np.where(pd.isna(names), "", names)
         odd = [label for label in names.tolist() if not isinstance(label, str)]
         if odd:
-            raise TypeError(f"{name}: {field} holds {odd[0]!r}, which is no string.")
+            raise TypeError(f"{name}: {field} holds {odd[0]!r}, which is not a string.")
     again = [] if field == "y" else names[pd.Index(names).duplicated()]
     if len(again):
         raise ValueError(f"{name}: {field} holds {short_list(again)} more than once.")
@@ -322,7 +322,7 @@ def split_faults(
     for part, given in {"unseen": unseen, "seen": seen}.items():
         foreign = [] if given is None else given[~np.isin(given, classes)].tolist()
         if foreign:
-            fault = f"names {listed(foreign, 5)}, which is no class"
+            fault = f"names {listed(foreign, 5)}, which is not a class"
             yield Fault(called(part), "", fault)
     if seen is not None and unseen is not None:
         for name in names.unique():
@@ -350,7 +350,7 @@ def split_faults(
 
 
 def _meant(label: str, classes: np.ndarray) -> str:
-    """Return what a label that is no class may have meant."""
+    """Return what a label that is not a class may have meant."""
     # What people write where there is no label; a class may be called so all the same.
     none = "? - na n/a nan none null unknown unlabelled unlabeled".split()
     if label.strip().lower() in none:

@@ -153,7 +153,7 @@ def check_folder(
     foreign = min(found - known - {MARK.encode()}, default=b"")
     if foreign:
         raise FileExistsError(
-            f"{path}: holds {os.fsdecode(foreign)!r}, which unseen did not write. Give "
+            f"{path} holds {os.fsdecode(foreign)!r}, which unseen did not write. Give "
             f"another name, such as {free_name(path)}."
         )
 
@@ -169,7 +169,7 @@ def check_target(path: AnyPath, reading: Iterable[AnyPath | None] = ()) -> Path:
             mode = stat.S_IFREG
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
-        raise FileExistsError(f"{path}: is {kind}. Give the name of a file to write.")
+        raise FileExistsError(f"{path} is {kind}. Give the name of a file to write.")
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     check_apart(path, reading)
@@ -185,7 +185,7 @@ def check_apart(path: AnyPath, reading: Iterable[AnyPath | None]) -> None:
         read = Path(os.path.realpath(source))
         same = target == read or (target.exists() and target.samefile(read))
         if same or target in read.parents:
-            raise FileExistsError(f"{path}: is being read. Give another name.")
+            raise FileExistsError(f"{path} is being read. Give another name.")
         if read in target.parents:
             raise FileExistsError(
                 f"{path}: would lie in {source}, which is being read. Give a name in "

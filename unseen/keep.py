@@ -153,7 +153,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     except Exception as error:
         writer = metadata.get("unseen_version", "an unknown version")
         raise ValueError(
-            f"{path}: holds a model that this version of unseen cannot build "
+            f"{path} holds a model that this version of unseen cannot build "
             f"({_short(error)}). Load it with the version that saved it, {writer}."
         ) from error
     return model
@@ -174,12 +174,12 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     version = metadata.get("unseen_format")
     if version is None:
         raise ValueError(
-            f"{path}: is a safetensors file, but no model of unseen. "
+            f"{path} is a safetensors file, but no model of unseen. "
             "Give one that model.save wrote."
         )
     if version != FORMAT:
         raise ValueError(
-            f"{path}: has format {version[:20]}, but this version of unseen reads "
+            f"{path} has format {version[:20]}, but this version of unseen reads "
             f"format {FORMAT}. Load it with the version that saved it."
         )
     if digest(metadata.get("model", ""), arrays) != metadata.get("digest"):
@@ -189,7 +189,7 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
 
 def _damaged(path: Path, reason: str) -> ValueError:
     return ValueError(
-        f"{path}: is damaged or no model ({reason}). Save the model again."
+        f"{path} is damaged or no model ({reason}). Save the model again."
     )
 
 

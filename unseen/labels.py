@@ -93,7 +93,7 @@ def label_table(
 
 
 def _texts(values: Iterable[Any]) -> pd.Series:
-    """Return a column of text, which may hold bytes that are no UTF-8."""
+    """Return a column of text, which may hold bytes that are not UTF-8."""
     texts = ["" if value is None else str(value) for value in values]
     return pd.Series(texts, dtype=object)
 
@@ -137,7 +137,7 @@ def write_labels(
 def labels_as_csv(
     labels: pd.DataFrame | Iterable[pd.DataFrame], where: str
 ) -> Iterator[bytes]:
-    r"""Yield tables of labels as CSV; names that are no UTF-8 keep their bytes."""
+    r"""Yield tables of labels as CSV; names that are not UTF-8 keep their bytes."""
     known: dict[str, int] = {}
     for part in [labels] if isinstance(labels, pd.DataFrame) else labels:
         heads = [str(name) for name in part.columns]
@@ -237,7 +237,7 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
     with open(path, "rb") as binary:
         start = binary.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
-        raise ValueError(f"{path}: is no UTF-8 text. Save it as 'CSV UTF-8'.")
+        raise ValueError(f"{path} is not UTF-8 text. Save it as 'CSV UTF-8'.")
     lines: list[int] = []
     cells: list[list[str]] = []
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -258,14 +258,14 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
                 cells.append([_without_guard(cell) for cell in row])
         except csv.Error as error:
             raise ValueError(
-                f"{path}: line {reader.line_num} is no CSV ({error})."
+                f"{path}: line {reader.line_num} is not CSV ({error})."
             ) from error
     return "," if separator == ";" else ".", heads, lines, cells
 
 
 def _check_utf8(text: str, where: str) -> None:
     if not text.isascii() and any("\udc80" <= char <= "\udcff" for char in text):
-        raise ValueError(f"{where} is no UTF-8 text. Save the file as 'CSV UTF-8'.")
+        raise ValueError(f"{where} is not UTF-8 text. Save the file as 'CSV UTF-8'.")
 
 
 def _numbers(
@@ -298,7 +298,7 @@ def check_columns(heads: list[str], where: str) -> None:
     for i, name in enumerate(heads):
         _check_utf8(name, f"{where}: a head in line 1")
         if name in heads[:i]:
-            raise ValueError(f"{where}: has two columns {shown(name)}. Keep one.")
+            raise ValueError(f"{where} has two columns {shown(name)}. Keep one.")
 
 
 def check_ids(

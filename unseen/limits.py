@@ -60,7 +60,7 @@ def read_small(path: Path) -> bytes:
     size, most = path.stat().st_size, LIMITS.text_bytes
     if size > most:
         raise ValueError(
-            f"{path}: has {size} bytes, too many for a list of names or settings. "
+            f"{path} has {size} bytes, too many for a list of names or settings. "
             f"Give at most {most}."
         )
     return path.read_bytes()
@@ -83,4 +83,4 @@ def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> Non
     kinds = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFDIR: "folder"}
     kind = kinds.get(stat.S_IFMT(mode), "device")
     wanted = "file or folder" if folders else "file"
-    raise ValueError(f"{path}: is a {kind}. Give a plain {wanted}.")
+    raise ValueError(f"{path} is a {kind}. Give a plain {wanted}.")

@@ -239,7 +239,7 @@ class LabelJob:
             self.fitted = load_model(model)
             if not isinstance(self.fitted, kind):
                 raise ValueError(
-                    f"{model}: is a {type(self.fitted).__name__}. Give a model that "
+                    f"{model} is a {type(self.fitted).__name__}. Give a model that "
                     f"unseen label saved for {self.items}."
                 )
 

@@ -283,7 +283,7 @@ def test_every_number_of_every_round_is_that_of_the_samples(one_run, classes, op
     names = oracle.names[chosen]
     moves = means - oracle.start(chosen)[0]
     spreads = [move @ np.linalg.solve(oracle.V, move) / 8 for move in moves]
-    assert f"moved {np.mean(spreads) ** 0.5:.2f} of" in model.rounds_[-1].note
+    assert f"moved by {np.mean(spreads) ** 0.5:.2f} times" in model.rounds_[-1].note
     before = first.argmax(axis=1)
     for ours, S, cost in zip(model.rounds_, later, costs, strict=True):
         codes = S.argmax(axis=1)
@@ -305,7 +305,7 @@ def test_a_second_run_holds_sizes_as_the_samples_do(monkeypatch):
     monkeypatch.setattr(Learner, "even_pull", lambda self: 7.0)
     model.adapt(rows)
     (_, *later), _, _ = oracle.adapt(rows, [7, 8, 9], pull=7.0)
-    second = [one for one in model.rounds_ if "like sizes" in one.note]
+    second = [one for one in model.rounds_ if "pulled together" in one.note]
     assert len(second) < len(model.rounds_)
     for ours, S in zip(second, later, strict=True):
         assert_array_equal(ours.labels, oracle.names[7:][S.argmax(axis=1)])

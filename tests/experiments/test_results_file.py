@@ -104,7 +104,7 @@ FINE = f"{','.join(COLUMNS)}\n{RUN}final,,,0.5,,\n{RUN}done,,,,,1\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,score\nmine,1\n", "is no results.csv"),
+        ("name,score\nmine,1\n", "is not a results.csv"),
         (f"{FINE}{RUN}a note of mine\n", "a row that no run writes"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_table_from_elsewhere_packs_no_secrets(home, monkeypatch, to, how):
         (other / name).parent.mkdir(exist_ok=True)
         (other / name).write_bytes(files.get(name, photo))
     ended = CliRunner().invoke(app, [*options, "out", "--photos", "elsewhere"])
-    assert ended.exit_code == 0 and "8 are no picture in elsewhere" in ended.stdout
+    assert ended.exit_code == 0 and "8 are not pictures in elsewhere" in ended.stdout
     assert "such as" in ended.stdout and "photos/a.jpg -> " in ended.stdout
     written = [
         path.read_bytes() for path in (home / "out").rglob("*") if path.is_file()

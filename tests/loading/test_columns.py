@@ -64,7 +64,7 @@ def test_rows_and_tables_are_the_same_however_they_were_written(tmp_path, way):
 def test_odd_bytes_are_reported_once(tmp_path):
     path = tmp_path / "rows.csv"
     rows().to_csv(path, index=False, encoding="cp1252")
-    with pytest.warns(OddBytesWarning, match=r"rows\.csv: is not UTF-8") as caught:
+    with pytest.warns(OddBytesWarning, match=r"rows\.csv is not UTF-8") as caught:
         read_raw(path)
     assert len(caught) == 1
 

@@ -104,8 +104,8 @@ def test_xlsa17_without_names_of_classes_and_with_rows_left_out(tmp_path):
         ({"trainval_loc": [[1.0], [2], [3]]}, "in two of trainval_loc"),
         ({"test_unseen_loc": [[3], [4]], "trainval_loc": [[1], [2], [7]]}, "seen too"),
         ({"allclasses_names": cells(NAMES[:3])}, "is for 4 classes, but there are 3"),
-        ({"original_att": np.ones((3, 5))}, "'original_att': is for 5 classes"),
-        ({"att": np.ones((3, 2))}, "'att': is for 2 classes, but there are 4"),
+        ({"original_att": np.ones((3, 5))}, "'original_att' is for 5 classes"),
+        ({"att": np.ones((3, 2))}, "'att' is for 2 classes, but there are 4"),
         ({"att": cells(NAMES)}, "Give a matrix of real numbers"),
         ({"att": np.ones((3, 4)) * 1j}, "Give a matrix of real numbers"),
     ],
@@ -128,7 +128,7 @@ MESSED = {
     "labels beyond": (
         "xlsa17",
         lambda path: write_xlsa17(path, labels=(Y + 4.0)[:, None]),
-        "test_unseen_loc: names number 6, number 7, which is no class",
+        "test_unseen_loc: names number 6, number 7, which is not a class",
     ),
     "samples not sorted": (
         "authors",

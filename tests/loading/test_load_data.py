@@ -43,7 +43,7 @@ def test_the_name_of_a_bundled_set_wins_over_a_file_but_a_path_does_not(
     assert load_data("photos").name == "photos"
     with pytest.raises(ValueError, match="none of the kinds"):
         load_data("./photos")
-    with pytest.raises(ValueError, match="photos: is bundled"):
+    with pytest.raises(ValueError, match="photos is bundled"):
         load_data("photos", column="label")
 
 

@@ -130,7 +130,7 @@ def test_a_class_on_both_sides_or_none_is_named(tmp_path):
     )
     faults = [str(fault) for fault in find_faults(read_raw(path))]
     assert faults == [
-        "'seen': names number 7, which is no class",
+        "'seen': names number 7, which is not a class",
         "'unseen', class 'ant': is seen too, by 'seen'",
         "'unseen', class 'cow': is neither here nor in 'seen'",
         "'y', row 2: names 'number 9', which is none of the 3 classes",

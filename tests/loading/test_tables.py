@@ -96,7 +96,7 @@ def test_a_table_of_another_shape_or_kind_is_refused(tmp_path):
     with pytest.raises(ValueError, match="'words' holds more than numbers"):
         load_data(source, classes=TABLE.assign(words="x"))
     (tmp_path / "note.txt").write_text("no table")
-    with pytest.raises(ValueError, match="is no class table"):
+    with pytest.raises(ValueError, match="is not a class table"):
         read_class_table(tmp_path / "note.txt")
 
 

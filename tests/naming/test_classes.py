@@ -155,7 +155,7 @@ def test_names_longer_than_any_file_name_are_names(tmp_path):
         ("classes.txt", b"caf\xe9\n", "is not UTF-8"),
         ("classes.csv", b"", "names no class"),
         ("classes.csv", b"name\n", "names no class"),
-        ("classes.csv", b'a,b\nc,"d\n', "no table of commas"),
+        ("classes.csv", b'a,b\nc,"d\n', "not a table of commas"),
         ("huge.csv", bytes(65 << 20), "too many for a list"),
     ],
 )

@@ -123,9 +123,9 @@ def test_doubt_in_names_ends_with_photos_given_for_all(photos, rows):
     X, truth = photos.features[rows], photos.truth[rows]
     model = fitted(photos)
     model.prototypes_ = np.random.default_rng(0).normal(size=model.prototypes_.shape)
-    with pytest.warns(UserWarning, match="say little about these photos"):
+    with pytest.warns(UserWarning, match="do not fit these photos well"):
         model.adapt(X)
-    with pytest.warns(UserWarning, match="say little"):  # of all but one class
+    with pytest.warns(UserWarning, match="do not fit"):  # of all but one class
         model.adapt(X, given=some(truth, 1, LEFT_OUT))
     model.adapt(X, given=some(truth, 3))  # and no warning
     assert model.weak_names_ == ""

@@ -147,8 +147,8 @@ def test_text_vectors_of_the_same_space_are_the_prototypes():
     ("names", "told", "message"),
     [
         ("cat", None, "one text"),
-        (["cat"], {"dog": "barks"}, "'dog' is described"),
-        (["cat", "斑馬"], None, "'斑馬' is no English noun .* Describe it"),
+        (["cat"], {"dog": "barks"}, "'dog' has a description"),
+        (["cat", "斑馬"], None, "'斑馬' is not a kind of thing .* Describe it"),
     ],
 )
 def test_wrong_names_are_refused_in_one_sentence(names, told, message):
@@ -229,7 +229,7 @@ def test_a_name_nobody_knows_is_taken_if_asked_for(small):
     model = NamedPhotos(Eyes(), Letters())
     model.fit(["dog", "xqzzt"], allow_unknown=True)
     assert model.trust_.tolist() == ["broad", "unknown"]
-    with pytest.raises(ValueError, match="Nothing is known of '斑馬'"):
+    with pytest.raises(ValueError, match="The encoder does not know '斑馬'"):
         model.fit(["dog", "斑馬"], allow_unknown=True)
 
 

@@ -51,5 +51,5 @@ def test_names_reached_through_a_known_module_are_refused():
 def test_another_layout_says_so(tmp_path):
     path = tmp_path / "weights.pth"
     digest = written(path, 1, 1001, {}, OrderedDict(), [])
-    with pytest.raises(ValueError, match="no PyTorch weight file"):
+    with pytest.raises(ValueError, match="not a PyTorch weight file"):
         read_torch_file(path, digest)

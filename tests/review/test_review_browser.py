@@ -260,7 +260,7 @@ def test_selecting_whole_rows_and_dragging(chromium, tmp_path):
         assert labels(server)[dragged] == "cow"
 
         whole = parts(server)["cow"]
-        page.get_by_label("All of cow are really …").click()
+        page.get_by_label("Relabel all of cow").click()
         page.keyboard.type("ox")
         page.keyboard.press("Enter")
         saved(page, server)
@@ -323,7 +323,7 @@ def test_ask_check_and_teach(chromium, tmp_path):
         server.ready()
         expect(page.locator("#teach")).to_be_enabled()
         page.click("#teach")
-        expect(page.locator("#trouble")).to_contain_text("no answer to learn from")
+        expect(page.locator("#trouble")).to_contain_text("no answers to learn from")
         page.said.clear()  # the browser told of the refusal
 
         def answer_rightly(n):
@@ -493,7 +493,7 @@ def test_hostile_names_are_only_text(chromium, tmp_path):
             "() => document.getElementById('view-photo').naturalWidth > 0"
         )
         page.keyboard.press("Escape")
-        page.get_by_label("All of dog are really …").click()
+        page.get_by_label("Relabel all of dog").click()
         page.keyboard.type(evil + "2")
         page.keyboard.press("Enter")
         saved(page, server)

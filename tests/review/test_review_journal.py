@@ -40,7 +40,7 @@ def test_a_journal_cut_at_any_byte_keeps_every_whole_line(path):
     ends = [i + 1 for i, byte in enumerate(whole) if byte == ord("\n")]
     for cut in range(len(whole)):
         path.write_bytes(whole[:cut])
-        n = sum(end <= cut for end in ends[1:])  # the first line is no answer
+        n = sum(end <= cut for end in ends[1:])  # the first line is not an answer
         assert len(read_journal(path)[1]) == n
         if cut % 7 == 0:
             with closing(Journal(path, HEAD)) as journal:
@@ -90,7 +90,7 @@ def test_a_forged_line_is_no_answer(path, forged):
     numbered = {"seq": 2} | forged if isinstance(forged, dict) else forged
     lines[2] = json.dumps(numbered).encode() + b"\n"
     path.write_bytes(b"".join(lines))
-    with pytest.raises(DamagedJournalError, match="line 3 is no answer"):
+    with pytest.raises(DamagedJournalError, match="line 3 is not an answer"):
         Journal(path, HEAD)
 
 

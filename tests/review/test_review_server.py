@@ -196,7 +196,7 @@ def test_a_forged_journal_is_refused_in_a_line(tmp_path):
     head, last = path.read_text().splitlines()
     lines = [head, json.dumps(forged), last.replace('"seq":1', '"seq":2')]
     path.write_text("\n".join(lines) + "\n")
-    assert "line 2 is no answer" in refused(tmp_path)
+    assert "line 2 is not an answer" in refused(tmp_path)
     path.write_text("\n".join(lines[:2]) + "\n")  # as the last line, it is set aside
     with Opened(tmp_path) as review:
         assert "set aside" in review.get("state")["notices"][0]

@@ -182,7 +182,7 @@ def test_given_labels_and_none_survive_teaching(opened):
 def test_there_is_nothing_to_teach_without_an_answer_or_features(opened):
     session = opened()
     wait_for(session.learning)
-    with pytest.raises(RefusedError, match="no answer to learn from"):
+    with pytest.raises(RefusedError, match="no answers to learn from"):
         session.teach("t", "a")
     session.close()
     bare = open_review(opened.home / "labels.csv")

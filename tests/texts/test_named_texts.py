@@ -166,14 +166,17 @@ def test_a_saved_model_answers_the_same(demo, adapted, tmp_path):
         (lambda: NamedTexts().fit(["a", "a"]), "named twice"),
         (
             lambda: NamedTexts().fit(["\ue000"]),
-            "says nothing to the encoder 'wordllama'",
+            "has no meaning for the encoder 'wordllama'",
         ),
-        (lambda: NamedTexts().fit(["a"], descriptions={"b": "c"}), "'b' is described"),
+        (
+            lambda: NamedTexts().fit(["a"], descriptions={"b": "c"}),
+            "'b' has a description",
+        ),
         (lambda: NamedTexts().fit(["a"]).predict("text"), "X is one text"),
-        (lambda: NamedTexts().fit(["a"]).predict([3]), "holds 3, which is no text"),
+        (lambda: NamedTexts().fit(["a"]).predict([3]), "holds 3, which is not a text"),
         (lambda: NamedTexts().fit(["a"]).predict(np.ones((2, 3))), "Use one encoder"),
         (lambda: NamedTexts("nobody").fit(["a"]), "There is no text encoder 'nobody'"),
-        (lambda: NamedTexts(3).fit(["a"]), "3 is no encoder"),
+        (lambda: NamedTexts(3).fit(["a"]), "3 is not an encoder"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(make, words):

@@ -104,14 +104,14 @@ def test_many_rows_come_in_batches(tmp_path):
         ("a.csv", "n,text\n1,b\n1,c\n", {"id": "n"}, "id '1' is there twice"),
         ("a.csv", "n,text\n,b\n", {"id": "n"}, "a text has no id"),
         ("a.csv", "n,text\n1,b,c\n", {}, "line 2 has 3 cells, but there are 2 columns"),
-        ("a.csv", 'text\n"b\n', {}, "is no CSV"),
-        ("a.jsonl", '{"text": "a"}\nnope\n', {}, "line 2 is no JSON"),
+        ("a.csv", 'text\n"b\n', {}, "is not CSV"),
+        ("a.jsonl", '{"text": "a"}\nnope\n', {}, "line 2 is not JSON"),
         ("a.jsonl", '{"text": "a", "text": "b"}\n', {}, "'text' is there twice"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', {}, "line 2 is [1]. Give an object"),
         ("a.jsonl", '{"a": "a", "b": "c"}\n', {}, "line 1: which column"),
         ("a.txt", "hello\n", {"id": "n"}, "no column 'n'. Its columns are 'text'"),
         ("a.parquet", b"PAR1nonsense", {}, "a.parquet"),
-        ("a.docx", b"PK", {}, "is no file of texts. Give .csv"),
+        ("a.docx", b"PK", {}, "is not a file of texts. Give .csv"),
     ],
 )  # fmt: skip
 def test_faults_are_one_sentence_that_names_the_file(
@@ -149,7 +149,7 @@ def test_texts_are_told_from_photos_by_the_names_of_files(tmp_path):
 
 def test_python_lists_are_texts_and_nothing_else():
     assert pairs(read_texts(("a", "b"))) == [("0", "a"), ("1", "b")]
-    with pytest.raises(TypeError, match="3 is no text"):
+    with pytest.raises(TypeError, match="3 is not a text"):
         read_texts(["a", 3])
 
 

@@ -17,7 +17,9 @@ EXAMPLES = examples(
 
 
 def encode(
-    folder: Annotated[Path, typer.Argument(help="Folder of photos, and all below it.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of photos; its sub-folders are included.")
+    ],
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("features.npz"),
     encoder: Annotated[
         str,

@@ -41,7 +41,7 @@ def export(
         typer.Option(
             min=0,
             max=1,
-            help="Leave out labels below this reliability; corrected ones stay.",
+            help="Export labels of at least this reliability, and all you corrected.",
         ),
     ] = 0.0,
     sure: Annotated[
@@ -50,12 +50,15 @@ def export(
     ] = False,
     how: Annotated[
         str,
-        typer.Option(help="Photos: copy, hardlink, symlink or move them."),
+        typer.Option(help="What to do with photos: copy, hardlink, symlink or move."),
     ] = "copy",
     photos: PhotosFolder = None,
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="Do it. Otherwise nothing is written."),
+        typer.Option(
+            "--yes",
+            help="Write the files. Without it you only see what would be written.",
+        ),
     ] = False,
 ) -> None:
     """Sort photos into folders by LABELS, or write labels for other programs.

@@ -46,12 +46,12 @@ EXAMPLES = examples(
     "them.",
 )
 TRUST = {  # how far names of photos are understood, the worst first
-    "unknown": "not an English noun; describe it",
-    "vague": "the name says little about how it looks; describe it",
+    "unknown": "WordNet does not know this kind of thing; describe it",
+    "vague": "the name does not say how it looks; describe it",
     "broad": "ImageNet has many classes of this kind, or none that is near",
     "close": "ImageNet has a few classes of this kind",
     "exact": "ImageNet has a class of this name",
-    "given": "read by what describes it",
+    "given": "understood by your description",
     "": "",
 }
 
@@ -98,7 +98,10 @@ def label(
     ] = None,
     unknown: Annotated[
         bool,
-        typer.Option("--unknown", help="Label what is like no class 'none of these'."),
+        typer.Option(
+            "--unknown",
+            help="Label what resembles none of the classes as 'none of these'.",
+        ),
     ] = False,
     column: Annotated[
         str | None,
@@ -198,7 +201,7 @@ def label(
 
 
 def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
-    """Show how class names are understood; exit code 1 if one is no English noun.
+    """Show how class names are understood; exit code 1 if one is not an English noun.
 
     Some encoders read names by themselves; for others WordNet does, too.
     """

@@ -51,7 +51,7 @@ Column = Annotated[
 Id = Annotated[
     str | None,
     typer.Option(
-        help="Column that names the rows: no feature, and kept in the labels.",
+        help="Column with the names of the rows. It is not a feature; labels keep it.",
         show_default="numbers from 0",
     ),
 ]

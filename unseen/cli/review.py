@@ -34,7 +34,10 @@ def review(
         typer.Option(help="Encoder of the features.", show_default="as labelled"),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")
+        int,
+        typer.Option(
+            min=0, max=65535, help="Port of the page; 0 takes any that is free."
+        ),
     ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page.")
@@ -56,7 +59,10 @@ def review(
 
         def ready(address: str, once: str) -> None:
             typer.echo(f"Open {address}")
-            typer.echo("Ctrl-C ends it; every answer is saved by then.", err=True)
+            typer.echo(
+                "Press Ctrl-C to end the review. Your answers are saved already.",
+                err=True,
+            )
             if browser:
                 webbrowser.open(once)
 

@@ -69,7 +69,7 @@ def run(
         bool,
         typer.Option(
             "--generalized",
-            help="Rows may be of seen classes too: all classes compete.",
+            help="Let all classes compete: rows may belong to seen classes, too.",
         ),
     ] = False,
     min_reliability: Annotated[
@@ -134,8 +134,8 @@ def run(
         if min_reliability and not kept.any():
             best = int(1000 * labels["reliability"].max()) / 1000  # never rounded up
             warnings.warn(
-                f"No label is this reliable; the best has {best:g}. Lower "
-                "--min-reliability, or look at some labels by hand.",
+                f"No label is this reliable; the highest reliability is {best:g}. "
+                "Lower --min-reliability, or look at some labels by hand.",
                 stacklevel=1,
             )
         if min_reliability:
@@ -237,7 +237,7 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
     model = load_model(path)
     if not hasattr(model, "unseen_classes_"):
         raise ValueError(
-            f"{path}: is a {type(model).__name__}, which does not label rows of "
+            f"{path} is a {type(model).__name__}, which does not label rows of "
             f"features. Photos and texts are labelled by: "
             f"{command_line('label', '--model', path)}"
         )
@@ -248,7 +248,7 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
     if asked.source.endswith(".npy"):
         X = open_npy(asked.source)
         if X.ndim != 2:
-            raise ValueError(f"{asked.source}: has shape {X.shape}. Give rows.")
+            raise ValueError(f"{asked.source} has shape {X.shape}. Give rows.")
         ids, truth = np.arange(len(X)), np.full(len(X), "")
     else:
         raw = asked.raw()

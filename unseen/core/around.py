@@ -62,8 +62,8 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
         estimator = self._estimator()
         if not isinstance(estimator, ZeroShotClassifier):
             raise TypeError(
-                f"estimator={estimator!r} is no zero-shot model of unseen. Give one, "
-                "or a class of your own that inherits from ZeroShotClassifier."
+                f"estimator={estimator!r} is not a zero-shot model of unseen. Give "
+                "one, or a class of your own that inherits from ZeroShotClassifier."
             )
         return estimator
 

@@ -118,7 +118,7 @@ def _alike(label: Any, names: np.ndarray) -> Any:
         return int(float(label))
     raise ValueError(
         f"given holds {label!r}, but classes are {'texts' if texts else 'numbers'}, as "
-        f"{names[:1].tolist()[0]!r}. Name all classes alike."
+        f"{names[:1].tolist()[0]!r}. Use either names or numbers for all classes."
     )
 
 

@@ -58,7 +58,7 @@ class Round:
     >>> import numpy as np
     >>> from unseen.core.outcome import Round
     >>> print(Round(0.5, np.array([2, 1]), 1, 0.0, None, n_rows=6))
-    Kept 3 of 6 rows (rate 0.5); 1 label changed.
+    Learned from 3 of 6 rows (rate 0.5); 1 label changed.
     """
 
     rate: float
@@ -95,7 +95,7 @@ class Round:
     def __str__(self) -> str:
         n_rows = self.n_rows if self.labels is None else len(self.labels)
         message = (
-            f"Kept {self.n_selected:,} of {n_rows:,} rows (rate "
+            f"Learned from {self.n_selected:,} of {n_rows:,} rows (rate "
             f"{self.rate:g}); {self.n_changed:,} "
             f"{'label' if self.n_changed == 1 else 'labels'} changed."
         )

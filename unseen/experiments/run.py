@@ -287,7 +287,7 @@ def complete_runs(path: Path) -> list[list[str]]:
     head, *lines = csv.reader(io.StringIO(text, newline=""))
     if head != list(COLUMNS):
         raise ValueError(
-            f"{path} is no results.csv of this version: its first line is "
+            f"{path} is not a results.csv of this version: its first line is "
             f"{text.splitlines()[:1]!r:.80}. Give another --out."
         )
     if not text.endswith("\n"):
@@ -297,7 +297,7 @@ def complete_runs(path: Path) -> list[list[str]]:
     odd = [x for x in lines if len(x) != len(COLUMNS) or not x[4].isdecimal()]
     if odd:
         raise ValueError(
-            f"{path}: holds a row that no run writes: {odd[0]!r:.80}. Remove it, or "
+            f"{path} holds a row that no run writes: {odd[0]!r:.80}. Remove it, or "
             "give another --out."
         )
     return lines

@@ -94,14 +94,14 @@ def plan_export(
     if folder is None and not format.takes_texts:
         takers = " or ".join(sorted(n for n, f in FORMATS.items() if f.takes_texts))
         raise ValueError(
-            f"{labels}: is about texts, and {to} is for photos. Texts go to {takers}."
+            f"{labels} is about texts, and {to} is for photos. Texts go to {takers}."
         )
     if format.place is None and how != "copy":
         raise ValueError(f"{to} holds no photo as a file, so --how {how} has no sense.")
     check_apart(out, [labels, folder])
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise FileExistsError(
-            f"{out}: is there already, and nothing is written over. Give another "
+            f"{out} is there already, and nothing is written over. Give another "
             f"--out, such as {free_name(out)}."
         )
     if folder is None and "text" not in table:
@@ -136,7 +136,7 @@ def select(
         elif only_sure and table["sure"][row] != "yes":
             left_out["are not sure"] += 1
         elif folder is not None and (source := find_photo(folder, name)) is None:
-            left_out[f"are no picture in {folder}"] += 1
+            left_out[f"are not pictures in {folder}"] += 1
         elif source is not None and source in found:
             left_out["lead to the photo of another row"] += 1
         else:

@@ -69,7 +69,7 @@ def load_data(
         column of text.
     id : str, optional
         The column of a CSV, parquet or Excel file or frame that names the rows. It is
-        kept as ``ids`` and is no feature. A column of numbers that looks like such a
+        kept as ``ids`` and is not a feature. A column of numbers that looks like such a
         name raises an error that asks; ``id=""`` says that it is a feature.
 
     Returns
@@ -132,7 +132,7 @@ def read_raw(source: Any, column: str | None = None, id: str | None = None) -> R
     if isinstance(source, str) and source in (*BUNDLED, "digits"):
         if column or id:
             what = "column" if column else "id"
-            raise ValueError(f"{source}: is bundled; {what}= is for files of yours.")
+            raise ValueError(f"{source} is bundled; {what}= is for files of yours.")
         if source == "digits":
             return RawData.of(load_digits_attributes())
         return read_bundled(source)

@@ -221,7 +221,7 @@ def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
     path = Path(path)
     with damaged_file(path):
         if not is_npy(path):
-            raise ValueError(f"{path}: is no .npy file. Save the array by numpy.save.")
+            raise ValueError(f"{path} is no .npy file. Save the array by numpy.save.")
         with open(path, "rb") as file:
             _check_header(file, path.stat().st_size, str(path))
         return np.load(path, mmap_mode="r", allow_pickle=False)
@@ -235,17 +235,17 @@ def _check_header(file: IO[bytes], stored: int, where: str) -> tuple[int, ...]:
         (2, 0): np.lib.format.read_array_header_2_0,
     }
     if version not in read:
-        raise ValueError(f"{where}: holds names of fields. Save plain numbers.")
+        raise ValueError(f"{where} holds names of fields. Save plain numbers.")
     shape, _, dtype = read[version](file)
     if dtype.hasobject or dtype.kind not in "fiubcUS":
         raise ValueError(
-            f"{where}: holds {dtype}, which is never unpickled. Save numbers, or text "
+            f"{where} holds {dtype}, which is never unpickled. Save numbers, or text "
             "of fixed width (dtype str)."
         )
     size = file.tell() + math.prod(map(int, shape)) * dtype.itemsize
     if size != stored or min(shape, default=0) < 0:
         raise ValueError(
-            f"{where}: has {stored} bytes, but its header speaks of {size}. "
+            f"{where} has {stored} bytes, but its header speaks of {size}. "
             "Fetch or save the file again."
         )
     return shape
@@ -363,7 +363,7 @@ def find_datasets(file: Any, path: Path) -> dict[str, Any]:
         for key in item:
             if isinstance(item.get(key, getlink=True), h5py.ExternalLink):
                 raise ValueError(
-                    f"{path}: holds {key!r}, which is a link to another file. "
+                    f"{path} holds {key!r}, which is a link to another file. "
                     "Save numbers and text in one file."
                 )
 

@@ -87,7 +87,7 @@ def read_awa(path: Path) -> RawData:
     """Read Animals with Attributes, by its folder or one of features below it."""
     root = _find_root(path)
     if root is None:
-        raise ValueError(f"{path}: holds no classes.txt and predicate matrix.")
+        raise ValueError(f"{path} holds no classes.txt and predicate matrix.")
     names = read_names(root / "classes.txt")
     folder = _feature_folder(path, root, names.tolist())
     X, y = _awa_features(folder, names)
@@ -167,7 +167,7 @@ def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarr
         labels = next(iter(_files(folder, stem)), folder / f"{stem}.txt")
         y = read_numbers(labels)
         if y.shape[1] != 1:
-            raise ValueError(f"{labels}: holds more than one whole number per line.")
+            raise ValueError(f"{labels} holds more than one whole number per line.")
         return read_numbers(whole[0], len(y)), counted_from_one(y[:, 0], f"{labels}:")
     vectors, codes = [], []
     for code, name in enumerate(names.tolist()):

@@ -102,7 +102,7 @@ def fetch(
         )
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise ValueError(
-            f"sha256={sha256!r} is no SHA-256. Give 64 hexadecimal digits."
+            f"sha256={sha256!r} is not a SHA-256. Give 64 hexadecimal digits."
         )
     entry, home = known[name], cache_home() if folder is None else Path(folder)
     home.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def _check_entries(archive: Path, entries: Iterable[tuple[str, int]]) -> None:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name[:2]:
             raise ValueError(
-                f"{archive}: holds {name!r}, which leads out of its folder."
+                f"{archive} holds {name!r}, which leads out of its folder."
             )
         total += size
         check_unpacked(total, archive.stat().st_size, archive)

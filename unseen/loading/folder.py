@@ -77,7 +77,7 @@ def _read_labels(path: Path) -> pd.DataFrame:
         ).fillna("")
     if rows.shape[1] > 2:
         raise ValueError(
-            f"{path}: has {rows.shape[1]} columns. Give labels, at most a split."
+            f"{path} has {rows.shape[1]} columns. Give labels, at most a split."
         )
     rows = rows.where(rows.apply(lambda column: column.str.strip() != ""), "")
     heads = ("label", "labels", "class", "class_name", "name", "y")
@@ -91,7 +91,7 @@ def _about(path: Path) -> dict[str, Any]:
         about = json.loads(read_whole(path))
         kinds = {"name": str, "fused": bool, "tables": dict}
         if not all(isinstance(about.get(k, kind()), kind) for k, kind in kinds.items()):
-            raise ValueError(f"{path}: holds other kinds. Save the set again.")
+            raise ValueError(f"{path} holds other kinds. Save the set again.")
         return about
 
 

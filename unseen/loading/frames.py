@@ -132,7 +132,7 @@ def _names_in(
     """Return which columns hold names; refuse too many columns, or two alike."""
     if len(heads) > limits().columns:
         raise ValueError(
-            f"{path}: has {len(heads)} columns. Give at most {limits().columns}; "
+            f"{path} has {len(heads)} columns. Give at most {limits().columns}; "
             "features.npy takes any number."
         )
     twice = pd.Index(heads)[pd.Index(heads).duplicated()]
@@ -210,7 +210,7 @@ def read_frame(
     where = name if where is None else where
     frame = as_pandas(frame)
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"{where}: is a {type(frame).__name__}. Give a pandas frame.")
+        raise TypeError(f"{where} is a {type(frame).__name__}. Give a pandas frame.")
     frame = frame.reset_index(drop=True)  # rows are counted, whatever their index says
     columns = {str(key): values for key, values in frame.items()}
     if len(columns) < len(frame.columns):
@@ -219,7 +219,7 @@ def read_frame(
     for what, asked in {"labels": label, "ids": id}.items():
         if asked and asked not in columns:
             raise ValueError(
-                f"{where}: has no column {asked!r} for the {what}. The columns are "
+                f"{where} has no column {asked!r} for the {what}. The columns are "
                 f"{listed(columns, 8)}."
             )
     ids = _take_ids(columns, where, id) if id else None
@@ -288,8 +288,8 @@ def _as_labels(column: pd.Series, name: str, where: str) -> np.ndarray:
     other = [value for value in known if not isinstance(value, str)]
     if 0 < len(other) < len(known):
         raise ValueError(
-            f"{where}: column {name!r} holds text and {other[0]!r}, which is no text. "
-            "Give one kind of class names."
+            f"{where}: column {name!r} holds text and {other[0]!r}, which is not a "
+            "text. Give one kind of class names."
         )
     texts = known.map(str).reindex(column.index, fill_value="").tolist()
     texts = [text if text.strip() else "" for text in texts]
@@ -319,7 +319,7 @@ def _features(
             numeric.append(name)
     if not numeric:
         raise ValueError(
-            f"{where}: has no column of numbers for features. The columns are "
+            f"{where} has no column of numbers for features. The columns are "
             f"{listed(columns, 8)}."
         )
     arrays = [np.asarray(columns[name]) for name in numeric]
@@ -346,7 +346,7 @@ def _ask_about_ids(name: str, values: np.ndarray, where: str) -> None:
 
 
 def _check_words(column: pd.Series, name: str, where: str) -> None:
-    """Refuse a column of numbers that was read as text: it would be no feature."""
+    """Refuse a column of numbers that was read as text: it would be not a feature."""
     words = column[column.notna()].astype(str)
     words = words[words.str.strip() != ""]
     odd = words[pd.to_numeric(words, errors="coerce").isna()]
@@ -396,7 +396,7 @@ def frame_to_table(
     frame = frame.rename(columns=str)
     if isinstance(frame.index, pd.RangeIndex):
         if not len(frame.columns):
-            raise ValueError(f"{where}: has no columns. Name the classes in the first.")
+            raise ValueError(f"{where} has no columns. Name the classes in the first.")
         by_name = [c for c in frame.columns if c.lower() in (*LABELS[:3], "name")]
         frame = frame.set_index((by_name or list(frame.columns))[0])
     names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])

@@ -81,7 +81,7 @@ class Pair(NamedTuple):
         """Return both files, open."""
         found = self.find(path)
         if found is None:
-            raise ValueError(f"{path}: holds no {self.names[0]} and {self.names[1]}.")
+            raise ValueError(f"{path} holds no {self.names[0]} and {self.names[1]}.")
         return MatFile(found[0]), MatFile(found[1])
 
 
@@ -264,7 +264,7 @@ def is_mat(path: Path) -> bool:
 
 
 def mat_keys(path: Path) -> frozenset[str]:
-    """Return the names of the variables, none for what is no MATLAB file."""
+    """Return the names of the variables, none for what is not a MATLAB file."""
     if not is_mat(path):
         return frozenset()
     try:
@@ -356,5 +356,5 @@ class MatFile:
     def _letters(self, cell: Any) -> str:
         check_stored(cell, f"{self.path}: {cell.name!r}")
         if cell.dtype.kind not in "iu" or cell.size > limits().name_letters:
-            raise ValueError(f"{self.path}: {cell.name!r} is no name.")
+            raise ValueError(f"{self.path}: {cell.name!r} is not a name.")
         return cell[()].astype("<u2").ravel().tobytes().decode("utf-16-le")

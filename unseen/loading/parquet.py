@@ -17,7 +17,7 @@ from unseen.loading.parts import damaged_file, first_bytes
 
 __all__ = ["is_parquet", "iter_parquet", "open_parquet", "read_parquet"]
 
-# Columns of these names number the rows: they are no features.
+# Columns of these names number the rows: they are not features.
 ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
 
 
@@ -57,9 +57,7 @@ def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
         claims = pq.read_metadata(path)
         n_columns = claims.num_columns
         if n_columns > limits().columns:
-            raise ValueError(
-                f"{path}: has {n_columns} columns. Give a column of lists."
-            )
+            raise ValueError(f"{path} has {n_columns} columns. Give a column of lists.")
         groups = [claims.row_group(i) for i in range(claims.num_row_groups)]
         n = sum(g.column(i).num_values for g in groups for i in range(n_columns))
         check_unpacked(4 * n, path.stat().st_size, path)
@@ -88,7 +86,7 @@ def iter_parquet(path: Path, label: str | None = None) -> Iterator[Any]:
         shown = (f for f in inside if not any(p[0] in "._" for p in f.parts))
         files = [path / file for file in sorted(shown)]
     if not files or not all(map(is_parquet, files)):
-        raise ValueError(f"{path}: is neither .npy nor parquet. Give one of the two.")
+        raise ValueError(f"{path} is neither .npy nor parquet. Give one of the two.")
     for file in files:
         with open_parquet(file) as (schema, batches):
             features = _feature_columns(schema, label, file)
@@ -104,7 +102,7 @@ def _feature_columns(schema: Any, label: str | None, where: Path) -> list[str]:
 
     kinds = {field.name: field.type for field in schema}
     if label is not None and label not in kinds:
-        raise ValueError(f"{where}: has no column {label!r} ({listed(kinds)}).")
+        raise ValueError(f"{where} has no column {label!r} ({listed(kinds)}).")
     list_types = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
     lists = [name for name, kind in kinds.items() if isinstance(kind, list_types)]
     numbers = [
@@ -116,7 +114,7 @@ def _feature_columns(schema: Any, label: str | None, where: Path) -> list[str]:
     ]
     if len(lists) > 1 or not lists + numbers:
         raise ValueError(
-            f"{where}: has {len(lists)} columns of lists, {len(numbers)} of numbers. "
+            f"{where} has {len(lists)} columns of lists, {len(numbers)} of numbers. "
             "Give one column of lists, or columns of numbers only."
         )
     return lists or numbers

@@ -99,7 +99,7 @@ class RawData:
     origin: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make names of row numbers; a number that is no row is named by itself."""
+        """Make names of row numbers; a number that is not a row is named by itself."""
         rows = dict(enumerate(self.class_names.tolist()))
         for part in ("y", "unseen", "seen"):
             labels = getattr(self, part)
@@ -343,7 +343,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Return the first bytes of a file, none of what is no file: a look at its kind."""
+    """Return the first bytes of a file; none if there is no file."""
     if not path.is_file():
         return b""
     with open(path, "rb") as file:
@@ -354,7 +354,7 @@ def check_count(where: Any, found: int, wanted: int, what: str) -> None:
     """Refuse a part of a file that does not have one entry for each of something."""
     if found != wanted:
         raise ValueError(
-            f"{where}: is for {found} {what}, but there are {wanted}. Give one each."
+            f"{where} is for {found} {what}, but there are {wanted}. Give one each."
         )
 
 

@@ -67,7 +67,7 @@ def read_class_table(
     if is_npy(path):
         values = np.array(open_npy(path))
         if class_names is None:
-            raise ValueError(f"{path}: has no names of classes. Give class_names.")
+            raise ValueError(f"{path} has no names of classes. Give class_names.")
         check_count(path, len(values), len(class_names), "classes")
         return pd.DataFrame(values, index=pd.Index(class_names))
     if is_word_vectors(path) and class_names is not None:
@@ -82,7 +82,7 @@ def read_class_table(
     if is_table(path):
         return read_table_of_classes(path)[0]
     raise ValueError(
-        f"{path}: is no class table. Give CSV, parquet, .xlsx, .npy or word vectors."
+        f"{path} is not a class table. Give CSV, parquet, .xlsx, .npy or word vectors."
     )
 
 

@@ -138,7 +138,7 @@ def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
         n_words, n_dims = _header(line) or (0, len(line.rstrip().split(b" ")) - 1)
         if not 0 < n_dims <= 100_000:
             raise ValueError(
-                f"{path}: holds no word vectors. Give a word and its numbers."
+                f"{path} holds no word vectors. Give a word and its numbers."
             )
         file.seek(len(line) if n_words else 0)
         binary = n_words > 0 and _is_binary(file, n_dims)

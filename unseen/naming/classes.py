@@ -99,7 +99,7 @@ def checked_names(
     if not names:
         raise ValueError(f"{where} names no class. Give at least one.")
     if not all(name.strip() for name in names):
-        raise ValueError(f"{where}: a class has no name. Name each.")
+        raise ValueError(f"{where}: a class has no name. Give every class a name.")
     if (again := twice(names)) is not None:
         raise ValueError(f"{where}: class {again!r} is named twice.")
     longest = max(names, key=len)
@@ -107,7 +107,7 @@ def checked_names(
         raise ValueError(
             f"{where}: {len(names):,} classes, a name of {len(longest):,} letters "
             f"({longest[:20]!r}...). Give at most {bounds.classes:,} and "
-            f"{bounds.name_letters:,}; put what describes a class behind a colon."
+            f"{bounds.name_letters:,}; put longer descriptions after a colon."
         )
     if broken := [name for name in names if len(name.splitlines()) > 1]:
         raise ValueError(
@@ -115,7 +115,9 @@ def checked_names(
             "commas, or one per line in a .txt file."
         )
     if strange := sorted(set(map(str, descriptions)) - set(names)):
-        raise ValueError(f"{strange[0]!r} is described, but no class has that name.")
+        raise ValueError(
+            f"{strange[0]!r} has a description, but it is not one of the classes."
+        )
     return names
 
 
@@ -200,7 +202,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
     try:
         text = read_small(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is not UTF-8 text. Save it as UTF-8.") from error
+        raise ValueError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
     if path.suffix.lower() != ".csv":
         lines = (line for line in text.splitlines() if line.strip())
         return _from_lines(line for line in lines if not line.startswith("#"))
@@ -210,7 +212,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
         return []
     except (pd.errors.ParserError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{path}: is no table of commas ({reason}).") from error
+        raise ValueError(f"{path} is not a table of commas ({reason}).") from error
     return _from_table(table.set_index(table.columns[0]))
 
 

@@ -137,7 +137,7 @@ class Checkpoint:
         missing = [name for name in NEEDED if name not in self.tensors]
         if missing:
             raise ValueError(
-                f"{path}: has no tensor {missing[0]!r}. Give a vision transformer in "
+                f"{path} has no tensor {missing[0]!r}. Give a vision transformer in "
                 "the layout of open_clip, such as open_clip_model.safetensors."
             )
         self.width, _, self.patch, _ = self.shape("visual.conv1.weight")
@@ -195,7 +195,7 @@ def read_header(path: Path) -> dict[str, Any]:
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= min(size - 8, 100 << 20):
-            raise ValueError(f"{path}: is no file of safetensors.")
+            raise ValueError(f"{path} is not a file of safetensors.")
         try:
             tensors = json.loads(file.read(length))
             tensors.pop("__metadata__", None)
@@ -207,7 +207,7 @@ def read_header(path: Path) -> dict[str, Any]:
                 if not (0 <= start <= end <= size - 8 - length and whole):
                     raise ValueError("a tensor is not where it should be")
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"{path}: is damaged ({error!r}). Get it again.") from None
+            raise ValueError(f"{path} is damaged ({error!r}). Get it again.") from None
     return tensors
 
 

@@ -188,7 +188,7 @@ class FunctionEncoder:
     def __init__(self, function: Callable[[list[str]], Any], name: str = "") -> None:
         if not callable(function):
             raise TypeError(
-                f"{shown(function)} is no encoder. Give a name, a folder, or a "
+                f"{shown(function)} is not an encoder. Give a name, a folder, or a "
                 "function from texts to vectors."
             )
         self._function = function

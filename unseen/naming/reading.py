@@ -13,7 +13,7 @@ in front. Of its senses the one with the most points is meant:
     list     how near it is to the other names: a mouse among cats, or among keyboards
 
 A description decides alone: a sense that agrees with it, else the description's own
-noun. A single thing (Paris, Einstein) is no class, and has no sense at all.
+noun. A single thing (Paris, Einstein) is not a class, and has no sense at all.
 """
 
 from __future__ import annotations
@@ -338,7 +338,7 @@ def likeness(one: Sense, other: Sense) -> float:
 
 def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
     if sense is None:
-        return Reading(name, (), "no English noun for a kind of thing", "unknown")
+        return Reading(name, (), "not a kind of thing that WordNet knows", "unknown")
     node, below = sense.place[0], _below(sense.place)
     if _is_class(sense):
         kind = first_word(tree.parents[node][0], tree)

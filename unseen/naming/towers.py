@@ -229,7 +229,7 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
         asked = DEFAULTS | said
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(
-            f"{about}: is not understood ({error!r}). Give size, mean and std of "
+            f"{about} is not understood ({error!r}). Give size, mean and std of "
             f"photos, and perhaps {', '.join(DEFAULTS)}."
         ) from error
     version = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""When names say little about these photos: a warning, and why.
+"""When names do not fit these photos well: a warning, and why.
 
 Photos have clusters of their own, whatever they are called. Names that fit them part
 the photos much as k-means does; names that say nothing part them otherwise. On real
@@ -84,13 +84,14 @@ def doubt_in_names(
     weak = ("vague", "unknown")
     poor = [n for n, how in zip(names, trust, strict=True) if how in weak]
     vague = [name for name in poor if name not in same]
-    why = [f"{_few(same)} are read as one kind of thing"] if same else []
-    why += [f"{_few(vague)} says little about looks"] if vague else []
+    why = [f"{_few(same)} were understood as the same kind of thing"] if same else []
+    why += [f"{_few(vague)} does not say how a thing looks"] if vague else []
     reasons = "; ".join(why)
     return (
-        f"The names say little about these photos: labels by name and the photos' own "
-        f"groups agree by {found:.2f} of 1{f' ({reasons})' if reasons else ''}. Do not "
-        "trust these labels; describe the classes, or label a few photos."
+        "The names do not fit these photos well: the labels by name agree only weakly "
+        f"with the groups into which the photos fall by themselves ({found:.2f}, where "
+        f"1 is perfect{f'; {reasons}' if reasons else ''}). Do not trust these labels "
+        "yet. Describe the classes, or label a few photos."
     )
 
 

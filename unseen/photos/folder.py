@@ -140,7 +140,7 @@ def encode_folder(
     """Turn all photos below a folder into features.
 
     Photos that were encoded before, under whatever name, come from the cache. An
-    interrupted run goes on where it stopped. Files that are no photo, or a damaged or
+    interrupted run goes on where it stopped. Files that are not photos, or a damaged or
     oversized one, are listed in ``skipped``.
 
     Parameters

@@ -125,7 +125,8 @@ class NamedPhotos(NamedItems):
         descriptions : mapping of str to str, optional
             What some of the names mean, in a few words.
         allow_unknown : bool, default=False
-            Take names that are no English noun, too, by their letters alone.
+            Accept names that are not English nouns. Of such a name the model knows only
+            its word vector, not its place in WordNet.
 
         Returns
         -------
@@ -151,8 +152,8 @@ class NamedPhotos(NamedItems):
             lost = [one.name for one in readings if one.trust == "unknown"]
             if lost and not allow_unknown:
                 raise ValueError(
-                    f"{', '.join(map(repr, lost[:3]))} is no English noun for a kind "
-                    f"of thing. Describe it: '{lost[0]}: a ...'."
+                    f"{', '.join(map(repr, lost[:3]))} is not a kind of thing that "
+                    f"WordNet knows. Describe it: '{lost[0]}: a ...'."
                 )
             self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])

@@ -86,7 +86,7 @@ def match_features(
             skipped.append(Skipped(name, str(reason)))
     if paths is None and len(features) != len(photos):
         raise ValueError(
-            f"{path}: has {len(features)} rows, but {found.folder} has {len(photos)} "
+            f"{path} has {len(features)} rows, but {found.folder} has {len(photos)} "
             "photos. Say whose the rows are: give a .npz file with features and paths."
         )
     place = {name: row for row, name in enumerate(photos if paths is None else paths)}
@@ -112,7 +112,7 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
         with open_npz(path) as file:
             if "features" not in file.shapes:
                 raise ValueError(
-                    f"{path}: has no array 'features', only {listed(file.shapes)}."
+                    f"{path} has no array 'features', only {listed(file.shapes)}."
                 )
             features = file["features"]
             paths = file["paths"].tolist() if "paths" in file.shapes else None

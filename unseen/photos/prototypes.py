@@ -94,7 +94,9 @@ class NameMap:
         lost = ~(vectors.any(axis=1) | places.any(axis=1))
         if lost.any():  # its prototype would be made of nothing
             names = ", ".join(repr(readings[i].name) for i in np.flatnonzero(lost)[:3])
-            raise ValueError(f"Nothing is known of {names}. Describe it in English.")
+            raise ValueError(
+                f"The encoder does not know {names}. Describe it in English."
+            )
         by_text = near(self.words(vectors), self.seen)
         by_place = near(self.places(places), self.seen_places)
         K = with_places(by_text, by_place, self.tree)

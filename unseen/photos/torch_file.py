@@ -34,7 +34,7 @@ def read_torch_file(path: Path, sha256: str) -> dict[str, np.ndarray]:
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise ValueError(
-            f"{path}: is not the file this package knows: its SHA-256 is "
+            f"{path} is not the file this package knows: its SHA-256 is "
             f"{found[:8]}..., not {sha256[:8]}.... Install it again."
         )
     file = io.BytesIO(content)
@@ -42,7 +42,7 @@ def read_torch_file(path: Path, sha256: str) -> dict[str, np.ndarray]:
         _Unpickler(file).load() for _ in "12345"
     )
     if magic != MAGIC:
-        raise ValueError(f"{path}: is no PyTorch weight file of the old layout.")
+        raise ValueError(f"{path} is not a PyTorch weight file of the old layout.")
     kinds = dict(storage for storage, *_ in tensors.values())
     numbers = {key: _read_storage(file, kinds[key]) for key in keys}
     return {name: _view(numbers, *tensor) for name, tensor in tensors.items()}

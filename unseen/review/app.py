@@ -101,7 +101,7 @@ def make_app(session: Session) -> Starlette:
 
     def items(request: Request) -> Response:
         rows = request.query_params.get("rows", "").split(",")
-        check(len(rows) <= 500, "rows are no list of at most 500 numbers.")
+        check(len(rows) <= 500, "rows are not a list of at most 500 numbers.")
         return as_json({"items": session.details([row_of(text) for text in rows])})
 
     def picture(request: Request) -> Response:
@@ -120,7 +120,7 @@ def make_app(session: Session) -> Starlette:
     def row_of(number: str) -> int:
         last = len(session.ids) - 1
         sound = number.isdecimal() and len(number) <= 12 and int(number) <= last
-        check(sound, f"{number[:20]!r} is no row; rows are from 0 to {last}.")
+        check(sound, f"{number[:20]!r} is not a row; rows are from 0 to {last}.")
         return int(number)
 
     def answers(body: Body) -> Body:
@@ -129,7 +129,7 @@ def make_app(session: Session) -> Starlette:
             isinstance(entry, dict) and entry.get("op") not in ("teach", "check")
             for entry in entries
         )
-        check(sound, "entries are no list of answers.")
+        check(sound, "entries are not a list of answers.")
         return {"seq": session.record(body["entries"], body["tab"])}
 
     def undo(body: Body) -> Body:
@@ -141,7 +141,10 @@ def make_app(session: Session) -> Starlette:
 
     def draw(body: Body) -> Body:
         wanted = body.get("wanted", 95)
-        check(type(wanted) is int and 50 <= wanted < 100, "wanted is no number to 99.")
+        check(
+            type(wanted) is int and 50 <= wanted < 100,
+            "wanted is not a number below 100.",
+        )
         n = count_of(body)
         return {"rows": session.check(n, body["uid"], body["tab"], wanted)}
 
@@ -185,10 +188,10 @@ def post_route(
             body = json.loads(await request.body())
         except (ValueError, RecursionError):
             body = None
-        check(isinstance(body, dict), "This is no JSON object.")
+        check(isinstance(body, dict), "This is not a JSON object.")
         body = {"tab": "", "uid": ""} | body
         for name in ("tab", "uid"):
-            check(is_word(body[name]), f"{name} is no text of at most 64 letters.")
+            check(is_word(body[name]), f"{name} is not a text of at most 64 letters.")
         return as_json(await run_in_threadpool(work, body))
 
     return handler
@@ -208,14 +211,14 @@ def check(sound: bool, reason: str) -> None:
 def share_of(text: str) -> float:
     """Return a number from 0 to 1."""
     sound = re.fullmatch(r"[01](\.[0-9]{1,9})?", text) and float(text) <= 1
-    check(bool(sound), f"{text[:20]!r} is no number from 0 to 1.")
+    check(bool(sound), f"{text[:20]!r} is not a number from 0 to 1.")
     return float(text)
 
 
 def count_of(body: Body) -> int:
     """Return how many rows are asked for."""
     n = body.get("n", 10)
-    check(type(n) is int and 1 <= n <= 1_000, "n is no number from 1 to 1000.")
+    check(type(n) is int and 1 <= n <= 1_000, "n is not a number from 1 to 1000.")
     return n
 
 

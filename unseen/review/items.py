@@ -74,7 +74,7 @@ def find_items(
 def photo_folder(origin: Origin, folder: str | os.PathLike[str] | None) -> Path | None:
     """Return the folder that is given, or that of the origin; None if none is known."""
     if folder is not None and not Path(folder).is_dir():
-        raise NotADirectoryError(f"{folder}: is no folder. Give that of the photos.")
+        raise NotADirectoryError(f"{folder} is not a folder. Give that of the photos.")
     if folder is None and origin.kind == "photos":
         folder = origin.source
     return None if folder is None else Path(folder)

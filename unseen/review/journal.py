@@ -33,7 +33,7 @@ Entry = dict[str, Any]
 
 
 class DamagedJournalError(ValueError):
-    """A line of the journal is no answer."""
+    """A line of the journal is not an answer."""
 
 
 class Journal:
@@ -88,7 +88,7 @@ def read_journal(path: Path) -> tuple[Entry | None, list[Entry], bytes]:
             return head, entries, line
         if fault:
             raise DamagedJournalError(
-                f"{path}: line {number} is no answer ({fault}). Mend it, or move "
+                f"{path}: line {number} is not an answer ({fault}). Mend it, or move "
                 f"{path.parent.name} away to start anew."
             )
         if number == 1:
@@ -129,7 +129,7 @@ def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
         return "op is none that is known"
     for name in ("uid", "tab"):
         if not is_word(entry.get(name, "")):
-            return f"{name} is no text of at most 64 letters"
+            return f"{name} is not a text of at most 64 letters"
     for name in fields:
         value = entry.get(name)
         if name == "ids":

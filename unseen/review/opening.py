@@ -75,7 +75,7 @@ def find_review(labels: Path, head: Entry) -> tuple[Path, list[Path]]:
         for path in (folder, *(folder.iterdir() if folder.is_dir() else ())):
             if path.is_symlink():
                 raise ValueError(
-                    f"{path}: is a link, and a review follows none. Move it away."
+                    f"{path} is a link, and a review follows none. Move it away."
                 )
         bound = ("table", "kind", "classes")  # what answers belong to
         if known is None or all(known.get(key) == head[key] for key in bound):
@@ -164,7 +164,7 @@ def find_features(
         X, paths, *_ = read_features(features)
         if paths is None and len(X) != len(ids):
             raise ValueError(
-                f"{features}: has {len(X)} rows, but the table has {len(ids)}. Give "
+                f"{features} has {len(X)} rows, but the table has {len(ids)}. Give "
                 "one row each, in the same order."
             )
         return X if paths is None else in_order(ids, paths, X, str(features))

@@ -57,7 +57,7 @@ class Session:
         prepare: Callable[[Stop], Teacher],
     ) -> None:
         if not len(table):
-            raise ValueError(f"{labels}: has no row. There is nothing to look at.")
+            raise ValueError(f"{labels} has no row. There is nothing to look at.")
         self.labels, self.table, self.items = labels, table, items
         self.folder, self.head = folder, head
         self.ids: list[str] = table["id"].tolist()
@@ -160,13 +160,13 @@ class Session:
             n, rows = len(self.ids), entry["rows"]
             known = isinstance(rows, list)
             if not known or not all(type(row) is int and 0 <= row < n for row in rows):
-                raise RefusedError(f"rows are no list of numbers from 0 to {n - 1}.")
+                raise RefusedError(f"rows are not a list of numbers from 0 to {n - 1}.")
             noted["ids"] = [self.ids[row] for row in rows]
         fault = fault_of(noted, self.journal.entries)
         if not fault and noted.get("old", "") not in ("", *self.state.classes):
             fault = f"there is no class {noted['old']!r}"
         if fault:
-            raise RefusedError(f"This cannot be taken: {fault}.")
+            raise RefusedError(f"This answer was not accepted: {fault}.")
         return noted
 
     # ---- what there is to see --------------------------------------------------------
@@ -272,7 +272,7 @@ class Session:
         with self.lock:
             if not self.state.given:
                 raise RefusedError(
-                    "There is no answer to learn from yet. Correct some first."
+                    "There are no answers to learn from yet. Correct some labels first."
                 )
             model, given = self.state.model, dict(self.state.given)
             renames = list(self.state.renames)
@@ -306,7 +306,7 @@ class Session:
         if table["id"].tolist() != self.ids:
             raise ValueError(
                 f"{self.folder / file}: does not have the rows of {self.labels.name}. "
-                f"Put back what was there, or move {self.folder.name} away."
+                f"Put the old files back, or move {self.folder.name} away."
             )
         return ModelLabels.of(table)
 

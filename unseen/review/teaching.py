@@ -120,8 +120,8 @@ class Teacher:
         named = {*first_names, *given.values()} - {""}
         if len(named) < 2:
             raise ValueError(
-                f"There {'is one class' if named else 'is no class'}, and nothing to "
-                "learn apart. Name at least two."
+                f"There {'is one class' if named else 'is no class'}, and nothing "
+                "to learn apart. Name at least two."
             )
         if self.many:
             parameters = parameters | {"n_neighbors": 0}

@@ -39,7 +39,7 @@ def load(name: str) -> Any:
     if static or (folder / "model.safetensors").is_file():
         return model2vec(name)
     raise ValueError(
-        f"{folder}: holds no model. A model of sentence-transformers has a file "
+        f"{folder} holds no model. A model of sentence-transformers has a file "
         "modules.json, one of model2vec a file model.safetensors."
     )
 
@@ -162,12 +162,12 @@ def refuse_own_code(folder: Path) -> None:
         listed = json.loads(modules.read_text("utf-8")) if modules.exists() else []
         kinds = [str(module["type"]) for module in listed]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{modules}: is no list of modules ({error!r}).") from error
+        raise ValueError(f"{modules} is not a list of modules ({error!r}).") from error
     own = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
     own += [path.name for path in folder.rglob("*.py")]
     if own:
         raise ValueError(
-            f"{folder}: brings {shown(own[0])}. Only modules of sentence_transformers "
+            f"{folder} brings {shown(own[0])}. Only modules of sentence_transformers "
             "itself are loaded."
         )
 
@@ -183,8 +183,8 @@ def _place_of(name: str, owner: str) -> str:
         return snapshot_download(model, local_files_only=True)
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{name}: is no folder with a model, and was not fetched before. To fetch "
-            f"it from the internet:  hf download {model}"
+            f"{name} is not a folder with a model, and was not fetched before. To "
+            f"fetch it from the internet:  hf download {model}"
         ) from None
 
 

@@ -131,7 +131,7 @@ class NamedTexts(NamedItems):
         silent = [n for n, row in zip(names, prototypes, strict=True) if not row.any()]
         if silent:
             raise ValueError(
-                f"{', '.join(map(repr, silent[:3]))} says nothing to the encoder "
+                f"{', '.join(map(repr, silent[:3]))} has no meaning for the encoder "
                 f"{encoder_name(self._encoder())!r}. Describe it in English: "
                 f"'{silent[0]}: ...'."
             )
@@ -186,8 +186,8 @@ class NamedTexts(NamedItems):
             X = list(X)
             if strange := [text for text in X if not isinstance(text, str)]:
                 raise TypeError(
-                    f"X holds {strange[0]!r}, which is no text. Give a list of texts, "
-                    "or an array with one vector per row."
+                    f"X holds {strange[0]!r}, which is not a text. Give a list of "
+                    "texts, or an array with one vector per row."
                 )
             X = self._encode(X) if X else np.zeros((0, n_features))
         if X.shape[1] != n_features:

@@ -131,7 +131,9 @@ def read_texts(
         texts = list(source)
         strange = [text for text in texts if not isinstance(text, str)]
         if strange:
-            raise TypeError(f"{shown(strange[0])} is no text. Give texts, or a path.")
+            raise TypeError(
+                f"{shown(strange[0])} is not a text. Give texts, or a path."
+            )
         return TextSource("the texts", lambda: zip(texts, texts, strict=True))
     choose = partial(choose_columns, column=column, id=id)
     if str(source) == "-":
@@ -145,7 +147,7 @@ def read_texts(
     read = READERS.get(path.suffix.lower())
     if read is None:
         raise ValueError(
-            f"{path}: is no file of texts. Give {', '.join(READERS)}, or a folder of "
+            f"{path} is not a file of texts. Give {', '.join(READERS)}, or a folder of "
             ".txt files."
         )
     return TextSource(path.name, partial(read, path, str(path), choose), id is None)
@@ -221,7 +223,7 @@ def read_csv(path: Path, where: str, choose: Choose) -> Pairs:
                 yield cells[key], cells[text]
         except csv.Error as error:
             raise ValueError(
-                f"{where}: line {rows.line_num} is no CSV ({error}). Put texts of "
+                f"{where}: line {rows.line_num} is not CSV ({error}). Put texts of "
                 "several lines between quotes."
             ) from error
 
@@ -245,7 +247,7 @@ def read_jsonl(path: Path, where: str, choose: Choose) -> Pairs:
                 entry = json.loads(line, object_pairs_hook=_without_repeats)
             except (ValueError, RecursionError) as error:
                 raise ValueError(
-                    f"{place} is no JSON ({error}). Give an object per line."
+                    f"{place} is not JSON ({error}). Give an object per line."
                 ) from error
             entry = {"text": entry} if isinstance(entry, str) else entry
             if not isinstance(entry, dict):
@@ -296,7 +298,7 @@ READERS = {
 def _folder(folder: Path, column: str | None) -> TextSource:
     """Return the .txt and .md files below a folder; hidden ones are left out."""
     if column is not None:
-        raise ValueError(f"{folder}: has no columns. Leave out --column, --id.")
+        raise ValueError(f"{folder} has no columns. Leave out --column, --id.")
     files: dict[str, Path] = {}
     skipped, most = [], limits().text_bytes
     for path in sorted(folder.rglob("*")):

@@ -180,7 +180,7 @@ class AnchoredSelfTraining(Explains):
     >>> model.adapt(X[~seen]).labels_.shape
     (90,)
     >>> print(model.rounds_[0])
-    Kept 90 of 90 rows (rate 1); ...
+    Learned from 90 of 90 rows (rate 1); ...
     """
 
     _parameter_constraints: dict = {
@@ -384,7 +384,7 @@ class AnchoredSelfTraining(Explains):
             return learner
         self.rounds_ = learner.learn(self.max_rounds, self.tol)
         self.stopped_because_ = (
-            "The labels settled."
+            "The labels no longer changed."
             if learner.settled
             else f"{len(self.rounds_)} rounds were made."
         )
@@ -691,10 +691,10 @@ class Learner:
         return np.concatenate(codes), np.concatenate(sure)
 
     def _note(self) -> str:
-        held = f", {self.n_held} held back" if self.n_held else ""
-        even = " Classes were held to like sizes." if 0 < self.pull < np.inf else ""
-        spread = f"{self.moved:.2f} of their prototypes' spread"
-        return f"Class means moved {spread}{held}.{even}"
+        held = f"; {self.n_held} of them stayed at the limit" if self.n_held else ""
+        even = " Class sizes were pulled together." if 0 < self.pull < np.inf else ""
+        spread = f"{self.moved:.2f} times the spread of the prototypes"
+        return f"Class means moved by {spread}{held}.{even}"
 
 
 def best_of_softmax(S: np.ndarray) -> np.ndarray:

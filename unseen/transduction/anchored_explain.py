@@ -100,7 +100,7 @@ class Explains(ZeroShotClassifier):
         check_is_fitted(self)
         candidates, unlabelled = self._asked(classes), self._unlabelled(X)
         if len(candidates) < 2:
-            raise ValueError("One class competes, so nothing speaks for it or against.")
+            raise ValueError("Only one class competes, so there is nothing to explain.")
         F = finite(self._scoring(candidates)(unlabelled.X), unlabelled.X)
         ab = np.argsort(-F, axis=1, kind="stable")[:, :2]
         B = unlabelled.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_

@@ -318,7 +318,7 @@ class GuidedMixture(ZeroShotClassifier):
         self.tightness_, self.evenness_ = core.t, core.evenness
         self.prototype_worth_, self.temperature_ = core.worth, core.temperature()
         self.stopped_because_ = (
-            "The labels settled."
+            "The labels no longer changed."
             if rounds[-1].n_changed <= self.tol * n
             else f"{self.max_rounds} rounds were made."
         )

@@ -55,7 +55,7 @@ def csls(start: Start, *, n_neighbors=80) -> Relabelled:
     >>> model = CSLS(ESZSL()).fit(data.X_seen, data.y_seen,
     ...                           class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 1,000 of 1,000 rows (rate 1); ... The largest class had ...
+    Learned from 1,000 of 1,000 rows (rate 1); ... The largest class had ...
     """
     S = start.scores
     k = min(n_neighbors, len(S))

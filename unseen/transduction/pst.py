@@ -63,7 +63,7 @@ def pst(start: Start, *, n_neighbors=15, alpha=0.5, space="scores") -> Relabelle
     >>> model = PST(ESZSL()).fit(data.X_seen, data.y_seen,
     ...                          class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 1,000 of 1,000 rows (rate 1); ... 15 neighbours ...
+    Learned from 1,000 of 1,000 rows (rate 1); ... 15 neighbours ...
     """
     n, N = start.scores.shape
     check_spreading("PST", n, N, 2 * n_neighbors)

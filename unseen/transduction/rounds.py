@@ -105,7 +105,7 @@ def trusted(
 
 
 def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return the rates as an array, or say which of them is no share."""
+    """Return the rates as an array, or say which of them is not a share."""
     rates = np.asarray(rates, dtype=np.float64)
     outside = rates[~((rates > 0) & (rates <= 1))] if rates.ndim == 1 else rates
     if rates.ndim != 1 or len(outside):
@@ -155,7 +155,7 @@ class SelfTraining(Around):
     >>> model = SelfTraining(ESZSL()).fit(data.X_seen, data.y_seen,
     ...                                   class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept ... of 1,000 rows (rate 0.4); ... labels changed.
+    Learned from ... of 1,000 rows (rate 0.4); ... labels changed.
     """
 
     estimator: Any

@@ -69,7 +69,7 @@ class SMS(OnAxes):
     >>> model = SMS().fit(data.X_seen, data.y_seen,
     ...                   class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 1,000 of 1,000 rows (rate 1); ... labels changed.
+    Learned from 1,000 of 1,000 rows (rate 1); ... labels changed.
     """
 
     gamma: float = 0.1

@@ -56,7 +56,7 @@ def spread_labels(start: Start, *, rate=0.8, n_neighbors=7, alpha=0.5) -> Relabe
     >>> model = SpreadLabels().fit(data.X_seen, data.y_seen,
     ...                            class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 79... of 1,000 rows (rate 0.8); ...
+    Learned from 79... of 1,000 rows (rate 0.8); ...
     """
     n, N = start.scores.shape
     check_spreading("SpreadLabels", n, N, n_neighbors)

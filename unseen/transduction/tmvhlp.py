@@ -95,7 +95,7 @@ def tmvhlp(
     >>> model = TMVHLP().fit(data.X_seen, data.y_seen,
     ...                      class_embeddings=data.class_embeddings)
     >>> print(model.adapt(data.X_unseen).rounds_[0])
-    Kept 1,000 of 1,000 rows (rate 1); ... canonical correlation ...
+    Learned from 1,000 of 1,000 rows (rate 1); ... canonical correlation ...
     """
     n, N = start.scores.shape
     # Two graphs both ways, hyperedges twice.

@@ -72,7 +72,7 @@ def zlap(
     >>> images = texts[np.repeat(np.arange(4), 25)] + rng.normal(size=(100, 20))
     >>> model = ZLaP.from_prototypes(texts).adapt(images)
     >>> print(model.rounds_[0])
-    Kept 100 of 100 rows (rate 1); ... 0 rows were not reached ...
+    Learned from 100 of 100 rows (rate 1); ... 0 rows were not reached ...
     """
     n, N = start.scores.shape
     check_spreading("ZLaP", n + N, N, 2 * (n_neighbors + n_classes))

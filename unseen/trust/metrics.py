@@ -519,7 +519,7 @@ def check_scores(
         )
     if not names.is_unique:
         again = names[names.duplicated()][0]
-        raise ValueError(f"Two columns of scores stand for {again!r}. Give one each.")
+        raise ValueError(f"Two columns of scores are for {again!r}. Give one each.")
     if values.dtype.kind not in "fiub" or np.isnan(values).any():
-        raise ValueError("scores holds NaN or something that is no number. Mend it.")
+        raise ValueError("scores holds NaN or something that is not a number. Mend it.")
     return values, names

@@ -12,7 +12,7 @@ export const uid = () => crypto.randomUUID();
 export class Refused extends Error {}
 
 async function read(answer) {
-  const reply = await answer.json().catch(() => ({ reason: "The answer makes no sense." }));
+  const reply = await answer.json().catch(() => ({ reason: "The server's answer cannot be understood." }));
   if (answer.status >= 400 && answer.status < 500) throw new Refused(reply.reason);
   if (!answer.ok) throw new Error(reply.reason || answer.statusText);
   return reply;

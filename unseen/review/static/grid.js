@@ -69,7 +69,7 @@ function drawHead(part) {
   let made = heads.get(headOf(part));
   if (!made) {
     made = element("div", "head");
-    made.append(element("h2"), element("span", "soft"), element("button", "", "All really …"));
+    made.append(element("h2"), element("span", "soft"), element("button", "", "Relabel all …"));
     made.lastChild.type = "button";
     made.lastChild.onclick = () => wholeRow(made.own);
     tall.append(made);

@@ -17,7 +17,7 @@ const saved = by("saved"), trouble = by("trouble");
 onSaving((state, n, reason) => {
   saved.className = { saving: "waiting", waiting: "failed", refused: "failed" }[state] || "";
   saved.textContent = { saving: "saving …", saved: "saved ✓", waiting: "not saved", refused: "not saved" }[state];
-  complain(state === "waiting" ? "The server does not take answers: " + answersText(n) + " wait here. Is unseen review still running?"
+  complain(state === "waiting" ? "The server does not accept answers: " + answersText(n) + " wait here. Is unseen review still running?"
     : state === "refused" ? reason : "");
 });
 function complain(text) {
@@ -100,7 +100,7 @@ function showLearned(last) {
   if (last.state === "failed") { note(""); complain("Nothing was learned: " + last.reason); return; }
   const show = button("Show what changed", () => { by("which").value = "changed"; filter(); }, "learned-show");
   const back = button("Undo this", () => save({ op: "undo", of: last.seq }).then(() => {
-    note("What was learned is undone. Your answers stay.");
+    note("The model's changes are undone. Your answers stay.");
     return refresh();
   }), "learned-undo");
   note(learnedText(last, store.info.n), element("span", "moves", movesText(last.moves)), show, back);
@@ -123,7 +123,7 @@ function poll(wait) {
       if (saved.textContent !== "not saved") {
         saved.className = "failed";
         saved.textContent = "server gone";
-        complain("The server does not answer. Every answer that was called saved is on the disk; start unseen review again.");
+        complain("The server does not answer. Every answer that was shown as saved is on disk. Start unseen review again.");
       }
     }
     poll(awaited ? BUSY : CALM);

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from tests.checks import never_rises
 from unseen import methods
 from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
@@ -116,7 +118,7 @@ def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
     assert done.exit_code == 2 and "are both called photos-200" in done.stderr
 
 
-def test_counts_are_those_of_the_set_and_a_seed_reaches_the_model(monkeypatch):
+def test_counts_seeds_objectives_and_drawings_are_of_the_set_and_the_model(monkeypatch):
     source = replace(find_source("digits", "segments_and_strokes", []), n_folds=3)
     bench = Bench(source)
     key = RunKey("statistics", "digits", "segments+strokes", "", 0)
@@ -127,6 +129,17 @@ def test_counts_are_those_of_the_set_and_a_seed_reaches_the_model(monkeypatch):
     for seed in (0, 3):
         model = bench.fitted(methods.METHODS["jedm"], "segments_and_strokes", seed)
         assert (model.random_state or 0) == seed
+    key = key._replace(method="jedm")
+    part, data = "segments_and_strokes", bench.data("segments_and_strokes")
+    found = pd.DataFrame(run_task(bench, part, key._replace(task="convergence")))
+    sweeps = found[found["measure"] == "objective"].groupby("item")["value"]
+    assert sweeps.size().to_dict() == {"paper": 31, "reference": 31}
+    never_rises(sweeps.get_group("paper"))
+    found = pd.DataFrame(run_task(bench, part, key._replace(task="latent")))
+    drawn = found.groupby("measure")["item"].agg(sorted)
+    for axis in "xy":
+        assert drawn[f"{axis} 0"] == drawn[f"{axis} 1"] == sorted(data.y_unseen)
+        assert drawn[f"prototype {axis}"] == sorted(data.unseen)
 
 
 def planned(data, classes, method, seed=0):

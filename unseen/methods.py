@@ -21,7 +21,7 @@ GRID = list(PAPER_GRID)
 
 @dataclass(frozen=True)
 class Method:
-    """A method of the tables.
+    """A method as it appears in the tables.
 
     Parameters
     ----------

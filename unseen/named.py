@@ -253,7 +253,7 @@ class LabelJob:
         """Whether the answer was adapted, and if not why, in a line."""
         if self.adapts:
             return self.fitted.message_
-        return "Labelled by the saved model as it is, not adapted."
+        return "The saved model labelled them without learning from them."
 
     def table(
         self, found: pd.DataFrame, ids: Sequence[str], **more: Any

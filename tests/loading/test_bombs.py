@@ -59,7 +59,7 @@ def test_an_array_that_is_announced_but_not_there(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("X", "y", "class_names", "unseen"):
             archive.writestr(f"{name}.npy", start + header.ljust(118).encode())
-    assert "128 bytes, but its header speaks of 18000000128" in refusal(path)
+    assert "128 bytes, but its header promises 18000000128" in refusal(path)
 
 
 def test_parquet_files_of_many_equal_rows_and_of_one_endless_row(tmp_path):

@@ -150,7 +150,7 @@ MESSED = {
     "cut short": (
         "folder",
         lambda path: os.truncate(path / "features.npy", 150),
-        r"has 150 bytes, but its header speaks of \d+",
+        r"has 150 bytes, but its header promises \d+",
     ),
     "two labels": (
         "folder",

@@ -48,7 +48,7 @@ ON_AXES: dict = {
 
 
 class Seen(NamedTuple):
-    """What a solver gets of the seen classes, on the axes and centred."""
+    """What a solver needs of the seen classes, projected on the axes and centred."""
 
     sums: Sums
     A: np.ndarray  # (M, q) embeddings

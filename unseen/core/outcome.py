@@ -45,7 +45,7 @@ class Round:
     n_changed : int
         Rows whose reported label differs from the round before.
     objective : float
-        Value of what the refit lowers, after it.
+        Value of the objective after the refit.
     labels : ndarray of shape (n_samples,) or None
         Labels after the round; not kept where the rows are not in memory.
     note : str

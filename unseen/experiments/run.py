@@ -155,8 +155,8 @@ def run_all(
         yield from chain.from_iterable(parallel(work))
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "A process was stopped from outside, perhaps for want of memory. Finished "
-            "runs are in results.csv, and the same command continues."
+            "A process was stopped from outside, perhaps because memory ran out. "
+            "Finished runs are in results.csv, and the same command continues."
         ) from error
 
 

@@ -89,7 +89,7 @@ def plan_export(
         )
     if folder is None and not of_texts:  # never guessed: the table may be anybody's
         raise ValueError(
-            f"{labels}: nobody noted where its photos are. Give their folder: --photos."
+            f"{labels}: its photos were not found. Give their folder with --photos."
         )
     if folder is None and not format.takes_texts:
         takers = " or ".join(sorted(n for n, f in FORMATS.items() if f.takes_texts))
@@ -101,7 +101,7 @@ def plan_export(
     check_apart(out, [labels, folder])
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise FileExistsError(
-            f"{out} is there already, and nothing is written over. Give another "
+            f"{out} exists already, and export never overwrites. Give another "
             f"--out, such as {free_name(out)}."
         )
     if folder is None and "text" not in table:

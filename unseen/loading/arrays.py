@@ -245,7 +245,7 @@ def _check_header(file: IO[bytes], stored: int, where: str) -> tuple[int, ...]:
     size = file.tell() + math.prod(map(int, shape)) * dtype.itemsize
     if size != stored or min(shape, default=0) < 0:
         raise ValueError(
-            f"{where} has {stored} bytes, but its header speaks of {size}. "
+            f"{where} has {stored} bytes, but its header promises {size}. "
             "Fetch or save the file again."
         )
     return shape

@@ -217,7 +217,7 @@ class RawData:
 
 
 class Reader(NamedTuple):
-    """One kind of file: its name, a look at the content, and the reading itself."""
+    """A kind of file: its name, a test of the content, the function that reads it."""
 
     kind: str
     recognises: Callable[[Path], bool]

@@ -30,7 +30,7 @@ class ConSE(PosteriorClassifier):
     Parameters
     ----------
     n_top : int, default=10
-        Seen classes that are mixed, at most as many as there are.
+        How many seen classes are mixed; at most as many as there are.
     temperature, shrinkage, n_axes, unit_rows
         As for ``IAP``.
 

@@ -82,7 +82,7 @@ class Reading(NamedTuple):
         After ``adapt``, the columns of DᵀV have unit length and every class's scores
         have unit length over the unlabelled rows.
     codes_last : bool
-        Sweep V, D, C, where the paper sweeps C, V, D.
+        Update V, then D, then C in a sweep, where the paper updates C, V, D.
     max_iter : int
         Sweeps at most.
     tol : float

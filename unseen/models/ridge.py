@@ -42,7 +42,7 @@ class RidgeToVisual(OnAxes):
     Parameters
     ----------
     lam : float, default=10.0
-        Ridge on the map. It competes with numbers of rows.
+        Weight of the ridge penalty on the map. It competes with numbers of rows.
     metric : {'euclidean', 'cosine'}, default='euclidean'
         How near a row is to a prototype.
     n_axes, whitening, unit_rows, per_domain_centering
@@ -101,7 +101,7 @@ class RidgeToSemantic(OnAxes):
     Parameters
     ----------
     lam : float, default=1.0
-        Ridge on the map.
+        Weight of the ridge penalty on the map.
     n_axes, whitening, unit_rows, per_domain_centering
         As for ``ESZSL``.
 

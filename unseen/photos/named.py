@@ -61,7 +61,7 @@ class NamedPhotos(NamedItems):
         Scale on which cosines become probabilities, by leaving classes out; with a
         text encoder in the space of the photos it is IN_ONE_SPACE.
     encoder_version_ : str
-        Version of the image encoder: features of another do not fit.
+        Version of the image encoder. Features of another version cannot be used.
     read_as_, trust_ : ndarray of str
         How each name was read, and how far to trust that; see
         :class:`unseen.naming.Reading`.

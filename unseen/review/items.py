@@ -29,7 +29,7 @@ DECODING = threading.BoundedSemaphore(2)  # photos at a time
 
 @dataclass(frozen=True)
 class Items:
-    """What there is to read and to see of every row.
+    """The text or the photo of every row.
 
     ``picture`` makes a JPEG or PNG of a row, at most so many pixels a side; None if
     there is none.

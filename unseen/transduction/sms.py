@@ -55,7 +55,7 @@ class SMS(OnAxes):
     -----
     Not the authors' program, which is not public. What is certain: class models are
     linear in the embedding, one map serves seen and unseen classes, and map and labels
-    take turns. The objective is our reading.
+    take turns. The objective is our interpretation of the paper.
 
     References
     ----------

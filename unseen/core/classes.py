@@ -71,12 +71,12 @@ class Candidates:
     @property
     def names(self) -> np.ndarray:
         """Names of the distinct classes."""
-        return self.columns[self.first]
+        return self.columns if self.all_differ else self.columns[self.first]
 
     @property
     def embeddings(self) -> np.ndarray:
         """Embeddings of the distinct classes."""
-        return self.described[self.first]
+        return self.described if self.all_differ else self.described[self.first]
 
     def __len__(self) -> int:
         """Count the distinct classes."""

@@ -134,12 +134,6 @@ class Checkpoint:
 
     def __init__(self, path: Path) -> None:
         self.path, self.tensors = path, read_header(path)
-        missing = [name for name in NEEDED if name not in self.tensors]
-        if missing:
-            raise ValueError(
-                f"{path} has no tensor {missing[0]!r}. Give a vision transformer in "
-                "the layout of open_clip, such as open_clip_model.safetensors."
-            )
         self.width, _, self.patch, _ = self.shape("visual.conv1.weight")
         self.tokens = self.shape("visual.positional_embedding")[0]
         self.size = round((self.tokens - 1) ** 0.5) * self.patch
@@ -150,9 +144,14 @@ class Checkpoint:
         said = self.config.get("model_cfg", {}).get("quick_gelu", False)
         self.quick = bool(said) or "quickgelu" in path.name.lower()
 
-    def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a tensor."""
-        return tuple(self.tensors[name]["shape"])
+    def shape(self, name: str) -> list[int]:
+        """Return the shape of a tensor, which must be there."""
+        if name not in self.tensors:
+            raise ValueError(
+                f"{self.path} has no tensor {name!r}. Give a vision transformer in "
+                "the layout of open_clip, such as open_clip_model.safetensors."
+            )
+        return list(self.tensors[name]["shape"])
 
     def tower(self, kind: str, name: str, sha256: str) -> ImageTower | TextTower:
         """Return one of the two towers, "image" or "text"."""
@@ -175,20 +174,6 @@ class Checkpoint:
         return ImageTower(name, version, self.dimension, start, size=self.size)
 
 
-NEEDED = (
-    "visual.conv1.weight",
-    "visual.class_embedding",
-    "visual.positional_embedding",
-    "visual.ln_pre.weight",
-    "visual.ln_post.weight",
-    "visual.proj",
-    "token_embedding.weight",
-    "positional_embedding",
-    "ln_final.weight",
-    "text_projection",
-)
-
-
 def read_header(path: Path) -> dict[str, Any]:
     """Return kind, shape and place in the file of every tensor; no number is read."""
     size = path.stat().st_size
@@ -201,7 +186,7 @@ def read_header(path: Path) -> dict[str, Any]:
             tensors.pop("__metadata__", None)
             for one in tensors.values():
                 start, end = one["data_offsets"]
-                n_bytes = {"F32": 4, "F16": 2}.get(one["dtype"], 8)
+                n_bytes = {"F32": 4, "I64": 8}.get(one["dtype"], 2)
                 whole = np.prod(one["shape"], dtype=object) * n_bytes == end - start
                 one["place"] = 8 + length + start, end - start
                 if not (0 <= start <= end <= size - 8 - length and whole):
@@ -223,13 +208,14 @@ class TransformerGraph(Graph):
 
     def tensor(self, name: str, third: int | None = None) -> str:
         """Name a tensor of the file, or one third of it."""
-        found, known = self.source.tensors[name], self.onnx.TensorProto
+        shape, known = self.source.shape(name), self.onnx.TensorProto
+        found = self.source.tensors[name]
         kinds = {"F32": known.FLOAT, "F16": known.FLOAT16}
         if found["dtype"] not in kinds:
             raise ValueError(
                 f"{self.source.path}: {name} is {found['dtype']}. Give F32 or F16."
             )
-        shape, (place, n_bytes) = list(found["shape"]), found["place"]
+        place, n_bytes = found["place"]
         if third is not None:
             shape[0], n_bytes, name = shape[0] // 3, n_bytes // 3, f"{name}.{third}"
             place += third * n_bytes
@@ -248,8 +234,8 @@ class TransformerGraph(Graph):
         both = self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias")
         return self.add("LayerNormalization", x, *both, axis=-1, epsilon=1e-5)
 
-    def linear(self, x: str, weight: str, bias: str, third: int | None = None) -> str:
-        both = self.tensor(weight, third), self.tensor(bias, third)
+    def linear(self, x: str, name: str, third: int | None = None) -> str:
+        both = (self.tensor(f"{name}{part}", third) for part in ("weight", "bias"))
         return self.add("Gemm", x, *both, transB=1)
 
     def gelu(self, x: str) -> str:
@@ -273,26 +259,23 @@ class TransformerGraph(Graph):
         """
         known = {key.removeprefix(name).split(".")[0] for key in self.source.tensors}
         count = 1 + max(int(number) for number in known if number.isdecimal())
-        for block in range(count):
-            last = block == count - 1
-            one = f"{name}{block}."
-            x = self.block(x, one, apart, masks, pick if last else None)
-        return x
+        for block in range(count - 1):
+            x = self.block(x, f"{name}{block}.", apart, masks, None)
+        return self.block(x, f"{name}{count - 1}.", apart, masks, pick)
 
     def block(self, x: str, name: str, apart: str, masks: Any, pick: Any) -> str:
         width = self.source.shape(f"{name}ln_1.weight")[0]
         depth = head_width(width)
-        normed = self.norm(x, f"{name}ln_1")
-        asking = normed
+        asking = normed = self.norm(x, f"{name}ln_1")
+        one = apart
         if pick is not None:
             x, asking = pick(x), pick(normed)
-        into = f"{name}attn.in_proj_weight", f"{name}attn.in_proj_bias"
-        q = self.scaled(self.linear(asking, *into, third=0), depth**-0.5)
-        k, v = (self.linear(normed, *into, third=third) for third in (1, 2))
-        if pick is None:
-            q = self.add("Reshape", q, apart)
-        else:
-            q = self.reshaped(q, -1, 1, width // depth, depth)
+            one = self.constant([-1, 1, width // depth, depth], np.int64)
+        q, k, v = (
+            self.linear(rows, f"{name}attn.in_proj_", third)
+            for third, rows in enumerate((asking, normed, normed))
+        )
+        q = self.add("Reshape", self.scaled(q, depth**-0.5), one)
         q = self.add("Transpose", q, perm=[0, 2, 1, 3])
         k = self.add("Transpose", self.add("Reshape", k, apart), perm=[0, 2, 3, 1])
         v = self.add("Transpose", self.add("Reshape", v, apart), perm=[0, 2, 1, 3])
@@ -301,18 +284,11 @@ class TransformerGraph(Graph):
             scores = self.add("Add", scores, masks[pick is not None])
         mixed = self.add("MatMul", self.add("Softmax", scores, axis=-1), v)
         mixed = self.add("Transpose", mixed, perm=[0, 2, 1, 3])
-        out = f"{name}attn.out_proj.weight", f"{name}attn.out_proj.bias"
-        x = self.add("Add", x, self.linear(self.reshaped(mixed, -1, width), *out))
-        wide, narrow = (
-            (f"{name}mlp.{part}.weight", f"{name}mlp.{part}.bias")
-            for part in ("c_fc", "c_proj")
-        )
-        inner = self.gelu(self.linear(self.norm(x, f"{name}ln_2"), *wide))
-        return self.add("Add", x, self.linear(inner, *narrow))
-
-    def project(self, x: str, norm: str, projection: str) -> None:
-        last = self.norm(x, norm), self.tensor(projection)
-        self.add("MatMul", *last, out="features")
+        mixed = self.linear(self.reshaped(mixed, -1, width), f"{name}attn.out_proj.")
+        x = self.add("Add", x, mixed)
+        inner = self.linear(self.norm(x, f"{name}ln_2"), f"{name}mlp.c_fc.")
+        inner = self.linear(self.gelu(inner), f"{name}mlp.c_proj.")
+        return self.add("Add", x, inner)
 
 
 def head_width(width: int) -> int:
@@ -347,7 +323,8 @@ def build_visual(source: Checkpoint) -> Any:
 
     apart = graph.constant([-1, tokens, width // depth, depth], np.int64)
     x = graph.blocks(x, "visual.transformer.resblocks.", apart, None, pick)
-    graph.project(x, "visual.ln_post", "visual.proj")
+    x = graph.norm(x, "visual.ln_post")
+    graph.add("MatMul", x, graph.tensor("visual.proj"), out="features")
     takes = "images", np.uint8, ["n", source.size, source.size, 3]
     return graph.finish("clip-visual", takes, source.dimension)
 
@@ -381,7 +358,8 @@ def build_textual(source: Checkpoint) -> Any:
         return graph.add("GatherND", graph.add("Reshape", x, rows), end, batch_dims=1)
 
     x = graph.blocks(x, "transformer.resblocks.", apart, (hidden, own), pick)
-    graph.project(x, "ln_final", "text_projection")
+    x = graph.norm(x, "ln_final")
+    graph.add("MatMul", x, graph.tensor("text_projection"), out="features")
     return graph.finish(
         "clip-textual", ("ids", np.int64, ["n", "length"]), source.dimension
     )

@@ -130,8 +130,8 @@ def has_own_text(encoder: Any) -> bool:
     name = os.fspath(encoder or "auto")
     if name == "auto":
         name = resolve_name("unseen.naming.clip:best_encoder")()
-    pair = name.endswith(".safetensors") or isfile(join(name, "visual.onnx"))
-    return name in _FETCHED or pair
+    pair = isfile(join(name, "visual.onnx"))
+    return name in _FETCHED or name.endswith(".safetensors") or pair
 
 
 def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:

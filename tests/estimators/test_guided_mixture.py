@@ -208,8 +208,8 @@ def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas(rolled):
     right = np.sum(first[rows] == y[rows])
     doubt = (1 - likely) * min(1, (right + 1) / (sure[rows].sum() + 1))
     told = exchange(rows, first, y, 4)
-    assert (told > doubt) == (rolled > 0)
-    pull = max(doubt, told) ** 2
+    pull = max(doubt**2, told**3)
+    assert (pull == told**3) == (rolled > 0)
     labels, scores, *_ = whole(X, P, 3, given=given, pull=pull)
     assert_array_equal(model.labels_, labels)
     close(model.decision_function(X), scores, digits=6)

@@ -37,7 +37,7 @@ Given labels keep R one-hot, and pull their names: Z_c becomes
 unit(a r t Z_c + p Σ b_i) over its given rows. Names that are right need no correction,
 and rows that were picked because they were wrong say little of the others, so
 
-    p = max((1 - g) min(1, (right + 1) / (Σ ρ_i + 1)), exchanged)²
+    p = max(((1 - g) min(1, (right + 1) / (Σ ρ_i + 1)))², exchanged³)
 
 by what the rounds without anything given made of the given rows: how many were right,
 and how many should have been; or how far names were exchanged (:func:`exchanged`).
@@ -587,7 +587,7 @@ class Core:
         likely = tempered(self.R[rows], self.temperature()).sum()
         as_drawn = min(1.0, (np.sum(before == codes) + 1) / (likely + 1))
         doubt = (1 - self.likely_right()) * as_drawn
-        return max(doubt, exchanged(before, codes, self.K)) ** 2
+        return max(doubt**2, exchanged(before, codes, self.K) ** 3)
 
     def temperature(self) -> float:
         """Return τ: the mean reliability is g."""

@@ -96,8 +96,7 @@ def whole(X, P, k, plain=0.5, given=None, pull=0.0):
                 for c in range(K)
             ]
             Z = unit(a * r * t * Z + np.array(told))
-        long = np.sqrt(np.mean((B @ Z.T) ** 2, axis=0))
-        S = B @ Z.T * (np.minimum(np.median(long) / long, 10) if given else 1)
+        S = B @ Z.T
         S = S + spread_of(S) * per_o * o
         return S / spread_of(S), Z
 

@@ -41,7 +41,6 @@ and rows that were picked because they were wrong say little of the others, so
 
 by what the rounds without anything given made of the given rows: how many were right,
 and how many should have been; or how far names were exchanged (:func:`exchanged`).
-Names then have lengths with which the scores of all spread alike.
 """
 
 from __future__ import annotations
@@ -467,21 +466,10 @@ class Core:
         if self.told is not None:
             own = self.worth * self.r * self.t
             Z = to_unit(own * Z + self.told)
-        names = Z if self.told is None else self._evened(Z)
-        scale = self._spread(names, np.zeros(self.K)) * self.offset_scale
-        spread = self._spread(names, scale * self.offset)
+        scale = self._spread(Z, np.zeros(self.K)) * self.offset_scale
+        spread = self._spread(Z, scale * self.offset)
         self.name_pull = 1 / spread, scale / spread
-        return names / spread, scale * self.offset / spread, Z
-
-    def _evened(self, Z: np.ndarray) -> np.ndarray:
-        """Return names at lengths with which the scores of all spread alike.
-
-        Rows lie along few directions, and so do names that given rows corrected: their
-        scores spread wider than those of others, and would win more rows.
-        """
-        inner = np.einsum("ij,ij->i", Z @ self.gram[:-1, :-1], Z)
-        spread = np.sqrt(np.maximum(inner / self.n, SMALL**2))
-        return Z * np.minimum(np.median(spread) / spread, 10)[:, None]
+        return Z / spread, scale * self.offset / spread, Z
 
     def _round(self, T: float) -> None:
         """Learn class means from soft labels, and label by them."""

@@ -111,7 +111,8 @@ def needed(plan: Plan, results: pd.DataFrame) -> pd.DataFrame:
     if plan.show in ("plain table", "table"):
         mine = mine[(mine.measure != "accuracy") | (mine["round"] == 0)]
     words = mine["note"].where(mine.measure.isin(["failed", "loaded"]), "")
-    return mine.assign(note=words, seconds=None).sort_values(
+    timed = mine["seconds"] if plan.task == "complexity" else None  # what is drawn
+    return mine.assign(note=words, seconds=timed).sort_values(
         list(mine.columns[:5]), kind="stable"
     )
 

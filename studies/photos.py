@@ -52,7 +52,7 @@ from unseen.methods import METHODS
 from unseen.trust.metrics import per_class_accuracy
 
 PLANS = ("photos",)
-BUNDLED = "cifar10"  # what sources.toml calls the photos of the package
+BUNDLED = "cifar10"  # what the catalogue calls the photos of the package
 PETS, PETS_ENCODER = ["cat", "dog"], "lite0"
 
 

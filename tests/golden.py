@@ -369,7 +369,7 @@ show = "table"
 [[column]]
 head = "digits"
 data = "digits"
-classes = "attributes"
+classes = "segments_and_strokes"
 """
 
 

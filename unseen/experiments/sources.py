@@ -107,7 +107,8 @@ def find_source(
     if "bundled" in entry:
         path = entry["bundled"]
         tables = _tables(part, {role: role for role in entry})
-        return Source(path, path, "", tables, options=options) if tables else None
+        folds = entry.get("folds", 5)
+        return Source(path, path, "", tables, folds, "", options) if tables else None
     for found in find_sets(folders):
         tables = _tables(part, found.tables)
         if found.key == data and tables:

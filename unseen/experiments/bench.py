@@ -108,7 +108,7 @@ class Bench:
         if seed and "random_state" in model.get_params():
             model.set_params(random_state=seed)
         model.set_params(**parameters)
-        folds, table = self.view(method)[0], self.data(part).class_embeddings
+        table, folds = self.data(part).class_embeddings, self.view(method)[0]
         folds.fit_all(model, table, encode(folds.y, table)[0])
         return model
 

@@ -151,7 +151,7 @@ def test_weights_are_fetched_on_a_word_and_then_the_default(source, home, photos
     assert "605,189,364 bytes" in answer.output and "data fetch clip" in answer.output
     assert source.asked == []
     answer = run(*words)
-    assert answer.exit_code == 2 and "'猫' is not an English noun" in answer.output
+    assert answer.exit_code == 2 and "'猫' is not a kind of thing" in answer.output
     for _ in "12":
         answer = run("data", "fetch", "clip")
         assert answer.exit_code == 0 and clip.FILE in answer.output

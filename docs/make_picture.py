@@ -83,7 +83,7 @@ def film(home: Path, truth: pd.Series) -> list[Frame]:
             page.wait_for_function(
                 "() => [...document.images].filter(i => i.naturalWidth).length > 9"
             )
-            page.set_default_timeout(60_000)
+            page.set_default_timeout(300_000)
             page.wait_for_selector("#teach:not([aria-disabled=true])")
             page.wait_for_timeout(3000)  # features are loaded in the background
             return play(page, home, truth)
@@ -117,7 +117,7 @@ def play(page: Page, home: Path, truth: pd.Series) -> list[Frame]:
         page.locator("#view-classes button", has_text=own).click()
     page.wait_for_selector("#viewer:not([open])", state="attached")
     page.click("#teach")
-    page.wait_for_selector("#learned:has-text('Learned from')", timeout=120_000)
+    page.wait_for_selector("#learned:has-text('Learned from')")
     page.wait_for_timeout(1500)
     taught = pd.read_csv(home / "labels.review" / "reviewed.csv", index_col="id")
     others = truth.index.difference(answered)

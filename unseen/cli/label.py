@@ -305,7 +305,7 @@ def write(
 def unchecked(job: Any) -> str:
     """Say what nobody knows before a check, and what labels like these came to."""
     like = getattr(job.fitted, "expected_", "") if job.adapts else ""
-    return f"Unchecked: how many labels are right, nobody knows.{like and ' '}{like}"
+    return f"Unchecked: it is not known how many labels are right.{like and ' '}{like}"
 
 
 def apply_check(table: pd.DataFrame, checked: Path) -> tuple[pd.DataFrame, str]:

@@ -81,7 +81,7 @@ def best_encoder() -> str:
 def advice() -> str:
     """Return the line that says how to get the better encoder."""
     how = command_line("data", "fetch", "clip")
-    return f"Labels by CLIP are mostly better; its weights (605 MB, once):  {how}"
+    return f"CLIP mostly labels better. To fetch its weights once (605 MB):  {how}"
 
 
 def fetched(kind: str, *, half: bool = False) -> ImageTower | TextTower:

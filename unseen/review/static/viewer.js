@@ -62,7 +62,7 @@ function describe() {
     ask: "Answers that help most: ",
     check: "Random sample: ",
   }[mode];
-  why.textContent = reason + place + (mode === "check" ? ". " + accuracyText(store.info.check) : "");
+  why.textContent = reason + place + (reason ? ". Press Enter if the label is right, or choose its class" : "") + (mode === "check" ? ". " + accuracyText(store.info.check) : "");
   showClasses(item);
 }
 

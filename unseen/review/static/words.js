@@ -3,7 +3,7 @@
 import { percent, shownName, counted } from "./store.js";
 
 export function accuracyText(check) {
-  if (!check.checked) return "Unchecked: how right these labels are, nobody knows yet.";
+  if (!check.checked) return "Unchecked: it is not known yet how many of these labels are right.";
   if (check.share === 1) return "No mistake so far: at least " + percent(check.low) + " of all labels are right (90 % interval), by " + check.checked + " checked.";
   return "About " + percent(check.share) + " of all labels are right (90 % interval " +
     percent(check.low) + " to " + percent(check.high) + "), by " + check.checked + " checked.";
@@ -23,7 +23,7 @@ export function learnedText(last, n) {
 
 export function movesText(moves, most = 4) {
   const shown = moves.slice(0, most).map((one) => shownName(one.old) + " → " + shownName(one.new) + " " + one.n);
-  if (moves.length > most) shown.push("and " + (moves.length - most) + " more kinds");
+  if (moves.length > most) shown.push("and " + (moves.length - most) + " more kinds of change");
   return shown.join(", ");
 }
 

@@ -14,7 +14,7 @@ from unseen import (
     SelfTraining,
     show_progress,
 )
-from unseen.progress import counted
+from unseen.progress import counted, show_items
 
 
 @pytest.fixture
@@ -78,3 +78,13 @@ def test_loops_are_drawn_two_deep_and_what_stops_early_is_done(capfd):
                     pass
     err = capfd.readouterr().err
     assert "2/2" in err and "inner" not in err
+
+
+def test_items_are_counted_of_how_many_in_a_terminal_alone(capfd, monkeypatch):
+    for terminal, drawn in ((False, ""), (True, "3/7")):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        with show_items("photos") as tell:
+            tell(1, 0)  # as long as nobody knows
+            tell(3, 7)
+        err = capfd.readouterr().err
+        assert drawn in err and bool(err) == terminal

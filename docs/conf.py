@@ -75,7 +75,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_css_files = ["own.css"]
 html_theme_options = {
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -84,7 +84,7 @@ function drawHead(part) {
   made.classList.toggle("sure", part.sure === true);
   made.classList.toggle("look", part.sure === false);
   made.lastChild.hidden = !part.rows.length;
-  made.lastChild.setAttribute("aria-label", "All of " + shownName(part.name) + " are really …");
+  made.lastChild.setAttribute("aria-label", "Relabel all of " + shownName(part.name));
 }
 
 async function wholeRow(part) {

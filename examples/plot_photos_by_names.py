@@ -2,16 +2,16 @@
 Photos by names alone
 =====================
 
-A thousand small photos, ten names, and not one label. This is the road that
-``unseen label`` takes, step by step.
+A thousand small photos, ten names, and not one label. This is what ``unseen label``
+does, step by step.
 """
 
 # %%
 # Names become prototypes
 # -----------------------
 # A network that knows a thousand classes by name is the bridge: from its names to its
-# features there is a map, and ten new names go over it. ``read_as_`` tells how each
-# name was understood.
+# features there is a map, and the ten new names take it, too. ``read_as_`` tells how
+# each name was understood.
 import io
 
 import matplotlib.pyplot as plt

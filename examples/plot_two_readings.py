@@ -3,59 +3,60 @@ Two readings of one paper
 =========================
 
 ``reading="paper"`` takes the printed equations at their word; ``"reference"`` does
-what the authors' program does. At the authors' weights the first is worse than
-guessing. This example shows where it recovers, and why.
+what the authors' program does. At the authors' weights the first is far behind. This
+example shows how far another weight helps, and why it is so.
 """
 
 # %%
 # Vary one weight
 # ---------------
 # ``beta`` weighs the size of the prototypes. In the compatibility step it acts
-# through ``gamma = beta / alpha``, so ``alpha`` stays at the authors' 0.1. Six
-# choices of three unseen digits are averaged.
+# through ``gamma = beta / alpha``, so ``alpha`` stays at the authors' 0.1.
 import matplotlib.pyplot as plt
 import numpy as np
 
 from unseen import JEDM, load_data, per_class_accuracy
 
-digits = load_data("digits")
-random = np.random.default_rng(0)
-decks = [random.permutation(digits.classes).tolist() for _ in range(2)]
-splits = [sorted(deck[i : i + 3]) for deck in decks for i in (0, 3, 6)]
-betas = [0.001, 0.01, 0.1, 1, 10, 100, 1000]
+data = load_data("photos-200", "words")
+words, betas = data.class_embeddings, [0.001, 0.01, 0.1, 1, 10, 100, 1000]
 
 
-def accuracy(reading, beta, unseen):
-    """Per-class accuracy of JEDM, adapted, for one choice of unseen digits."""
-    data = digits.with_unseen(unseen)
+def adapted(reading, beta, table):
+    """Fit JEDM to the seen classes as a table describes them, and adapt it."""
     jedm = JEDM(reading, alpha=0.1, beta=beta)
-    jedm.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    return per_class_accuracy(data.y_unseen, jedm.adapt(data.X_unseen).labels_)
+    jedm.fit(data.X_seen, data.y_seen, class_embeddings=table)
+    return jedm.adapt(data.X_unseen)
+
+
+def accuracy(model):
+    """Per-class accuracy on the photos, in percent."""
+    return 100 * per_class_accuracy(data.y_unseen, model.labels_)
 
 
 curves = {
-    reading: [np.mean([accuracy(reading, beta, s) for s in splits]) for beta in betas]
+    reading: [accuracy(adapted(reading, beta, words)) for beta in betas]
     for reading in ("reference", "paper")
 }
 
 # %%
 # What happens
 # ------------
-# The printed equations catch up only at a thousand times the authors' beta.
+# The authors' program hardly minds the weight. The printed equations start far below,
+# and a larger weight brings them only part of the way.
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for (reading, curve), color in zip(curves.items(), ("#0072b2", "#d55e00"), strict=True):
     ax.semilogx(betas, curve, color=color, lw=2.5, marker="o", label=reading)
 ax.axvline(0.01, color="gray", lw=1)
-ax.text(0.011, 0.02, "the authors' beta", color="gray")
-ax.axhline(1 / 3, color="gray", ls=":")
-ax.text(betas[-1], 1 / 3, "chance", color="gray", va="bottom", ha="right")
+ax.text(0.011, 2, "the authors' beta", color="gray")
+ax.axhline(10, color="gray", ls=":")
+ax.text(betas[-1], 10, "chance", color="gray", va="bottom", ha="right")
 ax.spines[["top", "right"]].set_visible(False)
-ax.set(ylim=(0, 0.65), xlabel="beta", ylabel="per-class accuracy")
+ax.set(ylim=(0, 65), xlabel="beta", ylabel="per-class accuracy, %")
 ax.legend(frameon=False, loc="upper left", ncols=2)
 plt.show()
 
 for reading, curve in curves.items():
-    print(f"{reading:10}", "  ".join(f"{value:.2f}" for value in curve))
+    print(f"{reading:10}", "  ".join(f"{value:.0f}" for value in curve))
 
 # %%
 # Why
@@ -64,16 +65,13 @@ for reading, curve in curves.items():
 # give the seen classes any prototypes at all, whatever their embeddings. Training
 # then never learns what an embedding dimension looks like, and an unseen class gets
 # an arbitrary place. The sign of it: describe the classes by random numbers, and
-# the printed objective ends where it ends with the real attributes.
-data = digits.with_unseen(["2", "4", "6"])
-real = data.class_embeddings
-random = real * 0 + np.random.default_rng(0).normal(size=real.shape)
-for reading in curves:
-    for name, table in {"attributes": real, "random numbers": random}.items():
-        jedm = JEDM(reading).fit(data.X_seen, data.y_seen, class_embeddings=table)
-        print(f"{reading:10} {name:15} objective {jedm.history_[-1]:.1f}")
+# the printed objective ends where it ends with real word vectors.
+random = words * 0 + np.random.default_rng(0).normal(size=words.shape)
+for name, table in {"word vectors": words, "random numbers": random}.items():
+    jedm = adapted("paper", 0.01, table)
+    print(f"{name:15} objective {jedm.history_[-1]:.1f}, {accuracy(jedm):.0f} % right")
 
 # %%
 # The authors' program adds the identity to ``AᵀA``. Then similar embeddings must
-# have similar prototypes, and the real attributes are another problem than random
-# ones. A large beta forbids large prototypes, and helps in a cruder way.
+# have similar prototypes, which is what carries over to new classes. A large beta
+# forbids large prototypes, and helps in a cruder way.

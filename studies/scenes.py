@@ -64,13 +64,6 @@ def scene_split(data: ZeroShotData, number: int) -> ZeroShotData:
     """Return the set with five other scenes unseen; the order of splits is fixed.
 
     Classes that have no row are unseen in every split.
-
-    Examples
-    --------
-    >>> from scenes import scene_split
-    >>> from unseen.loading import load_data
-    >>> [scene_split(load_data("digits"), i).unseen.tolist() for i in (0, 1)]
-    [['0', '2', '6', '8', '9'], ['0', '3', '4', '5', '6']]
     """
     own = np.unique(data.y)
     choices = list(combinations(own.tolist(), N_UNSEEN))

@@ -57,10 +57,9 @@ def deal(data: ZeroShotData, seed: int) -> ZeroShotData:
     Examples
     --------
     >>> from unseen.experiments.splits import deal
-    >>> from unseen.loading import load_digits_attributes
-    >>> digits = load_digits_attributes()
-    >>> [deal(digits, seed).unseen.tolist() for seed in (0, 1)]
-    [['2', '4', '6'], ['4', '7', '8']]
+    >>> from unseen.loading import load_data
+    >>> [deal(load_data("pets"), seed).unseen[:2].tolist() for seed in (0, 1)]
+    [['american pit bull terrier', 'basset hound'], ['abyssinian', 'basset hound']]
     """
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(np.sort(data.classes))[: len(data.unseen)]

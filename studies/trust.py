@@ -57,9 +57,9 @@ def with_rows_aside(data: ZeroShotData, seed: int = 0) -> ZeroShotData:
     --------
     >>> from unseen import load_data
     >>> from trust import with_rows_aside
-    >>> data = with_rows_aside(load_data("digits"))
+    >>> data = with_rows_aside(load_data("pets"))
     >>> len(data.y_seen_test), len(data.y_seen)
-    (253, 1011)
+    (81, 324)
     """
     if data.seen_test is not None and data.seen_test.any():
         return data

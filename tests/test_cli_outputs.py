@@ -46,8 +46,8 @@ caption = "One method"
 task = "accuracy"
 show = "table"
 [[column]]
-head = "digits"
-data = "digits"
+head = "pets"
+data = "pets"
 classes = "attributes"
 [[row]]
 method = "eszsl"

@@ -49,8 +49,8 @@ def test_every_plan_of_a_study_can_be_read_and_shown():
     ["generalized", "trust", "open", "planted", "splits"],
 )
 def test_a_task_finds_what_its_table_shows(task):
-    digits = find_source("digits", "segments_and_strokes", [])
-    found = findings(digits, "segments_and_strokes", task)
+    pets = find_source("pets", "attributes", [])
+    found = findings(pets, "attributes", task)
     plan = laboratory.study_plan(task.replace(" ", "_"))
     results = as_results(found, task, "cub_vgg", "att_312", "ast", 0)
     table = make_table(plan, results)

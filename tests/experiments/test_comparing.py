@@ -21,7 +21,7 @@ from unseen.experiments.compare import (
 from unseen.experiments.run import COLUMNS, RunKey
 from unseen.experiments.sources import find_source
 from unseen.experiments.tasks import run_task
-from unseen.loading import load_digits_attributes
+from unseen.loading import load_data
 from unseen.trust.metrics import per_class_accuracy
 
 
@@ -31,19 +31,19 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def findings():
-    bench = Bench(find_source("digits", "segments_and_strokes", []))
-    key = RunKey("compare", "digits", "segments+strokes", "eszsl", 0)
-    return run_task(bench, "segments_and_strokes", key)
+    bench = Bench(find_source("pets", "attributes", []))
+    key = RunKey("compare", "pets", "attributes", "eszsl", 0)
+    return run_task(bench, "attributes", key)
 
 
 def test_a_fold_is_scored_as_one_would_by_hand(findings):
-    data = load_digits_attributes()
+    data = load_data("pets")
     names = np.unique(data.y_seen)
     dealt = np.random.RandomState(0).permutation(len(names))
     values = [f.value for f in findings if f.measure == "fold"]
-    assert len(values) == 3  # seven seen classes: two in a fold at least
+    assert len(values) == 5
     for fold, value in enumerate(values):
-        out = np.isin(data.y_seen, names[dealt[fold::3]])
+        out = np.isin(data.y_seen, names[dealt[fold::5]])
         table = data.class_embeddings.loc[names]
         model = ESZSL().fit(
             data.X_seen[~out], data.y_seen[~out], class_embeddings=table
@@ -53,12 +53,12 @@ def test_a_fold_is_scored_as_one_would_by_hand(findings):
 
 
 def test_labels_of_unseen_classes_change_only_the_column_of_their_own(findings):
-    bench = Bench(find_source("digits", "segments_and_strokes", []))
-    data = bench.data("segments_and_strokes")
+    bench = Bench(find_source("pets", "attributes", []))
+    data = bench.data("attributes")
     y = np.where(np.isin(data.y, data.unseen), "", data.y)
-    bench._data["segments_and_strokes"] = replace(data, y=y)
-    key = RunKey("compare", "digits", "segments+strokes", "eszsl", 0)
-    blind = run_task(bench, "segments_and_strokes", key)
+    bench._data["attributes"] = replace(data, y=y)
+    key = RunKey("compare", "pets", "attributes", "eszsl", 0)
+    blind = run_task(bench, "attributes", key)
     folds = [[f.value for f in fs if f.measure == "fold"] for fs in (findings, blind)]
     assert folds[0] == folds[1]
     assert [f.measure for f in findings].count("test") == 1
@@ -82,13 +82,13 @@ def test_folds_that_share_rows_need_a_larger_difference():
 def lines(method, values, seconds=1.0):
     for fold, value in enumerate(values):
         line = dict.fromkeys(COLUMNS, "")
-        line |= {"task": "compare", "data": "digits", "method": method}
+        line |= {"task": "compare", "data": "pets", "method": method}
         line |= {"seed": 0, "measure": "fold"}
         yield line | {"item": "3", "round": fold, "value": value, "seconds": seconds}
 
 
 def test_the_table_has_the_best_first_and_pairs_the_others_with_it():
-    plan = compare_plan("digits", ["eszsl", "cca"])
+    plan = compare_plan("pets", ["eszsl", "cca"])
     found = [*lines("eszsl", [0.5, 0.6, 0.7]), *lines("cca", [0.6, 0.7, 0.83])]
     table = compare_table(plan, pd.DataFrame(found))
     assert [label for label, _ in table.rows] == ["CCA", "ESZSL"]
@@ -100,15 +100,15 @@ def test_the_command_prints_the_table_and_writes_a_page_that_repeats_it(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    done = run("digits", "--methods", "eszsl,cca", "--json", "--jobs", 1)
+    done = run("pets", "--methods", "eszsl,cca", "--json", "--jobs", 1)
     assert done.exit_code == 0, done.output
     answer = json.loads(done.stdout)
     assert set(answer["table"]) == {"ESZSL", "CCA"}
     page = (tmp_path / "unseen-compare" / "report.html").read_text()
-    assert "unseen compare digits --methods eszsl,cca --seeds 1" in page
-    assert "<h1>Methods on digits</h1>" in page and "The paper" not in page
+    assert "unseen compare pets --methods eszsl,cca --seeds 1" in page
+    assert "<h1>Methods on pets</h1>" in page and "The paper" not in page
     assert "held-out seen classes" in page
-    again = run("digits", "--methods", "eszsl,cca", "--json", "--jobs", 1)
+    again = run("pets", "--methods", "eszsl,cca", "--json", "--jobs", 1)
     assert json.loads(again.stdout) == answer  # nothing is run twice
 
 
@@ -116,12 +116,12 @@ def test_another_split_or_table_is_not_answered_from_the_results_of_the_first(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    table = load_digits_attributes().class_embeddings.droplevel(0, axis=1)
+    table = load_data("pets").class_embeddings
     table.to_csv("looks.csv")
-    asked = "digits", "--methods", "eszsl", "--jobs", 1, "--classes", "looks.csv"
+    asked = "pets", "--methods", "eszsl", "--jobs", 1, "--classes", "looks.csv"
     assert run(*asked).exit_code == 0
     (table * 2).to_csv("looks.csv")
-    for other in ([], ["--unseen", "0,1,2"]):
+    for other in ([], ["--unseen", "pug,boxer"]):
         done = run(*asked, *other)
         assert done.exit_code != 0 and "Give another" in done.output, other
 
@@ -135,6 +135,7 @@ def test_options_of_the_data_reach_the_plan_and_few_classes_are_refused(tmp_path
     line = " ".join(plan.command)
     assert "--classes looks.csv --classes words --unseen 2,5,8" in line
     assert line.endswith("--column kind --id ring --seeds 1")
-    digits = load_digits_attributes().with_unseen(list("0123456"))
+    data = load_data("pets")
+    few = data.with_unseen(data.classes[3:])
     with pytest.raises(ValueError, match="3 seen classes"):
-        count_folds(digits)
+        count_folds(few)

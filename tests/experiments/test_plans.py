@@ -117,25 +117,25 @@ def test_a_faulty_plan_is_named(tmp_path, text, message):
 def test_a_plan_takes_any_set_by_its_path(tmp_path):
     import unseen
 
-    digits = unseen.load_data("digits")
-    unseen.save_data(digits, tmp_path / "mine" / "numerals.npz")
+    photos = unseen.load_data("photos-200")
+    unseen.save_data(photos, tmp_path / "mine" / "animals.npz")
     path = tmp_path / "own.toml"
     path.write_text(
         'title = "a"\ncaption = "b"\ntask = "accuracy"\nshow = "table"\n'
-        '[[column]]\nhead = "own"\ndata = "mine/numerals.npz"\n'
-        'classes = "segments+strokes"\n[[row]]\nmethod = "eszsl"\n'
+        '[[column]]\nhead = "own"\ndata = "mine/animals.npz"\n'
+        'classes = "words+tree"\n[[row]]\nmethod = "eszsl"\n'
     )
     plan = read_plan(path)
-    assert plan.runs([]) == [] and plan.absent([]) == ["mine/numerals.npz"]
-    assert "There is no mine/numerals.npz" in how_to_fetch("mine/numerals.npz")
+    assert plan.runs([]) == [] and plan.absent([]) == ["mine/animals.npz"]
+    assert "There is no mine/animals.npz" in how_to_fetch("mine/animals.npz")
     (run,) = plan.runs([tmp_path])
-    assert run.key[1:4] == ("mine/numerals.npz", "segments+strokes", "eszsl")
+    assert run.key[1:4] == ("mine/animals.npz", "words+tree", "eszsl")
     source = replace(run.source, n_folds=3)
     results = {run.key: run_task(Bench(source), run.part, run.key)}
     found = read_results(write(tmp_path / "results.csv", results))
     ((_, cells),) = make_table(plan, found).rows
     data = run.source.load(run.part)
-    assert list(data.class_embeddings.columns.levels[0]) == ["segments", "strokes"]
+    assert data.tables == ("words", "tree")
     final = found.loc[found.measure == "final", "value"].item()
     assert cells == [f"{100 * final:.1f}"]
 

@@ -97,7 +97,7 @@ def test_two_writers_are_refused(tmp_path):
         pass
 
 
-RUN = "accuracy,digits,strokes,eszsl,0,"
+RUN = "accuracy,pets,attributes,eszsl,0,"
 FINE = f"{','.join(COLUMNS)}\n{RUN}final,,,0.5,,\n{RUN}done,,,,,1\n"
 
 

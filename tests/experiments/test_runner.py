@@ -119,18 +119,17 @@ def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
 
 
 def test_counts_seeds_objectives_and_drawings_are_of_the_set_and_the_model(monkeypatch):
-    source = replace(find_source("digits", "segments_and_strokes", []), n_folds=3)
-    bench = Bench(source)
-    key = RunKey("statistics", "digits", "segments+strokes", "", 0)
-    told = {f.measure: f.value for f in run_task(bench, "segments_and_strokes", key)}
-    counts = {"instances": 1797, "features": 64, "dimensions": 14}
-    assert told.items() >= {**counts, "seen": 7, "unseen": 3}.items()
+    bench = Bench(find_source("pets", "attributes", []))
+    key = RunKey("statistics", "pets", "attributes", "", 0)
+    told = {f.measure: f.value for f in run_task(bench, "attributes", key)}
+    counts = {"instances": 555, "features": 1280, "dimensions": 25}
+    assert told.items() >= {**counts, "seen": 27, "unseen": 10}.items()
     monkeypatch.setattr(Bench, "winner", lambda *asked: {})
     for seed in (0, 3):
-        model = bench.fitted(methods.METHODS["jedm"], "segments_and_strokes", seed)
+        model = bench.fitted(methods.METHODS["jedm"], "attributes", seed)
         assert (model.random_state or 0) == seed
     key = key._replace(method="jedm")
-    part, data = "segments_and_strokes", bench.data("segments_and_strokes")
+    part, data = "attributes", bench.data("attributes")
     found = pd.DataFrame(run_task(bench, part, key._replace(task="convergence")))
     sweeps = found[found["measure"] == "objective"].groupby("item")["value"]
     assert sweeps.size().to_dict() == {"paper": 31, "reference": 31}

@@ -1,12 +1,8 @@
 """Load a data set: a file of any known kind, a frame, or a bundled set by name."""
 
 import os
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from unseen.data import ZeroShotData
 from unseen.loading import (  # noqa: F401, each registers what it reads
@@ -27,7 +23,6 @@ __all__ = [
     "RawData",
     "embed_names",
     "load_data",
-    "load_digits_attributes",
     "read_raw",
     "reader",
     "save_data",
@@ -129,12 +124,10 @@ def read_raw(source: Any, column: str | None = None, id: str | None = None) -> R
     >>> list(read_raw("photos").tables)
     ['words', 'tree']
     """
-    if isinstance(source, str) and source in (*BUNDLED, "digits"):
+    if isinstance(source, str) and source in BUNDLED:
         if column or id:
             what = "column" if column else "id"
             raise ValueError(f"{source} is bundled; {what}= is for files of yours.")
-        if source == "digits":
-            return RawData.of(load_digits_attributes())
         return read_bundled(source)
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -144,44 +137,4 @@ def read_raw(source: Any, column: str | None = None, id: str | None = None) -> R
     raise TypeError(
         f"source is a {type(source).__name__}. Give a path, the name of a bundled set, "
         "or a pandas or polars frame."
-    )
-
-
-def load_digits_attributes() -> ZeroShotData:
-    """Load the bundled digits: scikit-learn's images and attributes of their shapes.
-
-    The images are 1,797 scans of 8 × 8 pixels in 17 grey levels (UCI Optical
-    Recognition of Handwritten Digits, the test part); the attributes stand in
-    ``digits.csv`` beside this file.
-
-    Returns
-    -------
-    ZeroShotData
-        Pixels from 0 to 1, classes "0" to "9"; 2, 5 and 8 are unseen. Use
-        ``with_unseen`` to hold out others. Two class tables are fused: ``segments``
-        (seven bars, as on a pocket calculator) and ``strokes`` (loops, curves,
-        straight strokes, ...); ``load_data("digits", "strokes")`` takes one.
-
-    Examples
-    --------
-    >>> from unseen.loading import load_digits_attributes
-    >>> data = load_digits_attributes()
-    >>> data.class_embeddings.loc["4", "strokes"].to_dict()
-    {'loops': 0.0, 'curves': 0.0, 'vertical': 1.0, 'horizontal': 1.0,
-     'diagonal': 0.5, 'crossing': 1.0, 'open_left': 0.0}
-    """
-    from sklearn.datasets import load_digits
-
-    images = load_digits()
-    path = resources.files("unseen.loading").joinpath("digits.csv")
-    with path.open(encoding="utf-8") as file:
-        table = pd.read_csv(file, comment="#", index_col="digit", dtype={"digit": str})
-    columns = [name.split(".") for name in table.columns]
-    table.columns = pd.MultiIndex.from_tuples(map(tuple, columns))
-    return ZeroShotData(
-        name="digits",
-        X=images.data / 16,
-        y=images.target.astype(str),
-        class_embeddings=table.astype(float).rename_axis(index=None),
-        unseen=np.array(["2", "5", "8"]),
     )

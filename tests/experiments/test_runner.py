@@ -137,7 +137,7 @@ def test_counts_seeds_objectives_and_drawings_are_of_the_set_and_the_model(monke
     key = key._replace(task="latent", method="tstd")
     quick = "sklearn.manifold.TSNE.fit_transform"
     monkeypatch.setattr(quick, lambda self, X: X[:, :2])
-    found = pd.DataFrame(run_task(Bench(source), part, key))
+    found = pd.DataFrame(run_task(Bench(bench.source), part, key))
     drawn = found.groupby("measure")["item"].agg(sorted)
     for axis in "xy":
         assert drawn[f"{axis} 0"] == drawn[f"{axis} 1"] == sorted(data.y_unseen)

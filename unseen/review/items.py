@@ -13,10 +13,15 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from unseen._words import listed
+from unseen.core.linalg import to_unit
 from unseen.labels import COLUMNS
 from unseen.limits import limits
 from unseen.photos.photo import NoPhotoError, decode, open_image, open_photo
@@ -41,11 +46,15 @@ class Items:
 
 
 def find_items(
-    table: pd.DataFrame, origin: Origin, folder: Path | None = None
+    table: pd.DataFrame,
+    origin: Origin,
+    folder: Path | None = None,
+    show: Sequence[str] = (),
 ) -> Items:
     """Find what a table of labels is about, by its origin or the folder that is given.
 
-    Without these no folder is guessed: the table may be anybody's.
+    Without these no folder is guessed: the table may be anybody's. ``show`` are the
+    columns by which to judge rows of features.
     """
     ids = table["id"].tolist()
     photos = photo_folder(origin, folder)
@@ -66,9 +75,105 @@ def find_items(
         return Items("text", table["text"].tolist())
     if origin.kind == "texts":
         return Items("text", noted_texts(origin, ids))
+    source = origin.source
+    if origin.kind == "rows" and (os.path.exists(source) or not os.path.isabs(source)):
+        cards = RowCards(table, origin, show)
+        if show:
+            cards[0]  # a column that is not there is named now
+        return Items("row", cards)
     rows = table[[name for name in table if name not in COLUMNS]].to_dict("records")
     described = ["\n".join(f"{k}: {v}" for k, v in row.items()) for row in rows]
     return Items("row", described)
+
+
+class RowCards(Sequence[str]):
+    """What there is to judge a row of features by, read when it is asked for.
+
+    The columns that tell its label from the second choice, each with what is usual for
+    both: the middle half of the rows that have this label now; or the columns asked
+    for. Then the labelled rows most like it.
+    """
+
+    MOST = 8  # columns
+
+    def __init__(
+        self, table: pd.DataFrame, origin: Origin, show: Sequence[str]
+    ) -> None:
+        self.table, self.origin, self.show = table, origin, list(show)
+        self.ids = pd.Index(table["id"])
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @cached_property
+    def _read(self) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
+        """Return rows as shown, features, places in the file, and labels there."""
+        from unseen.loading import read_raw
+        from unseen.loading.parts import as_float
+
+        raw = read_raw(self.origin.source, self.origin.column or None,
+                       self.origin.id or None)  # fmt: skip
+        names = raw.feature_names
+        names = np.arange(raw.X.shape[1]).astype(str) if names is None else names
+        X = pd.DataFrame(as_float(raw.X), columns=names)
+        ids = pd.Index(map(str, range(len(X)) if raw.ids is None else raw.ids))
+        known = np.asarray(raw.y)
+        if known.dtype.kind in "iu":
+            places = np.where(known < 0, len(raw.class_names), known)
+            known = np.append(raw.class_names, "")[places]
+        seen = X
+        if any(name not in X for name in self.show):
+            seen = pd.read_csv(self.origin.source, sep=None, engine="python", dtype=str)
+        lost = [name for name in self.show if name not in seen]
+        if lost:
+            raise ValueError(
+                f"{self.origin.source}: has no column {lost[0]!r} to show. It has "
+                f"{listed(list(map(str, seen.columns)))}."
+            )
+        return seen[self.show or list(X.columns)], X, ids.get_indexer(self.ids), known
+
+    @cached_property
+    def _usual(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        """Return the middle half of every column, by the labels of now, and means."""
+        _, X, places, _ = self._read
+        own = X.iloc[places[places >= 0]]
+        groups = own.groupby(self.table["label"].to_numpy()[places >= 0])
+        return groups.quantile(0.25), groups.quantile(0.75), groups.mean()
+
+    def __getitem__(self, row: Any) -> Any:
+        """Return the text of a row."""
+        shown, X, places, known = self._read
+        place = places[row]
+        if place < 0:
+            return "(this row is not in the file any more)"
+        low, high, mean = self._usual
+        two = [self.table["label"][row], self.table["second"][row]]
+        two = [name for name in dict.fromkeys(two) if name in mean.index]
+        columns = list(shown.columns)
+        if not self.show and two:
+            apart = (mean.loc[two[0]] - mean.loc[two[-1]]).abs()
+            if len(two) < 2:
+                apart = (mean.loc[two[0]] - mean.mean()).abs()
+            columns = (apart / (X.std() + 1e-12)).nlargest(self.MOST).index.tolist()
+        lines = []
+        for name in columns:
+            value = shown[name].iloc[place]
+            line = f"{name}: {value if isinstance(value, str) else f'{value:.4g}'}"
+            spans = [f"{c} {low.loc[c, name]:.3g} to {high.loc[c, name]:.3g}"
+                     for c in two if name in low]  # fmt: skip
+            lines.append(f"{line}   ({'; '.join(spans)})" if spans else line)
+        labelled = np.flatnonzero((known != "") & (np.arange(len(X)) != place))
+        labelled = labelled[~np.isin(labelled, places)]
+        if len(labelled):
+            units = self._units
+            near = labelled[np.argsort(-(units[labelled] @ units[place]))[:3]]
+            like = ", ".join(f"{known[one]} (row {one})" for one in near.tolist())
+            lines.append(f"labelled rows most like it: {like}")
+        return "\n".join(lines)
+
+    @cached_property
+    def _units(self) -> np.ndarray:
+        return to_unit(self._read[1].to_numpy(np.float32))
 
 
 def photo_folder(origin: Origin, folder: str | os.PathLike[str] | None) -> Path | None:

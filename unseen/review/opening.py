@@ -7,7 +7,7 @@ labels.csv → origin → photos, texts or rows to look at
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,14 @@ def open_review(
     folder: Path | None = None,
     features: Path | None = None,
     encoder: str | None = None,
+    show: Sequence[str] = (),
 ) -> Session:
     """Open a review of a table of labels, which needs its ids and labels only.
 
     ``folder`` is that of the photos, if it is not where the labels were made;
     ``features`` a file with a row per row of the table, or per path; ``encoder`` what
-    encodes the photos, if it is not what labelled them.
+    encodes the photos, if it is not what labelled them; ``show`` are columns by which
+    to judge rows of features.
     """
     origin, table = find_origin(labels), read_labels(labels)
     ids = table["id"].tolist()
@@ -48,7 +50,7 @@ def open_review(
         stop()
         return Teacher(X, start)
 
-    items = find_items(table, origin, folder)
+    items = find_items(table, origin, folder, show)
     head = {  # what the review is about: the first line of its journal
         "table": digest_of(labels),
         "kind": origin.kind,

@@ -34,12 +34,12 @@ from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS, Method
 from unseen.trust.calibrated import Calibrated, some_rows
 from unseen.trust.metrics import (
+    both_sides,
     expected_calibration_error,
     generalized_scores,
     per_class_accuracy,
     reliability_curve,
     risk_coverage,
-    told_side_scores,
     trade_of,
 )
 from unseen.trust.search import deal_classes
@@ -122,7 +122,10 @@ def generalized(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 def scored(y: np.ndarray, F: np.ndarray, data: ZeroShotData) -> dict[str, float]:
     """Return all scores of a mixed pile, and the best H that a handicap could reach."""
     found = generalized_scores(y, F, seen=data.seen, classes=data.classes)
-    found |= told_side_scores(y, F, seen=data.seen, classes=data.classes)
+    theirs = np.isin(data.classes, data.seen)
+    sides = [data.classes[s][F[:, s].argmax(axis=1)] for s in (theirs, ~theirs)]
+    told = both_sides(y, *sides, data.seen)  # as if every row came with its side
+    found |= {f"told_{name}": value for name, value in told.items()}
     codes = pd.Index(data.classes).get_indexer(y)
     seen = np.isin(data.classes, data.seen)
     trade = trade_of(F, codes, seen)

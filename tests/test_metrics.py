@@ -19,7 +19,6 @@ from unseen.trust.metrics import (
     per_class_accuracy,
     reliability_curve,
     risk_coverage,
-    told_side_scores,
     top_k_accuracy,
 )
 
@@ -161,23 +160,15 @@ def test_mixed_rows_are_scored_side_by_side(mixed):
     close([found["S"], found["U"]], [S, U])
     close(found["H"], 2 / (1 / S + 1 / U))
     assert found["AUSUC"] == ausuc(truth, scores, seen=seen, classes=names)
-    among_seen = names[:3][scores[:, :3].argmax(axis=1)]
-    among_unseen = names[3:][scores[:, 3:].argmax(axis=1)]
-    told = told_side_scores(truth, scores, seen=seen, classes=names)
-    close(told["told_S"], mean_recall(truth, among_seen, seen))
-    close(told["told_U"], mean_recall(truth, among_unseen, names[3:]))
-    assert told["told_H"] >= found["H"]
 
 
 def test_one_side_alone_has_no_harmonic_mean(mixed):
     names, truth, scores, seen = mixed
     own = np.isin(truth, seen)
-    for score in (ausuc, generalized_scores, told_side_scores):
+    for score in (ausuc, generalized_scores):
         for kind, rows in (("unseen", own), ("seen", ~own)):
             with pytest.raises(ValueError, match=f"of a class that is {kind}"):
                 score(truth[rows], scores[rows], seen=seen, classes=names)
-    with pytest.raises(ValueError, match="one side"):
-        told_side_scores(truth, scores, seen=names, classes=names)
 
 
 def test_the_calibration_error_is_the_gap_bin_by_bin():

@@ -50,7 +50,7 @@ HOMES = {
     "trust.calibrated": "Calibrated",
     "trust.metrics": (
         "ausuc confusion expected_calibration_error generalized_scores harmonic_mean "
-        "per_class_accuracy reliability_curve risk_coverage told_side_scores "
+        "per_class_accuracy reliability_curve risk_coverage "
         "top_k_accuracy"
     ),
     "trust.search": "ClasswiseFolds ClasswiseSearchCV",

@@ -66,7 +66,6 @@ from unseen.trust.metrics import harmonic_mean as harmonic_mean
 from unseen.trust.metrics import per_class_accuracy as per_class_accuracy
 from unseen.trust.metrics import reliability_curve as reliability_curve
 from unseen.trust.metrics import risk_coverage as risk_coverage
-from unseen.trust.metrics import told_side_scores as told_side_scores
 from unseen.trust.metrics import top_k_accuracy as top_k_accuracy
 from unseen.trust.search import ClasswiseFolds as ClasswiseFolds
 from unseen.trust.search import ClasswiseSearchCV as ClasswiseSearchCV

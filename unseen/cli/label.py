@@ -258,18 +258,13 @@ def write(
 
     of_texts, found = job.items == "texts", []
     texts, judged = TextPage(job.fitted.classes_), ""
-
-    def judge() -> Iterator[pd.DataFrame]:
-        nonlocal judged
-        if checked is None:
-            yield from (part.assign(sure="unchecked") for part in job.parts())
-        else:
-            whole = pd.concat(list(job.parts()), ignore_index=True)
-            whole, judged = apply_check(whole, checked)
-            yield whole
+    source: Any = (part.assign(sure="unchecked") for part in job.parts())
+    if checked is not None:
+        whole, judged = apply_check(pd.concat(list(source), ignore_index=True), checked)
+        source = iter([whole])
 
     def parts() -> Iterator[pd.DataFrame]:
-        for part in judge():
+        for part in source:
             if of_texts and page is not None:
                 texts.add(part)
             found.append(part[["label", "reliability"]] if of_texts else part)

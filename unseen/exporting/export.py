@@ -77,11 +77,6 @@ def plan_export(
     table, origin, format = read_labels(labels), find_origin(labels), FORMATS[to]
     folder = photo_folder(origin, photos)
     of_texts = "text" in table or origin.kind == "texts"
-    if sure and not (table.get("sure", pd.Series(dtype=object)) == "yes").any():
-        raise ValueError(
-            f"{labels}: no label in it is sure. Check some in unseen review, and "
-            "export reviewed.csv, which it writes."
-        )
     if folder is None and origin.kind == "demo":
         raise ValueError(
             "The demo's photos are inside the package and no files. Label a folder of "
@@ -124,6 +119,7 @@ def select(
     ids, labels = table["id"].tolist(), table["label"].tolist()
     sure = np.nan_to_num(table["reliability"].to_numpy(float), nan=-1.0)
     given = [bool(one) for one in table.get("given", [""] * len(table))]
+    called = table.get("sure", pd.Series("", table.index))
     sources: dict[int, Path | None] = {}
     left_out: Counter[str] = Counter()
     found: set[Path] = set()
@@ -133,8 +129,8 @@ def select(
             left_out["have no label"] += 1
         elif not given[row] and min_reliability > 0 and sure[row] < min_reliability:
             left_out[f"are less reliable than {min_reliability:g}"] += 1
-        elif only_sure and table["sure"][row] != "yes":
-            left_out["are not sure"] += 1
+        elif only_sure and called[row] != "yes":
+            left_out["are not sure (see unseen review, Check)"] += 1
         elif folder is not None and (source := find_photo(folder, name)) is None:
             left_out[f"are not pictures in {folder}"] += 1
         elif source is not None and source in found:

@@ -151,9 +151,8 @@ class RowCards(Sequence[str]):
         two = [name for name in dict.fromkeys(two) if name in mean.index]
         columns = list(shown.columns)
         if not self.show and two:
-            apart = (mean.loc[two[0]] - mean.loc[two[-1]]).abs()
-            if len(two) < 2:
-                apart = (mean.loc[two[0]] - mean.mean()).abs()
+            other = mean.loc[two[1]] if len(two) > 1 else mean.mean()
+            apart = (mean.loc[two[0]] - other).abs()
             columns = (apart / (X.std() + 1e-12)).nlargest(self.MOST).index.tolist()
         lines = []
         for name in columns:

@@ -24,7 +24,6 @@ __all__ = [
     "per_class_accuracy",
     "reliability_curve",
     "risk_coverage",
-    "told_side_scores",
     "top_k_accuracy",
 ]
 
@@ -255,48 +254,6 @@ def generalized_scores(
     area = ausuc(y_true, values, seen=seen, classes=names)  # refuses one side alone
     labels = names.to_numpy()[values.argmax(axis=1)]
     return both_sides(y_true, labels, labels, seen) | {"AUSUC": area}
-
-
-def told_side_scores(
-    y_true: ArrayLike,
-    scores: ArrayLike | pd.DataFrame,
-    *,
-    seen: ArrayLike,
-    classes: ArrayLike | None = None,
-) -> dict[str, float]:
-    """Score a mixed set of rows as if each row came with its side, seen or unseen.
-
-    Much easier than :func:`generalized_scores`, and no number of generalized zero-shot
-    learning: who knows the side of a row knows half of the answer.
-
-    Parameters
-    ----------
-    y_true, scores, seen, classes
-        As for :func:`ausuc`.
-
-    Returns
-    -------
-    dict
-        ``told_U``, ``told_S`` and their harmonic mean ``told_H``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen import told_side_scores
-    >>> scores = pd.DataFrame({"zebra": [0.9, 0.8], "okapi": [0.1, 0.7]})
-    >>> told_side_scores(["zebra", "okapi"], scores, seen=["zebra"])
-    {'told_U': 1.0, 'told_S': 1.0, 'told_H': 1.0}
-    """
-    values, names = check_scores(scores, classes)
-    known = names.isin(check_labels("seen", seen))
-    if known.all() or not known.any():
-        raise ValueError("The columns of scores are all of one side. Give both sides.")
-    for_seen, for_unseen = (
-        names[side].to_numpy()[values[:, side].argmax(axis=1)]
-        for side in (known, ~known)
-    )
-    found = both_sides(y_true, for_seen, for_unseen, seen)
-    return {f"told_{name}": value for name, value in found.items()}
 
 
 def both_sides(y_true, for_seen, for_unseen, seen) -> dict[str, float]:

@@ -22,6 +22,7 @@ what reliability means; the better it orders, the lower the line.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,7 @@ def surest_first(reliability: Any, without: Any = ()) -> np.ndarray:
     return np.argsort(-stated, kind="stable")[: np.isfinite(stated).sum()]
 
 
+@lru_cache(maxsize=10_000)
 def drawn_from(
     n: int, n_rows: int, wanted: float = WANTED, confidence: float = CONFIDENCE
 ) -> int:
@@ -153,12 +155,14 @@ def missing(
     n_rows: int, n: int, n_wrong: int, wanted: float, confidence: float
 ) -> tuple[int, float]:
     """Return how many answers more would allow a line, and how much it would cover."""
-    for total in range(n + 1, min(n + PACE, n_rows)):
-        size = drawn_from(total, n_rows, wanted, confidence)
-        limit, upper = too_many(size, wanted), min(size, total - total // 5)
-        if tail(size, limit, upper, n_wrong) <= 1 - confidence:
-            return total - n, size / n_rows
-    return 0, 0.0
+    totals = np.arange(n + 1, min(n + PACE, n_rows))
+    sizes = [drawn_from(total, n_rows, wanted, confidence) for total in totals.tolist()]
+    upper = np.minimum(sizes, totals - totals // 5)
+    enough = tail(sizes, too_many(sizes, wanted), upper, n_wrong) <= 1 - confidence
+    if not enough.any():
+        return 0, 0.0
+    first = int(enough.argmax())
+    return first + 1, sizes[first] / n_rows
 
 
 def too_many(size: Any, wanted: float) -> Any:

@@ -202,6 +202,7 @@ class NamedPhotos(NamedItems):
             self.classes_.tolist(),
             getattr(self, "_places", [()] * n),  # not in a file
             self.trust_.tolist(),
+            float(np.mean(self.model_.reliability_)) if self.adapted_ else 0.0,
         )
         self.weak_names_ = "" if set(given.values()) >= set(self.classes_) else why
         if self.weak_names_:

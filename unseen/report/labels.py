@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import unseen
 from unseen.labels import find_truth, read_labels
-from unseen.report.figures import draw_confusion, plain
+from unseen.report.figures import draw_confusion
 from unseen.report.page import AFTER, inline_svg, new_figure, write_page
 from unseen.trust.metrics import (
     confusion,
@@ -20,9 +20,6 @@ from unseen.trust.metrics import (
     reliability_curve,
     risk_coverage,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["write_labels_report"]
 
@@ -72,7 +69,6 @@ def write_labels_report(
         version=unseen.__version__,
         n_rows=len(given),
         names=describe_names(given),
-        sizes=inline_svg(draw_sizes(given), "sizes"),
         score=None if data is None else score(given, data),
     )
 
@@ -84,20 +80,6 @@ def describe_names(given: pd.DataFrame) -> list[dict[Any, Any]]:
     found = found.set_axis(["n_rows", "reliability", "known"], axis=1)
     found = found.sort_values("n_rows", ascending=False, kind="stable")
     return found.reset_index().to_dict("records")
-
-
-def draw_sizes(given: pd.DataFrame) -> Figure:
-    """Draw how many rows got each name."""
-    counts = given["label"].replace("", "(no label)").value_counts().sort_values()
-    figure = new_figure(4.8, 1.0 + 0.26 * max(1, len(counts)))
-    (axes,) = figure.axes
-    places = np.arange(len(counts))
-    axes.barh(places, counts.to_numpy(), color=AFTER)
-    axes.set_yticks(places, [plain(name) for name in counts.index], fontsize=9)
-    axes.set_xlabel("rows")
-    axes.grid(visible=True, axis="x", alpha=0.3)
-    axes.set_axisbelow(True)
-    return figure
 
 
 def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:

@@ -100,7 +100,6 @@ class RowCards(Sequence[str]):
         self, table: pd.DataFrame, origin: Origin, show: Sequence[str]
     ) -> None:
         self.table, self.origin, self.show = table, origin, list(show)
-        self.ids = pd.Index(table["id"])
 
     def __len__(self) -> int:
         return len(self.table)
@@ -113,9 +112,7 @@ class RowCards(Sequence[str]):
 
         raw = read_raw(self.origin.source, self.origin.column or None,
                        self.origin.id or None)  # fmt: skip
-        names = raw.feature_names
-        names = np.arange(raw.X.shape[1]).astype(str) if names is None else names
-        X = pd.DataFrame(as_float(raw.X), columns=names)
+        X = pd.DataFrame(as_float(raw.X), columns=raw.feature_names)
         ids = pd.Index(map(str, range(len(X)) if raw.ids is None else raw.ids))
         known = np.asarray(raw.y)
         if known.dtype.kind in "iu":
@@ -130,7 +127,12 @@ class RowCards(Sequence[str]):
                 f"{self.origin.source}: has no column {lost[0]!r} to show. It has "
                 f"{listed(list(map(str, seen.columns)))}."
             )
-        return seen[self.show or list(X.columns)], X, ids.get_indexer(self.ids), known
+        return (
+            seen[self.show or list(X.columns)],
+            X,
+            ids.get_indexer(pd.Index(self.table["id"])),
+            known,
+        )
 
     @cached_property
     def _usual(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

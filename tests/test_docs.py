@@ -69,3 +69,13 @@ def test_the_files_the_readme_links_to_exist():
     assert local
     missing = [link for link in local if not (ROOT / link).exists()]
     assert not missing
+
+
+@pytest.mark.filterwarnings("ignore::unseen.transduction.anchored.WeakStartWarning")
+def test_the_first_fit_prints_what_it_says(capsys):
+    text = (ROOT / "examples" / "plot_first_fit.py").read_text("utf-8")
+    code = text.partition("# What the data are")[0]
+    exec(compile(code, "plot_first_fit.py", "exec"), {})
+    promised = re.findall(r"^print\(.*  # (.*)$", code, re.M)
+    assert len(promised) == 3
+    assert capsys.readouterr().out.splitlines() == promised

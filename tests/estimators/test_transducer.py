@@ -54,7 +54,6 @@ OTHERS = [
     OTTER(class_prior="uniform"),
     SelfTraining(ESZSL()),
     SMS(),
-    SMS(reading="joint"),
     TSTD(n_components=8),
     TSTD("paper", n_components=8),
     KodirovUDA(),

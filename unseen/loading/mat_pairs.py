@@ -248,7 +248,8 @@ def _seen_embeddings(train: MatFile, rows: np.ndarray) -> np.ndarray:
     if len(odd):
         raise ValueError(
             f"{train.path}: sample {odd[0] + 1} has another 'semantic_fea' than the "
-            "first of its class. Sort samples by class, as cla_num counts them."
+            "first of its class. Sort the samples by class, in the order in which "
+            "cla_num counts them."
         )
     return A[first]
 

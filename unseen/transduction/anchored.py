@@ -145,8 +145,8 @@ class AnchoredSelfTraining(Explains):
     reliability_ : ndarray of shape (n_samples,)
         Probability of that label, tempered on the seen classes.
     rounds_ : list of Round
-        What every round did; ``print`` one to read it. If the inductive answer was
-        kept, the one entry says why.
+        What every round did; ``print`` one to read it. If adapting changed nothing, the
+        list has one entry, which says why.
     present_classes_, class_shares_ : ndarray
         The classes that seem to be there, and which share of the rows each has.
     adapted_ : bool

@@ -660,7 +660,7 @@ class Turning(NamedTuple):
 
 
 class TurnedRows(Rows):
-    """Rows of a file or a cluster, turned as they are met, of unit length."""
+    """Rows of a file or a cluster, rotated and scaled to unit length."""
 
     def __init__(self, rows: Rows, turn: np.ndarray):
         self.rows, self.turn = rows, turn

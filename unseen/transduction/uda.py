@@ -50,7 +50,7 @@ class KodirovUDA(RidgeToVisual):
         Weight of the sum of absolute codes; 0 for none.
     n_rounds : int, default=5
     whitening : float or None, default=0.1
-        As for ``ESZSL``; without it unlabelled rows teach little.
+        As for ``ESZSL``; without it the unlabelled rows hardly improve the answer.
     metric, n_axes, unit_rows, per_domain_centering
         As for ``RidgeToVisual``.
 

@@ -84,7 +84,7 @@ def plan_export(
         )
     if folder is None and not of_texts:  # never guessed: the table may be anybody's
         raise ValueError(
-            f"{labels}: its photos were not found. Give their folder with --photos."
+            f"{labels}: its photos were not found. Give their folder: --photos."
         )
     if folder is None and not format.takes_texts:
         takers = " or ".join(sorted(n for n, f in FORMATS.items() if f.takes_texts))

@@ -130,6 +130,19 @@ def open_source(source, X, y, folder):
     return str(path), "kind"
 
 
+def test_fewer_rows_than_axes_are_met_on_the_same_axes_from_chunks():
+    """Directions without rows are arbitrary, and unlabelled rows do lie in them."""
+    data, rng = make_data(), np.random.default_rng(0)
+    X = np.tanh(data.X @ rng.normal(size=(data.X.shape[1], 600)))
+    rows = np.flatnonzero(np.isin(data.y, data.seen))[:100]
+    X_seen, y_seen, A = X[rows], data.y[rows], data.class_embeddings
+    theirs = AnchoredSelfTraining(n_axes=150).fit(X_seen, y_seen, class_embeddings=A)
+    pairs = list(zip(cut(X_seen, 20), cut(y_seen, 20), strict=True))
+    ours = AnchoredSelfTraining(n_axes=150).fit(pairs, class_embeddings=A)
+    assert ours.axes_.shape == theirs.axes_.shape
+    close(ours.decision_function(X), theirs.decision_function(X), digits=6)
+
+
 def test_frames_keep_their_names():
     data = make_data()
     frame = pd.DataFrame(data.X_seen, columns=[f"f{i}" for i in range(16)])

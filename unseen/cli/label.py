@@ -302,7 +302,7 @@ def unchecked(job: Any) -> str:
     told = "Unchecked: it is not known how many labels are right."
     if job.items == "texts" or not job.adapted:
         return told
-    # Nine of ten piles of the ten development sets lie between.
+    # Between these lie 88 % of 90 parts of the ten development sets.
     low, high = (float(job.fitted.reliability_.mean()) + off for off in (-0.25, 0.17))
     return f"{told} Photos like these came out {max(low, 0):.0%} to {min(high, 1):.0%}."
 

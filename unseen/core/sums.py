@@ -176,7 +176,10 @@ class Sums:
         class_sums = self.class_sums - np.outer(self.counts, mean)
         axes, gram = np.eye(p), self.gram - np.outer(self.class_sums.sum(axis=0), mean)
         if n_axes is not None:
-            values, axes = leading_eigenvectors(gram, min(n_axes, p), self.dtype)
+            # Centred rows span one dimension less than there are of them. Further axes
+            # would be arbitrary, and others from files than from memory.
+            n_axes = min(n_axes, p, max(1, int(self.n_rows) - 1))
+            values, axes = leading_eigenvectors(gram, n_axes, self.dtype)
             # In this basis the Gram matrix is the eigenvalues.
             gram, class_sums = np.diag(values), class_sums @ axes
         whole = Reduced(mean, axes, replace(self, gram=gram, class_sums=class_sums))

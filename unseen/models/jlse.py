@@ -102,7 +102,7 @@ class JLSE(RelativeCodesClassifier):
     >>> model = JLSE(n_atoms=20, n_turns=1).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.coef_.shape, model.n_iter_
-    ((200, 200), 1)
+    ((199, 200), 1)
     """
 
     lam: float = 1e-4

@@ -216,7 +216,7 @@ class DeViSE(RankingClassifier):
     >>> model = DeViSE(max_iter=20, validation_fraction=0).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.coef_.shape, model.n_iter_
-    ((200, 843), 20)
+    ((199, 843), 20)
     """
 
     def _violations(self, V):
@@ -352,7 +352,7 @@ class LatEm(RankingClassifier):
     >>> model = LatEm(2, max_iter=20, validation_fraction=0).fit(
     ...     data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
     >>> model.maps_.shape
-    (2, 200, 843)
+    (2, 199, 843)
     """
 
     n_maps: int = 2

@@ -96,7 +96,7 @@ class SynC(RelativeCodesClassifier):
     >>> model = SynC(loss="squared").fit(data.X_seen, data.y_seen,
     ...                                  class_embeddings=data.class_embeddings)
     >>> model.coef_.shape
-    (200, 200)
+    (199, 200)
     """
 
     lam: float = 1e-5

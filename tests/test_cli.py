@@ -91,8 +91,8 @@ def test_the_demo_prints_a_table(tmp_path):
     [
         (["demo", "--out", "file"], "file"),
         (["demo", "--out", "file/below"], "file"),
-        (["reproduce", "table9"], "The plans are table2"),
-        (["reproduce", "table5"], "None of the data was found"),
+        (["reproduce", "table9"], "The plans are fig1"),
+        (["reproduce", "table3"], "None of the data was found"),
         (["compare", "photos-200", "--methods", "magic"], "There is no method 'magic'"),
         (["compare", "photos-200", "--methods", ","], "--methods is empty"),
         (["data", "info", "nowhere.npz"], "no file 'nowhere.npz'"),
@@ -113,7 +113,7 @@ def test_a_fault_is_a_line_and_exit_code_2(tmp_path, monkeypatch, words, said):
     *_, line = ended.stderr.splitlines()
     assert line.startswith("unseen: ") and said in line
     assert "Traceback" not in ended.stderr and len(list(Path().iterdir())) == 1
-    assert ("unseen data fetch xlsa17" in ended.stderr) == (words[1] == "table5")
+    assert ("unseen data fetch xlsa17" in ended.stderr) == (words[1] == "table3")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -51,7 +51,7 @@ def test_what_was_added_outlives_a_killed_run(tmp_path):
 
 def test_a_file_that_is_no_cache_is_set_aside(tmp_path):
     (tmp_path / NAME).write_bytes(b"Dear diary, " * 1000)
-    with pytest.warns(UserWarning, match="set aside"):
+    with pytest.warns(UserWarning, match="is damaged .*renamed"):
         cache = Cache("small-1", tmp_path)
     cache.add(KEYS[:1], ROWS[:1])
     assert (tmp_path / f"{NAME}.damaged").read_bytes().startswith(b"Dear diary")

@@ -137,7 +137,7 @@ def test_folds_are_even_disjoint_and_drawn_by_the_seed():
 def test_what_cannot_be_searched_is_refused(problem):
     X, y, table, _ = problem
     search = ClasswiseSearchCV(LogisticRegression(), {"C": [0.1, 10.0]}, n_folds=3)
-    with pytest.raises(TypeError, match="no zero-shot model of unseen"):
+    with pytest.raises(TypeError, match="not a zero-shot model of unseen"):
         search.fit(X, y, class_embeddings=table)
     with pytest.raises(ValueError, match=r"n_folds=6 needs 12 seen classes.* 11"):
         ClasswiseSearchCV(JEDM(), {"alpha": [1.0]}, n_folds=6).fit(

@@ -17,9 +17,14 @@ settings.register_profile("unseen", deadline=None)
 settings.load_profile("unseen")
 
 ROOT = Path(__file__).parents[1]
-# A script's background job ignores Ctrl-C, and so would every program that tests start.
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Background jobs of scripts and of nohup ignore these; programs that tests start would.
+HANGUP = getattr(signal, "SIGHUP", signal.SIGINT)
+for number, usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (HANGUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests that import it themselves
 
 

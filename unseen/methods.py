@@ -48,7 +48,7 @@ class Method:
     detail : bool
         Whether accuracies and mistakes are also given class by class.
     alone : dict
-        Parameters for prototypes alone, where they are others.
+        Parameters that differ when there are prototypes but no labelled rows.
     cost : float
         Rough seconds of the first seed, which makes the search: for the order of
         runs and the time left only.

@@ -104,8 +104,8 @@ def label_parts(X: Any, y: Any, chunks: list[Any]) -> list[Any]:
     found = list(np.ravel(y.to_delayed()))
     if len(found) != len(chunks):
         raise ValueError(
-            f"X has {len(chunks)} chunks, but y has {len(found)}. Cut both at the same "
-            "rows."
+            f"X has {len(chunks)} chunks, but y has {len(found)}. Divide both into "
+            "chunks at the same rows."
         )
     return found
 

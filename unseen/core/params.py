@@ -79,8 +79,8 @@ def refuse_masked(X: Any, what: str) -> None:
     """Raise if the array is masked: nothing here knows what a masked number means."""
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(
-            f"{what} is a masked array. Fill what is masked ({what}.filled(0)) or "
-            "leave it out."
+            f"{what} is a masked array. Fill its masked values ({what}.filled(0)) or "
+            "leave their rows out."
         )
 
 

@@ -107,9 +107,9 @@ class PhotoJob(LabelJob):
         with a pair of ONNX graphs, an encoder, or a ``.npz`` or ``.npy`` file of
         features; ``"auto"`` is CLIP if its weights were fetched, else ``"lite0"``.
     text : str, path or Encoder, optional
-        What reads the names: a name of ``unseen.naming.encoders("text")``, an encoder,
-        or a ``.npy`` file of class vectors in the space of the features; by default
-        the image encoder's own, else ``"wordllama"``.
+        What turns the names into vectors: an encoder, its name (one of
+        ``unseen.naming.encoders("text")``), or a ``.npy`` file of class vectors in the
+        space of the features. By default the image encoder's own, or ``"wordllama"``.
     model : path, optional
         A model saved before, instead of ``classes``: photos get its answers as it is,
         nothing is adapted. Its image encoder is used.

@@ -43,7 +43,7 @@ __all__ = ["RefusedError", "Session"]
 class Session:
     """A review of one table of labels.
 
-    ``head`` is the first line of its journal, ``folder`` where that is. ``prepare``
+    ``head`` is the first line of its journal, which is in ``folder``. ``prepare``
     makes the teacher, on a thread: it may take a while, and may raise.
     """
 

@@ -183,7 +183,7 @@ def test_pages_fit_a_desk_and_a_phone_and_all_is_drawn(folder, tmp_path, width):
     names = [HOSTILE, "a name that is rather long, as names of birds often are", "0"]
     labels = write_labels(label_table(names * 20), tmp_path / "labels.csv")
     page = write_labels_report(labels, tmp_path / "labels.html")
-    for path, drawings in ((folder / "report.html", 6), (page, 1)):
+    for path, drawings in ((folder / "report.html", 6), (page, 0)):
         told = look(path, width, tmp_path)
         assert told["overflow"] <= 0 and told["broken"] == told["flat"] == 0
         assert told["drawings"] >= drawings

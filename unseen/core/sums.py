@@ -193,9 +193,9 @@ def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:
     """
     values, vectors = linalg.eigh(S_w)
     values = np.maximum(values, 0)
-    mean = values.sum() / n_dims
-    if not mean:  # every class is a point: nothing to stretch
+    if not values.any():  # every class is a point: nothing to stretch
         return np.eye(len(S_w))
+    mean = values.sum() / n_dims
     return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T
 
 

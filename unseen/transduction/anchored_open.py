@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve_triangular
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
@@ -186,7 +185,7 @@ def rematched(n, s, Z: np.ndarray, p, own: np.ndarray, new: np.ndarray) -> np.nd
 
 
 class Background(NamedTuple):
-    """A Gaussian as wide as the seen class means: ``half`` (r, M) and a constant."""
+    """A Gaussian as wide as the seen class means: ``half`` (r, ·) and a constant."""
 
     half: np.ndarray
     constant: float
@@ -194,10 +193,11 @@ class Background(NamedTuple):
     @classmethod
     def of(cls, C: np.ndarray) -> Background:
         """Return the background of seen class means C (M, r)."""
-        # (I + CᵀC/M)⁻¹ = I - Cᵀ (M I + C Cᵀ)⁻¹ C, and the same for the determinant.
-        lower = np.linalg.cholesky(C @ C.T + len(C) * np.eye(len(C)))
-        log_det = 2 * np.log(np.diag(lower)).sum() - len(C) * np.log(len(C))
-        return cls(solve_triangular(lower, C, lower=True).T, float(log_det) / 2)
+        # I - (I + CᵀC/M)⁻¹ = V s²/(M + s²) Vᵀ by singular values s of C: the sums of
+        # squares themselves, of means far apart, would round M away.
+        _, s, Vt = np.linalg.svd(C, full_matrices=False)
+        log_det = np.log1p(s**2 / len(C)).sum()
+        return cls(Vt.T * (s / np.hypot(s, len(C) ** 0.5)), float(log_det) / 2)
 
     def scores(self, B: np.ndarray) -> np.ndarray:
         """Return log N(b; 0, I + CᵀC/M) - log N(b; 0, I), beside learned classes."""

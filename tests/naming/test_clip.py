@@ -199,6 +199,7 @@ def test_encoders_do_not_mix(fetched, photos, tmp_path):
     answer = run(*words, "--out", tmp_path / "a.csv", "--save", model)
     assert answer.exit_code == 0, answer.output
     assert "data fetch clip" not in answer.output
+    assert "by clip come out was not measured" in answer.output
     assert run(*words, "--dry-run").exit_code == 0
     again = ["label", photos, "--model", model, "--out", tmp_path / "b.csv"]
     assert run(*again).exit_code == 0

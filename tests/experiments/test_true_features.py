@@ -162,7 +162,7 @@ LAYOUTS = {
     "xlsa17 alone": (one_of_xlsa17, ["awa"], [], "res101.mat"),
     "authors": (authors_pairs, ["awa", "cub"], ["awa", "cub"], "Train.mat"),
     "original AwA": (original_awa, ["awa"], [], "vgg19"),
-    "own features": (own_features, ["cub", "sun"], [], "owner's"),
+    "own features": (own_features, ["cub", "sun"], [], "features.npy"),
     "archives": (archives, ["awa", "cub"], ["awa", "cub"], "my_awa"),
     "two at once": (two_at_once, ["awa", "cub", "sun"], ["awa", "cub"], "Train.mat"),
 }
@@ -232,7 +232,7 @@ def test_what_is_not_found_is_said_with_what_was_there(tmp_path):
     text = re.sub(r"\s+", " ", done.stderr)
     assert done.exit_code == 2 and "Looked for the classes of AwA, CUB, SUN" in text
     assert "zoo.npz (3 classes of another set)" in text
-    assert text.count("no features in it: save features.npy") == 2
+    assert text.count("no features of them. Save features.npy") == 2
 
 
 def test_a_plan_of_ones_own_names_folders_and_splits(tmp_path):

@@ -1,10 +1,10 @@
-"""Arrays in files: one (.npy), or several by key (.npz, HDF5).
+"""Arrays in files: one (.npy), or several by key (.npz, HDF5, MATLAB's .mat).
 
 NumPy archives and HDF5 files hold the same keys, in the layout common in the field or
 in our own. Nothing is ever unpickled, nothing is read from other files, and what an
 array claims is compared with what is stored before any memory is taken for it.
 
-Layout of the field::
+Layout of the field, in .npz and HDF5::
 
     X            (n_samples, n_features)    any real dtype
     y            (n_samples,)               rows of the class tables, from 0; or names;
@@ -38,7 +38,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import quote, unquote
 
 import numpy as np
 import pandas as pd
@@ -53,37 +52,63 @@ from unseen.loading.parts import (
     as_float,
     as_names,
     as_texts,
+    check_count,
     damaged_file,
     first_bytes,
     reader,
 )
 
-__all__ = ["Arrays", "is_hdf5", "is_npy", "open_npy", "open_npz", "read_blocks"]
+__all__ = [
+    "Arrays",
+    "counted_from_one",
+    "is_hdf5",
+    "is_mat",
+    "is_npy",
+    "open_hdf5",
+    "open_mat",
+    "open_npy",
+    "open_npz",
+    "read_blocks",
+]
 
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays by key of an open file: their shapes, and what reads one of them."""
+    """Arrays by key of a file: their shapes, and what opens it and reads one of them.
+
+    Those of MATLAB's files are as MATLAB shows them.
+    """
 
     path: Path
     shapes: dict[str, tuple[int, ...]]
     read: Callable[[str], np.ndarray]
 
+    def __contains__(self, key: str) -> bool:
+        return key in self.shapes
+
     def __getitem__(self, key: str) -> np.ndarray:
-        if key not in self.shapes:
-            raise ValueError(
-                f"{self.path}: there is no array {key!r} among {listed(self.shapes)}. "
-                "The arrays it needs are X, y, class_names, unseen and a class table."
-            )
+        self.shape(key)  # which says what is there instead
         return self.read(key)
+
+    def where(self, key: str) -> str:
+        """Return what messages call an array."""
+        return f"{self.path}: {key!r}"
+
+    def shape(self, key: str) -> tuple[int, ...]:
+        """Return the shape of an array that is there."""
+        if key not in self:
+            raise ValueError(
+                f"{self.path}: there is no array {key!r} among {listed(self.shapes)}."
+            )
+        return self.shapes[key]
 
     def names(self, key: str) -> np.ndarray:
         """Return one dimension of text."""
-        return as_names(self[key], f"{self.path}: {key!r}")
+        return as_names(self[key], self.where(key))
 
     def labels(self, key: str) -> np.ndarray:
         """Return one dimension of row numbers or names."""
-        labels, where = self[key], f"{self.path}: {key!r}"
+        labels, where = self[key], self.where(key)
         if labels.dtype.kind not in "fiuUSO" or labels.ndim != 1:
             raise ValueError(
                 f"{where} is {labels.dtype} of shape {labels.shape}. Give one "
@@ -93,6 +118,25 @@ class Arrays:
             return whole_numbers(labels, where)
         return as_names(labels, where) if len(labels) else labels.astype(str)
 
+    def columns(
+        self, key: str, count: int | None = None, what: str = "samples"
+    ) -> np.ndarray:
+        """Return a matrix with one row for each column of MATLAB's."""
+        values = self[key]
+        if values.ndim != 2 or values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{self.where(key)} is {values.dtype} of shape {values.shape}. "
+                "Give a matrix of real numbers."
+            )
+        if count is not None:
+            check_count(self.where(key), values.shape[1], count, what)
+        return values.T
+
+    def rows(self, key: str) -> np.ndarray:
+        """Return row numbers, from 1 in the file and from 0 here; NaN becomes -1."""
+        values = self.columns(key).ravel().astype(np.float64)
+        return counted_from_one(values, self.where(key))
+
 
 def read_layout(arrays: Arrays) -> RawData:
     """Return what a file in the layout of the field, or in our own, holds.
@@ -100,50 +144,46 @@ def read_layout(arrays: Arrays) -> RawData:
     Rows, or rows and their classes, are enough where a class table comes from
     elsewhere; a file that has one says who is unseen as well.
     """
-    path, keys = arrays.path, arrays.shapes
-    own = "unseen_format" in keys
+    path, own = arrays.path, "unseen_format" in arrays
     if own and not np.array_equal(arrays["unseen_format"], 1):
         raise ValueError(
             f"{path}: unseen_format is {arrays['unseen_format']}, but this version "
             "of unseen reads 1. Save the set again or upgrade unseen."
         )
-    prefix = "" if "unseen" in keys else "ps_"
-    unseen, seen = f"{prefix}unseen", f"{prefix}seen"
-    called = {"X": "X", "y": "y", "unseen": unseen, "seen": seen}
-    called["classes"] = "class_names"
-    origin = {part: repr(key) for part, key in called.items()}
-    X = arrays["X"]
-    if "class_names" not in keys:
-        y = arrays.labels("y") if "y" in keys else np.zeros(len(X), dtype="<U1")
+    prefix = "" if "unseen" in arrays else "ps_"
+    keys = {"X": "X", "y": "y", "classes": "class_names"}
+    keys |= {side: f"{prefix}{side}" for side in ("unseen", "seen")}
+    parts: dict[str, Any] = {
+        "name": str(arrays["name"].item()) if own else path.stem,
+        "where": str(path),
+        "X": lambda: arrays["X"],
+        "origin": {part: repr(key) for part, key in keys.items()},
+    }
+    if "class_names" not in arrays:
+        n = arrays.shape("X")[0]
+        y = arrays.labels("y") if "y" in arrays else np.zeros(n, dtype="<U1")
         if y.dtype.kind == "U":
-            names = np.unique(y[y != ""])
-            return RawData(path.stem, str(path), X, y, names, origin=origin)
+            return RawData(y=y, class_names=np.unique(y[y != ""]), **parts)
     names = arrays.names("class_names")
     tables = _tables(arrays, names)
-    if tables and unseen not in keys:
+    if tables and keys["unseen"] not in arrays:
         raise ValueError(
-            f"{path}: neither 'unseen' nor 'ps_unseen' is among {listed(keys)}. "
-            "Give the rows of the unseen classes."
+            f"{path}: neither 'unseen' nor 'ps_unseen' is among "
+            f"{listed(arrays.shapes)}. Give the rows of the unseen classes."
         )
-
-    def maybe(read: Callable[[str], np.ndarray], key: str) -> np.ndarray | None:
-        return read(key) if key in keys else None
-
-    return RawData(
-        name=str(arrays["name"].item()) if own else path.stem,
-        where=str(path),
-        X=X,
-        y=arrays.labels("y"),
-        class_names=names,
-        tables=tables,
-        unseen=maybe(arrays.labels, unseen),
-        seen=maybe(arrays.labels, seen),
-        seen_test=maybe(arrays.read, "seen_test"),
-        fused=own and bool(arrays["fused"].all()),
-        feature_names=maybe(arrays.names, "feature_names"),
-        ids=maybe(arrays.names, "ids"),
-        origin=origin,
-    )
+    optional: dict[str, Callable[[str], np.ndarray]] = {
+        "unseen": arrays.labels,
+        "seen": arrays.labels,
+        "seen_test": arrays.read,
+        "feature_names": arrays.names,
+        "ids": arrays.names,
+    }
+    for part, read in optional.items():
+        if (key := keys.get(part, part)) in arrays:
+            parts[part] = read(key)
+    fused = own and bool(arrays["fused"].all())
+    y = arrays.labels("y")
+    return RawData(y=y, class_names=names, tables=tables, fused=fused, **parts)
 
 
 def _tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
@@ -153,15 +193,15 @@ def _tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
         # X has a row per class, too, where every class has one row
         if key == "X" or len(shape) != 2 or shape[0] != len(names):
             continue
-        values = arrays.read(key)
+        values = arrays[key]
         if values.dtype.kind in "fiub":
-            name = key.removeprefix("classes/")
-            table = pd.DataFrame(np.asarray(as_float(values)), index=pd.Index(names))
-            if f"dimensions/{name}" in arrays.shapes:
-                columns = arrays[f"dimensions/{name}"].tolist()
+            values = np.asarray(as_float(values))
+            table = pd.DataFrame(values, index=pd.Index(names))
+            if (dimensions := f"dimensions{key.removeprefix('classes')}") in arrays:
+                columns = arrays[dimensions].tolist()
                 counted = columns == list(range(len(columns)))
                 table.columns = pd.RangeIndex(len(columns)) if counted else columns
-            found[name] = table
+            found["" if key == "classes" else key.removeprefix("classes/")] = table
     return found
 
 
@@ -184,8 +224,9 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
         table = one_table(data.class_embeddings, name)
         labels = table.columns.tolist()
         counted = all(isinstance(label, int) for label in labels)
-        arrays[f"classes/{name}"] = as_float(table.to_numpy())
-        arrays[f"dimensions/{name}"] = np.array(labels, dtype=int if counted else str)
+        place = f"/{name}" if name else ""
+        arrays[f"classes{place}"] = as_float(table.to_numpy())
+        arrays[f"dimensions{place}"] = np.array(labels, dtype=int if counted else str)
     return arrays
 
 
@@ -294,9 +335,8 @@ def is_npz(path: Path) -> bool:
         return path.suffix == ".npz"
 
 
-@contextmanager
-def open_npz(path: Path) -> Iterator[Arrays]:
-    """Open a NumPy archive; sizes are compared with what is stored before a read."""
+def open_npz(path: Path) -> Arrays:
+    """Look at a NumPy archive; sizes are compared with what is stored before a read."""
     with damaged_file(path), zipfile.ZipFile(path) as file:
         members = {m.filename.removesuffix(".npy"): m for m in file.infolist()}
         shapes = {}
@@ -305,20 +345,23 @@ def open_npz(path: Path) -> Iterator[Arrays]:
                 where = f"{path}: {key!r}"
                 shapes[key] = _check_header(stream, member.file_size, where)
 
-        def read(key: str) -> np.ndarray:
-            member = members[key]
-            check_unpacked(member.file_size, member.compress_size, f"{path}: {key!r}")
-            with file.open(member) as stream:
-                return np.lib.format.read_array(stream, allow_pickle=False)
+    def read(key: str) -> np.ndarray:
+        member = members[key]
+        check_unpacked(member.file_size, member.compress_size, f"{path}: {key!r}")
+        with (
+            damaged_file(path),
+            zipfile.ZipFile(path) as file,
+            file.open(member) as stream,
+        ):
+            return np.lib.format.read_array(stream, allow_pickle=False)
 
-        yield Arrays(path, shapes, read)
+    return Arrays(path, shapes, read)
 
 
 @reader("NumPy archive (.npz) with X, y, class_names, tables", recognises=is_npz)
 def read_npz(path: Path) -> RawData:
     """Read a NumPy archive in our layout or the field's; its stem names the set."""
-    with open_npz(path) as arrays:
-        return read_layout(arrays)
+    return read_layout(open_npz(path))
 
 
 def write_npz(data: ZeroShotData, path: Path) -> None:
@@ -418,27 +461,100 @@ def _texts(dataset: Any, path: Path, where: str) -> np.ndarray:
     return np.concatenate(parts) if parts else np.array([], dtype=str)
 
 
+def open_h5(path: Path) -> Arrays:
+    """Look at the datasets of an HDF5 file, in the order in which we wrote them."""
+    with open_hdf5(path) as file:
+        found = find_datasets(file, path)
+        order = {key: int(found[key].attrs.get("order", 0)) for key in found}
+        shapes = {
+            key: found[key].shape or () for key in sorted(found, key=order.__getitem__)
+        }
+
+    def read(key: str) -> np.ndarray:
+        with open_hdf5(path) as file:
+            return read_dataset(file[key], path)
+
+    return Arrays(path, shapes, read)
+
+
 @reader("HDF5 (.h5) with X, y, class_names, tables", recognises=is_hdf5, general=True)
 def read_hdf5(path: Path) -> RawData:
     """Read an HDF5 file in our layout or the field's; its stem names the set."""
-    with open_hdf5(path) as file:
-        found = find_datasets(file, path)
-        ordered = sorted(found, key=lambda key: int(found[key].attrs.get("order", 0)))
-        sets = {unquote(key.removesuffix("%")): found[key] for key in ordered}
-        shapes = {key: dataset.shape or () for key, dataset in sets.items()}
-        return read_layout(
-            Arrays(path, shapes, lambda key: read_dataset(sets[key], path))
-        )
+    return read_layout(open_h5(path))
 
 
-def write_hdf5(data: ZeroShotData, path: Path) -> Path:
+def write_hdf5(data: ZeroShotData, path: Path) -> None:
     """Write a data set as HDF5, features in one piece so that they can be mapped."""
     with replace_file(path) as draft, open_hdf5(Path(draft.name), "w") as file:
         for order, (key, value) in enumerate(own_arrays(data).items()):
-            group, _, name = key.rpartition("/")
-            place = f"{group}/{quote(name, safe='') or '%'}" if group else key
             value = np.asarray(value)
             if value.dtype.kind == "U":
                 value = value.astype(object)  # HDF5's text of any length
-            file.create_dataset(place, data=value).attrs["order"] = order
-    return path
+            file.create_dataset(key, data=value).attrs["order"] = order
+
+
+# ---- MATLAB's files ------------------------------------------------------------------
+
+
+def is_mat(path: Path) -> bool:
+    """Tell a MATLAB file of version 5 or 7.3 by its header."""
+    start = first_bytes(path, 128)
+    is_v5 = start.startswith(b"MATLAB ") or start[126:] in (b"IM", b"MI")
+    return is_v5 or (path.suffix.lower() == ".mat" and is_hdf5(path))
+
+
+def open_mat(path: Path) -> Arrays:
+    """Look at a MATLAB file: version 5 is read by SciPy, 7.3, which is HDF5, by h5py.
+
+    Cell arrays of text are one dimension of text.
+    """
+    if is_hdf5(path):
+        return _open_mat_73(path)
+    from scipy.io import loadmat, whosmat
+
+    with damaged_file(path):
+        shapes = {name: shape for name, shape, _ in whosmat(path)}
+
+    def read(key: str) -> np.ndarray:
+        size, packed = math.prod(shapes[key]), path.stat().st_size
+        check_unpacked(size, packed, f"{path}: {key!r}")
+        with damaged_file(path):
+            values = loadmat(path, variable_names=[key])[key]
+        if values.dtype.kind not in "OU":
+            return values
+        # SciPy keeps the text of a cell as an array with one entry, or none.
+        cells = [np.ravel(cell).tolist() or [""] for cell in values.ravel(order="F")]
+        return stripped([cell[0] if len(cell) == 1 else cell for cell in cells])
+
+    return Arrays(path, shapes, read)
+
+
+def _open_mat_73(path: Path) -> Arrays:
+    def read(key: str) -> np.ndarray:
+        with open_hdf5(path) as file:
+            dataset = find_datasets(file, path)[key]
+            if dataset.dtype.kind != "O":
+                return read_dataset(dataset, path).T
+            check_stored(dataset, f"{path}: {key!r}")
+            return stripped([letters(file[cell]) for cell in dataset[()].flat])
+
+    def letters(cell: Any) -> str:
+        check_stored(cell, f"{path}: {cell.name!r}")
+        if cell.dtype.kind not in "iu" or cell.size > limits().name_letters:
+            raise ValueError(f"{path}: {cell.name!r} is not a name.")
+        return cell[()].astype("<u2").ravel().tobytes().decode("utf-16-le")
+
+    with open_hdf5(path) as file:
+        found = find_datasets(file, path)
+        shapes = {
+            key: (dataset.shape or ())[::-1]
+            for key, dataset in found.items()
+            if key[0] != "#"
+        }
+    return Arrays(path, shapes, read)
+
+
+def stripped(texts: list[Any]) -> np.ndarray:
+    """Return texts without MATLAB's blanks around them; anything else as it is."""
+    plain = [text.strip() if isinstance(text, str) else text for text in texts]
+    return np.array(plain, dtype=object)

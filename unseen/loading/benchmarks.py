@@ -34,19 +34,17 @@ names the unseen classes, else the proposed split is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from unseen._words import listed
 from unseen.limits import check_plain_file
-from unseen.loading.arrays import counted_from_one, open_npy
-from unseen.loading.mat_pairs import MatFile, is_mat
+from unseen.loading.arrays import counted_from_one, is_mat, open_mat, open_npy
 from unseen.loading.parts import (
-    Glance,
     RawData,
     as_texts,
     check_count,
@@ -62,46 +60,38 @@ __all__ = ["read_awa", "read_cub", "read_sun"]
 # ---- Animals with Attributes ---------------------------------------------------------
 
 
-def _find_root(path: Path) -> Path | None:
+def find_root(path: Path) -> Path | None:
     """Return the folder with classes.txt and a predicate matrix, here or above."""
     for folder in [path, *path.resolve().parents][:4] if path.is_dir() else []:
         if (folder / "classes.txt").is_file():
             below = path.resolve().relative_to(folder.resolve()).parts
             mine = not below or below[0] == "Features"
-            return folder if mine and _matrices(folder) else None
+            return folder if mine and any(folder.glob(MATRICES)) else None
     return None
 
 
-def _matrices(root: Path) -> dict[str, Path]:
-    """Return the files of the predicate matrices that are there."""
-    kinds = ("continuous", "binary")
-    files = {kind: root / f"predicate-matrix-{kind}.txt" for kind in kinds}
-    return {kind: file for kind, file in files.items() if file.is_file()}
+MATRICES = "predicate-matrix-*.txt"
 
 
-@reader(
-    "Animals with Attributes folder",
-    recognises=lambda path: _find_root(path) is not None,
-)
+@reader("Animals with Attributes folder", lambda path: find_root(path) is not None)
 def read_awa(path: Path) -> RawData:
     """Read Animals with Attributes, by its folder or one of features below it."""
-    root = _find_root(path)
-    if root is None:
-        raise ValueError(f"{path} holds no classes.txt and predicate matrix.")
+    root = find_root(path) or path
     names = read_names(root / "classes.txt")
     folder = _feature_folder(path, root, names.tolist())
-    X, y = _awa_features(folder, names)
+    y, read = _awa_rows(folder, names)
     predicates = root / "predicates.txt"
     columns = read_names(predicates) if predicates.is_file() else None
     tables = {}
-    for kind, file in _matrices(root).items():
+    for file in sorted(root.glob(MATRICES), reverse=True):  # continuous first
         values = read_numbers(file, len(names))
+        kind = file.stem.rpartition("-")[2]
         with damaged_file(predicates):  # that may name too many
             tables[kind] = pd.DataFrame(values, pd.Index(names), columns)
     return RawData(
         name=root.resolve().name,
         where=str(path),
-        X=X,
+        X=read,
         y=y,
         class_names=names,
         tables=tables,
@@ -122,45 +112,39 @@ def _side(path: Path) -> np.ndarray | None:
     return as_texts(read_lines(path), f"{path}:") if path.is_file() else None
 
 
-def _feature_folders(path: Path, root: Path, names: list[str]) -> list[Path]:
-    """Return the folder of features that was given, or else all of them."""
+def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
+    """Return the folder of features that was given, or else the only one."""
 
     def has_features(folder: Path) -> bool:
         whole = len(_files(folder, "*-features")) == 1
         return whole or any((folder / name).is_dir() for name in names)
 
-    if has_features(path):
-        return [path]
     places = [root, *sorted(root.glob("Features")), *sorted(root.glob("Features/*"))]
-    return [place for place in places if has_features(place)]
-
-
-def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
-    found = _feature_folders(path, root, names)
-    if len(found) == 1:
-        return found[0]
-    if found:
+    found = [place for place in places if has_features(place)]
+    if has_features(path):
+        found = [path]
+    if len(found) > 1:
         raise ValueError(
             f"{path}: there are several kinds of features, "
             f"{listed(place.name for place in found)}. Give the folder of one."
         )
-    raise ValueError(f"{path}: {NO_FEATURES}")
-
-
-NO_FEATURES = (
-    "the classes are here, but no features of them. Put them in Features/<kind>: a "
-    "folder per class, or *-features.txt and *-labels.txt."
-)
+    if not found:
+        raise ValueError(
+            f"{path}: the classes are here, but no features of them. Put them in "
+            "Features/<kind>: a folder per class, or *-features.txt and *-labels.txt."
+        )
+    return found[0]
 
 
 def _files(folder: Path, stem: str) -> list[Path]:
     """Return the files of numbers with a stem, sorted by name."""
-    found = [*folder.glob(f"{stem}.txt"), *folder.glob(f"{stem}.npy")]
-    return sorted(found)
+    return sorted([*folder.glob(f"{stem}.txt"), *folder.glob(f"{stem}.npy")])
 
 
-def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the numbers of their classes."""
+def _awa_rows(
+    folder: Path, names: np.ndarray
+) -> tuple[np.ndarray, Callable[[], np.ndarray]]:
+    """Return the numbers of the rows' classes, and what reads the rows."""
     whole = _files(folder, "*-features")
     if len(whole) == 1:
         stem = whole[0].stem.replace("-features", "-labels")
@@ -168,31 +152,21 @@ def _awa_features(folder: Path, names: np.ndarray) -> tuple[np.ndarray, np.ndarr
         y = read_numbers(labels)
         if y.shape[1] != 1:
             raise ValueError(f"{labels} holds more than one whole number per line.")
-        return read_numbers(whole[0], len(y)), counted_from_one(y[:, 0], f"{labels}:")
-    vectors, codes = [], []
-    for code, name in enumerate(names.tolist()):
-        for file in _files(folder / name, "*"):
-            vectors.append(read_numbers(file).ravel())
-            codes.append(code)
-    if len({len(vector) for vector in vectors}) != 1:
-        raise ValueError(f"{folder}: the files differ in length. Give all as many.")
-    return np.stack(vectors), np.array(codes)
+        y = counted_from_one(y[:, 0], f"{labels}:")
+        return y, lambda: read_numbers(whole[0], len(y))
+    images = [
+        (code, file)
+        for code, name in enumerate(names.tolist())
+        for file in _files(folder / name, "*")
+    ]
 
+    def read() -> np.ndarray:
+        vectors = [read_numbers(file).ravel() for _, file in images]
+        if len({len(vector) for vector in vectors}) != 1:
+            raise ValueError(f"{folder}: the files differ in length. Give all as many.")
+        return np.stack(vectors)
 
-def glance_awa(path: Path) -> Iterator[Glance]:
-    """Look at the classes of AwA, once for each kind of features."""
-    root = _find_root(path)
-    if root is None:
-        return
-    names = read_names(root / "classes.txt").tolist()
-    tables = {kind: 85 for kind in _matrices(root)}
-    folders = _feature_folders(path, root, names)
-    if not folders:
-        yield Glance(str(path), fault=NO_FEATURES)
-    for folder in folders:
-        labels = _files(folder, "*-labels")
-        rows = len(read_numbers(labels[0])) if labels else 0
-        yield Glance(str(folder), folder.name, tuple(names), tables, rows)
+    return np.array([code for code, _ in images], dtype=int), read
 
 
 # ---- CUB and SUN, with features of your own ------------------------------------------
@@ -204,12 +178,13 @@ def is_cub(path: Path) -> bool:
     return all((path / name).is_file() for name in files)
 
 
-@reader("Caltech-UCSD Birds folder", recognises=is_cub)
+@reader("Caltech-UCSD Birds folder", is_cub)
 def read_cub(path: Path) -> RawData:
     """Read the folder ``CUB_200_2011``, with ``features.npy`` among its files."""
     names = read_names(path / "classes.txt")
     n_images = len(read_names(path / "images.txt"))
     labels = read_numbers(path / "image_class_labels.txt", n_images)
+    y = counted_from_one(labels[:, -1], f"{path / 'image_class_labels.txt'}:")
     tables = {}
     for place in (path, path / "attributes"):
         file = place / "class_attribute_labels_continuous.txt"
@@ -217,22 +192,8 @@ def read_cub(path: Path) -> RawData:
             values = read_numbers(file, len(names)) / 100
             table = pd.DataFrame(values, index=pd.Index(names))
             tables = {f"att_{values.shape[1]}": table}
-    return RawData(
-        name=path.resolve().name,
-        where=str(path),
-        X=_own_features(path, n_images),
-        y=counted_from_one(labels[:, -1], f"{path / 'image_class_labels.txt'}:"),
-        class_names=names,
-        tables=tables,
-        unseen=_own_or_proposed(path, names, "cub-ps"),
-        first=1,
-        origin={
-            "X": "features.npy",
-            "y": "image_class_labels.txt",
-            "classes": "classes.txt",
-            "unseen": "testclasses.txt",
-        },
-    )
+    origin = {"y": "image_class_labels.txt", "classes": "classes.txt"}
+    return _with_own_features(path, y, names, tables, "cub-ps", origin)
 
 
 def is_sun(path: Path) -> bool:
@@ -241,55 +202,24 @@ def is_sun(path: Path) -> bool:
     return path.is_dir() and all(is_mat(path / name) for name in files)
 
 
-@reader("SUN Attribute folder", recognises=is_sun)
+@reader("SUN Attribute folder", is_sun)
 def read_sun(path: Path) -> RawData:
     """Read the folder ``SUNAttributeDB``, with ``features.npy`` among its files."""
-    images = MatFile(path / "images.mat").texts("images")
-    file = MatFile(path / "attributeLabels_continuous.mat")
-    values = file.numbers("labels_cv")
-    check_count(f"{file.path}: 'labels_cv'", len(values), len(images), "images")
+    images = open_mat(path / "images.mat").names("images")
+    file = open_mat(path / "attributeLabels_continuous.mat")
+    values = file.columns("labels_cv").T
+    check_count(file.where("labels_cv"), len(values), len(images), "images")
     classes = [_sun_class(str(image), path) for image in images]
-    labels = as_texts(classes, f"{path / 'images.mat'}:")
-    means = pd.DataFrame(values).groupby(labels).mean().rename_axis(None)
+    y = as_texts(classes, f"{path / 'images.mat'}:")
+    means = pd.DataFrame(values).groupby(y).mean().rename_axis(None)
     if is_mat(path / "attributes.mat"):
-        columns = MatFile(path / "attributes.mat").texts("attributes")
+        columns = open_mat(path / "attributes.mat").names("attributes")
         if len(columns) == values.shape[1]:
             means.columns = columns.tolist()
     names = means.index.to_numpy().astype(str)
-    return RawData(
-        name=path.resolve().name,
-        where=str(path),
-        X=_own_features(path, len(images)),
-        y=labels,
-        class_names=names,
-        tables={"attributes": means},
-        unseen=_own_or_proposed(path, names, "sun-ps"),
-        origin={"X": "features.npy", "y": "images.mat", "classes": "images.mat"},
-    )
-
-
-def glance_cub(path: Path) -> Iterator[Glance]:
-    """Look at the classes of CUB."""
-    if is_cub(path):
-        names = tuple(read_names(path / "classes.txt").tolist())
-        yield _glance_own(path, names, {"att_312": 312}, path / "images.txt")
-
-
-def glance_sun(path: Path) -> Iterator[Glance]:
-    """Look at the classes of SUN."""
-    if is_sun(path):
-        images = MatFile(path / "images.mat").texts("images")
-        names = tuple(sorted({_sun_class(str(image), path) for image in images}))
-        yield _glance_own(path, names, {"attributes": 102}, path / "images.mat")
-
-
-def _glance_own(path: Path, names: Any, tables: Any, images: Path) -> Glance:
-    if not _files(path, "features"):
-        fault = (
-            f"no features in it: save features.npy there, a row per image of {images}"
-        )
-        return Glance(str(path), fault=fault)
-    return Glance(str(path), "features of its owner's", names, tables)
+    origin = {"y": "images.mat", "classes": "images.mat"}
+    tables = {"attributes": means}
+    return _with_own_features(path, y, names, tables, "sun-ps", origin)
 
 
 def _sun_class(image: str, path: Path) -> str:
@@ -304,26 +234,37 @@ def _sun_class(image: str, path: Path) -> str:
     return "_".join(folders)
 
 
-def _own_features(path: Path, n_images: int) -> np.ndarray:
-    """Return the user's features, one row per image of the list."""
+def _with_own_features(
+    path: Path,
+    labels: np.ndarray,
+    names: np.ndarray,
+    tables: dict[str, pd.DataFrame],
+    split: str,
+    origin: dict[str, str],
+) -> RawData:
+    """Return images and classes with the user's features, one row per image."""
     found = _files(path, "features")
     if not found:
         raise ValueError(
             f"{path}: the images and classes are here, but no features of them. Save "
-            f"features.npy there, with one row for each of the {n_images} images in "
+            f"features.npy there, with one row for each of the {len(labels)} images in "
             "the order of their list."
         )
-    return read_numbers(found[0], n_images)
-
-
-def _own_or_proposed(path: Path, names: np.ndarray, split: str) -> np.ndarray | None:
-    own = _side(path / "testclasses.txt")
-    if own is not None:
-        return own
-    try:
-        return match_names(standard_splits()[split].unseen, names.tolist())
-    except ValueError:  # a part of the set: who is unseen must be said
-        return None
+    unseen = _side(path / "testclasses.txt")
+    if unseen is None:
+        with suppress(ValueError):  # a part of the set: who is unseen must be said
+            unseen = match_names(standard_splits()[split].unseen, names.tolist())
+    return RawData(
+        name=path.resolve().name,
+        where=str(path),
+        X=lambda: read_numbers(found[0], len(labels)),
+        y=labels,
+        class_names=names,
+        tables=tables,
+        unseen=unseen,
+        first=1,
+        origin={"X": found[0].name, "unseen": "testclasses.txt", **origin},
+    )
 
 
 # ---- their text files ----------------------------------------------------------------

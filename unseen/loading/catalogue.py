@@ -1,8 +1,8 @@
 """Which sets of the paper lie below a folder, known by what the files hold.
 
 ``catalogue.toml`` beside this file says how to know a set: by the names of its classes,
-or by how many there are where a layout has no names. Nothing is read but names and
-shapes, so a look costs seconds however large the features are.
+or by how many there are where a layout has no names. No features are read, so a look
+costs seconds however large they are.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unseen._words import listed
-from unseen.loading.arrays import is_npz, open_npz
-from unseen.loading.benchmarks import glance_awa, glance_cub, glance_sun
-from unseen.loading.mat_pairs import glance_authors, glance_xlsa17
-from unseen.loading.parts import Glance
+from unseen.loading.parts import RawData, readers
 from unseen.loading.tables import simple_name, standard_splits
 
 __all__ = ["FoundSet", "catalogue", "find_sets", "what_was_there"]
+
+
+SUFFIXES = (".npz", ".h5")  # of files that are looked into
 
 
 class FoundSet(NamedTuple):
@@ -45,114 +45,99 @@ def catalogue() -> dict[str, Any]:
 
 def find_sets(folders: Sequence[str | os.PathLike[str]]) -> list[FoundSet]:
     """Return every known set below some folders, the best for a set first."""
-    found = [one for glance in glances(folders) for one in known_sets(glance)]
-    return sorted(found)
+    return sorted(one for raw in look(folders).values() for one in known_sets(raw))
 
 
 def what_was_there(folders: Sequence[str | os.PathLike[str]]) -> str:
     """Say what was looked for, and what is below the folders instead."""
     titles = [entry["title"] for entry in catalogue().values() if "split" in entry]
-    looked = (
-        f"Looked for the classes of {listed(titles)}, below every folder, in: pairs "
-        "res101.mat and att_splits.mat (xlsa17), Train.mat and Test.mat, .npz files "
-        "with class_names, and the folders of AwA, CUB_200_2011 and SUNAttributeDB "
-        "with features in them."
-    )
     seen = []
-    for glance in glances(folders):
-        if not list(known_sets(glance)):
-            count = len(glance.names) or sum(glance.counts)
-            fault = glance.fault or f"{count} classes of another set"
-            seen.append(f"{glance.path} ({fault})")
+    for place, raw in look(folders).items():
+        if isinstance(raw, str):
+            seen.append(f"{place} ({raw})")
+        elif not list(known_sets(raw)):
+            seen.append(f"{place} ({len(raw.class_names)} classes of another set)")
     names = [entry for folder in folders for entry in sorted(os.listdir(folder))[:20]]
-    there = "; ".join(seen[:8]) or listed(names) or "nothing"
-    return f"{looked} There was: {there}."
+    return (
+        f"Looked for the classes of {listed(titles)}, below every folder, in: pairs "
+        "res101.mat and att_splits.mat (xlsa17), Train.mat and Test.mat, .npz and .h5 "
+        "files with class_names, and the folders of AwA, CUB_200_2011 and "
+        "SUNAttributeDB with features in them. There was: "
+        f"{'; '.join(seen[:8]) or listed(names) or 'nothing'}."
+    )
 
 
-def glances(folders: Sequence[str | os.PathLike[str]]) -> tuple[Glance, ...]:
-    """Look at all files of known layouts; once for the same folders."""
-    return _glances(tuple(os.path.abspath(folder) for folder in folders))
+def look(folders: Sequence[str | os.PathLike[str]]) -> dict[Path, RawData | str]:
+    """Look at all that is below some folders; once for the same folders."""
+    return _look(tuple(os.path.abspath(folder) for folder in folders))
 
 
 @cache
-def _glances(folders: tuple[str, ...]) -> tuple[Glance, ...]:
-    found = {one.path: one for folder in folders for one in _below(Path(folder), 6)}
-    return tuple(found.values())
+def _look(folders: tuple[str, ...]) -> dict[Path, RawData | str]:
+    return {place: raw for one in folders for place, raw in _below(Path(one), 6)}
 
 
-def _below(place: Path, depth: int) -> Iterator[Glance]:
-    """Yield what a place is, or else what is below it; a layout has no other in it."""
-    if place.is_file():
-        if place.suffix == ".npz" and is_npz(place):
-            yield glance_npz(place)
-        elif place.suffix == ".mat":  # one of a pair: its folder counts
-            yield from _below(place.parent, 0)
-        return
-    for look in (glance_xlsa17, glance_authors, glance_awa, glance_cub, glance_sun):
-        found = list(look(place))
-        if found:
-            yield from found
+def _below(place: Path, depth: int) -> Iterator[tuple[Path, RawData | str]]:
+    """Yield what a place is, or else what is below it; a layout has no other in it.
+
+    What cannot be read is the reason why.
+    """
+    if place.suffix == ".mat" and place.is_file():  # one of a pair: its folder counts
+        place = place.parent
+    fault = ""
+    known = (one for one in readers if not one.by_column and one.recognises(place))
+    if (reader := next(known, None)) is not None:
+        try:
+            yield place, reader.read(place)
             return
-    for entry in sorted(place.iterdir()) if depth else []:
-        if entry.is_dir() or entry.suffix == ".npz":
-            yield from _below(entry, depth - 1)
+        except (ValueError, OSError, ImportError) as error:
+            fault = " ".join(str(error).removeprefix(f"{place}: ").split())
+    inside = sorted(place.iterdir()) if depth and place.is_dir() else []
+    sets = [entry for entry in inside if entry.is_dir() or entry.suffix in SUFFIXES]
+    found = [one for entry in sets for one in _below(entry, depth - 1)]
+    yield from found or ([(place, f"{fault:.200}")] if fault else [])
 
 
-def glance_npz(path: Path) -> Glance:
-    """Look at a NumPy archive: names of classes, and the tables of as many rows."""
-    try:
-        with open_npz(path) as arrays:
-            names = arrays.names("class_names")
-            shapes = arrays.shapes
-            rows, _ = shapes["X"]
-    except Exception as error:  # whatever else is a zip of arrays
-        text = " ".join(str(error).removeprefix(f"{path}: ").split())
-        return Glance(str(path), fault=f"no set: {text:.80}")
-    tables = {
-        key.removeprefix("classes/"): shape[1]
-        for key, shape in shapes.items()
-        if key != "X" and len(shape) == 2 and shape[0] == len(names)
-    }
-    return Glance(str(path), path.stem, tuple(names), tables, rows)
-
-
-def known_sets(glance: Glance) -> Iterator[FoundSet]:
-    """Yield which sets of the catalogue, at most one, a glance is of."""
+def known_sets(raw: RawData | str) -> Iterator[FoundSet]:
+    """Yield which sets of the catalogue, at most one, something is."""
+    if isinstance(raw, str):
+        return
+    named = list(raw.tables) != ["semantic"]  # the authors' program has no names
+    place, mine = Path(raw.where), {simple_name(name) for name in raw.class_names}
     for key, entry in catalogue().items():
-        if "split" not in entry or glance.fault:
+        if "split" not in entry:
             continue
         split = standard_splits()[entry["split"]]
-        if glance.names:
-            wanted = {simple_name(name) for name in (*split.seen, *split.unseen)}
-            mine = {simple_name(name) for name in glance.names}
-            right = len(wanted & mine) >= 0.95 * max(len(wanted), len(mine))
-        else:
-            right = glance.counts == (len(split.seen), len(split.unseen))
+        wanted = {simple_name(name) for name in (*split.seen, *split.unseen)}
+        right = len(wanted & mine) >= 0.95 * max(len(wanted), len(mine))
+        if not named and raw.unseen is not None:
+            right = (len(raw.unseen), len(mine)) == (len(split.unseen), len(wanted))
         if right:
-            known = entry.get("known", {}).get(Path(glance.path).stem, {})
-            features = known.get("features", glance.features)
-            rank, tables = _rank(glance, entry), _roles(entry, glance)
-            named = bool(glance.names)
-            yield FoundSet(rank, glance.path, key, features, tables, named)
+            about = place.stem if place.is_file() else Path(raw.called("X")).name
+            known = entry.get("known", {}).get(place.stem, {})
+            rank, tables = _rank(raw, entry), _roles(entry, raw)
+            features = known.get("features", about)
+            yield FoundSet(rank, raw.where, key, features, tables, named)
 
 
-def _roles(entry: dict[str, Any], glance: Glance) -> dict[str, str]:
+def _roles(entry: dict[str, Any], raw: RawData) -> dict[str, str]:
     """Return the class table for every part: by its name, or else by its width."""
-    if list(glance.tables) == ["semantic"]:  # of the authors' program: no names
-        width = glance.tables["semantic"]
+    if list(raw.tables) == ["semantic"]:
+        width = raw.tables["semantic"].shape[1]
         return {"attributes" if width == entry["width"] else "words": "semantic"}
-    parts = {part: names for part, names in entry.items() if isinstance(names, list)}
     found = {}
-    for part, names in parts.items():
-        mine = [name for name in names if name in glance.tables]
+    for part, names in entry.items():
+        mine = [
+            name for name in raw.tables if isinstance(names, list) and name in names
+        ]
         if mine:
-            found[part] = mine[0]
+            found[part] = min(mine, key=names.index)
     return found
 
 
-def _rank(glance: Glance, entry: dict[str, Any]) -> int:
+def _rank(raw: RawData, entry: dict[str, Any]) -> int:
     """Rank VGG and the authors' files first, AwA2 and shallow features last."""
-    name = f"{glance.features} {glance.path}".lower()
+    name = f"{raw.called('X')} {raw.where}".lower()
     deep = [word in name for word in ("vgg", "train.mat", "res", "googlenet", "decaf")]
     place = deep.index(True) if any(deep) else len(deep)
-    return place + 10 * (glance.rows > 1.1 * entry["rows"])
+    return place + 10 * (len(raw.y) > 1.1 * entry["rows"])

@@ -48,6 +48,7 @@ class RawData:
     where : str
         The file or folder, for messages.
     X : ndarray of shape (n_samples, n_features)
+        Or a function that reads it, which is called when it is first asked for.
     y : ndarray of shape (n_samples,)
         Class names, or row numbers of ``class_names`` counted from 0, which become
         names. An empty name or -1 is an unlabelled row.
@@ -85,7 +86,7 @@ class RawData:
 
     name: str
     where: str
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     class_names: np.ndarray
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -100,6 +101,8 @@ class RawData:
 
     def __post_init__(self) -> None:
         """Make names of row numbers; a number that is not a row is named by itself."""
+        if callable(self.X):
+            self._read_features = self.__dict__.pop("X")
         rows = dict(enumerate(self.class_names.tolist()))
         for part in ("y", "unseen", "seen"):
             labels = getattr(self, part)
@@ -112,6 +115,13 @@ class RawData:
                 known = [names.get(n, f"number {n + self.first}") for n in numbers]
                 labels = np.array(known, dtype=str)[place]
             setattr(self, part, labels)
+
+    def __getattr__(self, name: str) -> Any:
+        """Read the features now that they are asked for."""
+        if name != "X":
+            raise AttributeError(name)
+        self.X = self._read_features()
+        return self.X
 
     @classmethod
     def of(cls, data: ZeroShotData) -> RawData:
@@ -236,18 +246,6 @@ class Reader(NamedTuple):
                 f"files have. This is: {self.kind}."
             )
         return self.read(path)
-
-
-class Glance(NamedTuple):
-    """What a look at a set tells without reading its features."""
-
-    path: str
-    features: str = ""  # what they are called there
-    names: tuple[str, ...] = ()  # of all classes
-    tables: dict[str, int] = {}  # class tables and their widths
-    rows: int = 0
-    counts: tuple[int, int] = (0, 0)  # of seen and unseen classes without names
-    fault: str = ""
 
 
 readers: list[Reader] = []

@@ -109,15 +109,15 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
     paths, encoder, version = None, NAME, ""
     check_plain_file(path)
     if path.suffix == ".npz":
-        with open_npz(path) as file:
-            if "features" not in file.shapes:
-                raise ValueError(
-                    f"{path} has no array 'features', only {listed(file.shapes)}."
-                )
-            features = file["features"]
-            paths = file["paths"].tolist() if "paths" in file.shapes else None
-            encoder = str(file["encoder"]) if "encoder" in file.shapes else NAME
-            version = str(file["version"]) if "version" in file.shapes else ""
+        file = open_npz(path)
+        if "features" not in file:
+            raise ValueError(
+                f"{path} has no array 'features', only {listed(file.shapes)}."
+            )
+        features = file["features"]
+        paths = file["paths"].tolist() if "paths" in file else None
+        encoder = str(file["encoder"]) if "encoder" in file else NAME
+        version = str(file["version"]) if "version" in file else ""
     else:
         features = read_vectors(path)
     if features.ndim != 2 or features.dtype.kind != "f":

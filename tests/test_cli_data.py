@@ -107,7 +107,7 @@ def test_convert_writes_what_the_suffix_says(tmp_path):
 
 def test_convert_chooses_tables_split_and_kind(tmp_path):
     (tmp_path / "unseen.txt").write_text("dog\ntench\n")
-    options = ["--classes", "words", "--kind", "xlsa17"]
+    options = ["--classes", "words", "--kind", "parquet"]
     split = ["--unseen", tmp_path / "unseen.txt"]
     ended = run("convert", "photos-200", tmp_path / "D", *options, *split)
     assert ended.exit_code == 0, ended.stderr

@@ -171,10 +171,6 @@ COMMANDS = {
         "data convert in/zoo.npz out/d.csv --unseen ant",
         "data convert in/zoo.npz out/d.csv",
     ),
-    "folder": (
-        "data convert in/zoo.npz out/d --unseen ant",
-        "data convert in/zoo.npz out/d",
-    ),
     "reproduce": ("", "reproduce in/quick.toml --out out/r --jobs 1"),
 }
 

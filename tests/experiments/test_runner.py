@@ -106,7 +106,7 @@ show = "statistics"
 
 def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_data(load_data("photos-200"), tmp_path / "photos-200")
+    save_data(load_data("photos-200"), tmp_path / "photos-200", kind="npz")
     columns = {"photos-200": "words", "./photos-200": "words"}
     lines = [
         f'[[column]]\nhead = "{data}"\ndata = "{data}"\nclasses = "{classes}"\n'

@@ -192,17 +192,32 @@ def write_npz_field(path: Path) -> Path:
     return path
 
 
-def writer(kind: str, suffix: str):
-    return lambda path: save_data(small_set(), path.with_suffix(suffix), kind=kind)
+def write_folder(path: Path) -> Path:
+    """Write the plain files; rows 5 and 6 are set aside."""
+    path.mkdir()
+    np.save(path / "features.npy", X)
+    sides = ["test" if row in (4, 5) else "" for row in range(8)]
+    rows = "".join(f"{NAMES[y]},{side}\n" for y, side in zip(Y, sides, strict=True))
+    (path / "labels.csv").write_text(f"label,split\n{rows}")
+    sides = ["unseen" if name in UNSEEN else "seen" for name in NAMES]
+    numbers = lines_of(A).replace(" ", ",").splitlines()
+    rows = zip(NAMES, sides, numbers, strict=True)
+    lines = ["class,split,a,b,c", *(",".join(row) for row in rows)]
+    (path / "classes.csv").write_text("\n".join(lines))
+    return path
+
+
+def writer(suffix: str):
+    return lambda path: save_data(small_set(), path.with_suffix(suffix))
 
 
 LAYOUTS = {
-    "own npz": writer("npz", ".npz"),
+    "own npz": writer(".npz"),
     "npz": write_npz_field,
-    "hdf5": writer("hdf5", ".h5"),
-    "csv": writer("csv", ".csv"),
-    "parquet": writer("parquet", ".parquet"),
-    "folder": writer("folder", ""),
+    "hdf5": writer(".h5"),
+    "csv": writer(".csv"),
+    "parquet": writer(".parquet"),
+    "folder": write_folder,
     "xlsa17": write_xlsa17,
     "xlsa17 7.3": write_xlsa17_73,
     "authors": write_authors,

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from layouts import NAMES, X, small_set
+from layouts import NAMES, X, small_set, write_folder
 
 from unseen import load_data
 from unseen.loading import embed_names, save_data
@@ -18,7 +18,7 @@ from unseen.loading.arrays import open_npy
 VECTORS = "".join(f"{name} 0.5 {i} -1e-3\n" for i, name in enumerate(NAMES))
 TARGETS = {
     "set.npz": (lambda path: save_data(small_set(), path), load_data),
-    "set": (lambda path: save_data(small_set(), path), load_data),
+    "set": (write_folder, load_data),
     "set.csv": (lambda path: save_data(small_set(), path), load_data),
     "x.npy": (lambda path: np.save(path, X), open_npy),
     "glove.txt": (

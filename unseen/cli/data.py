@@ -168,7 +168,7 @@ def fetch(
 @app.command(epilog=examples("unseen data convert xlsa17/data/CUB cub.h5"))
 def convert(
     source: Source,
-    target: Annotated[Path, typer.Argument(help="File or folder to write.")],
+    target: Annotated[Path, typer.Argument(help="File to write.")],
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
@@ -183,17 +183,14 @@ def convert(
     write more.
     """
     with file_errors():
-        from unseen.files import check_folder, check_outputs
+        from unseen.files import check_outputs
         from unseen.loading import save_data
-        from unseen.loading.writing import FOLDERS, files_of, kind_of
+        from unseen.loading.writing import files_of
 
         asked = DataOptions(source, classes, unseen, column)
-        if kind_of(target, kind) in FOLDERS:
-            check_folder(target, reading=asked.files, force=force)
-        else:
-            check_outputs(*files_of(target, kind), reading=asked.files, force=force)
+        check_outputs(*files_of(target, kind), reading=asked.files, force=force)
         data = asked.load()
-        written = save_data(data, target, kind=kind, force=force)
+        written = save_data(data, target, kind=kind)
         offered = () if classes else asked.raw().tables
         left = sorted(set(offered) - {"", *data.tables})
     typer.echo(repr(data))

@@ -87,13 +87,20 @@ def read_rows(path: Path, column: str | None = None, id: str | None = None) -> R
     raw = read_frame(frame, path.stem, str(path), label=column, id=id)
     suffix = ".parquet" if is_parquet(path) else ".xlsx" if is_excel(path) else ".csv"
     beside = path.with_name(f"{path.stem}.classes{suffix}")
-    if beside.is_file():
-        table, unseen = read_table_of_classes(beside)
-        raw.tables[""] = table
-        raw.class_names = table.index.to_numpy().astype(str)
-        raw.unseen = raw.unseen if unseen is None else unseen
-        raw.origin["classes"] = str(beside)
+    add_class_table(raw, beside)
+    raw.origin["classes"] = str(beside)
     return raw
+
+
+def add_class_table(raw: RawData, path: Path) -> None:
+    """Let a file beside the rows, if it is there, describe the classes."""
+    if not path.is_file():
+        return
+    table, unseen = read_table_of_classes(path)
+    raw.class_names = table.index.to_numpy().astype(str)
+    raw.unseen = raw.unseen if unseen is None else unseen
+    if table.shape[1]:
+        raw.tables[""] = table
 
 
 def read_table(

@@ -26,15 +26,12 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-from unittest.mock import patch
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--data", type=Path, help="folder with cub_vgg.npz")
 parser.add_argument("--repeat", type=int, default=7, help="repetitions, best counts")
 parser.add_argument("--only", default="", help="rows whose name holds this")
-parser.add_argument(
-    "--group", help="dictionary, wide, few, pile, cub, graph, start or growth"
-)
+parser.add_argument("--group", help="dictionary, wide, few, pile, cub, start or growth")
 parser.add_argument("--threads", type=int, help="one number of threads, as JSON")
 parser.add_argument("--keep", action="store_true", help="store the rows in last.json")
 parser.add_argument("--docs", action="store_true", help="write what is stored there")
@@ -56,7 +53,7 @@ from unseen import (  # noqa: E402
     ClasswiseSearchCV,
     load_data,
 )
-from unseen.core.neighbours import faiss, neighbours  # noqa: E402
+from unseen.core.neighbours import neighbours  # noqa: E402
 from unseen.core.sums import sum_rows  # noqa: E402
 from unseen.trust.search import PAPER_STAGES  # noqa: E402
 
@@ -248,33 +245,6 @@ def pile_cases() -> Iterator[Case]:
     )
 
 
-def graph_cases() -> Iterator[Case]:
-    """Find neighbours: what TransCLIP, ZLaP, SpreadLabels, TMV-HLP, PST wait for."""
-    if faiss() is None:
-        return
-    X, _, _ = made_up(100_000, 512)
-    found = []
-
-    def search():
-        with patch("unseen.core.neighbours.MOST_WORK", 0):  # as among more rows
-            found[:] = neighbours(X, 10)
-
-    name = "approximate neighbours, 100,000 × 512"
-    yield Case(name, "seconds", lambda: seconds(search), None, "≤ 25")
-    yield Case(name, "recall", lambda: recall(X, found[1], 10), None, "≥ 0.98")
-
-
-def recall(X, found, k) -> float:
-    """Return the share of true neighbours found, for some of the rows."""
-    rows = np.arange(0, len(X), len(X) // 500)
-    squares = np.einsum("ij,ij->i", X, X)
-    near = squares - 2 * X[rows] @ X.T
-    near[np.arange(len(rows)), rows] = np.inf
-    true = np.argpartition(near, k, axis=1)[:, :k]
-    pairs = zip(true, found[rows], strict=True)
-    return float(np.mean([len(np.intersect1d(a, b)) / k for a, b in pairs]))
-
-
 def start_cases() -> Iterator[Case]:
     def python(code, *words):
         command = [sys.executable, "-c", code, *words]
@@ -459,7 +429,6 @@ GROUPS = {
     "few": few_and_wide_cases,
     "pile": pile_cases,
     "cub": flagship_cases,
-    "graph": graph_cases,
     "start": start_cases,
     "growth": growth_cases,
 }

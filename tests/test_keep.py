@@ -21,7 +21,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 import unseen
 from tests.checks import make_data, public_estimators
 from unseen import keep
-from unseen.keep import Reader, Writer, save_model
+from unseen.keep import Writer, save_model, unpack
 
 
 def estimators():
@@ -138,13 +138,14 @@ def test_values_of_every_kind_come_back_as_they_went():
         "none": None,
         "np": np.float32(0.1),
         "flags": np.array([[True], [False]]),
-        "texts": np.array(["b", "", "ä"]),
+        "texts": np.array([["b", ""], ["ä", "long"]]),
+        "none of them": np.empty(0, "<U3"),
         "objects": np.array(["a", 1, None], dtype=object),
         "empty": np.empty((0, 3), np.int8),
         "kind": np.dtype("<f4"),
     }
-    text = json.dumps(writer.pack(values, "values"), allow_nan=False)
-    again = Reader(writer.arrays, 10**6).unpack(json.loads(text))
+    text = json.dumps(writer.pack(values, "values"))
+    again = unpack(json.loads(text), writer.arrays)
     assert_same_state(values, again)
 
 
@@ -179,11 +180,6 @@ def test_what_cannot_be_stored_is_named(data, tmp_path):
     with pytest.raises(TypeError, match="This is a dict, not a model"):
         save_model({}, tmp_path / "no")
 
-    class Outsider(unseen.JEDM):
-        pass
-
-    with pytest.raises(TypeError, match="is a Outsider, which load could not build"):
-        save_model(unseen.SelfTraining(Outsider()), tmp_path / "no")
     with pytest.raises(TypeError, match="is a LogisticRegression, which load could"):
         save_model(make_pipeline(LogisticRegression()), tmp_path / "no")
 
@@ -191,7 +187,7 @@ def test_what_cannot_be_stored_is_named(data, tmp_path):
         pass
 
     with pytest.raises(TypeError, match="is a JEDM, which load could not build"):
-        save_model(JEDM(), tmp_path / "no")
+        save_model(unseen.SelfTraining(JEDM()), tmp_path / "no")
     assert not list(tmp_path.iterdir())
 
 
@@ -212,7 +208,7 @@ def test_a_newer_format_a_foreign_file_and_a_missing_one(data, tmp_path):
     header, body = parts_of(path)
     header["__metadata__"]["unseen_format"] = "1"
     rewrite(path, header, body)
-    with pytest.raises(ValueError, match=r"has format 1, .*reads format 2"):
+    with pytest.raises(ValueError, match=r"has format 1, .*reads format 3"):
         unseen.load_model(path)
     del header["__metadata__"]
     rewrite(path, header, body)
@@ -239,16 +235,16 @@ def forge(path, change):
 
 def test_a_file_names_no_class_or_function_of_its_choice(tmp_path):
     for model, reason in (
-        ({"$": "object", "name": "os.system", "state": {}}, "no class"),
-        ({"$": "object", "name": "Popen", "state": {}}, "no class"),
-        ({"$": "object", "name": "ZeroShotClassifier", "state": {}}, "no class"),
+        ({"$": "object", "name": "os.system", "state": {}}, "unknown kind .*os"),
+        ({"$": "object", "name": "Popen", "state": {}}, "unknown kind .*Popen"),
+        ({"$": "object", "name": "ZeroShotClassifier", "state": {}}, "unknown kind"),
         ({"$": "object", "name": "JEDM", "state": {}}, "is missing"),
         ({"$": "object", "name": "Sums", "state": {}}, "is missing"),
         ([[]], "it holds a list"),
         (3, "it holds a int"),
         ({"$": "dict", "items": []}, "it holds a dict"),
         ({"$": "call", "name": "eval"}, "unknown kind 'call'"),
-        ({"$": "dtype", "name": "O"}, "unknown name 'O'"),
+        ({"$": "dtype", "name": "O"}, "unknown kind"),
     ):
         path = save_model(unseen.JEDM(), tmp_path / "jedm")
         forge(path, lambda _, model=model: model)
@@ -268,15 +264,6 @@ def test_a_pipeline_that_would_unpickle_a_folder_is_refused(tmp_path):
         save_model(pipeline, tmp_path / "no")
 
 
-def test_a_parameter_that_scikit_learn_has_got_since_takes_its_default(tmp_path):
-    path = save_model(PCA(3, whiten=True), tmp_path / "pca")
-    forge(path, lambda model: model["state"].pop("tol") and None)
-    assert unseen.load_model(path).get_params() == PCA(3, whiten=True).get_params()
-    forge(path, lambda model: model["state"].update(other=1))
-    with pytest.raises(ValueError, match=r"PCA.other is unknown"):
-        unseen.load_model(path)
-
-
 GONE = object()
 
 
@@ -288,7 +275,6 @@ GONE = object()
         ("gamma", "anything", "'gamma' parameter of ESZSL must be"),
         ("gamma", None, "'gamma' parameter of ESZSL must be"),
         ("n_features_in_", 15, "cannot build"),
-        ("mean_", [0.0] * 16, "ESZSL.mean_ is a list"),
         ("coef_", None, "cannot build"),
         ("_table", "x", "cannot build"),
         ("gamma", GONE, "cannot build .*gamma"),
@@ -306,27 +292,6 @@ def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
     forge(path, change)
     with pytest.raises(ValueError, match=reason):
         unseen.load_model(path)
-
-
-def test_texts_that_would_fill_the_memory_are_refused(data, tmp_path):
-    path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
-    forge(path, lambda m: m["state"]["classes_"].update(dtype="<U500000000"))
-    with pytest.raises(ValueError, match="would take 24,000,000,000 bytes"):
-        unseen.load_model(path)
-
-
-def test_texts_that_no_code_asks_for_are_counted_too():
-    writer = Writer()
-    names = np.array(["zebra", "okapi"])  # 40 bytes
-    tag = writer.pack(names, "names")
-    assert_array_equal(Reader(writer.arrays, 40).unpack(tag), names)
-    for allowed, change in ((39, {}), (19_999, {"texts": ["a"] * 1_000})):
-        with pytest.raises(ValueError, match="would take"):
-            Reader(writer.arrays, allowed).unpack(tag | change)
-    twice = Reader(writer.arrays, 79)  # what one array takes is gone
-    twice.unpack(tag)
-    with pytest.raises(ValueError, match="would take 40 bytes"):
-        twice.unpack(tag)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")

@@ -14,7 +14,6 @@ HOMES = {
     "progress": "show_progress",
     "core.classes": "EqualDescriptionsWarning",
     "core.given": "NONE_OF_THESE",
-    "core.neighbours": "MissedNeighboursWarning",
     "data": "ZeroShotData",
     "keep": "load_model",
     "loading": "load_data save_data",

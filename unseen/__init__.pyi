@@ -2,7 +2,6 @@
 
 from unseen.core.classes import EqualDescriptionsWarning as EqualDescriptionsWarning
 from unseen.core.given import NONE_OF_THESE as NONE_OF_THESE
-from unseen.core.neighbours import MissedNeighboursWarning as MissedNeighboursWarning
 from unseen.data import ZeroShotData as ZeroShotData
 from unseen.keep import load_model as load_model
 from unseen.loading import load_data as load_data

@@ -1,6 +1,6 @@
 """Models on disk: one file, read whole; nothing in it is ever executed.
 
-    __metadata__   unseen_format   "2"
+    __metadata__   unseen_format   "3"
                    unseen_version  the version of unseen that wrote it
                    model           JSON: the estimator, its parameters, fitted values
                    digest          SHA-256 of all the rest
@@ -9,8 +9,8 @@
 One rule for all models: an estimator is its parameters and its fitted values, and these
 are plain values, arrays, estimators, and tuples of ``PARTS``. Estimators are those of
 this package, and a few of scikit-learn that stand before them in a pipeline. Parameters
-are checked by the estimator's constraints, fitted values by the annotations of its
-class, and a fitted model has to answer for a row of zeros before it is handed out.
+are checked by the estimator's constraints, and a fitted model has to answer for a row
+of zeros before it is handed out.
 
 The digest finds accidents: a cut, flipped or mixed-up file. It is no signature: whoever
 changes a file can write a fitting digest. Such a model may answer wrongly, and nothing
@@ -23,24 +23,20 @@ import dataclasses
 import hashlib
 import inspect
 import json
-import math
 import os
-import typing
 import warnings
 from functools import cache
 from importlib import import_module
-from numbers import Integral, Real
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from unseen.files import replace_file
-from unseen.limits import check_plain_file, unpacked_allowance
+from unseen.limits import check_plain_file
 
-FORMAT = "2"
+FORMAT = "3"
 DTYPES = "<f8 <f4 <f2 <i8 <i4 <i2 |i1 <u8 <u4 <u2 |u1 |b1".split()
 # What models are made of, beside estimators that unseen names, by module.
 PARTS = {
@@ -100,7 +96,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> Path:
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"This is a {name}, not a model. Save an estimator of unseen.")
     writer = Writer()
-    text = json.dumps(writer.pack(model, name), allow_nan=False)
+    text = json.dumps(writer.pack(model, name))
     metadata = {
         "unseen_format": FORMAT,
         "unseen_version": __version__,
@@ -140,8 +136,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     metadata, arrays = _read(path)
     text = metadata["model"]
     try:
-        allowed = unpacked_allowance(len(text) + sum(a.nbytes for a in arrays.values()))
-        model = Reader(arrays, allowed).unpack(json.loads(text))
+        model = unpack(json.loads(text), arrays)
         if not isinstance(model, BaseEstimator):
             raise ValueError(f"it holds a {type(model).__name__}")
         if hasattr(model, "_loaded"):
@@ -220,49 +215,49 @@ class Writer:
         """Return what JSON can hold of a value; ``where`` it stands is for errors."""
         if isinstance(value, np.ndarray):
             return self._array(value, where)
-        if isinstance(value, np.generic) and not isinstance(value, np.str_):
-            return {"$": "scalar", "value": self._array(np.array(value), where)}
-        if isinstance(value, float) and not math.isfinite(value):
-            return {"$": "float", "value": repr(value)}
+        if isinstance(value, np.generic):
+            return {"$": "scalar", "array": self._array(np.array(value), where)}
         if value is None or isinstance(value, bool | int | float | str):
-            return str(value) if isinstance(value, str) else value
+            return value
         if isinstance(value, list):
-            return [self.pack(v, f"{where}[{i}]") for i, v in enumerate(value)]
-        if isinstance(value, np.dtype):
-            return {"$": "dtype", "name": value.str}
+            return [self.pack(one, f"{where}[{i}]") for i, one in enumerate(value)]
+        if type(value) is tuple:
+            return {"$": "tuple", "items": self.pack(list(value), where)}
         if isinstance(value, dict):
             pairs = [list(pair) for pair in value.items()]
             return {"$": "dict", "items": self.pack(pairs, where)}
-        if type(value) is tuple:
-            return {"$": "tuple", "items": self.pack(list(value), where)}
+        if isinstance(value, np.dtype):
+            return {"$": "dtype", "name": value.str}
         return self._object(value, where)
 
     def _object(self, value: Any, where: str) -> Any:
-        kind = type(value)
-        if known().get(kind.__name__) is not kind:
+        kind: Any = type(value)
+        name = kind.__name__
+        if known().get(name) is not kind:
             raise TypeError(
-                f"{where} is a {kind.__name__}, which load could not build without "
+                f"{where} is a {name}, which load could not build without "
                 "running code. Save models of unseen, alone or in a Pipeline, with "
                 "plain values, arrays and models in them."
             )
+        model = isinstance(value, BaseEstimator)
+        state = {k: getattr(value, k) for k in (vars(value) if model else needed(kind))}
         try:
-            check_state(kind, state := state_of(value))
+            check_state(kind, state)
         except ValueError as error:
             raise TypeError(
                 f"{where} holds what load would refuse: {error}."
             ) from error
         items = {key: self.pack(one, f"{where}.{key}") for key, one in state.items()}
-        return {"$": "object", "name": kind.__name__, "state": items}
+        return {"$": "object", "name": name, "state": items}
 
     def _array(self, array: np.ndarray, where: str) -> Any:
-        if array.dtype.kind == "U":
-            texts, codes = np.unique(array, return_inverse=True)
-            codes = self._array(codes.reshape(array.shape), where)
-            tag = {"$": "text", "dtype": array.dtype.str}
-            return tag | {"texts": texts.tolist(), "codes": codes}
         if array.dtype.kind == "O":
             items = self.pack(array.ravel().tolist(), where)
             return {"$": "objects", "shape": list(array.shape), "items": items}
+        if array.dtype.kind == "U":  # four bytes a letter
+            letters = np.array(array, array.dtype.newbyteorder("<")).ravel().view("<u4")
+            letters = letters.reshape(*array.shape, array.dtype.itemsize // 4)
+            return {"$": "texts", "letters": self._array(letters, where)}
         little = array.dtype.newbyteorder("<")
         if little.str not in DTYPES:
             raise TypeError(
@@ -278,78 +273,49 @@ class Writer:
         return {"$": "array", "tensor": self._names[id(array)][0], "fortran": fortran}
 
 
-class Reader:
-    """Builds an estimator from JSON and tensors.
+def unpack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Return the value that :meth:`Writer.pack` was given."""
+    if isinstance(value, list):
+        return [unpack(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("$")
+    if kind == "array":
+        array = arrays[value["tensor"]]
+        return array.T if value["fortran"] else array
+    if kind == "scalar":
+        return unpack(value["array"], arrays)[()]
+    if kind == "texts":
+        letters = unpack(value["letters"], arrays)
+        return letters.view(f"<U{letters.shape[-1]}")[..., 0]
+    if kind == "objects":
+        items = unpack(value["items"], arrays)
+        return np.array([*items, None], dtype=object)[:-1].reshape(value["shape"])
+    if kind in ("tuple", "dict"):
+        return {"tuple": tuple, "dict": dict}[kind](unpack(value["items"], arrays))
+    if kind == "dtype" and value["name"] in DTYPES:
+        return np.dtype(value["name"])
+    if kind == "object" and value["name"] in known():
+        state = {key: unpack(one, arrays) for key, one in value["state"].items()}
+        return build(known()[value["name"]], state)
+    raise ValueError(f"a value of unknown kind {kind!r} {value.get('name', '')!r}")
 
-    All its arrays of texts together take no more than ``allowed`` bytes.
-    """
 
-    def __init__(self, arrays: dict[str, np.ndarray], allowed: int) -> None:
-        self.arrays, self.allowed = arrays, allowed
-
-    def unpack(self, value: Any) -> Any:
-        """Return the value that :meth:`Writer.pack` was given."""
-        if isinstance(value, list):
-            return [self.unpack(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        match value.get("$"):
-            case "array":
-                array = self.arrays[value["tensor"]]
-                return array.T if value["fortran"] else array
-            case "text":
-                return self._text(value)
-            case "objects":
-                items = self.unpack(value["items"])
-                array = np.empty(len(items), dtype=object)
-                array[:] = items
-                return array.reshape(value["shape"])
-            case "scalar":
-                return self.unpack(value["value"])[()]
-            case "float":
-                return float(value["value"])
-            case "tuple":
-                return tuple(self.unpack(value["items"]))
-            case "dict":
-                return dict(self.unpack(value["items"]))
-            case "dtype":
-                if value["name"] not in DTYPES:
-                    raise ValueError(f"a type of unknown name {value['name']!r}")
-                return np.dtype(value["name"])
-            case "object":
-                return self._object(value)
-        raise ValueError(f"a value of unknown kind {value.get('$')!r}")
-
-    def _text(self, tag: dict) -> np.ndarray:
-        texts, dtype, codes = tag["texts"], np.dtype(tag["dtype"]), tag["codes"]
-        codes = self.unpack(codes)
-        asked = dtype.itemsize * max(codes.size, len(texts))
-        if dtype.kind != "U" or asked > self.allowed:
-            raise ValueError(f"texts of type {dtype} would take {asked:,} bytes")
-        self.allowed -= asked
-        return np.array(texts, dtype=dtype)[codes] if texts else codes.astype(dtype)
-
-    def _object(self, tag: dict) -> Any:
-        kind: Any = known().get(tag["name"])
-        if kind is None:
-            raise ValueError(f"there is no class {tag['name']!r}")
-        state = {key: self.unpack(value) for key, value in tag["state"].items()}
-        if kind.__module__.startswith("sklearn."):  # a newer one may have new ones
-            own = inspect.signature(kind).parameters.values()
-            state = {p.name: p.default for p in own if p.default is not p.empty} | state
-        check_state(kind, state)
-        if not issubclass(kind, BaseEstimator):
-            return kind(**state)
-        model = kind.__new__(kind)
-        model.__dict__.update(state)
-        return model
+def build(kind: Any, state: dict[str, Any]) -> Any:
+    """Return an estimator or a part with this state, unless it could not have it."""
+    check_state(kind, state)
+    if not issubclass(kind, BaseEstimator):
+        return kind(**state)
+    model = kind.__new__(kind)
+    model.__dict__.update(state)
+    return model
 
 
 # ---- what a file may hold ------------------------------------------------------------
 
 
 @cache
-def known() -> dict[str, type]:
+def known() -> dict[str, Any]:
     """Return the classes that a file may name; never one from anywhere else."""
     import unseen
 
@@ -364,16 +330,8 @@ def known() -> dict[str, type]:
     return found
 
 
-def state_of(value: Any) -> dict[str, Any]:
-    """Return what an estimator, a dataclass or a named tuple holds."""
-    if isinstance(value, BaseEstimator):
-        return vars(value)
-    kind: Any = type(value)
-    return {key: getattr(value, key) for key in needed_names(kind)}
-
-
 @cache
-def needed_names(kind: Any) -> list[str]:
+def needed(kind: Any) -> list[str]:
     """Return the parameters of an estimator, or the fields of a part, in order."""
     if issubclass(kind, BaseEstimator):
         return kind._get_param_names()
@@ -382,46 +340,22 @@ def needed_names(kind: Any) -> list[str]:
     return list(kind._fields)
 
 
-@cache
-def hints(kind: Any) -> dict[str, Any]:
-    """Return the annotations of a class of this package."""
-    return typing.get_type_hints(kind) if kind.__module__.startswith("unseen.") else {}
-
-
 def check_state(kind: Any, state: dict[str, Any]) -> None:
     """Raise unless a state is one that ``kind`` would have.
 
-    A fit sets ``name_`` or ``_name``, which no method is called, of the type that the
-    class annotates; parameters are checked by the constraints of the estimator.
+    A fit sets ``name_`` or ``_name``, which no method is called; parameters are checked
+    by the constraints of the estimator.
     """
-    needed, estimator = needed_names(kind), issubclass(kind, BaseEstimator)
-    for key in needed:
-        if key not in state:
-            raise ValueError(f"{kind.__name__}.{key} is missing")
-    for key, value in state.items():
-        where = f"{kind.__name__}.{key}"
-        if estimator and key in needed:
-            continue
+    for key in set(needed(kind)) - state.keys():
+        raise ValueError(f"{kind.__name__}.{key} is missing")
+    for key in state.keys() - set(needed(kind)):
         named = key.isidentifier() and (key[0] == "_" or key[-1] == "_")
-        fitted = estimator and named and key[:2] != "__" and not hasattr(kind, key)
-        if key not in needed and not fitted:
-            raise ValueError(f"{where} is unknown")
-        if not fits(value, hints(kind).get(key, Any)):
-            raise ValueError(f"{where} is a {type(value).__name__}")
+        own = hasattr(kind, key) or key[:2] == "__" or not named
+        if own or not issubclass(kind, BaseEstimator):
+            raise ValueError(f"{kind.__name__}.{key} is unknown")
     if kind.__name__ == "Pipeline" and state["memory"] is not None:
         raise ValueError("Pipeline.memory is set, and would be unpickled from")
     if hasattr(kind, "_parameter_constraints"):
         model = kind.__new__(kind)
         model.__dict__.update(state)
         model._validate_params()
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """Tell whether a value is of an annotated type; of containers, lists are opened."""
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (UnionType, typing.Union):
-        return any(fits(value, one) for one in inside)
-    if origin is list:
-        return isinstance(value, list) and all(fits(v, inside[0]) for v in value)
-    wider: dict = {float: Real, int: Integral, bool: bool | np.bool_, Any: object}
-    return isinstance(value, wider.get(hint, origin or hint))

@@ -9,32 +9,16 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import HasMethods as HasMethods
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
+    validate_parameter_constraints as validate_parameter_constraints,
 )
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-__all__ = [
-    "AT_LEAST_0",
-    "COUNT",
-    "DTYPES",
-    "POSITIVE",
-    "HasMethods",
-    "Interval",
-    "StrOptions",
-    "check_rows",
-    "check_rows_and_labels",
-    "fit_context",
-    "not_finite",
-    "refuse_masked",
-    "refuse_mixed",
-    "validate_parameter_constraints",
-]
-
+fit_context = _fit_context
 DTYPES = [np.float64, np.float32]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]

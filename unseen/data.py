@@ -274,7 +274,7 @@ def _as_names(name: str, field: str, values: object, count: int | None) -> np.nd
             raise TypeError(f"{name}: {field} holds {odd[0]!r}, which is not a string.")
     again = [] if field == "y" else names[pd.Index(names).duplicated()]
     if len(again):
-        raise ValueError(f"{name}: {field} holds {short_list(again)} more than once.")
+        raise ValueError(f"{name}: {field} holds {short_list(np.unique(again))} more than once.")
     return names.astype(str, copy=False)
 
 
@@ -306,7 +306,6 @@ def split_faults(
     y: np.ndarray,
     unseen: np.ndarray | None,
     seen_test: np.ndarray | None = None,
-    seen: np.ndarray | None = None,
     called: Callable[[str], str] = str,
 ) -> Iterator[Fault]:
     """Yield what is wrong with class names, the split and the labels of the rows.
@@ -319,17 +318,10 @@ def split_faults(
         yield Fault(called("classes"), row_list(rows), f"{fault} once")
     for row in np.flatnonzero(np.char.strip(classes) == ""):
         yield Fault(called("classes"), f"row {row}", "has no name")
-    for part, given in {"unseen": unseen, "seen": seen}.items():
-        foreign = [] if given is None else given[~np.isin(given, classes)].tolist()
-        if foreign:
-            fault = f"names {listed(foreign, 5)}, which is not a class"
-            yield Fault(called(part), "", fault)
-    if seen is not None and unseen is not None:
-        for name in names.unique():
-            if (n_sides := (name in seen) + (name in unseen)) != 1:
-                fault = "is seen too, by" if n_sides else "is neither here nor in"
-                fault = f"{fault} {called('seen')}"
-                yield Fault(called("unseen"), f"class {name!r}", fault)
+    foreign = [] if unseen is None else unseen[~np.isin(unseen, classes)].tolist()
+    if foreign:
+        fault = f"names {listed(foreign, 5)}, which is not a class"
+        yield Fault(called("unseen"), "", fault)
     strange = ~pd.Index(y).isin(classes) & (y != "")
     by_name = pd.Series(np.flatnonzero(strange)).groupby(y[strange], sort=False)
     for name, theirs in by_name:

@@ -15,7 +15,7 @@ import pytest
 
 import unseen.limits
 from unseen.loading import embed_names, load_data, read_raw
-from unseen.loading.parquet import iter_parquet
+from unseen.loading.frames import iter_parquet
 
 MIB = 1 << 20
 

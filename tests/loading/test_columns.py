@@ -120,7 +120,7 @@ def test_counts_and_measurements_are_features():
 
 @pytest.mark.parametrize(
     "ids, fault",
-    [(["a"] * 12, "'a' twice, again in row 1"), ([*"abcdefghijk", None], "nothing")],
+    [(["a"] * 12, "ids holds 'a' more than once"), ([*"abcdefghi", "", "", ""], "''")],
 )
 def test_ids_are_different(ids, fault):
     with pytest.raises(ValueError, match=fault):

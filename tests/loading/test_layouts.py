@@ -102,7 +102,6 @@ def test_xlsa17_without_names_of_classes_and_with_rows_left_out(tmp_path):
         ({"test_unseen_loc": [[0.0]]}, "holds 0. Count from 1"),
         ({"test_unseen_loc": [[1.5]]}, "holds 1.5"),
         ({"trainval_loc": [[1.0], [2], [3]]}, "in two of trainval_loc"),
-        ({"test_unseen_loc": [[3], [4]], "trainval_loc": [[1], [2], [7]]}, "seen too"),
         ({"allclasses_names": cells(NAMES[:3])}, "is for 4 classes, but there are 3"),
         ({"original_att": np.ones((3, 5))}, "'original_att' is for 5 classes"),
         ({"att": np.ones((3, 2))}, "'att' is for 2 classes, but there are 4"),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unseen.loading.parquet import iter_parquet
+from unseen.loading.frames import iter_parquet
 
 pytest.importorskip("pyarrow")
 X = np.arange(60_000.0).reshape(20_000, 3)

@@ -389,7 +389,7 @@ def root_module(X: Any) -> str:
 def open_stream(X: Any, y: Any = None) -> RowStream:
     """Return the rows of any source as a stream; of parquet, y may name a column."""
     from unseen.loading.arrays import is_npy, open_npy, read_blocks
-    from unseen.loading.parquet import iter_parquet
+    from unseen.loading.frames import iter_parquet
 
     if isinstance(X, RowStream):
         return X

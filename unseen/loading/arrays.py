@@ -12,11 +12,10 @@ Layout of the field, in .npz and HDF5::
     class_names  (n_classes,)               text
     <table>      (n_classes, n_dims)        any number of these, under any other key
     unseen       (n_unseen,)                rows of the unseen classes, from 0; or names
-    seen         (n_seen,)                  the others; optional, checked if present
     seen_test    (n_samples,)               bool: rows set aside for scoring; optional
     feature_names, ids                      names of the columns and rows; optional
 
-``ps_unseen`` and ``ps_seen`` (the proposed split) are used where ``unseen`` is missing.
+``ps_unseen`` (the proposed split) is used where ``unseen`` is missing.
 
 Our own layout keeps all there is to a ZeroShotData::
 
@@ -150,9 +149,8 @@ def read_layout(arrays: Arrays) -> RawData:
             f"{path}: unseen_format is {arrays['unseen_format']}, but this version "
             "of unseen reads 1. Save the set again or upgrade unseen."
         )
-    prefix = "" if "unseen" in arrays else "ps_"
     keys = {"X": "X", "y": "y", "classes": "class_names"}
-    keys |= {side: f"{prefix}{side}" for side in ("unseen", "seen")}
+    keys["unseen"] = "unseen" if "unseen" in arrays else "ps_unseen"
     parts: dict[str, Any] = {
         "name": str(arrays["name"].item()) if own else path.stem,
         "where": str(path),
@@ -173,7 +171,6 @@ def read_layout(arrays: Arrays) -> RawData:
         )
     optional: dict[str, Callable[[str], np.ndarray]] = {
         "unseen": arrays.labels,
-        "seen": arrays.labels,
         "seen_test": arrays.read,
         "feature_names": arrays.names,
         "ids": arrays.names,

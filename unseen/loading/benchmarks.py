@@ -96,13 +96,11 @@ def read_awa(path: Path) -> RawData:
         class_names=names,
         tables=tables,
         unseen=_side(root / "testclasses.txt"),
-        seen=_side(root / "trainclasses.txt"),
         first=1,
         origin={
             "X": f"{folder}",
             "y": f"the labels of {folder}",
             "unseen": "testclasses.txt",
-            "seen": "trainclasses.txt",
             "classes": "classes.txt",
         },
     )

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from unseen._download import download, hash_of
 from unseen._words import listed
 from unseen.cache import cache_home
-from unseen.files import replace_file, replace_folder
+from unseen.files import check_folder, replace_file, replace_folder
 from unseen.limits import check_unpacked
 from unseen.loading.parts import damaged_file
 
@@ -106,31 +106,19 @@ def fetch(
         )
     entry, home = known[name], cache_home() if folder is None else Path(folder)
     home.mkdir(parents=True, exist_ok=True)
-    notes = home / "checksums.json"
-    noted = _read_notes(notes)
-    before = noted.get(entry.url)
+    target, mark = home / name, home / f"{name}.sha256"
+    before = f"sha256:{mark.read_text().strip()}" if mark.is_file() else None
     expected = f"sha256:{sha256.lower()}" if sha256 else entry.checksum or before
     archive = home / re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1])
     download(entry.url, archive, expected, before, progress=progress)
     found = hash_of(archive, "sha256")
     if before != f"sha256:{found}":
-        noted[entry.url] = f"sha256:{found}"
-        with replace_file(notes) as file:
-            file.write(json.dumps(noted, indent=1, sort_keys=True).encode())
-    target, mark = home / name, home / f"{name}.sha256"
-    if not target.is_dir() or not mark.is_file() or mark.read_text() != found:
-        unpack(archive, target)
+        check_folder(target)  # may hold what an earlier archive held
         with replace_file(mark) as file:
             file.write(found.encode())
+    if not target.is_dir():
+        unpack(archive, target)
     return Fetched(target / entry.below, found, "checksum" if expected else "first use")
-
-
-def _read_notes(path: Path) -> dict[str, str]:
-    """Return the hashes of earlier downloads by address."""
-    if not path.is_file():
-        return {}
-    with damaged_file(path):
-        return {str(k): str(v) for k, v in json.loads(path.read_text("utf-8")).items()}
 
 
 def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:

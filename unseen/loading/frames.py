@@ -24,7 +24,7 @@ import csv
 import re
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,21 @@ from unseen._encodings import decoded, open_text
 from unseen._words import listed, shown
 from unseen.data import as_pandas
 from unseen.limits import check_plain_file, check_unpacked, limits
-from unseen.loading.parquet import ROW_NUMBERS, is_parquet, read_parquet
+from unseen.loading.parquet import is_parquet, open_parquet, read_parquet
 from unseen.loading.parts import RawData, as_texts, damaged_file, first_bytes, reader
 
-__all__ = ["frame_to_table", "is_table", "read_frame", "read_table_of_classes"]
+__all__ = [
+    "frame_to_table",
+    "is_table",
+    "iter_parquet",
+    "read_frame",
+    "read_table_of_classes",
+]
 
 LABELS = ("label", "class", "class_name", "y", "target")
 SPLITS = ("split", "unseen")
+# Columns of these names number the rows: they are not features.
+ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
 SEPARATORS = ",;\t|"
 
 
@@ -229,7 +237,7 @@ def read_frame(
                 f"{where} has no column {asked!r} for the {what}. The columns are "
                 f"{listed(columns, 8)}."
             )
-    ids = _take_ids(columns, where, id) if id else None
+    ids = _as_labels(columns.pop(id), id, where) if id else None
     label = label or _label_column(columns, where)
     y = np.zeros(len(frame), dtype="<U1")
     if label is not None:
@@ -260,6 +268,28 @@ def read_frame(
     )
 
 
+def iter_parquet(path: Path, label: str | None = None) -> Iterator[Any]:
+    """Go through the rows of a file, or of all files below a folder, by name.
+
+    What their features are is told as in any table; with a ``label``, pairs of them
+    and that column are yielded.
+    """
+    inside = [file.relative_to(path) for file in path.rglob("*.parquet")]
+    shown = [f for f in inside if not any(part[0] in "._" for part in f.parts)]
+    files = [path / file for file in sorted(shown)] if path.is_dir() else [path]
+    if not files or not all(map(is_parquet, files)):
+        raise ValueError(f"{path} is neither .npy nor parquet. Give one of the two.")
+    for file in files:
+        with open_parquet(file) as (_, batches):
+            for batch in batches:
+                columns = dict(batch.to_pandas().items())
+                if label is not None and label not in columns:
+                    raise ValueError(f"{file} has no column {label!r}.")
+                y = None if label is None else np.asarray(columns.pop(label))
+                X, _ = _features(columns, str(file), ask=False)
+                yield X if y is None else (X, y)
+
+
 def _label_column(columns: dict, where: str) -> str | None:
     named = [c for want in LABELS for c in columns if c.lower() == want]
     if named:
@@ -272,19 +302,6 @@ def _label_column(columns: dict, where: str) -> str | None:
             f"the labels: column={texts[0]!r}"
         )
     return texts[0] if texts else None
-
-
-def _take_ids(columns: dict, where: str, id: str) -> np.ndarray:
-    """Take the column that names the rows out of all columns."""
-    ids = _as_labels(columns.pop(id), id, where)
-    again = np.flatnonzero(pd.Index(ids).duplicated() | (ids == ""))
-    if len(again):
-        fault = f"{str(ids[again[0]])!r} twice, again" if ids[again[0]] else "nothing"
-        raise ValueError(
-            f"{where}: column {id!r} holds {fault} in row {again[0]}. Give every row "
-            "an id of its own."
-        )
-    return ids
 
 
 def _as_labels(column: pd.Series, name: str, where: str) -> np.ndarray:
@@ -333,8 +350,7 @@ def _features(
     if ask:
         for name, values in zip(numeric, arrays, strict=True):
             _ask_about_ids(name, values, where)
-    dtype = np.result_type(*(array.dtype for array in arrays), np.float32)
-    return np.stack(arrays, axis=1).astype(dtype, copy=False), np.array(numeric)
+    return np.stack(arrays, axis=1), np.array(numeric)
 
 
 def _ask_about_ids(name: str, values: np.ndarray, where: str) -> None:

@@ -91,10 +91,9 @@ def read_xlsa17(path: Path) -> RawData:
             tables[key] = pd.DataFrame(np.ascontiguousarray(values), pd.Index(names))
     train, aside, test = _locations(splits, len(y))
     kept = np.unique(np.concatenate([train, aside, test]))
-    seen, unseen = np.unique(y[train]), np.unique(y[test])
+    unseen = np.unique(y[test])
     if (y[kept] < 0).any():  # unlabelled rows: who is not seen is unseen
-        seen = seen[seen >= 0]
-        unseen = np.setdiff1d(np.arange(len(names)), seen)
+        unseen = np.setdiff1d(np.arange(len(names)), y[train])
 
     def read() -> np.ndarray:
         X = features.columns("features", len(y))
@@ -108,14 +107,12 @@ def read_xlsa17(path: Path) -> RawData:
         class_names=names,
         tables=tables,
         unseen=unseen,
-        seen=seen,
         seen_test=np.isin(kept, aside) if len(aside) else None,
         first=1,
         origin={
             "X": features.path.name,
             "y": f"labels of {features.path.name}",
             "unseen": "test_unseen_loc",
-            "seen": "trainval_loc",
             "classes": splits.path.name,
         },
     )

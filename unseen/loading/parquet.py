@@ -7,18 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from unseen._command import needs_extra
-from unseen._words import listed
 from unseen.limits import check_plain_file, check_unpacked, limits
 from unseen.loading.parts import damaged_file, first_bytes
 
-__all__ = ["is_parquet", "iter_parquet", "open_parquet", "read_parquet"]
-
-# Columns of these names number the rows: they are not features.
-ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
+__all__ = ["is_parquet", "open_parquet", "pyarrow", "read_parquet"]
 
 
 def is_parquet(path: Path) -> bool:
@@ -72,61 +67,3 @@ def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
         ) as file:
             step = min(4096, max(1, batch_bytes // (8 * max(1, n_columns))))
             yield file.schema_arrow, file.iter_batches(step, use_threads=False)
-
-
-def iter_parquet(path: Path, label: str | None = None) -> Iterator[Any]:
-    """Go through the rows of a file, or of all files below a folder, by name.
-
-    Features are the one column of lists, if there is one, else all columns of numbers;
-    with a ``label``, pairs of them and that column are yielded.
-    """
-    files = [path]
-    if path.is_dir():
-        inside = (file.relative_to(path) for file in path.rglob("*.parquet"))
-        shown = (f for f in inside if not any(p[0] in "._" for p in f.parts))
-        files = [path / file for file in sorted(shown)]
-    if not files or not all(map(is_parquet, files)):
-        raise ValueError(f"{path} is neither .npy nor parquet. Give one of the two.")
-    for file in files:
-        with open_parquet(file) as (schema, batches):
-            features = _feature_columns(schema, label, file)
-            for batch in batches:
-                X = _features_of(batch, features, file)
-                y = None if label is None else batch.column(label).to_pandas()
-                yield X if y is None else (X, np.asarray(y))
-
-
-def _feature_columns(schema: Any, label: str | None, where: Path) -> list[str]:
-    """Return the columns that hold features: one of lists, or those of numbers."""
-    import pyarrow as pa
-
-    kinds = {field.name: field.type for field in schema}
-    if label is not None and label not in kinds:
-        raise ValueError(f"{where} has no column {label!r} ({listed(kinds)}).")
-    list_types = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
-    lists = [name for name, kind in kinds.items() if isinstance(kind, list_types)]
-    numbers = [
-        name
-        for name, kind in kinds.items()
-        if name != label
-        and name.lower() not in ROW_NUMBERS
-        and (pa.types.is_floating(kind) or pa.types.is_integer(kind))
-    ]
-    if len(lists) > 1 or not lists + numbers:
-        raise ValueError(
-            f"{where} has {len(lists)} columns of lists, {len(numbers)} of numbers. "
-            "Give one column of lists, or columns of numbers only."
-        )
-    return lists or numbers
-
-
-def _features_of(batch: Any, features: list[str], where: Path) -> np.ndarray:
-    """Return the features of a batch of Arrow."""
-    columns = [batch.column(name) for name in features]
-    if not hasattr(columns[0], "value_lengths"):  # no lists
-        return np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
-    lengths = columns[0].value_lengths().to_numpy(zero_copy_only=False)
-    if columns[0].null_count or len(np.unique(lengths)) > 1:
-        raise ValueError(f"{where}: lists differ in length. Give every row one length.")
-    values = columns[0].flatten().to_numpy(zero_copy_only=False)
-    return values.reshape(len(batch), -1)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen.data import Fault, ZeroShotData, one_table, split_faults
+from unseen.data import Fault, ZeroShotData, split_faults
 from unseen.limits import check_plain_file, limits, read_small, unpacked_allowance
 
 __all__ = [
@@ -55,8 +55,8 @@ class RawData:
     class_names : ndarray of str
     tables : dict of str to DataFrame
         Class tables by name; their rows follow ``class_names``. May be empty.
-    unseen, seen : ndarray or None
-        Names or row numbers of the classes on each side; None if nothing is said.
+    unseen : ndarray or None
+        Names or row numbers of the unseen classes; None if nothing is said.
     seen_test : ndarray of bool or None
         Rows of seen classes that are set aside for scoring.
     fused : bool
@@ -91,7 +91,6 @@ class RawData:
     class_names: np.ndarray
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     unseen: np.ndarray | None = None
-    seen: np.ndarray | None = None
     seen_test: np.ndarray | None = None
     fused: bool = False
     first: int = 0
@@ -104,7 +103,7 @@ class RawData:
         if callable(self.X):
             self._read_features = self.__dict__.pop("X")
         rows = dict(enumerate(self.class_names.tolist()))
-        for part in ("y", "unseen", "seen"):
+        for part in ("y", "unseen"):
             labels = getattr(self, part)
             if labels is None:
                 continue
@@ -123,24 +122,6 @@ class RawData:
         self.X = self._read_features()
         return self.X
 
-    @classmethod
-    def of(cls, data: ZeroShotData) -> RawData:
-        """Take a finished data set apart."""
-        names = data.tables or ("",)
-        return cls(
-            name=data.name,
-            where=data.name,
-            X=data.X,
-            y=data.y,
-            class_names=data.classes,
-            tables={name: one_table(data.class_embeddings, name) for name in names},
-            unseen=data.unseen,
-            seen_test=data.seen_test,
-            fused=data.class_embeddings.columns.nlevels == 2,
-            feature_names=data.feature_names,
-            ids=data.ids,
-        )
-
     def called(self, part: str) -> str:
         """Return what a part is called in the file."""
         return self.origin.get(part, part)
@@ -154,7 +135,7 @@ class RawData:
         aside = self.seen_test
         aside = None if aside is None or aside.shape != y.shape else aside.astype(bool)
         names = self.class_names.astype(str)
-        yield from split_faults(names, y, self.unseen, aside, self.seen, self.called)
+        yield from split_faults(names, y, self.unseen, aside, self.called)
 
     def build(self, classes: Any = None, unseen: Any = None) -> ZeroShotData:
         """Make the data set, or raise the first of its faults.
@@ -204,11 +185,11 @@ class RawData:
                 several = isinstance(classes, list | tuple)
                 name = ", ".join(map(str, classes)) if several else str(classes)
                 made.tables = {name: choose_table(self, classes)}
-                made.fused, made.seen = False, None
+                made.fused = False
                 made.class_names = np.array([str(n) for n in made.tables[name].index])
             if unseen is not None:
                 made.unseen = choose_unseen(unseen, made.class_names.tolist())
-                made.seen = made.seen_test = None
+                made.seen_test = None
         return made
 
     @contextmanager

@@ -1,8 +1,8 @@
 """Class embeddings from names alone: word vectors from a file, read as a stream.
 
 Text, one word per line: GloVe (no header), word2vec and fastText ``.vec`` (a first
-line with the number of words and dimensions). Binary: word2vec ``.bin``. Either may
-be compressed by gzip. Only wanted words are kept, so the file may be of any size.
+line with the number of words and dimensions), also compressed by gzip. Only wanted
+words are kept, so the file may be of any size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -51,7 +51,7 @@ def embed_names(
     names : sequence of str
         Class names, such as ``"grizzly+bear"`` or ``"001.Black_footed_Albatross"``.
     path : path
-        GloVe, word2vec or fastText vectors as text, or word2vec's binary form.
+        GloVe, word2vec or fastText vectors as text.
 
     Returns
     -------
@@ -84,18 +84,13 @@ def embed_names(
     rows: dict[str, np.ndarray] = {}
     missing: dict[str, list[str]] = {}
     for name in names:
-        whole = next((found[word] for word in _whole(name) if word in found), None)
-        if whole is not None:
-            rows[name] = whole
-            continue
-        vectors = {
-            word: found.get(word, found.get(word.lower())) for word in _words(name)
-        }
-        known = [vector for vector in vectors.values() if vector is not None]
+        whole = [found[spelling] for spelling in _whole(name) if spelling in found]
+        words = {w: found.get(w, found.get(w.lower())) for w in _words(name)}
+        known = whole[:1] or [v for v in words.values() if v is not None]
         if known:
             rows[name] = np.mean(known, axis=0)
-        if len(known) < len(vectors) or not vectors:
-            missing[name] = [word for word, vector in vectors.items() if vector is None]
+        if not whole and len(known) < max(1, len(words)):
+            missing[name] = [word for word, vector in words.items() if vector is None]
     table = pd.DataFrame.from_dict(rows, orient="index", dtype=np.float64)
     return NameEmbeddings(table, missing)
 
@@ -109,9 +104,13 @@ def is_word_vectors(path: Path) -> bool:
             line = file.readline(LONGEST_WORD * 8)
     except (OSError, EOFError, zlib.error):
         return False
-    word, *numbers = line.split(b" ")
-    is_row = bool(word) and len(numbers) > 1 and all(map(_is_number, numbers))
-    return (is_row or _header(line) is not None) and not re.search(rb"[,\t]", line)
+    is_row = re.fullmatch(rb"[^ ,\t]+( [-+\d.e]+){2,} ?\r?\n?", line)
+    return bool(is_row or is_header(line))
+
+
+def is_header(line: bytes) -> bool:
+    """Tell a first line with the numbers of words and dimensions."""
+    return re.fullmatch(rb"\d+ \d+\s*", line) is not None
 
 
 def _whole(name: str) -> list[str]:
@@ -135,86 +134,34 @@ def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
     most = max(4 << 20, 20 * path.stat().st_size)  # lines take time, each of them
     with _open(path) as file:
         line = file.readline(LONGEST_WORD * 8)
-        n_words, n_dims = _header(line) or (0, len(line.rstrip().split(b" ")) - 1)
+        header = is_header(line)
+        n_dims = int(line.split()[1]) if header else line.rstrip().count(b" ")
         if not 0 < n_dims <= 100_000:
             raise ValueError(
                 f"{path} holds no word vectors. Give a word and its numbers."
             )
-        file.seek(len(line) if n_words else 0)
-        binary = n_words > 0 and _is_binary(file, n_dims)
-        read = _binary_rows if binary else _text_rows
-        for word, numbers in read(file, path, n_words, n_dims):
+        file.seek(len(line) if header else 0)
+        lines = iter(lambda: file.readline(LONGEST_WORD + 64 * n_dims), b"")
+        for number, line in enumerate(map(bytes.rstrip, lines), 1 + header):
             if isinstance(file, gzip.GzipFile) and file.tell() > most:
                 raise ValueError(
                     f"{path}: unpacks to far more than its size. If you trust it, "
                     "unpack it first."
                 )
-            if word not in wanted or word.decode() in found:
-                continue
-            values = np.frombuffer(numbers, "<f4") if binary else numbers.split(b" ")
-            found[word.decode()] = vector = np.array(values, dtype=np.float64)
-            if not np.isfinite(vector).all():
+            # A word may hold spaces: the numbers are the last fields.
+            fields = line.rsplit(b" ", n_dims)
+            if len(fields) <= n_dims:
                 raise ValueError(
-                    f"{path}: the vector of {word.decode()!r} holds NaN or infinity. "
-                    "Give finite numbers."
+                    f"{path}: line {number} has {len(fields) - 1} numbers, but there "
+                    f"are {n_dims} dimensions. Give text with one word per line; "
+                    "word2vec's binary form is not read."
                 )
+            word = fields[0]
+            if word in wanted and word.decode() not in found:
+                found[word.decode()] = vector = np.array(fields[1:], dtype=np.float64)
+                if not np.isfinite(vector).all():
+                    raise ValueError(
+                        f"{path}: the vector of {word.decode()!r} holds NaN or "
+                        "infinity. Give finite numbers."
+                    )
     return found
-
-
-def _text_rows(
-    file: BinaryIO, path: Path, n_words: int, n_dims: int
-) -> Iterator[tuple[bytes, bytes]]:
-    lines = iter(lambda: file.readline(LONGEST_WORD + 64 * n_dims), b"")
-    for number, line in enumerate(map(bytes.rstrip, lines), 1):
-        spaces = line.count(b" ")
-        if spaces < n_dims:
-            raise ValueError(
-                f"{path}: line {number} has {spaces} numbers, but the first has "
-                f"{n_dims}. Give one word and {n_dims} numbers per line."
-            )
-        end = line.find(b" ")
-        if spaces > n_dims:  # of the word: the numbers are the last fields
-            end = len(line.rsplit(b" ", n_dims)[0])
-        yield line[:end], line[end + 1 :]
-
-
-def _binary_rows(
-    file: BinaryIO, path: Path, n_words: int, n_dims: int
-) -> Iterator[tuple[bytes, bytes]]:
-    buffer, place, size = b"", 0, 4 * n_dims
-    for number in range(n_words):
-        if len(buffer) - place < LONGEST_WORD + size:
-            buffer, place = buffer[place:] + file.read(size + (1 << 20)), 0
-        end = buffer.find(b" ", place, place + LONGEST_WORD)
-        if end < 0 or len(buffer) < end + 1 + size:
-            raise ValueError(
-                f"{path}: ends at word {number} of {n_words}, or it has no end. Fetch "
-                "it again."
-            )
-        start, place = place, end + 1 + size
-        yield buffer[start:end].lstrip(b"\n"), buffer[end + 1 : place]
-
-
-def _header(line: bytes) -> tuple[int, int] | None:
-    """Return the number of words and of dimensions, if a first line says them."""
-    fields = line.split()
-    if len(fields) != 2 or not all(field.isdigit() for field in fields):
-        return None
-    return int(fields[0]), int(fields[1])
-
-
-def _is_binary(file: BinaryIO, n_dims: int) -> bool:
-    """Tell the binary form by a look at the first word's numbers."""
-    start = file.tell()
-    sample = file.read(LONGEST_WORD + 64 * min(n_dims, 1000))
-    file.seek(start)
-    fields = sample.split(b"\n")[0].rstrip().rsplit(b" ", n_dims)
-    return not (len(fields) == n_dims + 1 and all(map(_is_number, fields[1:])))
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

@@ -272,9 +272,9 @@ def _as_names(name: str, field: str, values: object, count: int | None) -> np.nd
         odd = [label for label in names.tolist() if not isinstance(label, str)]
         if odd:
             raise TypeError(f"{name}: {field} holds {odd[0]!r}, which is not a string.")
-    again = [] if field == "y" else names[pd.Index(names).duplicated()]
-    if len(again):
-        raise ValueError(f"{name}: {field} holds {short_list(np.unique(again))} more than once.")
+    again = pd.unique(names[pd.Index(names).duplicated()])
+    if len(again) and field != "y":
+        raise ValueError(f"{name}: {field} holds {short_list(again)} more than once.")
     return names.astype(str, copy=False)
 
 

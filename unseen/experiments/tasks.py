@@ -10,7 +10,9 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,7 @@ from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
 from unseen.loading.tables import simple_name, standard_splits
 from unseen.methods import METHODS
-from unseen.trust.metrics import confusion, per_class_accuracy
+from unseen.trust.metrics import per_class_accuracy
 
 __all__ = ["TASKS", "run_task"]
 
@@ -33,7 +35,7 @@ def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     data, (_, unlabelled) = bench.data(part), bench.view(method)
     model = bench.fitted(method, part, key.seed)
     yield Finding("chosen", note=json.dumps(bench.winner(method, part)))
-    labels = before = model.predict(unlabelled)
+    labels = model.predict(unlabelled)
     truth = data.y_unseen
     yield Finding("accuracy", round=0, value=per_class_accuracy(truth, labels))
     if "rates" in model.get_params():
@@ -46,8 +48,6 @@ def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
             right = per_class_accuracy(truth, done.labels)
             yield Finding("accuracy", f"{done.rate:g}", number, right, str(done))
     yield Finding("final", value=per_class_accuracy(truth, labels))
-    if method.detail and key.seed == 0:
-        yield from class_by_class(truth, before, labels)
 
 
 def answer_together(model: Any, unlabelled: np.ndarray) -> np.ndarray:
@@ -60,19 +60,6 @@ def answer_together(model: Any, unlabelled: np.ndarray) -> np.ndarray:
     labels = model.set_params(rates=[]).adapt(unlabelled).labels_
     model.set_params(rates=rates)
     return labels
-
-
-def class_by_class(truth, before, after) -> Iterator[Finding]:
-    """Tell the share of each class that was right, and what its rows were called."""
-    for number, labels in enumerate((before, after)):
-        for name in np.unique(truth):
-            share = float(np.mean(labels[truth == name] == name))
-            yield Finding("recall", str(name), number, share)
-    table = confusion(truth, after)
-    counts = table.to_numpy()
-    for i, j in zip(*np.nonzero(counts), strict=True):
-        true, given = table.index[i], table.columns[j]
-        yield Finding("given", true, value=int(counts[i, j]), note=given)
 
 
 def statistics(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -97,66 +84,31 @@ def statistics(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
 def convergence(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Watch JEDM sweep by sweep, at the paper's settings.
 
-    Recorded are the objective (2); by how much C, D and V change, relative to their
-    size, which Algorithm 1 stops at; and the steps of ADMM.
+    Recorded are the objective (2); by how much D changes, relative to its size, for
+    Algorithm 1 stops at no change; and the steps of ADMM.
     """
+    from unseen.models.dictionary import DICTIONARY_SOLVERS
     from unseen.models.jedm import JEDM, READINGS
 
-    class Watched(JEDM):
-        def _learn(self, seen):
-            self.watched_ = list(watch_sweeps(self, seen, n_sweeps=30))
-            super()._learn(seen)
+    table, folds = bench.data(part).class_embeddings, bench.folds
+    codes = encode(folds.y, table)[0]
+    for name, reading in READINGS.items():
+        solve, steps, changes = DICTIONARY_SOLVERS[reading.dictionary], [], []
 
-    for name in READINGS:
-        model = Watched(name, alpha=0.1, beta=0.1, random_state=key.seed)
-        table, folds = bench.data(part).class_embeddings, bench.folds
-        folds.fit_all(model, table, encode(folds.y, table)[0])
-        for sweep, measure, value in model.watched_:
-            yield Finding(measure, name, sweep, value)
+        def watched(CtC, CtX, D, *, dtype, solve=solve, steps=steps, changes=changes):
+            found = solve(CtC, CtX, D, dtype=dtype, steps=steps)
+            changes.append(np.linalg.norm(found - D) / np.linalg.norm(found))
+            return found
 
-
-def watch_sweeps(model: Any, seen: Any, n_sweeps: int) -> Iterator[tuple]:
-    """Sweep as ``solve_jedm`` does and yield (sweep, measure, value)."""
-    from unseen.models import jedm
-    from unseen.models.jedm import transposed
-
-    reading = model._reading()
-    alpha, beta = (np.full((1, 1, 1), one) for one in (model.alpha, model.beta))
-    products = jedm.label_products(seen.sums, reading.label_coding)
-    s, A = jedm.Products(*products, seen.sums.dtype), seen.A
-    gram = np.block([[s.XtX, s.XtY], [s.XtY.T, s.YtY]])
-    random = np.random.RandomState(model.random_state)
-    shape = model.n_components, len(s.XtX), A.shape[1]
-    D, V = (one[None] for one in jedm.random_start(random, *shape))
-    right = jedm.right_factor(A, reading.embedding_ridge)
-    steps: list[int] = []
-    solve = jedm.DICTIONARY_SOLVERS[reading.dictionary]
-
-    def made(D, V):
-        """Return (4) as products, and the map [P; Q] of C = [X, Y] [P; Q]."""
-        Z = A @ transposed(V)
-        K = D @ transposed(D) + alpha * (transposed(Z) @ Z)
-        K_inverse = jedm.pinvh(K + reading.code_ridge * np.eye(len(K[0])))
-        maps = np.hstack([D[0], alpha[0] * Z[0].T]).T @ K_inverse[0]
-        return Z, jedm.update_codes(s, D, Z, alpha, reading.code_ridge), maps
-
-    Z, codes, maps = made(D, V)
-    yield 0, "objective", float(jedm.objective(s, codes, D, Z, alpha, beta)[0])
-    for sweep in range(1, n_sweeps + 1):
-        before = {"C": maps, "D": D[0], "V": V[0]}
-        Z, codes, maps = made(D, V)  # (4)
-        V = jedm.update_compatibility(codes, right, beta / alpha)  # (6)
-        D = solve(codes.CtC, codes.CtX, D, dtype=s.dtype, steps=steps)  # (7)
-        Z, after, _ = made(D, V)
-        shown = after if reading.codes_last else codes
-        yield sweep, "objective", float(jedm.objective(s, shown, D, Z, alpha, beta)[0])
-        yield sweep, "steps", steps[-1]
-        now = {"C": maps, "D": D[0], "V": V[0]}
-        for name, new in now.items():
-            weight = gram if name == "C" else np.eye(len(new))
-            sizes = [np.vdot(M, weight @ M) for M in (new - before[name], new)]
-            if sweep > 1:  # the first C has none before it
-                yield sweep, f"change of {name}", float(np.sqrt(sizes[0] / sizes[1]))
+        sweeps = reading._replace(max_iter=30, tol=0.0)
+        model = JEDM(sweeps, alpha=0.1, beta=0.1, random_state=key.seed)
+        with patch.dict(DICTIONARY_SOLVERS, {reading.dictionary: watched}):
+            folds.fit_all(model, table, codes)
+        for measure, values in {"steps": steps, "change of D": changes}.items():
+            for sweep, value in enumerate(values, start=1):
+                yield Finding(measure, name, sweep, float(value))
+        for sweep, value in enumerate(model.history_):
+            yield Finding("objective", name, sweep, value)
 
 
 def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
@@ -206,33 +158,26 @@ def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]
     from unseen.transduction.tstd import TSTD
 
     usual = {"m": 8000, "p": 256, "d": 100, "n": 4000}
-    sizes = {
-        "m": [4000, 8000, 16000, 32000],
-        "p": [128, 256, 512, 1024],
-        "d": [50, 100, 200, 400],
-        "n": [2000, 4000, 8000, 16000],
-    }
-    for letter, values in sizes.items():
-        for size in values:
+    smallest = {"m": 4000, "p": 128, "d": 50, "n": 2000}
+    for letter, least in smallest.items():
+        for size in (least, 2 * least, 4 * least, 8 * least):
             of = usual | {letter: size}
-            X, y, A = made_up(of["m"] + of["n"], of["p"])
-            seen = y < 40
+            data = clusters(of["m"], of["n"], of["p"])
             few, axes = Reading(max_iter=10), min(of["p"], 100)
             model = TSTD(few, n_components=of["d"], n_axes=axes)
-            do = {
-                "fit": lambda: model.fit(X[seen], y[seen], class_embeddings=A),  # noqa: B023
-                "adapt": lambda: model.adapt(X[~seen]),  # noqa: B023
-                "predict": lambda: model.predict(X[~seen]),  # noqa: B023
+            labelled = {"y": data.y_seen, "class_embeddings": data.class_embeddings}
+            work = {
+                "fit": partial(model.fit, data.X_seen, **labelled),
+                "adapt": partial(model.adapt, data.X_unseen),
+                "predict": partial(model.predict, data.X_unseen),
             }
-            for what, work in do.items():
+            for what, do in work.items():
                 times = []
                 for _ in range(3):
                     start = time.process_time()
-                    work()
+                    do()
                     times.append(time.process_time() - start)
-                yield Finding(
-                    what, letter, size, int((~seen).sum()), seconds=min(times)
-                )
+                yield Finding(what, letter, size, of["n"], seconds=min(times))
 
 
 def separation(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
@@ -249,7 +194,7 @@ def separation(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]
     settings = [("separation", x, 0.5) for x in (1, 1.5, 2, 3, 4, 6, 8, 12)]
     settings += [("error", 6, x) for x in (0, 0.1, 0.25, 0.5, 0.75, 0.9)]
     for what, apart, error in settings:
-        data = clusters(apart, error, key.seed)
+        data = clusters(apart=apart, error=error, seed=key.seed)
         for measure, value in where_it_lies(data).items():
             yield Finding(measure, f"{what} {apart:g} {error:g}", value=value)
         for name in COMPARED:
@@ -265,21 +210,22 @@ COMPARED = ("cca-default", "cca-default-st", "eszsl-default", "eszsl-default-st"
             "jedm-authors", "tstd-authors", "ast")  # fmt: skip
 
 
-def clusters(apart: float, error: float, seed: int) -> ZeroShotData:
-    """Return 40 seen and 10 unseen classes of 60 rows, round clusters of width 1.
+def clusters(
+    m: int = 2400, n: int = 600, p: int = 100, apart=6.0, error=0.5, seed: int = 0
+) -> ZeroShotData:
+    """Return m rows of 40 seen and n of 10 unseen classes, round clusters of width 1.
 
     Class means are ``apart`` from each other, in root mean square; a share ``error`` of
     their squares is not what a linear map of the embeddings gives.
     """
     rng = np.random.default_rng(seed)
-    p, n_classes, latent = 100, 50, 10
-    Z = rng.normal(size=(n_classes, latent))
-    linear = Z @ rng.normal(size=(latent, p)) / np.sqrt(latent)
-    M = np.sqrt(1 - error) * linear + np.sqrt(error) * rng.normal(size=(n_classes, p))
+    Z = rng.normal(size=(50, 10))
+    linear = Z @ rng.normal(size=(10, p)) / np.sqrt(10)
+    M = np.sqrt(1 - error) * linear + np.sqrt(error) * rng.normal(size=(50, p))
     M *= apart / np.sqrt(2 * p)
-    y = np.repeat(np.arange(n_classes), 60)
-    names = np.array([f"class {i:02d}" for i in range(n_classes)])
-    table = pd.DataFrame(Z @ rng.normal(size=(latent, 85)), index=names)
+    y = np.repeat(np.arange(50), np.repeat([m // 40, n // 10], [40, 10]))
+    names = np.array([f"class {i:02d}" for i in range(50)])
+    table = pd.DataFrame(Z @ rng.normal(size=(10, 85)), index=names)
     X = M[y] + rng.normal(size=(len(y), p))
     return ZeroShotData("made-up", X, names[y], table, names[40:])
 
@@ -317,18 +263,6 @@ def where_it_lies(data: ZeroShotData) -> dict[str, float]:
         "distance": float(np.sqrt(max(np.mean(ratios), 0))),
         "off": float(1 - max(r, 0) ** 2),
     }
-
-
-def made_up(n_rows: int, p: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows around means that a linear map of 50 classes' embeddings gives."""
-    rng = np.random.default_rng(0)
-    A = rng.uniform(size=(50, 85))
-    y = np.arange(n_rows) % 50
-    spread = (1 + np.arange(p)) ** -0.5
-    X = (
-        rng.standard_normal((n_rows, p)) + (A @ rng.normal(size=(85, p)) / 3)[y]
-    ) * spread
-    return X.astype(np.float32), y, A
 
 
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {

@@ -43,7 +43,6 @@ def main(study: str) -> None:
     parser.add_argument("--data", action="append", default=[], help="folder of sets")
     parser.add_argument("--out", type=Path, default=Path("studies-results"))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--retry-failed", action="store_true")
     given = parser.parse_args()
     plans = [study_plan(name) for name in given.plan]
     results = run_plans(
@@ -51,7 +50,6 @@ def main(study: str) -> None:
         given.data,
         given.out,
         n_jobs=given.jobs,
-        retry_failed=given.retry_failed,
         progress=lambda run, _, share: print(f"{share:4.0%}", *run.key),
     )
     page = write_experiment_report(results, plans=plans)[0]

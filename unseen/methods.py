@@ -45,8 +45,6 @@ class Method:
     from_rows : bool
         Whether it needs rows, not sums. Then it gets them on 300 principal axes, and
         is searched on three folds.
-    detail : bool
-        Whether accuracies and mistakes are also given class by class.
     alone : dict
         Parameters that differ when there are prototypes but no labelled rows.
     cost : float
@@ -63,7 +61,6 @@ class Method:
     adapts: bool = False
     n_seeds: int = 1
     from_rows: bool = False
-    detail: bool = False
     alone: dict[str, Any] = field(default_factory=dict)
     cost: float = 2.0
 
@@ -235,7 +232,7 @@ WHITE = {"whitening": 0.1}
 
 _register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
 _register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
-_register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, detail=True, **SELF)
+_register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, **SELF)
 _register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
 _register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
 for _kind in ("JEDM", "TSTD"):
@@ -296,5 +293,5 @@ _register("xu", "Xu et al. (self-training)", "PrototypeAveraging", **_xu)
 
 # Ours.
 
-_register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True, detail=True)
+_register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True)
 _register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)

@@ -5,9 +5,7 @@ from pathlib import Path
 from unseen.experiments.run import Finding, ResultsFile, RunKey
 
 
-def accuracy_run(
-    rounds, final=None, *, together=None, classes=(), rates=(0.4, 0.6, 0.8, 1.0)
-):
+def accuracy_run(rounds, final=None, *, together=None, rates=(0.4, 0.6, 0.8, 1.0)):
     """Findings of a run: the accuracy before and after every round."""
     found = [Finding("chosen", note="{}")]
     if together is not None:
@@ -17,9 +15,6 @@ def accuracy_run(
         note = "" if number == 0 else f"Kept {number} of 9 rows."
         found.append(Finding("accuracy", rate, number, share, note))
     found.append(Finding("final", value=rounds[-1] if final is None else final))
-    for name in classes:
-        found += [Finding("recall", name, 0, 0.25), Finding("recall", name, 1, 0.5)]
-        found += [Finding("given", name, value=4, note=other) for other in classes[:2]]
     return [*found, Finding("done", seconds=1.5)]
 
 

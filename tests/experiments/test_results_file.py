@@ -28,7 +28,7 @@ def end_of_each_run(text: str) -> list[int]:
     ends, offset = [], 0
     for line in text.splitlines(keepends=True):
         offset += len(line.encode())
-        if ",done," in line or ",failed," in line:
+        if ",done," in line:
             ends.append(offset)
     return ends
 
@@ -37,7 +37,7 @@ def end_of_each_run(text: str) -> list[int]:
 def whole(tmp_path_factory):
     path = tmp_path_factory.mktemp("results") / "results.csv"
     runs = {key("eszsl", seed): accuracy_run([0.1, 0.25]) for seed in range(3)}
-    runs[key("cca")] = [Finding("failed", note="ValueError: é, ü and “quotes”")]
+    runs[key("cca")] = [Finding("warning", note="é, ü and “quotes”"), Finding("done")]
     return write(path, runs).read_bytes()
 
 
@@ -74,13 +74,12 @@ def test_any_text_comes_back(tmp_path_factory, item, note, value):
     close(row["value"], value, digits=5)
 
 
-def test_failed_runs_are_finished_unless_they_are_to_be_made_again(tmp_path):
+def test_failed_runs_are_made_again(tmp_path):
     path = tmp_path / "results.csv"
     failed, fine = key("cca"), key("eszsl")
     write(path, {failed: [Finding("failed", note="x")], fine: [Finding("done")]})
+    assert len(read_results(path)) == 2
     with ResultsFile(path) as results:
-        assert results.finished == {failed, fine}
-    with ResultsFile(path, retry_failed=True) as results:
         assert results.finished == {fine}
     assert "failed" not in path.read_text()
 

@@ -73,18 +73,16 @@ def test_killed_in_mid_run_it_goes_on_and_ends_the_same(plan_file, tmp_path):
     assert sum("done" in line for line in lines) == len(METHODS) + 1  # and the counts
 
 
-def test_a_finished_plan_runs_nothing(tmp_path):
-    plan = replace(read_plan("table2"), columns=(), task="statistics")
-    assert plan.runs([])  # one run, on no data set: it fails, and that is a result
-    calls = []
-    options = {"n_jobs": 1, "progress": lambda *told: calls.append(told)}
-    for _ in range(2):
-        path = run_plans([plan], [], tmp_path, **options)
-    assert len(calls) == 1 and calls[0][-1] == 1  # the share that is done
-    (failed,) = read_results(path).itertuples()
-    assert failed.measure == "failed" and "AttributeError" in failed.note
-    run_plans([plan], [], tmp_path, retry_failed=True, **options)
-    assert len(calls) == 2
+def test_a_finished_plan_runs_nothing_but_what_failed(tmp_path):
+    counts = replace(read_plan("table5").on([]), task="statistics", rows=())
+    failing = replace(read_plan("table2"), columns=(), task="statistics")  # on no data
+    shares = []
+    for plan, n_runs in ((counts, 2), (counts, 2), (failing, 3), (failing, 4)):
+        done = {"progress": lambda *told: shares.append(told[-1])}
+        path = run_plans([plan], [], tmp_path, n_jobs=1, **done)
+        assert len(shares) == n_runs and shares[-1] == 1  # the share that is done
+    (failed,) = read_results(path).query("measure == 'failed'").itertuples()
+    assert "AttributeError" in failed.note
 
 
 def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch):

@@ -46,9 +46,6 @@ def reproduce(
         "unseen-results"
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
-    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -74,8 +71,9 @@ def reproduce(
         folders = [str(folder) for folder in data or []]
         plans = [read_plan(name).on(folders) for name in names]
         ready = [plan for plan in plans if plan.runs(folders)]
-        absent = dict.fromkeys(name for one in plans for name in one.absent(folders))
-        for name in absent:
+        for name in dict.fromkeys(
+            name for one in plans for name in one.absent(folders)
+        ):
             typer.echo(how_to_fetch(name), err=True)
         if not ready:
             there = what_was_there(folders) if folders else "Give its folder: --data."
@@ -85,23 +83,15 @@ def reproduce(
                 typer.echo(f"{one.name} is left out: its data was not found.", err=True)
         runs = [run for item in ready for run in item.runs(folders)]
         reading = {run.source.path for run in runs if run.source is not None}
-        question, files = "unseen reproduce", files_of(ready, out)
-        check_results(out, question, *files, reading=reading, force=force)
+        outputs = files_of(ready, out)
+        check_results(out, "unseen reproduce", *outputs, reading=reading, force=force)
         with show_runs() as progress:
-            results = run_plans(
-                ready,
-                folders,
-                out,
-                n_jobs=jobs,
-                retry_failed=retry_failed,
-                progress=progress,
-            )
+            results = run_plans(ready, folders, out, n_jobs=jobs, progress=progress)
         found = read_results(results)
         page, *files = write_experiment_report(results, plans=ready, folders=folders)
-        keys = {run.key for run in runs}
-    ends = found[found.measure.isin(["done", "failed"])]
-    mine = [tuple(key) in keys for key in ends.iloc[:, :5].itertuples(index=False)]
-    n_failed = int((ends[mine].measure == "failed").sum())
+    keys = {run.key for run in runs}
+    failed = found[found.measure == "failed"].iloc[:, :5].itertuples(index=False)
+    n_failed = sum(tuple(key) in keys for key in failed)
     if as_json:
         counts = {"runs": len(keys), "failed": n_failed}
         print_json({**counts, "results": results, "report": page, "files": files})

@@ -18,6 +18,7 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -72,7 +73,6 @@ def run_plans(
     out: str | os.PathLike[str],
     *,
     n_jobs: int = 2,
-    retry_failed: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Make all runs of some plans that ``out`` does not hold yet.
@@ -86,8 +86,6 @@ def run_plans(
         Folder of ``results.csv``; made if need be.
     n_jobs : int, default=2
         Processes, with one BLAS thread each; 1 for this process alone.
-    retry_failed : bool, default=False
-        Make runs that failed again.
     progress : callable, optional
         Called after every run with the run, its findings, and the share of the work
         that is done.
@@ -110,7 +108,7 @@ def run_plans(
     out.mkdir(parents=True, exist_ok=True)
     paths = [Path(folder) for folder in folders]
     wanted = without_duplicates(run for plan in plans for run in plan.runs(paths))
-    with ResultsFile(out / "results.csv", retry_failed=retry_failed) as results:
+    with ResultsFile(out / "results.csv") as results:
         remember_origin(out / "origin.json", wanted)
         missing = [run for run in wanted if run.key not in results.finished]
         total, left = (sum(run.cost for run in runs) for runs in (wanted, missing))
@@ -165,19 +163,18 @@ def batches(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     from unseen.methods import METHODS
 
     groups: dict[tuple, list[PlannedRun]] = {}
+    of_set: Counter[str] = Counter()
     for run in runs:
         method = run.key.method
         while method in METHODS and METHODS[method].start is not None:
             method = METHODS[method].start or method
         key = run.key.task, run.key.data, run.key.classes, method
         groups.setdefault(key, []).append(run)
-    costs = {key: sum(run.cost for run in group) for key, group in groups.items()}
-    of_set: dict[str, float] = {}
-    for key, cost in costs.items():
-        of_set[key[1]] = of_set.get(key[1], 0) + cost
+        of_set[run.key.data] += run.cost
     # A set stays on the bench while runs on it follow each other.
-    order = sorted(groups, key=lambda key: (-of_set[key[1]], key[1], -costs[key]))
-    return [groups[key] for key in order]
+    return sorted(groups.values(), key=lambda group: (
+        -of_set[group[0].key.data], group[0].key.data, -sum(run.cost for run in group)
+    ))  # fmt: skip
 
 
 def make_runs(
@@ -225,13 +222,12 @@ def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
 class ResultsFile:
     """The file while it is being written; one writer at a time.
 
-    It is made if need be, without the trace of a kill; with ``retry_failed`` runs that
-    failed are forgotten, so that they are made again.
+    It is made if need be, without the trace of a kill; runs that failed are forgotten,
+    so that they are made again.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, retry_failed: bool = False):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
-        self.retry_failed = retry_failed
 
     def __enter__(self) -> ResultsFile:
         with ExitStack() as opened:
@@ -241,17 +237,12 @@ class ResultsFile:
             with named(self.path):
                 lock(opened.enter_context(open(aside, "wb")), self.path)
             lines = complete_runs(self.path) if self.path.exists() else []
-            if self.retry_failed:
-                failed = {tuple(line[:5]) for line in lines if line[5] == "failed"}
-                lines = [line for line in lines if tuple(line[:5]) not in failed]
+            lines = [line for line in lines if line[5] != "failed"]
             text = as_csv([COLUMNS, *lines])
             if not self.path.exists() or self.path.read_bytes() != text:
                 with replace_file(self.path) as file:
                     file.write(text)
-            self.finished = {
-                RunKey(task, data, classes, method, int(seed))
-                for task, data, classes, method, seed, *_ in lines
-            }
+            self.finished = {RunKey(*line[:4], int(line[4])) for line in lines}
             self._file = opened.enter_context(open(self.path, "ab", buffering=0))
             self._opened = opened.pop_all()
         return self

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,10 @@ class Table:
         the rows below it.
     corner : str
         What stands above the labels.
+    notes : list of str
+        Sentences behind the caption.
+    beyond : int, optional
+        The first group of columns that the paper does not have: a rule is before it.
 
     Examples
     --------
@@ -60,6 +65,7 @@ class Table:
     rows: list[tuple[str, list[str]]]
     corner: str = "method"
     notes: list[str] = field(default_factory=list)
+    beyond: int | None = None
 
     @property
     def words(self) -> str:
@@ -69,47 +75,34 @@ class Table:
     def to_markdown(self) -> str:
         """Write the table as Markdown, one line of heads."""
         signs = str.maketrans({"\\": "\\\\", "|": "\\|", "<": "&lt;", "\n": " "})
-
-        def escape(text: str) -> str:
-            return text.translate(signs)
-
-        flat = [
-            f"{group} {name}".strip() for group, names in self.heads for name in names
-        ]
-        lines = [
-            [self.corner, *flat],
-            ["---", *["---:"] * len(flat)],
-            *(
+        flat = [f"{group} {name}".strip() for group, own in self.heads for name in own]
+        lines = [[self.corner, *flat]]
+        for label, cells in self.rows:
+            lines.append(
                 [label, *cells] if cells else [f"**{label}**", *[""] * len(flat)]
-                for label, cells in self.rows
-            ),
-        ]
-        body = [f"| {' | '.join(map(escape, line))} |" for line in lines]
-        body[1] = f"|{'|'.join(lines[1])}|"
-        return "\n".join([f"**{escape(self.title)}.** {escape(self.words)}", "", *body])
+            )
+        body = [f"| {' | '.join(c.translate(signs) for c in line)} |" for line in lines]
+        body.insert(1, f"|---|{'---:|' * len(flat)}")
+        caption = f"**{self.title.translate(signs)}.** {self.words.translate(signs)}"
+        return "\n".join([caption, "", *body])
 
     def to_latex(self) -> str:
         """Write the table as LaTeX with booktabs, heads in two lines."""
-
-        def escape(text: str) -> str:
-            return text.translate(LATEX)
-
-        heads = [
-            (escape(group), escape(name))
-            for group, names in self.heads
-            for name in names
-        ]
-        labels = [
-            escape(label) if cells else f"\\midrule\n\\emph{{{escape(label)}}}"
-            for label, cells in self.rows
-        ]
-        return pd.DataFrame(
-            [[*map(escape, cells or [""] * len(heads))] for _, cells in self.rows],
-            index=labels,
-            columns=pd.MultiIndex.from_tuples(heads, names=["", escape(self.corner)]),
-        ).to_latex(
-            caption=f"{escape(self.title)}. {escape(self.words)}",
-            column_format=f"l{'r' * len(heads)}",
+        heads = [(group, name) for group, own in self.heads for name in own]
+        coded = [tuple(part.translate(LATEX) for part in head) for head in heads]
+        labels, lines = [], []
+        for label, cells in self.rows:
+            text = label.translate(LATEX)
+            labels.append(text if cells else f"\\midrule\n\\emph{{{text}}}")
+            lines.append([c.translate(LATEX) for c in cells or [""] * len(heads)])
+        widths = ["r" * len(own) for _, own in self.heads]
+        if self.beyond is not None:
+            widths.insert(self.beyond, "|")
+        corner = ["", self.corner.translate(LATEX)]
+        columns = pd.MultiIndex.from_tuples(coded, names=corner)
+        return pd.DataFrame(lines, index=labels, columns=columns).to_latex(
+            caption=f"{self.title}. {self.words}".translate(LATEX),
+            column_format=f"l{''.join(widths)}",
             multicolumn_format="c",
         )
 
@@ -154,6 +147,9 @@ def make_table(plan: Plan, results: pd.DataFrame) -> Table:
     return MAKERS[plan.show](plan, results)
 
 
+GAINS = {"gain together": "together", "gain by row": "by row"}
+
+
 def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
     """Methods by data sets: ours, and the paper's number or what self-training adds."""
     mine = results[results.task == plan.task]
@@ -169,27 +165,28 @@ def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
             names += ["paper", "diff."]
         heads.append((column.head, names if plan.show != "plain table" else [""]))
         for row, paper, (_, cells) in zip(plan.rows, papers, lines, strict=True):
-            found = found_of.get(row.method, pd.DataFrame(columns=FOUND, dtype=float))
-            ours = found["by row" if row.round == 0 else "final"].dropna().to_numpy()
-            told = {"ours": mean_and_spread(ours), "paper": number(paper)}
-            told["diff."] = difference(ours, paper)
+            found = found_of.get(row.method, by_method(mine[:0]))
+            ours = found["by row" if row.round == 0 else "final"]
             adapted = found[found["together"].notna() & (row.round != 0)]
-            told["oracle"] = mean_and_spread(adapted["oracle"].dropna().to_numpy())
+            told = {
+                "ours": mean_and_spread(ours),
+                "paper": number(paper),
+                "diff.": signed(ours.mean() - paper),
+                "oracle": mean_and_spread(adapted["oracle"]),
+            }
             for name, base in GAINS.items():
-                gains = adapted["final"] - adapted[base]
-                told[name] = signed(gains.mean()) if len(gains) else NOTHING
+                told[name] = signed((adapted["final"] - adapted[base]).mean())
             cells += [told[name] for name in names]
     headed = []
     for row, line in zip(plan.rows, lines, strict=True):
         headed += [(row.heading, []), line] if row.heading else [line]
-    return Table(plan.title, plan.caption, heads, headed, notes=notes(plan, results))
+    ours_alone = [column.bundled for column in plan.columns]
+    beyond = ours_alone.index(True) if 0 < sum(ours_alone) < len(heads) else None
+    told_of = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, headed, notes=told_of, beyond=beyond)
 
 
-FOUND = ["final", "by row", "together", "oracle"]
-GAINS = {"gain together": "together", "gain by row": "by row"}
-
-
-def by_method(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def by_method(found: pd.DataFrame) -> Any:
     """Return the accuracies in % of every method on one data set, a row per seed.
 
     final     the answer
@@ -211,31 +208,32 @@ def by_method(found: pd.DataFrame) -> dict[str, pd.DataFrame]:
     best = adapted.groupby(level=[0, 1]).max()
     lowest = frame["together"].fillna(frame["by row"]).reindex(best.index)
     frame["oracle"] = best.clip(lower=lowest)
-    return {str(name): own for name, own in frame.groupby(level="method")}
+    return {str(name): own for name, own in frame.groupby(level="method")} or frame
+
+
+COUNTED = {
+    "instances": "instances",
+    "features": "features",
+    "dimensions": "attributes",
+    "seen": "seen classes",
+    "unseen": "unseen classes",
+}
 
 
 def statistics_table(plan: Plan, results: pd.DataFrame) -> Table:
     """Table II: counts, ours beside the paper's."""
-    measures = {
-        "instances": "instances",
-        "features": "features",
-        "dimensions": "attributes",
-        "seen": "seen classes",
-        "unseen": "unseen classes",
-    }
     mine = results[results.task == plan.task]
     rows = []
-    for measure, label in measures.items():
+    for measure, label in COUNTED.items():
         cells = []
-        paper = plan.counts.get(measure, (math.nan,) * len(plan.columns))
-        for column, theirs in zip(plan.columns, paper, strict=True):
+        paper_has = plan.counts.get(measure, (math.nan,) * len(plan.columns))
+        for column, paper in zip(plan.columns, paper_has, strict=True):
             found = mine[(mine.measure == measure) & in_column(mine, column)]
-            cells.append(f"{found['value'].iloc[0]:,.0f}" if len(found) else NOTHING)
-            cells.append(NOTHING if math.isnan(theirs) else f"{theirs:,.0f}")
+            cells += [number(v, ",.0f") for v in (found["value"].mean(), paper)]
         rows.append((label, cells))
     heads = [(column.head, ["ours", "paper"]) for column in plan.columns]
-    messages = notes(plan, results)
-    return Table(plan.title, plan.caption, heads, rows, "count", notes=messages)
+    told_of = notes(plan, results)
+    return Table(plan.title, plan.caption, heads, rows, "count", notes=told_of)
 
 
 MAKERS: dict[str, Callable[[Plan, pd.DataFrame], Table]] = {
@@ -311,36 +309,23 @@ LATEX = str.maketrans(
 )
 
 
-def mean_and_spread(values: np.ndarray) -> str:
-    """Write the mean, and the standard deviation if there are several.
+def mean_and_spread(values: Any) -> str:
+    """Write the mean, and the standard deviation if there are several; no nan counts.
 
-    >>> mean_and_spread(np.array([50.0, 52.0])), mean_and_spread(np.array([7.25]))
-    ('51.0 ± 1.4', '7.2')
+    >>> mean_and_spread([50.0, 52.0]), mean_and_spread([7.25]), mean_and_spread([])
+    ('51.0 ± 1.4', '7.2', '—')
     """
-    if not len(values):
-        return NOTHING
-    if len(values) == 1:
-        return f"{values[0]:.1f}"
-    return f"{values.mean():.1f} ± {values.std(ddof=1):.1f}"
+    known = pd.Series(values, dtype=float).dropna()
+    spread = f" ± {known.std():.1f}" if len(known) > 1 else ""
+    return number(known.mean()) + spread
 
 
-def number(value: float) -> str:
-    """Write a number of the paper."""
-    return NOTHING if math.isnan(value) else f"{value:.1f}"
-
-
-def difference(ours: np.ndarray, paper: float) -> str:
-    """Write ours less the paper's.
-
-    >>> difference(np.array([50.0]), 47.6), difference(np.array([]), 47.6)
-    ('+2.4', '—')
-    """
-    if not len(ours) or math.isnan(paper):
-        return NOTHING
-    return signed(ours.mean() - paper)
+def number(value: float, form: str = ".1f") -> str:
+    """Write a number, nan as a dash."""
+    return NOTHING if math.isnan(value) else f"{value:{form}}"
 
 
 def signed(points: float) -> str:
-    """Write points with their sign, a true minus."""
-    text = f"{points:+.1f}"
+    """Write points with their sign, a true minus; nan as a dash."""
+    text = number(points, "+.1f")
     return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")

@@ -17,8 +17,7 @@ from unseen.experiments.plan import Plan, plan_names
 from unseen.experiments.run import read_results
 from unseen.experiments.tables import MAKERS, make_table
 from unseen.files import replace_file
-from unseen.methods import METHODS
-from unseen.report.figures import draw_confusion, draw_plan, draw_recalls
+from unseen.report.figures import draw_plan
 from unseen.report.page import as_files, inline_svg, render, write_page
 
 __all__ = ["files_of", "write_experiment_report"]
@@ -63,10 +62,9 @@ def write_experiment_report(
     found = read_results(results)
     files: dict[Path, bytes] = {}
     page: dict[str, Any] = {
-        "headline": make_headline(plans, found),
+        "title": page_title(plans),
         "about": what_was_run(found),
         "sections": [make_section(plan, found, home, files) for plan in plans],
-        "cases": make_cases(found),
         "troubles": find_troubles(found),
         "chosen": what_was_chosen(found),
         "command": repeat_command(plans, folders),
@@ -120,50 +118,11 @@ def make_section(
 # ---- what happened -------------------------------------------------------------------
 
 
-def make_headline(plans: Sequence[Plan], results: pd.DataFrame) -> dict[str, Any]:
-    """Return the first thing to read: what it is, and one method before and after."""
-    title = "The paper, reproduced on the data at hand"
+def page_title(plans: Sequence[Plan]) -> str:
+    """Return the first thing to read."""
     if len(plans) == 1 or not {plan.name for plan in plans} <= set(plan_names()):
-        title = "; ".join(plan.title for plan in plans)
-    cases = detailed_runs(results)
-    if not cases:
-        return {"title": title, "before": None, "after": None, "words": ""}
-    name, run = cases[0]
-    n_classes = run[run.measure == "recall"]["item"].nunique()
-    before, after = before_and_after(run)
-    return {
-        "title": title,
-        "before": before,
-        "after": after,
-        "words": (
-            f"{name}: per-class accuracy on {n_classes} classes it saw no labelled row "
-            f"of; guessing would give {100 / n_classes:.1f} %."
-        ),
-    }
-
-
-def detailed_runs(results: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return one run of every data set that tells what happened class by class.
-
-    Of our own method if it was run, else of the first that has such findings.
-    """
-    runs = results[(results.task == "accuracy") & (results.seed == 0)]
-    found = []
-    for data, own in runs[runs.measure == "recall"].groupby("data", sort=False):
-        method = "ast" if "ast" in set(own.method) else own.method.iloc[0]
-        classes = own[own.method == method].classes.iloc[0]
-        same = (runs["data"] == data) & (runs["classes"] == classes)
-        label = METHODS[method].label if method in METHODS else method
-        found.append(
-            (f"{label} on {data}, {classes}", runs[same & (runs.method == method)])
-        )
-    return found
-
-
-def before_and_after(run: pd.DataFrame) -> tuple[float, float]:
-    """Return the accuracy before adapting and at the end."""
-    start = run[(run.measure == "accuracy") & (run["round"] == 0)]
-    return start["value"].iloc[0], run[run.measure == "final"]["value"].iloc[0]
+        return "; ".join(plan.title for plan in plans)
+    return "The paper, reproduced on the data at hand"
 
 
 def what_was_run(results: pd.DataFrame) -> str:
@@ -178,45 +137,6 @@ def what_was_run(results: pd.DataFrame) -> str:
         f"{len(ends)} runs of {len(methods)} methods on {', '.join(sets) or 'no set'}; "
         f"{n_failed} of them failed. {spent} of processor time in all."
     )
-
-
-def make_cases(results: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return recalls, confusion and rounds of one run of every data set."""
-    cases = []
-    for number, (title, run) in enumerate(detailed_runs(results)):
-        recalls = run[run.measure == "recall"].pivot_table(
-            index="item", columns="round", values="value"
-        )
-        recalls.columns = pd.Index(["before", "after"])
-        counts = run[run.measure == "given"].pivot_table(
-            index="item", columns="note", values="value", fill_value=0, aggfunc="sum"
-        )
-        rounds = run[run.measure == "accuracy"].sort_values("round")
-        notes = rounds["note"].replace("", "Before adapting, every row on its own.")
-        before, after = before_and_after(run)
-        cases.append(
-            {
-                "title": title,
-                "before": before,
-                "after": after,
-                "rounds": list(zip(notes, rounds["value"], strict=True)),
-                "recalls": inline_svg(draw_recalls(recalls), f"recalls{number}"),
-                "confusion": inline_svg(draw_confusion(counts), f"confusion{number}"),
-                "classes": recalls.assign(
-                    n_rows=counts.sum(axis=1),
-                    mistaken=[mistaken_for(counts.loc[c], c) for c in recalls.index],
-                ),
-            }
-        )
-    return cases
-
-
-def mistaken_for(counts: pd.Series, name: Any) -> str:
-    """Return the wrong name that a class got most often."""
-    wrong = counts.drop(name, errors="ignore")
-    if wrong.empty or not wrong.max():
-        return "—"
-    return f"{wrong.idxmax()} ({wrong.max():.0f})"
 
 
 def find_troubles(results: pd.DataFrame) -> list[tuple[str, str]]:

@@ -15,12 +15,12 @@ import pandas as pd
 from unseen.experiments.plan import Plan
 from unseen.experiments.tables import in_column
 from unseen.methods import METHODS
-from unseen.report.page import AFTER, BEFORE, FAINT, INK, new_figure
+from unseen.report.page import FAINT, INK, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_confusion", "draw_plan", "draw_recalls"]
+__all__ = ["draw_confusion", "draw_plan"]
 
 # Readable on white and on black.
 PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
@@ -312,24 +312,6 @@ DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
     "separation": draw_separation,
     "workflow": draw_workflow,
 }
-
-
-def draw_recalls(recalls: pd.DataFrame) -> Figure:
-    """Draw the shares ``before`` and ``after`` of every class, the worst first."""
-    ordered = recalls.sort_values("after")
-    figure = new_figure(4.8, 1.2 + 0.24 * len(ordered))
-    (axes,) = figure.axes
-    places = np.arange(len(ordered))
-    before, after = 100 * ordered["before"], 100 * ordered["after"]
-    axes.hlines(places, before, after, color=FAINT, lw=2, alpha=0.6)
-    axes.scatter(before, places, color=BEFORE, marker="D", s=26, label="before")
-    axes.scatter(after, places, color=AFTER, marker="o", s=34, label="after", zorder=3)
-    axes.set_yticks(places, [plain(name) for name in ordered.index], fontsize=9)
-    axes.set_ylim(-0.8, len(ordered) - 0.2)
-    axes.set_xlim(-3, 103)
-    axes.set_xlabel("rows of the class that got its name, %")
-    finish(figure, 2, grid="x")
-    return figure
 
 
 def draw_confusion(counts: pd.DataFrame) -> Figure:

@@ -70,7 +70,7 @@ def reproduce(
         names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
         folders = [str(folder) for folder in data or []]
         plans = [read_plan(name).on(folders) for name in names]
-        ready = [plan for plan in plans if plan.runs(folders)]
+        ready = [one for one in plans if one.runs(folders) or not one.columns]
         for name in dict.fromkeys(
             name for one in plans for name in one.absent(folders)
         ):

@@ -18,7 +18,7 @@ import csv
 import io
 import json
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -163,7 +163,7 @@ def batches(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     from unseen.methods import METHODS
 
     groups: dict[tuple, list[PlannedRun]] = {}
-    of_set: Counter[str] = Counter()
+    of_set: dict[str, float] = defaultdict(float)
     for run in runs:
         method = run.key.method
         while method in METHODS and METHODS[method].start is not None:
@@ -242,7 +242,7 @@ class ResultsFile:
             if not self.path.exists() or self.path.read_bytes() != text:
                 with replace_file(self.path) as file:
                     file.write(text)
-            self.finished = {RunKey(*line[:4], int(line[4])) for line in lines}
+            self.finished = {RunKey._make([*line[:4], int(line[4])]) for line in lines}
             self._file = opened.enter_context(open(self.path, "ab", buffering=0))
             self._opened = opened.pop_all()
         return self

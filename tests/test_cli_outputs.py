@@ -3,12 +3,13 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_report import make_result
 from typer.testing import CliRunner
 
 from tests.checks import make_data
-from unseen import save_data
+from unseen import load_data, save_data
 from unseen.cli import app
 
 runner = CliRunner()
@@ -38,7 +39,6 @@ COMMANDS = {
         "a.unseen",
     ),
     "classes": (["data", "convert", "DATA", "d.csv"], "d.classes.csv"),
-    "folder": (["data", "convert", "DATA", "d"], "d/labels.csv"),
 }
 PLAN = """
 title = "Quick"
@@ -109,13 +109,18 @@ def test_force_writes_over_no_input(data, model, tmp_path, monkeypatch):
     assert ended.exit_code == 2 and "is being read" in ended.stderr
     assert (tmp_path / "x.npy").read_bytes() == before
     run("data", "convert", data, "d.csv")
-    run("data", "convert", data, "d")
+    (tmp_path / "d").mkdir()
+    rows = load_data(data)
+    np.save("d/features.npy", rows.X)
+    pd.Series(rows.y).to_csv("d/labels.csv", index=False)
+    table = rows.class_embeddings
+    side = np.where(np.isin(table.index, rows.unseen), "unseen", "seen")
+    table.assign(split=side).to_csv("d/classes.csv", index_label="class")
     for source, target in [
         ("d.csv", "d.csv"),
         ("d.csv", "d.classes.csv"),
-        ("d", "d"),
+        ("d", "d/labels.csv"),
         ("d", "d/x.npz"),
-        ("d/labels.csv", "d"),
     ]:
         ended = run("data", "convert", source, target, "--force")
         assert ended.exit_code == 2 and "read" in ended.stderr, ended.output

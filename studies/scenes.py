@@ -42,11 +42,11 @@ def load_scenes(folder: Path, among_all: bool) -> ZeroShotData:
 
     Features are kept in the user's cache, so that only the first time takes long.
     """
-    from unseen.loading.parts import read_whole
+    from unseen.loading.parts import read_lines
     from unseen.photos import encode_folder
 
     above = folder.parent.parent
-    lines = read_whole(above / "scene15_to_sun.csv").split()[1:]
+    lines = read_lines(above / "scene15_to_sun.csv")[1:]
     sun_class = dict(line.split(",") for line in lines)
     with np.load(above / "class_side.npz", allow_pickle=False) as stored:
         names = stored["sun_class_names"].astype(str)

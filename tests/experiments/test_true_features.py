@@ -11,10 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.io
 from typer.testing import CliRunner
 
-from tests.loading.layouts import cells, lines_of
+from tests.loading.layouts import (
+    Made,
+    write_authors,
+    write_awa,
+    write_cub,
+    write_sun,
+    write_xlsa17,
+)
 from unseen.cli import app
 from unseen.experiments import (
     make_table,
@@ -29,126 +35,56 @@ TABLES = ["table2", "table3", "table4", "table5", "table6"]
 FIGURES = ["fig1", "fig3", "fig4", "fig5", "complexity", "separation"]
 
 
-class Made:
-    """A set by its real names: classes in 20 dimensions, two tables, rows."""
-
-    def __init__(self, key: str, kind: str = "shallow"):
-        split, width, n = SETS[key]
-        known = standard_splits()[split]
-        self.names = [*known.seen, *known.unseen]
-        self.counts = len(known.seen), len(known.unseen)
-        rng = np.random.default_rng(len(kind))
-        Z = rng.normal(size=(len(self.names), 20))
-        self.A = 50 + Z @ rng.normal(size=(20, width))
-        self.words = Z @ rng.normal(size=(20, 40))
-        self.y = np.tile(np.arange(len(Z)), n)
-        self.X = (Z @ rng.normal(size=(20, 30)))[self.y]
-        self.X += 0.02 * rng.normal(size=self.X.shape)
+def made(key: str, kind: str = "shallow", words: bool = False) -> Made:
+    """Return a set by its real names: classes in 20 dimensions, a table, rows."""
+    split, width, n = SETS[key]
+    known = standard_splits()[split]
+    names = [*known.seen, *known.unseen]
+    rng = np.random.default_rng(len(kind))
+    Z = rng.normal(size=(len(names), 20))
+    A, W = (Z @ rng.normal(size=(20, w)) for w in (width, 40))
+    y = np.tile(np.arange(len(Z)), n)
+    X = (Z @ rng.normal(size=(20, 30)))[y]
+    X += 0.02 * rng.normal(size=X.shape)
+    return Made(names, W if words else 50 + A, X, y, list(known.unseen))
 
 
-def write_xlsa17(folder: Path, key: str) -> None:
-    made = Made(key)
-    proposed = set(standard_splits()[f"{key}-ps"].unseen)
-    aside = np.isin(np.array(made.names)[made.y], list(proposed))
-    places = np.arange(1.0, len(made.y) + 1)
-    folder.mkdir(parents=True)
-    features = {"features": made.X.T, "labels": made.y[:, None] + 1.0}
-    scipy.io.savemat(folder / "res101.mat", features)
-    splits = {
-        "allclasses_names": cells(made.names),
-        "att": made.A.T,
-        "trainval_loc": places[~aside][:, None],
-        "test_seen_loc": np.zeros((0, 1)),
-        "test_unseen_loc": places[aside][:, None],
-    }
-    scipy.io.savemat(folder / "att_splits.mat", splits)
+def one_of_xlsa17(folder: Path, key: str = "awa") -> None:
+    """Write the pair with the proposed split."""
+    proposed = list(standard_splits()[f"{key}-ps"].unseen)
+    write_xlsa17(folder, made(key)._replace(unseen=proposed))
 
 
 def all_of_xlsa17(folder: Path) -> None:
     for place, key in {"one": "awa", "two": "cub", "three": "sun"}.items():
-        write_xlsa17(folder / "xlsa17" / "data" / place, key)
-
-
-def one_of_xlsa17(folder: Path) -> None:
-    write_xlsa17(folder, "awa")  # the folder itself is the set
+        one_of_xlsa17(folder / "xlsa17" / "data" / place, key)
 
 
 def authors_pairs(folder: Path) -> None:
     for key in ("awa", "cub"):
-        made, n_seen = Made(key), Made(key).counts[0]
-        for kind, table in {"att": made.A, "word": made.words}.items():
-            order = np.argsort(made.y, kind="stable")
-            train, test = order[made.y[order] < n_seen], order[made.y[order] >= n_seen]
-            place = folder / "fea" / f"my {key}" / kind
-            place.mkdir(parents=True)
-            first = {
-                "im_fea": made.X[train].T,
-                "semantic_fea": table[made.y[train]].T,
-                "cla_num": np.bincount(made.y[train])[:, None].astype(float),
-            }
-            second = {
-                "im_fea": made.X[test].T,
-                "semantic_uni": table[n_seen:].T,
-                "cla_num": np.bincount(made.y[test] - n_seen)[:, None].astype(float),
-                "index": made.y[test][:, None] - n_seen + 1.0,
-            }
-            scipy.io.savemat(place / "Train.mat", first)
-            scipy.io.savemat(place / "Test.mat", second)
+        for kind in ("att", "word"):
+            mine = made(key, words=kind == "word")
+            write_authors(folder / "fea" / f"my {key}" / kind, mine)
 
 
 def original_awa(folder: Path) -> None:
     """Three kinds of features; the best of them is as text, a file per image."""
-    made, root = Made("awa"), folder / "animals"
-    root.mkdir(parents=True)
-    lines = [f"{i:>3}\t{name}\n" for i, name in enumerate(made.names, 1)]
-    (root / "classes.txt").write_text("".join(lines))
-    (root / "predicate-matrix-continuous.txt").write_text(lines_of(made.A))
-    split = standard_splits()["awa"]
-    (root / "trainclasses.txt").write_text("\n".join(split.seen))
-    (root / "testclasses.txt").write_text("\n".join(split.unseen))
-    for row, label in enumerate(made.y):
-        place = root / "Features" / "vgg19" / made.names[label]
-        place.mkdir(parents=True, exist_ok=True)
-        (place / f"{row:04d}.txt").write_text(lines_of(made.X[[row]]))
-    for kind in ("decaf", "resnet101"):
-        place = root / "Features" / kind
-        place.mkdir()
-        np.save(place / "AwA-features.npy", made.X)
-        (place / "AwA-labels.txt").write_text("".join(f"{y + 1}\n" for y in made.y))
+    forms = {"vgg19": "images", "decaf": "npy", "resnet101": "npy"}
+    write_awa(folder / "animals", made("awa"), **forms)
 
 
 def own_features(folder: Path) -> None:
-    birds, scenes = Made("cub"), Made("sun")
-    place = folder / "pictures"
-    (place / "attributes").mkdir(parents=True)
-    names = [f"{i:03d}.{n.replace(' ', '_')}" for i, n in enumerate(birds.names, 1)]
-    lines = "".join(f"{i} {name}\n" for i, name in enumerate(names, 1))
-    (place / "classes.txt").write_text(lines)
-    images = [f"{i} {names[y]}/{i}.jpg\n" for i, y in enumerate(birds.y, 1)]
-    (place / "images.txt").write_text("".join(images))
-    labels = [f"{i} {y + 1}\n" for i, y in enumerate(birds.y, 1)]
-    (place / "image_class_labels.txt").write_text("".join(labels))
-    table = place / "attributes" / "class_attribute_labels_continuous.txt"
-    table.write_text(lines_of(birds.A))
-    np.save(place / "features.npy", birds.X)
-    place = folder / "deep" / "er" / "scenes"
-    place.mkdir(parents=True)
-    images = [f"{scenes.names[y][0]}/{scenes.names[y]}/{i}.jpg"
-              for i, y in enumerate(scenes.y)]  # fmt: skip
-    scipy.io.savemat(place / "images.mat", {"images": cells(images)})
-    labels = {"labels_cv": scenes.A[scenes.y]}
-    scipy.io.savemat(place / "attributeLabels_continuous.mat", labels)
-    (place / "features.txt").write_text(lines_of(scenes.X))
+    write_cub(folder / "pictures", made("cub"))
+    write_sun(folder / "deep" / "er" / "scenes", made("sun"))
 
 
 def archives(folder: Path) -> None:
     for key, table in {"awa": "att_continuous", "cub": "att_312"}.items():
-        made = Made(key)
+        mine = made(key)
         folder.mkdir(exist_ok=True)
-        tables = {table: made.A, "words": made.words}
-        unseen = np.arange(made.counts[0], sum(made.counts))
-        arrays = {"X": made.X, "y": made.y, "class_names": made.names, **tables}
-        np.savez(folder / f"my_{key}.npz", unseen=unseen, **arrays)
+        tables = {table: mine.A, "words": made(key, words=True).A}
+        arrays = {"X": mine.X, "y": mine.y, "class_names": mine.names, **tables}
+        np.savez(folder / f"my_{key}.npz", unseen=mine.unseen, **arrays)
 
 
 def two_at_once(folder: Path) -> None:
@@ -236,7 +172,7 @@ def test_what_is_not_found_is_said_with_what_was_there(tmp_path):
 
 
 def test_a_plan_of_ones_own_names_folders_and_splits(tmp_path):
-    write_xlsa17(tmp_path / "here" / "AWA1", "awa")
+    one_of_xlsa17(tmp_path / "here" / "AWA1")
     plan = tmp_path / "mine.toml"
     columns = [
         f'[[column]]\nhead = "{split}"\ndata = "here/AWA1"\nclasses = "att"\n'

@@ -1,20 +1,34 @@
-"""The real layouts in small, made by hand: each writes a set and says what is in it."""
+"""The real layouts, made by hand: each writes a set and says what is in it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.io
 
 from unseen.data import ZeroShotData
 from unseen.loading import save_data
+
+
+class Made(NamedTuple):
+    """Classes with their table, rows with the numbers of their classes."""
+
+    names: list
+    A: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+    unseen: list
+
 
 NAMES = ["antelope", "grizzly+bear", "killer+whale", "rat"]
 A = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.5], [0.0, 0.3, 1.0], [0.5, 0.5, 0.25]])
 X = np.arange(24, dtype=np.float64).reshape(8, 3) / 7 + 1
 Y = np.array([0, 1, 2, 3, 0, 1, 2, 3])
 UNSEEN = ["killer+whale", "rat"]
+SMALL = Made(NAMES, A, X, Y, UNSEEN)
 
 
 def cells(names) -> np.ndarray:
@@ -24,26 +38,33 @@ def cells(names) -> np.ndarray:
     return array
 
 
-def xlsa17_parts() -> tuple[dict, dict]:
-    """Rows 5 and 6 (from 1) are set aside: test_seen."""
-    features = {"features": X.T, "labels": (Y + 1.0)[:, None]}
-    splits = {
-        "allclasses_names": cells(NAMES),
-        "att": A.T / np.linalg.norm(A, axis=1),
-        "original_att": 100 * A.T,
-        "trainval_loc": np.array([[1.0], [2]]),
-        "train_loc": np.array([[1.0]]),
-        "val_loc": np.array([[2.0]]),
-        "test_seen_loc": np.array([[5.0], [6]]),
-        "test_unseen_loc": np.array([[3.0], [4], [7], [8]]),
+def lines_of(rows) -> str:
+    return "".join(" ".join(repr(float(v)) for v in row) + "\n" for row in rows)
+
+
+def numbered(names, between=" ") -> str:
+    return "".join(f"{i}{between}{name}\n" for i, name in enumerate(names, 1))
+
+
+def write_xlsa17(folder: Path, made=SMALL, save=scipy.io.savemat, **changed) -> Path:
+    """Write the pair; variables may be changed. Of the small set rows 5, 6 are aside.
+
+    Rows are counted from 1.
+    """
+    rows = np.arange(len(made.y))
+    aside = np.isin(rows, [4, 5]) if made is SMALL else rows < 0
+    unseen = np.isin(np.array(made.names)[made.y], made.unseen)
+    places = {
+        "trainval_loc": ~unseen & ~aside,
+        "test_seen_loc": aside,
+        "test_unseen_loc": unseen,
     }
-    return features, splits
-
-
-def write_xlsa17(folder: Path, save=scipy.io.savemat, **changed) -> Path:
-    """Write the pair; variables of either file may be changed."""
-    folder.mkdir(exist_ok=True)
-    for name, parts in zip(("res101", "att_splits"), xlsa17_parts(), strict=True):
+    splits = {"att": made.A.T, "original_att": 100 * made.A.T}
+    splits |= {"allclasses_names": cells(made.names)}
+    splits |= {key: rows[mine][:, None] + 1.0 for key, mine in places.items()}
+    features = {"features": made.X.T, "labels": made.y[:, None] + 1.0}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, parts in {"res101": features, "att_splits": splits}.items():
         new = {key: np.asarray(v) for key, v in changed.items() if key in parts}
         save(folder / f"{name}.mat", parts | new)
     return folder
@@ -76,103 +97,104 @@ def write_matlab_73(path: Path, variables: dict) -> None:
 
 
 def write_xlsa17_73(folder: Path, **changed) -> Path:
-    return write_xlsa17(folder, write_matlab_73, **changed)
+    return write_xlsa17(folder, save=write_matlab_73, **changed)
 
 
-def write_authors(folder: Path) -> Path:
-    folder.mkdir()
-    train = {
-        "im_fea": X[[0, 4, 1, 5]].T,
-        "semantic_fea": A[[0, 0, 1, 1]].T,
-        "cla_num": np.array([[2.0], [2]]),
+def write_authors(folder: Path, made=SMALL) -> Path:
+    folder.mkdir(parents=True)
+    unseen = np.isin(made.names, made.unseen)
+    order = np.argsort(made.y, kind="stable")
+    train, test = (order[unseen[made.y[order]] == side] for side in (False, True))
+    counts = np.bincount(made.y)[:, None].astype(float)
+    first = {
+        "im_fea": made.X[train].T,
+        "semantic_fea": made.A[made.y[train]].T,
+        "cla_num": counts[~unseen],
     }
-    test = {
-        "im_fea": X[[2, 6, 3, 7]].T,
-        "semantic_uni": A[[2, 3]].T,
-        "cla_num": np.array([[2.0], [2]]),
-        "index": np.array([[1.0], [1], [2], [2]]),
+    second = {
+        "im_fea": made.X[test].T,
+        "semantic_uni": made.A[unseen].T,
+        "cla_num": counts[unseen],
+        "index": np.cumsum(unseen)[made.y[test]][:, None].astype(float),
     }
-    scipy.io.savemat(folder / "Train.mat", train)
-    scipy.io.savemat(folder / "Test.mat", test)
+    scipy.io.savemat(folder / "Train.mat", first)
+    scipy.io.savemat(folder / "Test.mat", second)
     return folder
 
 
-def write_awa_base(folder: Path) -> Path:
-    folder.mkdir()
-    numbered = "".join(f"{i:>3}\t{name}\n" for i, name in enumerate(NAMES, 1))
-    (folder / "classes.txt").write_text(numbered)
-    (folder / "predicates.txt").write_text("  1\tblack\n  2\twhite\n  3\tswims\n")
-    for kind, values in {"continuous": 100 * A, "binary": A > 0.4}.items():
-        lines = "".join(" ".join(f"{v:g}" for v in row) + "\n" for row in values * 1.0)
-        (folder / f"predicate-matrix-{kind}.txt").write_text(lines)
-    seen = [name for name in NAMES if name not in UNSEEN]
+def write_awa(folder: Path, made=SMALL, **features) -> Path:
+    """Write the folder of AwA; each kind of ``features`` as files of text or as npy."""
+    folder.mkdir(parents=True)
+    (folder / "classes.txt").write_text(numbered(made.names, "\t"))
+    (folder / "predicates.txt").write_text(numbered(range(made.A.shape[1]), "\t"))
+    for kind, values in {"continuous": made.A, "binary": made.A > 0.4}.items():
+        (folder / f"predicate-matrix-{kind}.txt").write_text(lines_of(values))
+    seen = [name for name in made.names if name not in made.unseen]
     (folder / "trainclasses.txt").write_text("\n".join(seen) + "\n")
-    (folder / "testclasses.txt").write_text("\n".join(UNSEEN) + "\n")
-    return folder
-
-
-def lines_of(rows) -> str:
-    return "".join(" ".join(repr(float(v)) for v in row) + "\n" for row in rows)
-
-
-def write_awa2(folder: Path) -> Path:
-    write_awa_base(folder)
-    place = folder / "Features" / "ResNet101"
-    place.mkdir(parents=True)
-    (place / "AwA2-features.txt").write_text(lines_of(X))
-    (place / "AwA2-labels.txt").write_text("".join(f"{y + 1}\n" for y in Y))
-    files = [f"{NAMES[y]}_1000{i}.jpg\n" for i, y in enumerate(Y)]
-    (place / "AwA2-filenames.txt").write_text("".join(files))
+    (folder / "testclasses.txt").write_text("\n".join(made.unseen) + "\n")
+    for kind, form in features.items():
+        place = folder / "Features" / kind
+        place.mkdir(parents=True)
+        if form == "images":
+            for row, label in enumerate(made.y):
+                file = place / made.names[label] / f"{row:04d}.txt"
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(lines_of(made.X[[row]]))
+            continue
+        if form == "npy":
+            np.save(place / "AwA-features.npy", made.X)
+        else:
+            (place / "AwA-features.txt").write_text(lines_of(made.X))
+        (place / "AwA-labels.txt").write_text("".join(f"{y + 1}\n" for y in made.y))
+        (place / "AwA-filenames.txt").write_text("one.jpg\n" * len(made.y))
     return folder
 
 
 def write_awa1(folder: Path) -> Path:
-    write_awa_base(folder)
-    for row, label in enumerate(Y):
-        place = folder / "Features" / "decaf" / NAMES[label]
-        place.mkdir(parents=True, exist_ok=True)
-        (place / f"{NAMES[label]}_{row:04d}.txt").write_text(lines_of(X[[row]]))
-    return folder
+    return write_awa(folder, decaf="images")
 
 
-def write_cub(folder: Path) -> Path:
-    folder.mkdir()
-    birds = [f"{i:03d}.{name}" for i, name in enumerate(CUB_NAMES, 1)]
-    (folder / "classes.txt").write_text(
-        "".join(f"{i} {b}\n" for i, b in enumerate(birds, 1))
-    )
-    images = "".join(f"{i} {birds[y]}/{i}.jpg\n" for i, y in enumerate(Y, 1))
-    (folder / "images.txt").write_text(images)
-    labels = "".join(f"{i} {y + 1}\n" for i, y in enumerate(Y, 1))
-    (folder / "image_class_labels.txt").write_text(labels)
-    (folder / "attributes").mkdir()
+def write_awa2(folder: Path) -> Path:
+    return write_awa(folder, ResNet101="text")
+
+
+def write_cub(folder: Path, made=SMALL) -> Path:
+    birds = [f"{i:03d}.{n.replace(' ', '_')}" for i, n in enumerate(made.names, 1)]
     attributes = folder / "attributes" / "class_attribute_labels_continuous.txt"
-    attributes.write_text(lines_of(100 * A))
-    np.save(folder / "features.npy", X.astype(np.float32))
-    (folder / "testclasses.txt").write_text(f"{birds[2]}\n{birds[3]}\n")
+    attributes.parent.mkdir(parents=True)
+    attributes.write_text(lines_of(100 * made.A))
+    (folder / "classes.txt").write_text(numbered(birds))
+    images = numbered(f"{birds[y]}/{i}.jpg" for i, y in enumerate(made.y))
+    (folder / "images.txt").write_text(images)
+    (folder / "image_class_labels.txt").write_text(numbered(made.y + 1))
+    np.save(folder / "features.npy", made.X)
+    if made is SMALL:
+        (folder / "testclasses.txt").write_text("\n".join(birds[2:]))
     return folder
 
 
-CUB_NAMES = ["Black_footed_Albatross", "Laysan_Albatross", "Sooty_Albatross", "Auk"]
+PLACES = ["a/abbey", "a/apse/indoor", "z/zoo", "a/apse/outdoor"]
 
 
-def write_sun(folder: Path) -> Path:
-    folder.mkdir()
-    places = ["a/abbey", "a/apse/indoor", "z/zoo", "a/apse/outdoor"]
-    images = [f"{places[y]}/sun_{i}.jpg" for i, y in enumerate(Y)]
+def write_sun(folder: Path, made=SMALL) -> Path:
+    folder.mkdir(parents=True)
+    places = [f"{name[0]}/{name}" for name in made.names]
+    if made is SMALL:
+        places = PLACES
+        (folder / "testclasses.txt").write_text("zoo\napse_outdoor\n")
+        attributes = {"attributes": cells(["open", "dark", "old"])}
+        scipy.io.savemat(folder / "attributes.mat", attributes)
+    images = [f"{places[y]}/sun_{i}.jpg" for i, y in enumerate(made.y)]
     scipy.io.savemat(folder / "images.mat", {"images": cells(images)})
-    attributes = {"attributes": cells(["open", "dark", "old"])}
-    scipy.io.savemat(folder / "attributes.mat", attributes)
-    values = A[Y] + np.where(np.arange(8) < 4, 0.25, -0.25)[:, None]
+    values = made.A[made.y]
+    if made is SMALL:
+        values = values + np.where(np.arange(8) < 4, 0.25, -0.25)[:, None]
     scipy.io.savemat(folder / "attributeLabels_continuous.mat", {"labels_cv": values})
-    np.save(folder / "features.npy", X)
-    (folder / "testclasses.txt").write_text("zoo\napse_outdoor\n")
+    (folder / "features.txt").write_text(lines_of(made.X))
     return folder
 
 
 def small_set() -> ZeroShotData:
-    import pandas as pd
-
     names = pd.Index(NAMES)
     tables = {"att": pd.DataFrame(A, index=names), "twice": pd.DataFrame(2 * A, names)}
     return ZeroShotData(
@@ -185,10 +207,9 @@ def small_set() -> ZeroShotData:
     )
 
 
-def write_npz_field(path: Path) -> Path:
+def write_npz_field(path: Path, y=Y) -> Path:
     path = path.with_suffix(".npz")
-    unseen = [NAMES.index(name) for name in UNSEEN]
-    np.savez(path, X=X, y=Y, class_names=NAMES, att=A, unseen=unseen)
+    np.savez(path, X=X, y=y, class_names=NAMES, att=A, unseen=[2, 3])
     return path
 
 
@@ -199,11 +220,9 @@ def write_folder(path: Path) -> Path:
     sides = ["test" if row in (4, 5) else "" for row in range(8)]
     rows = "".join(f"{NAMES[y]},{side}\n" for y, side in zip(Y, sides, strict=True))
     (path / "labels.csv").write_text(f"label,split\n{rows}")
-    sides = ["unseen" if name in UNSEEN else "seen" for name in NAMES]
-    numbers = lines_of(A).replace(" ", ",").splitlines()
-    rows = zip(NAMES, sides, numbers, strict=True)
-    lines = ["class,split,a,b,c", *(",".join(row) for row in rows)]
-    (path / "classes.csv").write_text("\n".join(lines))
+    table = pd.DataFrame(A, columns=list("abc"))
+    table.insert(0, "split", ["unseen" if n in UNSEEN else "seen" for n in NAMES])
+    table.set_axis(NAMES).to_csv(path / "classes.csv", index_label="class")
     return path
 
 
@@ -211,23 +230,24 @@ def writer(suffix: str):
     return lambda path: save_data(small_set(), path.with_suffix(suffix))
 
 
+# How each is written, and what it is recognised as.
 LAYOUTS = {
-    "own npz": writer(".npz"),
-    "npz": write_npz_field,
-    "hdf5": writer(".h5"),
-    "csv": writer(".csv"),
-    "parquet": writer(".parquet"),
-    "folder": write_folder,
-    "xlsa17": write_xlsa17,
-    "xlsa17 7.3": write_xlsa17_73,
-    "authors": write_authors,
-    "awa1": write_awa1,
-    "awa2": write_awa2,
-    "cub": write_cub,
-    "sun": write_sun,
+    "own npz": (writer(".npz"), "NumPy archive"),
+    "npz": (write_npz_field, "NumPy archive"),
+    "hdf5": (writer(".h5"), "HDF5"),
+    "csv": (writer(".csv"), "CSV"),
+    "parquet": (writer(".parquet"), "CSV, Excel (.xlsx) or parquet"),
+    "folder": (write_folder, "folder with features.npy"),
+    "xlsa17": (write_xlsa17, "xlsa17 pair"),
+    "xlsa17 7.3": (write_xlsa17_73, "xlsa17 pair"),
+    "authors": (write_authors, "Train.mat and Test.mat"),
+    "awa1": (write_awa1, "Animals with Attributes"),
+    "awa2": (write_awa2, "Animals with Attributes"),
+    "cub": (write_cub, "Caltech-UCSD Birds"),
+    "sun": (write_sun, "SUN Attribute"),
 }
 
 
 def write_layout(kind: str, folder: Path) -> Path:
     """Write one layout into an empty folder and return what load_data takes."""
-    return LAYOUTS[kind](folder / "set")
+    return LAYOUTS[kind][0](folder / "set")

@@ -87,14 +87,6 @@ def test_a_later_format_is_refused(zoo, tmp_path):
         load_data(path)
 
 
-def test_real_sets(shared_data):
-    tables = ["att_continuous", "wordvec_1000"]
-    data = load_data(shared_data / "awa1_shallow.npz", classes=tables)
-    assert data.X.shape == (30475, 768) and data.X.dtype == np.float32
-    assert data.tables == tuple(tables) and len(data.unseen) == 10
-    assert len(data.X_seen) + len(data.X_unseen) == len(data.X)
-
-
 def test_rows_and_names_are_enough_where_the_table_comes_from_elsewhere(tmp_path):
     rows = np.arange(12.0).reshape(4, 3)
     np.savez(tmp_path / "rows.npz", X=rows, y=np.array(["a", "b", "", ""]))

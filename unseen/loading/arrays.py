@@ -298,27 +298,21 @@ def read_blocks(X: Any, step: int | None = None) -> Iterator[np.ndarray]:
     if X.ndim != 2:
         raise ValueError(f"X has shape {X.shape}. Give two dimensions.")
     step = step or max(1, 2**23 // max(1, X.shape[1]))
-    root = X
-    while isinstance(root, np.memmap) and isinstance(root.base, np.memmap):
-        root = root.base
-    named = isinstance(getattr(root, "filename", None), str | os.PathLike)
+    whole = isinstance(X, np.memmap) and not isinstance(X.base, np.memmap)
     # What was written to a private map (mode "c") is not in the file.
-    if not named or root.mode == "c" or not X.flags.c_contiguous:
-        for start in range(0, len(X), step):
-            yield np.asarray(X[start : start + step])
-        return
-    here, start = (a.__array_interface__["data"][0] for a in (X, root))
-    with open(root.filename, "rb", buffering=0) as file:
-        file.seek(root.offset + here - start)
-        for start in range(0, len(X), step):
-            size = min(step, len(X) - start) * X.shape[1]
-            block = np.fromfile(file, X.dtype, size)
-            if len(block) < size:
+    in_file = whole and X.filename and X.mode != "c" and X.flags.c_contiguous
+    for start in range(0, len(X), step):
+        block = X[start : start + step]
+        if in_file:
+            place = X.offset + start * X.strides[0]
+            read = np.fromfile(X.filename, X.dtype, block.size, offset=place)
+            if len(read) < block.size:
                 raise ValueError(
-                    f"{root.filename}: ended while it was read. Fetch or save the file "
+                    f"{X.filename}: ended while it was read. Fetch or save the file "
                     "again."
                 )
-            yield block.reshape(-1, X.shape[1])
+            block = read.reshape(block.shape)
+        yield np.asarray(block)
 
 
 def is_npz(path: Path) -> bool:

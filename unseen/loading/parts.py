@@ -32,7 +32,6 @@ __all__ = [
     "find_reader",
     "first_bytes",
     "read_lines",
-    "read_whole",
     "reader",
 ]
 
@@ -103,17 +102,12 @@ class RawData:
         if callable(self.X):
             self._read_features = self.__dict__.pop("X")
         rows = dict(enumerate(self.class_names.tolist()))
-        for part in ("y", "unseen"):
+        for part, names in {"y": {**rows, -1: ""}, "unseen": rows}.items():
             labels = getattr(self, part)
-            if labels is None:
-                continue
-            labels = np.asarray(labels)
-            if labels.dtype.kind in "iu":
-                names = {**rows, -1: ""} if part == "y" else rows
+            if labels is not None and np.asarray(labels).dtype.kind in "iu":
                 numbers, place = np.unique(labels, return_inverse=True)
                 known = [names.get(n, f"number {n + self.first}") for n in numbers]
-                labels = np.array(known, dtype=str)[place]
-            setattr(self, part, labels)
+                setattr(self, part, np.array(known, dtype=str)[place])
 
     def __getattr__(self, name: str) -> Any:
         """Read the features now that they are asked for."""
@@ -138,16 +132,7 @@ class RawData:
         yield from split_faults(names, y, self.unseen, aside, self.called)
 
     def build(self, classes: Any = None, unseen: Any = None) -> ZeroShotData:
-        """Make the data set, or raise the first of its faults.
-
-        Parameters
-        ----------
-        classes, unseen : see :func:`unseen.load_data`
-
-        Returns
-        -------
-        ZeroShotData
-        """
+        """Make the data set as ``load_data`` does, or raise the first of its faults."""
         from unseen.loading.tables import choose_table
 
         with self._named():
@@ -167,16 +152,7 @@ class RawData:
             )
 
     def choose(self, classes: Any = None, unseen: Any = None) -> RawData:
-        """Return the same with another class table or split, still unjudged.
-
-        Parameters
-        ----------
-        classes, unseen : see :func:`unseen.load_data`
-
-        Returns
-        -------
-        RawData
-        """
+        """Return the same with another class table or split, still unjudged."""
         from unseen.loading.tables import choose_table, choose_unseen
 
         made = replace(self)
@@ -310,15 +286,11 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
         ) from error
 
 
-def read_whole(path: Path) -> str:
-    """Return the text of a small file; a byte order mark is left out."""
-    with damaged_file(path):
-        return read_small(path).decode("utf-8-sig")
-
-
 def read_lines(path: Path) -> list[str]:
-    """Return the lines that hold something."""
-    return [line.strip() for line in read_whole(path).split("\n") if line.strip()]
+    """Return the lines of a small file that hold something."""
+    with damaged_file(path):
+        text = read_small(path).decode("utf-8-sig")
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def first_bytes(path: Path, count: int) -> bytes:

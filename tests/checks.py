@@ -126,6 +126,11 @@ def refitted(model, X, codes, n_classes, *, lam, mu):
     return np.asarray(view.B), view.A, state, value
 
 
+def start_from(model, X):
+    """Return unlabelled rows as a fitted model sees them."""
+    return model._lend(model._unlabelled(X), model._candidates(None))
+
+
 def scrambled(data: ZeroShotData) -> ZeroShotData:
     """The same data with the labels of unseen rows dealt anew."""
     y = data.y.copy()

@@ -102,17 +102,14 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
             nodes += _divided(node, "raw", "features", "scaled")
             raw = "scaled"
     else:
-        constants |= {"mean": turning.mean}
+        constants |= {"mean": turning.mean, "turn": turning.turn}
         nodes += _divided(node, "features", "features", "unit")
         nodes += [
             node("Sub", ["unit", "mean"], ["centred"]),
             node("MatMul", ["centred", "coef"], ["raw"]),
+            node("MatMul", ["centred", "turn"], ["turned"]),
+            *_divided(node, "raw", "turned", "scaled"),
         ]
-        around = "centred"
-        if turning.turn is not None:
-            constants["turn"], around = turning.turn, "turned"
-            nodes += [node("MatMul", ["centred", "turn"], ["turned"])]
-        nodes += _divided(node, "raw", around, "scaled")
         raw = "scaled"
     # Classes with equal descriptions are scored once, and shown in every column.
     columns = candidates.spread(np.arange(len(candidates)))

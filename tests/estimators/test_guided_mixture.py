@@ -286,12 +286,6 @@ def test_chunks_and_dask_give_the_model_of_memory():
         close(model._adapted.scorer.coef, memory._adapted.scorer.coef)
 
 
-def test_neighbours_of_a_stream_are_refused():
-    P, X, _ = make_pile()
-    with pytest.raises(TypeError, match="n_neighbors=5 needs all rows at once"):
-        GuidedMixture.from_prototypes(P).adapt(iter([X]))
-
-
 # ---- limits and guards ---------------------------------------------------------------
 
 

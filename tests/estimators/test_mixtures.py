@@ -6,9 +6,8 @@ from numpy.testing import assert_array_equal
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax, softmax
 
-from tests.checks import close
+from tests.checks import close, start_from
 from unseen import GaussianAlignment, StatA, TransCLIP
-from unseen.core.start import start_from
 from unseen.transduction.gaussian_alignment import gaussian_alignment, precision
 from unseen.transduction.graph import nearest_cosines
 from unseen.transduction.stata import anchored, scatter, stata

@@ -10,10 +10,9 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, start_from
 from unseen import ESZSL, ZLaP
 from unseen.core.linalg import to_unit
-from unseen.core.start import start_from
 from unseen.transduction import tmvhlp
 from unseen.transduction.graph import (
     propagate,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, start_from
 from unseen import AnchoredSelfTraining
 from unseen.core.given import GivenRows
-from unseen.core.start import corrected, start_from
+from unseen.core.start import corrected
 
 
 def corrected_by_loops(rows, Z, labels, given, new):

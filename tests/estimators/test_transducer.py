@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import unseen
-from tests.checks import close, make_data
+from tests.checks import close, make_data, start_from
 from unseen import (
     CCA,
     CSLS,
@@ -38,7 +38,6 @@ from unseen import (
     ZLaP,
 )
 from unseen.core.around import Relabelling
-from unseen.core.start import start_from
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")
@@ -139,7 +138,7 @@ def test_the_start_says_of_the_pile_what_the_base_says(base):
     of_rows = start.rows @ start.scorer.coef.T + start.scorer.intercept
     close(of_rows, start.scores, digits=9)
     close(start.rows @ scorer.coef.T + scorer.intercept, contrast, digits=9)
-    back, X = start.for_features(start.scorer), data.X_unseen
+    back, X = start.scorer.on_features(start.axes, start.mean), data.X_unseen
     X = X / np.linalg.norm(X, axis=1, keepdims=True) if start.unit_rows else X
     close(X @ back.coef.T + back.intercept, start.scores, digits=9)
 

@@ -216,7 +216,8 @@ class Relabelling(Around):
         del own["estimator"]
         scores, rounds, scorer, also = self._method(start, **own)
         codes = scores.argmax(axis=1)
-        scorer = start.for_features(scorer or nearest_mean(start, codes))
+        scorer = scorer or nearest_mean(start, codes)
+        scorer = scorer.on_features(start.axes, start.mean)
         rule = LinearRule(candidates, scorer, start.unit_rows)
         return Outcome(codes, scores.max(axis=1), rounds, rule, also=also)
 

@@ -38,10 +38,10 @@ from unseen.core.classes import (
     ClassTable,
     EqualDescriptionsWarning,
     encode,
+    places,
 )
 from unseen.core.given import (
     NONE_OF_THESE,
-    Given,
     adapt_given,
     prototypes_of,
 )
@@ -49,7 +49,6 @@ from unseen.core.outcome import (
     LinearRule,
     LinearScorer,
     Outcome,
-    Round,
     linear_scores,
     reliability_by_rank,
 )
@@ -61,7 +60,6 @@ from unseen.core.params import (
 )
 from unseen.core.rows import (
     RowStream,
-    StreamedUnlabelled,
     Unlabelled,
     checked_chunk,
     in_one_piece,
@@ -69,7 +67,7 @@ from unseen.core.rows import (
     open_stream,
     root_module,
 )
-from unseen.core.start import Start, start_at_scores
+from unseen.core.start import Start, best_row_means, sharpened
 from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
 
 
@@ -85,20 +83,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that change nothing that ``fit`` learns: a search fits once for all.
     _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
 
-    # Fitted names; model files are checked by these types.
-    _table: ClassTable
-    _default: Candidates
-    _running: RunningSums  # what partial_fit has summed so far
+    _own_rows = False  # whether a seen class is placed by rows of its own, too
     _adapted: LinearRule | None
-    coef_: np.ndarray
-    axes_: np.ndarray
-    mean_: np.ndarray
-    embedding_mean_: np.ndarray
-    labels_: np.ndarray
-    reliability_: np.ndarray
-    rounds_: list[Round]
-    given_: Given
-    novelty_: np.ndarray
 
     def __sklearn_tags__(self):
         """Declare that sparse rows will do, where sums are enough."""
@@ -217,6 +203,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Who competes by default: the columns of ``decision_function``."""
         return self._default.columns
 
+    @property
+    def _seen_names(self) -> np.ndarray:
+        """Names of the seen classes."""
+        return self._table.names[self._table.seen]
+
     def _candidates(self, classes: Any) -> Candidates:
         """Return who competes; warn of those that compete as one."""
         if isinstance(classes, Candidates):
@@ -240,7 +231,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _seen_as(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
         """Return what this model sees of classes; equal rows are one class to it."""
-        return self._table.units(embeddings)
+        units, known = self._table.units(embeddings), self._seen_names
+        if not self._own_rows or not len(known):
+            return units
+        return np.column_stack([units, (places(names, known) + 1) / len(known)])
 
     # ---- scores and labels of new rows -----------------------------------------------
 
@@ -305,7 +299,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._rule(self._asked(classes))
 
-    @available_if(lambda self: self._is_linear())
+    @available_if(lambda self: self._is_linear() or hasattr(self, "turned_rule"))
     def to_onnx(self, path, *, classes=None):
         """Write the (adapted) classifier as an ONNX file.
 
@@ -451,11 +445,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     def _unlabelled(self, X) -> Unlabelled:
         """Return the rows to adapt to, or say why they cannot be."""
         check_is_fitted(self)
-        if isinstance(X, Unlabelled):
+        if type(X) is Unlabelled:
             return X
         X = self._checked(X if self._streams() else in_one_piece(X))
         if isinstance(X, RowStream):
-            return StreamedUnlabelled(X)
+            return X
         if isinstance(X, np.ndarray):
             return Unlabelled(X)
         from unseen.core.dask_rows import DaskUnlabelled
@@ -471,9 +465,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
-        """Return where other methods start: rows as this model sees them."""
-        score = self._scoring(candidates)
-        return start_at_scores(unlabelled, candidates, score(unlabelled.X))
+        """Return where other methods start: here at scores alone, in unit rows."""
+        scores, mean = self._scoring(candidates)(unlabelled.X), unlabelled.mean(True)
+        rows = unlabelled.X * unlabelled.scales(True)[:, None] - mean
+        Z, logits = best_row_means(rows, scores), sharpened(scores)
+        made = candidates, rows, Z, scores, logits, None, None, mean
+        return Start(*made, unit_rows=True)
 
     # ---- afterwards ------------------------------------------------------------------
 

@@ -39,9 +39,7 @@ class Candidates:
     equal to the last bit, and none of them takes rows, or weight, from the others.
     """
 
-    columns: (
-        np.ndarray
-    )  # names of all that were asked for: the columns of public scores
+    columns: np.ndarray  # names of all that were asked for, as in public scores
     described: np.ndarray  # their embeddings
     column: np.ndarray = None  # type: ignore[assignment] # which distinct class each is
     first: np.ndarray = None  # type: ignore[assignment] # the one that names it
@@ -98,7 +96,7 @@ class Candidates:
 
     def find(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
         """Return which distinct class each is, by name and embedding; -1 for none."""
-        place = pd.Index(self.columns).get_indexer(pd.Index(names))
+        place = places(names, self.columns)
         same = (self.described[place] == embeddings).all(axis=1)
         return np.where((place >= 0) & same, self.column[place], -1)
 
@@ -177,10 +175,9 @@ def equal_rows(rows: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(first))[number]
 
 
-def with_own_rows(seen_as: np.ndarray, names: Any, known: np.ndarray) -> np.ndarray:
-    """Return what is seen of classes, known ones apart: they have rows of their own."""
-    place = pd.Index(known).get_indexer(pd.Index(names))
-    return np.column_stack([seen_as, (place + 1) / len(known)])
+def places(names: Any, among: Any) -> np.ndarray:
+    """Return where each name stands among others, -1 where it does not."""
+    return pd.Index(among).get_indexer(pd.Index(names))
 
 
 # ---- the table -----------------------------------------------------------------------
@@ -211,7 +208,7 @@ class ClassTable:
 
     def codes(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label's class, or name the first without one."""
-        codes = pd.Index(self.names).get_indexer(pd.Index(y))
+        codes = places(y, self.names)
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
             raise ValueError(
@@ -264,7 +261,7 @@ class ClassTable:
                 f"classes={short_list(wanted.ravel())} of shape {wanted.shape}. Give a "
                 "list that names each class once, or a 2-D table of new classes."
             )
-        rows = pd.Index(self.names).get_indexer(pd.Index(wanted))
+        rows = places(wanted, self.names)
         if (rows < 0).any():
             raise ValueError(
                 f"classes names {short_list(wanted[rows < 0])}, which the fitted table "
@@ -284,7 +281,7 @@ class ClassTable:
             )
         if names is None:
             names = len(self) + np.arange(len(embeddings))
-        place = pd.Index(self.names).get_indexer(pd.Index(names))
+        place = places(names, self.names)
         known, own = place >= 0, self.embeddings[place]
         off = np.abs(embeddings - own).max(axis=1)  # NaN where it is blank
         other = off > 1e-6 * np.abs(own).max(axis=1)  # not single precision
@@ -312,9 +309,9 @@ def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any
     return table.with_seen(np.bincount(codes, minlength=len(table)) > 0), codes
 
 
-def described(class_embeddings: Any) -> ClassTable:
+def described(class_embeddings: Any, what: str = "class_embeddings") -> ClassTable:
     """Return a table of which no class has been seen yet."""
-    given, embeddings, widths = read_table(class_embeddings)
+    given, embeddings, widths = read_table(class_embeddings, what=what)
     names = np.arange(len(embeddings)) if given is None else given
     return ClassTable(names, embeddings, np.zeros(len(names), dtype=bool), widths)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_array
 
-from unseen.core.classes import Candidates, ClassTable
+from unseen.core.classes import Candidates, ClassTable, places
 from unseen.core.linalg import to_unit
 from unseen.core.params import DTYPES, refuse_masked, refuse_mixed
 from unseen.core.rows import Unlabelled, in_one_piece
@@ -104,8 +104,7 @@ def include(
     ]
     new = [False] * len(candidates) + [name not in described for name in names]
     candidates = candidates.extended(names, np.array(embeddings))
-    columns = pd.Index(candidates.columns.tolist())
-    place = columns.get_indexer(pd.Index(labels.tolist()))
+    place = places(labels.tolist(), candidates.columns.tolist())
     return candidates, candidates.column[place], np.array(new)
 
 

@@ -91,22 +91,21 @@ class OnAxes(ZeroShotClassifier):
         n_axes: Any = None if self.n_axes == "all" else self.n_axes
         if self.whitening is None:
             reduced = sums.reduced(n_axes)
-            on_axes, axes = reduced.sums, reduced.axes
         else:  # at unit mean square, so that ridges suit that suit rows of unit length
             reduced = sums.whitened(n_axes, self.whitening)
             square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
-            scale = 1 / np.sqrt(square) if square > 0 else 1.0
-            on_axes, axes = reduced.sums.scaled(scale), reduced.axes * scale
+            reduced = reduced.scaled(1 / np.sqrt(square) if square > 0 else 1.0)
         units = table.units()
         embedding_mean = sums.counts @ units / sums.n_rows
         A = (units - embedding_mean)[table.seen]
         diagonal = n_axes is not None and self.whitening is None
+        mean, axes, on_axes = reduced
         seen = Seen(on_axes.for_classes(table.seen), A, diagonal, table)
         if rows is not None:
             X, codes = rows
-            B = Unlabelled(X).on_axes(axes, self.unit_rows) - reduced.mean @ axes
+            B = Unlabelled(X).around(mean, axes, self.unit_rows)
             seen = seen._replace(B=B, codes=(np.cumsum(table.seen) - 1)[codes])
-        return seen, (reduced.mean, axes, embedding_mean)
+        return seen, (mean, axes, embedding_mean)
 
     def _settle(self, space: tuple, table: ClassTable):
         """Store where rows are met; the last step of a fit on axes."""
@@ -133,8 +132,7 @@ class OnAxes(ZeroShotClassifier):
 
     def _in_features(self, scorer: tuple, mean: np.ndarray) -> LinearScorer:
         """Return a scorer on the axes, around a mean row, as one of rows."""
-        coef = scorer[0] @ self.axes_.T
-        return LinearScorer(coef, scorer[1] - coef @ mean)
+        return LinearScorer(*scorer).on_features(self.axes_, mean)
 
     # ---- unlabelled rows -------------------------------------------------------------
 
@@ -181,12 +179,12 @@ class OnAxes(ZeroShotClassifier):
         It has the length of other embeddings, all of them centred.
         """
         some = unlabelled.only(rows)
-        b = some.on_axes(self.axes_, self.unit_rows).mean(axis=0, dtype=np.float64)
+        b = some.around(self.mean_, self.axes_, self.unit_rows).mean(axis=0)
         A = self._table.units() - self.embedding_mean_
         state, dims = self._state(), self._embed(np.eye(A.shape[1]))
         scorers = self._prototypes(state, dims)
         scorers = self._score(state, dims)[0] if scorers is None else scorers
-        a = scorers @ (b - self.mean_ @ self.axes_)
+        a = scorers @ b
         length, size = np.sqrt(np.mean(np.sum(A * A, axis=1))), np.linalg.norm(a)
         return self.embedding_mean_ + a * (length / size if size > 0 else 0.0)
 

@@ -23,6 +23,19 @@ class LinearScorer(NamedTuple):
     coef: np.ndarray
     intercept: np.ndarray
 
+    def on_features(self, axes: np.ndarray | None, mean: np.ndarray) -> LinearScorer:
+        """Return this score of ``(x - mean) @ axes`` as one of x."""
+        coef = self.coef if axes is None else self.coef @ axes.T
+        return LinearScorer(coef, self.intercept - coef @ mean)
+
+
+def nearest_scorer(Z: np.ndarray, q: np.ndarray | float = 1.0) -> LinearScorer:
+    """Score rows by their distance to Z: Σ q b z - Σ q z²/2 is largest at the nearest.
+
+    ``q`` is how far each direction counts.
+    """
+    return LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2)
+
 
 class LinearRule(NamedTuple):
     """Who competes, and how rows are scored: all that answers for new rows."""

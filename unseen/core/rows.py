@@ -206,13 +206,16 @@ class Unlabelled:
             self._on_axes[key] = axes, projected
         return self._on_axes[key][1]
 
+    def around(self, mean: np.ndarray, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
+        """Return the rows, less a mean row, on axes, in float64."""
+        return np.subtract(self.on_axes(axes, unit_rows), mean @ axes, dtype=DOUBLE)
+
     def on(
         self, axes: np.ndarray, unit_rows: bool, mean: np.ndarray | None = None
     ) -> tuple[Rows, np.ndarray]:
         """Return rows on axes around a mean row, and it; by default their own mean."""
-        B = self.on_axes(axes, unit_rows)
         mean = self.mean(unit_rows) if mean is None else mean
-        return Rows(np.subtract(B, mean @ axes, dtype=DOUBLE)), mean
+        return Rows(self.around(mean, axes, unit_rows)), mean
 
 
 class Elsewhere(Unlabelled):
@@ -236,38 +239,11 @@ def carry(X: np.ndarray, axes: np.ndarray, unit_rows: bool) -> tuple:
     return (X @ axes.astype(X.dtype)) * scales[:, None], (scales @ X).astype(DOUBLE)
 
 
-class StreamedUnlabelled(Elsewhere):
-    """Unlabelled rows from a stream; on axes they go to a temporary file."""
-
-    def __init__(self, stream: RowStream):
-        self.stream, self.n_features = stream, stream.n_features
-
-    def __len__(self) -> int:
-        """Count the rows; the stream is gone through once for it."""
-        if self.stream.n_rows is None:
-            for _ in self.stream.blocks("counting"):
-                pass
-        assert self.stream.n_rows is not None
-        return self.stream.n_rows
-
-    def on(self, axes, unit_rows, mean=None):
-        """See ``Unlabelled.on``."""
-        rows = FileRows(axes.shape[1], self.stream.dtype)
-        total = np.zeros(len(axes))
-        for X, _ in self.stream.blocks("projecting"):
-            projected, own = carry(X, axes, unit_rows)
-            total += own
-            rows.append(projected)
-        mean = total / len(self) if mean is None else mean
-        rows.centre = mean @ axes
-        return rows, mean
-
-
 # ---- rows in chunks ------------------------------------------------------------------
 
 
-class RowStream:
-    """Rows from anywhere, in chunks.
+class RowStream(Elsewhere):
+    """Rows from anywhere, in chunks; on axes they go to a temporary file.
 
     ``chunks()`` returns an iterator of 2-D arrays or frames, or of pairs of one with
     labels; with ``once`` it can be called only once. ``what`` is what the rows are
@@ -324,6 +300,26 @@ class RowStream:
                 f"{self.what} gave {n_rows} rows where {self.n_rows} were expected."
             )
         self.n_rows = n_rows
+
+    def __len__(self) -> int:
+        """Count the rows; the stream is gone through once for it."""
+        if self.n_rows is None:
+            for _ in self.blocks("counting"):
+                pass
+        assert self.n_rows is not None
+        return self.n_rows
+
+    def on(self, axes, unit_rows, mean=None):
+        """See ``Unlabelled.on``."""
+        rows = FileRows(axes.shape[1], self.dtype)
+        total = np.zeros(len(axes))
+        for X, _ in self.blocks("projecting"):
+            projected, own = carry(X, axes, unit_rows)
+            total += own
+            rows.append(projected)
+        mean = total / len(self) if mean is None else mean
+        rows.centre = mean @ axes
+        return rows, mean
 
     def _checked(self, X: Any, y: Any, where: str) -> np.ndarray:
         named = getattr(self.head, "columns", None)
@@ -429,6 +425,6 @@ def whole_needed(kind: str = "stream") -> TypeError:
     """Return the error for a method that cannot go without all rows at once."""
     return TypeError(
         f"X is met chunk by chunk ({kind}), but this method needs all rows at once. "
-        "Give an array, or a method that streams: AnchoredSelfTraining, TSTD, JEDM, or "
-        "SelfTraining around a linear model."
+        "Give an array, or a method that streams: AnchoredSelfTraining, TSTD, JEDM, "
+        "GuidedMixture(n_neighbors=0), or SelfTraining around a linear model."
     )

@@ -14,15 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from unseen.core.classes import Candidates
 from unseen.core.given import GivenRows
-from unseen.core.outcome import LinearScorer, Round, rank_within
-from unseen.core.rows import Unlabelled
+from unseen.core.outcome import LinearScorer, Round, nearest_scorer, rank_within
 from unseen.core.sums import group_means
 
 SHARPNESS = 3.0  # of scores with unit spread; cosines of CLIP come out at about this
@@ -88,11 +86,6 @@ class Start:
         made = replace(self, prototypes=Z, scores=scores, logits=logits)
         return replace(made, scorer=scorer)
 
-    def for_features(self, scorer: LinearScorer) -> LinearScorer:
-        """Turn a linear score of ``rows`` into one of (unit) rows of X."""
-        coef = scorer.coef if self.axes is None else scorer.coef @ self.axes.T
-        return LinearScorer(coef, scorer.intercept - coef @ self.mean)
-
     def round(
         self,
         before: np.ndarray,
@@ -110,22 +103,6 @@ class Start:
         least = max(F[F > 0].min(initial=1), 1e-200)
         F = np.where(unreached.reshape(-1, 1), least * self.probabilities, F)
         return F, int(unreached.sum())
-
-
-def start_from(model: Any, X: Any, classes: Any = None) -> Start:
-    """Return unlabelled rows as a fitted model sees them."""
-    return model._lend(model._unlabelled(X), model._candidates(classes))
-
-
-def start_at_scores(
-    unlabelled: Unlabelled, candidates: Candidates, scores: np.ndarray
-) -> Start:
-    """Return the start of a model that has scores alone."""
-    mean = unlabelled.mean(True)
-    rows = unlabelled.X * unlabelled.scales(True)[:, None] - mean
-    prototypes, logits = best_row_means(rows, scores), sharpened(scores)
-    made = candidates, rows, prototypes, scores, logits, None, None, mean
-    return Start(*made, unit_rows=True)
 
 
 def corrected(
@@ -174,9 +151,7 @@ def best_row_means(rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def nearest_mean(start: Start, codes: np.ndarray) -> LinearScorer:
     """Score rows by their distance to the class means of the labelled rows.
 
-    The largest b·m - |m|²/2 is the nearest m. A class without a row keeps its
-    prototype.
+    A class without a row keeps its prototype.
     """
     means, counts = group_means(start.rows, codes, len(start.prototypes))
-    means = np.where(counts[:, None] > 0, means, start.prototypes)
-    return LinearScorer(means, -np.sum(means * means, axis=1) / 2)
+    return nearest_scorer(np.where(counts[:, None] > 0, means, start.prototypes))

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg, sparse
 
-from unseen.core.classes import ClassTable, described
+from unseen.core.classes import ClassTable, described, places
 from unseen.core.linalg import (
     DOUBLE,
     inverse_lengths,
@@ -42,9 +42,9 @@ class Reduced(NamedTuple):
     axes: np.ndarray
     sums: Sums
 
-    def turned(self, basis: np.ndarray) -> np.ndarray:
-        """Return ``axes @ basis``."""
-        return self.axes @ basis
+    def scaled(self, scale: float) -> Reduced:
+        """Return the same with axes of another length."""
+        return Reduced(self.mean, self.axes * scale, self.sums.scaled(scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +313,7 @@ class RunningSums:
             codes = self.table.codes(y)
         else:
             self.names = with_new(self.names, y)
-            codes = pd.Index(self.names).get_indexer(pd.Index(y))
+            codes = places(y, self.names)
         new = sum_rows(X, codes, len(self.names), unit_rows=self.unit_rows)
         self.sums = new if self.sums is None else self._for(self.names) + new
         return self
@@ -321,8 +321,8 @@ class RunningSums:
     def _for(self, names: np.ndarray) -> Sums:
         """Return the sums for these classes, its own among them."""
         assert self.sums is not None
-        own = pd.Index(self.names[: len(self.sums.counts)])
-        return self.sums.for_table(pd.Index(names).get_indexer(own), len(names))
+        own = self.names[: len(self.sums.counts)]
+        return self.sums.for_table(places(own, names), len(names))
 
     def __add__(self, other: RunningSums) -> RunningSums:
         """Return the sums of both, with the classes of both."""

@@ -97,7 +97,7 @@ class CCA(OnAxes):
         self.correlations_ = rho[:k]
 
     @property
-    def coef_(self) -> np.ndarray:  # type: ignore[override]
+    def coef_(self) -> np.ndarray:
         """The map of rows: their projections, weighted by ``power``."""
         return self.x_weights_ * self.correlations_**self.power
 

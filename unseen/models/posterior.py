@@ -54,8 +54,8 @@ class PosteriorClassifier(ZeroShotClassifier):
         means = white.sums.class_means[table.seen]
         heights = np.log(sums.counts[table.seen])
         heights -= np.einsum("ij,ij->i", means, means) / 2
-        coef = means @ white.axes.T
-        self.seen_scorer_ = LinearScorer(coef, heights - coef @ white.mean)
+        scorer = LinearScorer(means, heights)
+        self.seen_scorer_ = scorer.on_features(white.axes, white.mean)
         return self._ready(table)
 
     def seen_posterior(self, X) -> np.ndarray:

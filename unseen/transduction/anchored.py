@@ -49,27 +49,33 @@ long: anchored_open.py.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import partial, reduce
-from numbers import Integral, Real
+from numbers import Integral
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import linalg
 from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.core.base import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.classes import (
     Candidates,
     ClassTable,
     checked_prior,
     evenness,
-    with_own_rows,
+    places,
 )
 from unseen.core.given import GivenRows
 from unseen.core.linalg import with_fixed_signs
-from unseen.core.params import Interval, StrOptions
+from unseen.core.outcome import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    nearest_scorer,
+)
+from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, Interval, StrOptions
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Reduced, Sums, indicator
@@ -95,13 +101,13 @@ SAMPLE = 8192  # rows that tell class sizes and confidence
 # Labels this clear, and classes this even, speak for a second run; ρ is up to PULL.
 CLEAR, EVEN, QUITE_EVEN, PULL = 0.95, 0.94, 0.99, 20.0
 TEMPERATURES = np.geomspace(0.5, 64, 29)  # of probabilities
-NUMBER = [Interval(Real, 0, None, closed="left")]
 
 
 class WeakStartWarning(UserWarning):
     """The inductive answer was a poor teacher: look at some labels by hand."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AnchoredSelfTraining(Explains):
     """Anchored self-training: unlabelled rows correct prototypes, within limits.
 
@@ -183,46 +189,33 @@ class AnchoredSelfTraining(Explains):
     Learned from 90 of 90 rows (rate 1); ...
     """
 
-    _parameter_constraints: dict = {
-        "n_axes": [Interval(Integral, 1, None, closed="left"), None],
-        "whitening": [Interval(Real, 0, None, closed="neither"), None],
-        "kappa": NUMBER,
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
+    n_axes: int | None = None
+    whitening: float | None = 0.1
+    kappa: float = 3.0
+    radius: float | None = 0.5
+    class_prior: Any = None
+    max_rounds: int = 10
+    tol: float = 0.001
+    unit_rows: bool = True
+    handicap: float = 0.0
+    drop_absent: bool = False
+
+    _own_rows = True
+    _parameter_constraints = {
+        "n_axes": [*COUNT, None],
+        "whitening": [*POSITIVE, None],
+        "kappa": AT_LEAST_0,
+        "radius": [*POSITIVE, None],
         "class_prior": [StrOptions({"uniform"}), "array-like", None],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
-        "tol": NUMBER,
+        "tol": AT_LEAST_0,
         "unit_rows": ["boolean"],
-        "handicap": NUMBER,
+        "handicap": AT_LEAST_0,
         "drop_absent": ["boolean"],
     }
     _adapt_parameters = frozenset(
         _parameter_constraints.keys() - {"n_axes", "whitening", "unit_rows"}
     )
-
-    def __init__(
-        self,
-        *,
-        n_axes=None,
-        whitening=0.1,
-        kappa=3.0,
-        radius=0.5,
-        class_prior=None,
-        max_rounds=10,
-        tol=0.001,
-        unit_rows=True,
-        handicap=0.0,
-        drop_absent=False,
-    ):
-        self.n_axes = n_axes
-        self.whitening = whitening
-        self.kappa = kappa
-        self.radius = radius
-        self.class_prior = class_prior
-        self.max_rounds = max_rounds
-        self.tol = tol
-        self.unit_rows = unit_rows
-        self.handicap = handicap
-        self.drop_absent = drop_absent
 
     # ---- learning from the seen classes ------------------------------------------
 
@@ -233,17 +226,16 @@ class AnchoredSelfTraining(Explains):
         C = seen.class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
         S = scale(table.embeddings[table.seen])
-        ridge = average_ridges(S, C, ("linear", "rbf"))
+        ridge = average_ridges(S, C)
         basis, self.variances_ = error_directions(
             ridge.left_out, ridge.variance, sums.reduced(n_axes).sums.gram
         )
-        self.axes_, self.mean_ = space.turned(basis), space.mean
+        self.axes_, self.mean_ = space.axes @ basis, space.mean
         self.variance_, self.ridges_ = ridge.variance, ridge.ridges
         self.explained_ = explained_share(ridge.variance, C)
         self._scale, self._seen_embeddings = scale, S
         self._weights = {name: W @ basis for name, W in ridge.weights.items()}
         self._seen_means, self._seen_counts = C @ basis, seen.counts
-        self._seen_names = table.names[table.seen]
         left_out = (C - ridge.left_out) @ basis
         self._length = float(np.sqrt(np.mean(np.sum(left_out**2, axis=1))))
         self._temperature = honest_temperature(
@@ -260,9 +252,7 @@ class AnchoredSelfTraining(Explains):
         # One row per class does not tell how wide a class is: as all of them together.
         variance = (within or np.trace(reduced.sums.gram)) / sums.n_rows
         scale = np.sqrt(reduced.axes.shape[1] / variance) if variance > 0 else 1.0
-        s = reduced.sums
-        scaled = Sums(s.gram * scale**2, s.class_sums * scale, s.counts)
-        return Reduced(reduced.mean, reduced.axes * scale, scaled)
+        return reduced.scaled(scale)
 
     # ---- the inductive answer ----------------------------------------------------
 
@@ -288,24 +278,16 @@ class AnchoredSelfTraining(Explains):
     def _prototypes(self, candidates: Candidates) -> tuple[np.ndarray, np.ndarray]:
         """Return prototypes and, for classes that were seen, the rows they rest on."""
         Z = self._from_embeddings(self._scale(candidates.embeddings))
-        place = pd.Index(self._seen_names).get_indexer(pd.Index(candidates.names))
+        place = places(candidates.names, self._seen_names)
         # A seen class has rows of its own: they outweigh its embedding.
         rows = np.where(place >= 0, self._seen_counts[place], 0.0)
         worth = 1 / max(self.variance_, 1e-9)
         own = self._seen_means[place] * rows[:, None] + Z * worth
         return np.where(rows[:, None] > 0, own / (rows + worth)[:, None], Z), rows
 
-    def _seen_as(self, names, embeddings):
-        seen_as = super()._seen_as(names, embeddings)
-        return with_own_rows(seen_as, names, self._seen_names)
-
     def _scorer(self, candidates: Candidates) -> LinearScorer:
-        return self._linear(self._prototypes(candidates)[0], self._present_metric())
-
-    def _linear(self, m: np.ndarray, q: np.ndarray | float = 1.0) -> LinearScorer:
-        """Return Σ q b m - Σ q m²/2 as a scorer of rows."""
-        coef = (m * q) @ self.axes_.T
-        return LinearScorer(coef, -coef @ self.mean_ - np.sum(q * m * m, axis=1) / 2)
+        scorer = nearest_scorer(self._prototypes(candidates)[0], self._present_metric())
+        return scorer.on_features(self.axes_, self.mean_)
 
     def _probabilities(self, candidates: Candidates, scores) -> np.ndarray:
         adapted = self._adapted is not None
@@ -330,8 +312,7 @@ class AnchoredSelfTraining(Explains):
         -------
         ndarray of shape (n_samples, 3)
         """
-        rows = self._unlabelled(X).on_axes(self.axes_, self.unit_rows)
-        B = rows - self.mean_ @ self.axes_
+        B = self._unlabelled(X).around(self.mean_, self.axes_, self.unit_rows)
         broad, lengths = Background.of(self._seen_means), (B * B).mean(axis=1) / 2
         early = broad.start_scores(B, self._metric())
         return np.column_stack([broad.scores(B), lengths, early])
@@ -403,8 +384,9 @@ class AnchoredSelfTraining(Explains):
         return learner
 
     def _answer(self, learner: Learner) -> Outcome:
-        scorer = self._linear(learner.m, 1.0 if self.adapted_ else self._metric())
-        scorer = LinearScorer(scorer.coef, scorer.intercept + learner.reported_sizes())
+        scorer = nearest_scorer(learner.m, 1.0 if self.adapted_ else self._metric())
+        coef, intercept = scorer.on_features(self.axes_, self.mean_)
+        scorer = LinearScorer(coef, intercept + learner.reported_sizes())
         rule = LinearRule(learner.candidates, scorer, self.unit_rows)
         there = relative_to_effective(learner.counts) >= 0.3
         self.present_classes_ = learner.candidates.names[there]
@@ -416,13 +398,9 @@ class AnchoredSelfTraining(Explains):
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
         """Lend the space to other methods: rows, prototypes and scores there."""
-        rows = unlabelled.on_axes(self.axes_, self.unit_rows)
-        rows = rows - self.mean_ @ self.axes_
+        rows = unlabelled.around(self.mean_, self.axes_, self.unit_rows)
         Z, q = self._prototypes(candidates)[0], self._metric()
-
-        def rescore(Z: np.ndarray) -> LinearScorer:
-            return LinearScorer(Z * q, -np.sum(q * Z * Z, axis=1) / 2)
-
+        rescore = partial(nearest_scorer, q=q)
         scores = gaussian_scores(rows, Z, q)
         return Start(
             candidates,

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.core.base import ZeroShotClassifier, finite
 from unseen.core.classes import Candidates
 from unseen.models.kernel_ridge import INTERCEPT, average_prototypes, kernel
+from unseen.transduction.anchored_open import gaussian_scores
 
 
 class Explanation(NamedTuple):
@@ -103,10 +104,10 @@ class Explains(ZeroShotClassifier):
             raise ValueError("Only one class competes, so there is nothing to explain.")
         F = finite(self._scoring(candidates)(unlabelled.X), unlabelled.X)
         ab = np.argsort(-F, axis=1, kind="stable")[:, :2]
-        B = unlabelled.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+        B = unlabelled.around(self.mean_, self.axes_, self.unit_rows)
         q, T = self._present_metric(), self._scale(candidates.embeddings)
         Z = self._from_embeddings(T)
-        learned = F - B @ (Z * q).T + np.sum(q * Z * Z, axis=1) / 2
+        learned = F - gaussian_scores(B, Z, q)
         found = np.zeros((len(B), self.class_embeddings_.shape[1]))
         for row, b, (to, start) in zip(found, B, ab, strict=True):
             for share in (np.arange(16) + 0.5) / 16:

@@ -32,6 +32,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 from unseen.core.classes import Candidates
+from unseen.core.outcome import nearest_scorer
 
 ABSENT = 0.2  # of what an effective class has: a class that rows lose less by may go
 FEW = 0.5  # of the rows of an effective class: with more it is not dropped for that
@@ -41,7 +42,8 @@ SURER = 2.0  # log-evidence by which rows must fit another class better
 
 def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
     """Return Σ q b m - Σ q m²/2 for every row and class."""
-    return B @ (m * q).T - np.sum(q * m * m, axis=1) / 2
+    coef, offset = nearest_scorer(m, q)
+    return B @ coef.T + offset
 
 
 def effective_number(counts: np.ndarray) -> float:

@@ -22,14 +22,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import linalg
 from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.classes import Candidates, ClassTable, with_own_rows
+from unseen.core.classes import Candidates, ClassTable, places
 from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.params import COUNT, POSITIVE, StrOptions
@@ -100,6 +99,7 @@ class BiDiLEL(ZeroShotClassifier):
     unit_rows: bool = True
     random_state: Any = 0
 
+    _own_rows = True
     _adapt_parameters = frozenset({"transduction", "n_neighbors"})
     _parameter_constraints = {
         "n_components": COUNT,
@@ -118,7 +118,6 @@ class BiDiLEL(ZeroShotClassifier):
         self.components_ = P
         self.landmarks_ = to_unit(seen.class_means @ P)
         self.mean_, self.axes_ = reduced.mean, reduced.axes
-        self._seen_names = table.names[table.seen]
         self._seen_units = table.units()[table.seen]
         self._seed = check_random_state(self.random_state).randint(2**31 - 1)
         self._ready(table)
@@ -128,14 +127,10 @@ class BiDiLEL(ZeroShotClassifier):
     def _scorer(self, candidates: Candidates) -> LinearScorer:
         return self._linear(self._landmarks(candidates))
 
-    def _seen_as(self, names, embeddings):
-        seen_as = super()._seen_as(names, embeddings)
-        return with_own_rows(seen_as, names, self._seen_names)
-
     def _linear(self, b: np.ndarray) -> LinearScorer:
         """Return the cosines with landmarks, but for the length of the row."""
-        coef = b @ self.components_.T @ self.axes_.T
-        return LinearScorer(coef, -coef @ self.mean_)
+        cosines = LinearScorer(b @ self.components_.T, np.zeros(len(b)))
+        return cosines.on_features(self.axes_, self.mean_)
 
     def _landmarks(self, candidates: Candidates) -> np.ndarray:
         """Return the unit landmarks of classes; those of the default are kept."""
@@ -148,7 +143,7 @@ class BiDiLEL(ZeroShotClassifier):
     def _place(self, candidates: Candidates) -> np.ndarray:
         """Find the landmarks of classes: their own if seen, else top-down."""
         units = self._table.units(candidates.embeddings)
-        place = pd.Index(self._seen_names).get_indexer(pd.Index(candidates.names))
+        place = places(candidates.names, self._seen_names)
         b = self.landmarks_[place]
         new = place < 0
         if new.any():
@@ -160,7 +155,7 @@ class BiDiLEL(ZeroShotClassifier):
         return to_unit(b)
 
     def _adapt(self, unlabelled, candidates, given) -> Outcome:
-        rows = unlabelled.on_axes(self.axes_, self.unit_rows) - self.mean_ @ self.axes_
+        rows = unlabelled.around(self.mean_, self.axes_, self.unit_rows)
         rows = to_unit(rows @ self.components_)
         start = self._landmarks(candidates)
         if given is not None:  # a landmark counts as a row, given rows as themselves

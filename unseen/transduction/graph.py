@@ -134,8 +134,12 @@ def smoothness(S: Any, F: np.ndarray) -> float:
     return float(np.einsum("ij,ij->", F, F - S @ F))
 
 
+def cosine_graph(distances: np.ndarray, numbers: np.ndarray) -> sparse.csr_array:
+    """Return the graph of neighbours of unit rows, by cosines, none below 0."""
+    return graph(np.maximum(1 - distances**2 / 2, 0), numbers)
+
+
 def nearest_cosines(rows: np.ndarray, k: int) -> sparse.csr_array:
     """Return (W + Wᵀ)/2k with W the cosines of each row's k nearest."""
-    distances, numbers = neighbours(to_unit(rows), k)
-    W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
+    W = cosine_graph(*neighbours(to_unit(rows), k))
     return sparse.csr_array((W + W.T) / (2 * k))

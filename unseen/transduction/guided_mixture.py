@@ -45,42 +45,43 @@ and how many should have been; or how far names were exchanged (:func:`exchanged
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial, reduce
 from numbers import Integral, Real
 from operator import add
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import linalg, sparse
 from scipy.optimize import brentq
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from unseen.core.base import (
-    LinearRule,
-    LinearScorer,
-    Outcome,
-    Round,
-    ZeroShotClassifier,
-)
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import (
     Candidates,
     ClassTable,
+    described,
     evenness,
-    read_table,
-    with_own_rows,
+    places,
 )
 from unseen.core.given import GivenRows, described_by_rows
 from unseen.core.linalg import inverse_lengths, to_unit
 from unseen.core.neighbours import neighbours
+from unseen.core.outcome import (
+    LinearRule,
+    LinearScorer,
+    Outcome,
+    Round,
+    nearest_scorer,
+)
 from unseen.core.params import AT_LEAST_0, COUNT, Interval, fit_context, not_finite
-from unseen.core.rows import Rows, Unlabelled, is_stream
+from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Sums, indicator
 from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
 from unseen.progress import counted
-from unseen.transduction.graph import graph, near_neighbours
+from unseen.transduction.graph import cosine_graph, near_neighbours
 
 CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 MOST_AXES = 512
@@ -100,6 +101,7 @@ PURE = 4 / 3  # odds of a label that prototypes alone leave undecided in its cla
 SMALL = 1e-9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GuidedMixture(ZeroShotClassifier):
     """Guided mixture: the method for names alone.
 
@@ -150,20 +152,19 @@ class GuidedMixture(ZeroShotClassifier):
     True
     """
 
-    _ridge: tuple | None  # embeddings to class means; None if prototypes were given
-    _parameter_constraints: dict = {  # all of them are about adapting
+    plain: float = 0.5
+    n_neighbors: int = 5
+    max_rounds: int = 10
+    tol: float = 0.001
+
+    _own_rows = True
+    _parameter_constraints = {  # all of them are about adapting
         "plain": [Interval(Real, 0, 1, closed="both")],
         "n_neighbors": [Interval(Integral, 0, None, closed="left")],
         "max_rounds": COUNT,
         "tol": AT_LEAST_0,
     }
     _adapt_parameters = frozenset(_parameter_constraints)
-
-    def __init__(self, *, plain=0.5, n_neighbors=5, max_rounds=10, tol=0.001):
-        self.plain = plain
-        self.n_neighbors = n_neighbors
-        self.max_rounds = max_rounds
-        self.tol = tol
 
     # ---- where prototypes come from --------------------------------------------------
 
@@ -186,51 +187,40 @@ class GuidedMixture(ZeroShotClassifier):
         self
         """
         self.__dict__.pop("_running", None)
-        names, table, widths = read_table(prototypes, what="prototypes")
-        names = np.arange(len(table)) if names is None else names
-        self._ridge = None
-        self._ready(ClassTable(names, table, np.zeros(len(names), dtype=bool), widths))
-        return self._note_features(np.zeros((1, table.shape[1])))
+        table = described(prototypes, what="prototypes")
+        self._ridge: tuple | None = None  # else from embeddings to class means
+        self._ready(table)
+        return self._note_features(np.zeros((1, table.embeddings.shape[1])))
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         """Learn a kernel ridge from class embeddings to class means."""
         means = sums.for_classes(table.seen).class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
         S, middle = scale(table.embeddings[table.seen]), means.mean(axis=0)
-        weights = fit_ridge(S, means - middle, ("linear",)).weights
-        self._ridge = scale, S, weights, means, middle, table.names[table.seen]
+        weights = fit_ridge(S, means - middle, "linear").weights
+        self._ridge = scale, S, weights, means, middle
         return self._ready(table)
 
     def _prototypes(self, candidates: Candidates) -> np.ndarray:
         if self._ridge is None:
             return candidates.embeddings
-        scale, S, weights, means, middle, names = self._ridge
+        scale, S, weights, means, middle = self._ridge
         P = kernel("linear", scale(candidates.embeddings), S) @ weights + middle
-        place = pd.Index(names).get_indexer(pd.Index(candidates.names))
+        place = places(candidates.names, self._seen_names)
         P[place >= 0] = means[place[place >= 0]]  # a seen class has rows of its own
         return P
-
-    def _seen_as(self, names, embeddings):
-        seen_as = super()._seen_as(names, embeddings)
-        if self._ridge is None:
-            return seen_as
-        return with_own_rows(seen_as, names, self._ridge[-1])
 
     def _describe(self, unlabelled, rows, name):
         if self._ridge is None:
             return described_by_rows(unlabelled, rows, self.class_embeddings_)
         return np.zeros(self.class_embeddings_.shape[1])  # its rows describe it
 
-    def _meet(self, X) -> None:
-        """Note the names of features: prototypes have none, a first frame may."""
+    def _checked(self, X):
+        # Prototypes name no features; the first frame of rows may.
         named = hasattr(X, "columns") and not hasattr(self, "feature_names_in_")
-        alone = getattr(self, "_ridge", ()) is None
-        if alone and named and len(X.columns) == self.n_features_in_:
+        if self._ridge is None and named and len(X.columns) == self.n_features_in_:
             validate_data(self, X, skip_check_array=True)
-
-    def _of_rows(self, X, classes, finish):
-        self._meet(X)
-        return super()._of_rows(X, classes, finish)
+        return super()._checked(X)
 
     # ---- scores ------------------------------------------------------------------
 
@@ -240,7 +230,7 @@ class GuidedMixture(ZeroShotClassifier):
     def _scorer(self, candidates: Candidates) -> LinearScorer:
         P = self._prototypes(candidates)
         if self._is_linear() and self._ridge is not None:
-            return LinearScorer(P, -np.sum(P * P, axis=1) / 2)
+            return nearest_scorer(P)
         P = to_unit(P)
         if self._is_linear():
             return LinearScorer(P, np.zeros(len(P)))
@@ -265,12 +255,6 @@ class GuidedMixture(ZeroShotClassifier):
         rule = self._rule(self._asked(classes))
         return rule, None if self._is_linear() else Turning(self.mean_, self.turn_)
 
-    def to_onnx(self, path, *, classes=None):
-        """Write the (adapted) classifier as an ONNX file; see ``export_onnx``."""
-        from unseen.onnx_export import export_onnx
-
-        return export_onnx(self, path, classes=classes)
-
     def _probabilities(self, candidates: Candidates, scores) -> np.ndarray:
         if self._is_linear():
             return candidates.count(by_spread(scores))
@@ -281,21 +265,8 @@ class GuidedMixture(ZeroShotClassifier):
     def _streams(self) -> bool:
         return self.n_neighbors == 0
 
-    def _unlabelled(self, X):
-        check_is_fitted(self)
-        self._meet(X)
-        if self.n_neighbors and is_stream(X) and not isinstance(X, np.memmap):
-            raise TypeError(
-                f"X is met chunk by chunk, but n_neighbors={self.n_neighbors} needs "
-                "all rows at once. Give an array, or set n_neighbors=0."
-            )
-        return super()._unlabelled(X)
-
     def _adapt(
-        self,
-        unlabelled: Unlabelled,
-        candidates: Candidates,
-        given: GivenRows | None = None,
+        self, unlabelled: Unlabelled, candidates: Candidates, given: GivenRows | None
     ) -> Outcome:
         rows, mean = unlabelled.on(np.eye(self.n_features_in_), True)
         P = to_unit(self._prototypes(candidates))
@@ -656,7 +627,7 @@ class Turning(NamedTuple):
     """How unit rows are turned: less a mean, and by a matrix."""
 
     mean: np.ndarray
-    turn: np.ndarray | None
+    turn: np.ndarray
 
 
 class TurnedRows(Rows):
@@ -690,8 +661,8 @@ def turned(rows: Rows, turn: np.ndarray) -> Rows:
 def turned_scores(X: np.ndarray, scorer: LinearScorer, turning: Turning) -> np.ndarray:
     """Return scores of unit rows less the mean, turned, at unit length again."""
     rows = to_unit(X) - turning.mean.astype(X.dtype)
-    around = rows if turning.turn is None else rows @ turning.turn.astype(X.dtype)
-    scores = rows @ scorer.coef.T.astype(X.dtype) * inverse_lengths(around)[:, None]
+    lengths = inverse_lengths(rows @ turning.turn.astype(X.dtype))
+    scores = rows @ scorer.coef.T.astype(X.dtype) * lengths[:, None]
     return scores + scorer.intercept.astype(X.dtype)
 
 
@@ -717,8 +688,7 @@ def mutual_neighbours(rows: np.ndarray, k: int) -> sparse.csr_array:
     Weights are cosines, none below 0; they sum to 1 for every row with any.
     """
     search = neighbours if len(rows) <= MOST_PAIRED else near_neighbours
-    distances, numbers = search(rows, k)
-    W = graph(np.maximum(1 - distances**2 / 2, 0), numbers)
+    W = cosine_graph(*search(rows, k))
     W = sparse.csr_array(W + W.T)
     sums = np.asarray(W.sum(axis=1)).ravel()
     scale = sparse.diags_array(np.where(sums > 0, 1 / np.where(sums > 0, sums, 1), 0))

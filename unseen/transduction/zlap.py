@@ -27,6 +27,7 @@ from unseen.core.params import COUNT, POSITIVE, Interval
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
+    cosine_graph,
     graph,
     propagate,
     symmetric_normalised,
@@ -94,8 +95,7 @@ def joint_graph(
     gamma: float,
 ) -> sparse.csr_array:
     """Return S over classes and rows, both of unit length, classes first."""
-    distances, numbers = neighbours(rows, n_rows)
-    among_rows = graph(np.maximum(1 - distances**2 / 2, 0.0), numbers)
+    among_rows = cosine_graph(*neighbours(rows, n_rows))
     cosines = rows @ classes.T
     k = min(n_classes, len(classes))
     nearest = np.argpartition(-cosines, k - 1, axis=1)[:, :k]

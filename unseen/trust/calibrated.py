@@ -260,10 +260,6 @@ class Calibrated(Around):
         self._adapted = None
         return self
 
-    @property
-    def _seen_names(self) -> np.ndarray:
-        return self._table.names[self._table.seen]
-
     def _is_mixed(self, names: np.ndarray) -> bool:
         seen = np.isin(names, self._seen_names)
         return bool(seen.any() and not seen.all())

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from PIL import Image
@@ -218,6 +219,65 @@ def test_encoders_do_not_mix(fetched, photos, tmp_path):
     assert answer.exit_code == 2 and "They do not mix" in answer.output
     answer = run(*words[:-2], "--out", tmp_path / "e.csv", "--unknown")
     assert answer.exit_code == 2 and "is not measured for clip" in answer.output
+
+
+def replace(checkpoint):
+    """Put other weights under the path of a checkpoint."""
+    from safetensors.numpy import load_file, save_file
+
+    tensors = load_file(checkpoint)
+    for name in ("visual.proj", "text_projection"):
+        tensors[name] = np.ascontiguousarray(tensors[name][::-1])
+    save_file(tensors, checkpoint)
+
+
+def test_a_checkpoint_that_was_replaced_is_another_encoder(
+    tiny, photos, home, tmp_path
+):
+    from unseen.review.opening import find_features, find_origin
+
+    path = Path(shutil.copy(tiny, tmp_path / "own.safetensors"))
+    (tmp_path / "t.csv").write_text("text\na dog\na cat\nthe dog\n")
+    words = ["--classes", "dog, cat", "--encoder", path]
+    models = {kind: tmp_path / f"{kind}.unseen" for kind in ("photos", "t.csv")}
+    features, ids = tmp_path / "f.npz", {}
+    for kind, model in models.items():
+        table = tmp_path / f"{kind}.labels.csv"
+        assert not run(
+            "label", tmp_path / kind, *words, "--save", model, "--out", table
+        ).exit_code
+        ids[kind] = pd.read_csv(table)["id"].astype(str).tolist()
+        find_features(ids[kind], find_origin(table), None, None, None)
+    encode = ["encode", photos, "--encoder", path, "--out", features, "--json"]
+    assert json.loads(run(*encode).output)["encoded_now"] == 0  # all is known
+    moved = shutil.copy(path, tmp_path / "moved.safetensors")
+    encode[3] = moved  # the digest is what counts, not the path
+    assert json.loads(run(*encode, "--force").output)["encoded_now"] == 0
+    others = {"photos": [], "t.csv": ["--encoder", path]}
+    for kind, more in others.items():
+        again = ["label", tmp_path / kind, "--model", models[kind], *more]
+        assert run(*again, "--out", tmp_path / "b.csv", "--force").exit_code == 0
+    words = ["label", photos, "--classes", "dog, cat", "--out", tmp_path / "c.csv"]
+    words += ["--encoder", f"{features}+{path}"]
+    assert run(*words).exit_code == 0
+    encode[3] = path
+    assert run(*encode, "--force").exit_code == 0
+
+    replace(path)
+    for kind, more in others.items():
+        again = ["label", tmp_path / kind, "--model", models[kind], *more]
+        answer = run(*again, "--out", tmp_path / "b.csv", "--force")
+        assert answer.exit_code == 2 and "They do not mix" in answer.output
+        origin = find_origin(tmp_path / f"{kind}.labels.csv")
+        with pytest.raises(ValueError, match=r"labelled with .* do not mix"):
+            find_features(ids[kind], origin, None, None, None)
+        find_features(ids[kind], origin, None, None, str(path))  # what is named, is
+    answer = run(*words, "--force")
+    assert answer.exit_code == 2 and "They do not mix" in answer.output
+    before = np.load(features)["features"]
+    assert run(*encode, "--force").exit_code == 0
+    assert np.abs(np.load(features)["features"] - before).max() > 1e-3
+    assert run(*words, "--force").exit_code == 0
 
 
 def test_names_are_read_in_sentences(tiny):

@@ -357,16 +357,18 @@ def note(
     job: Any, source: str, target: Path, model: Path | None, column: Any, id: Any
 ) -> None:
     """Note down how the labels were made, for ``unseen review``."""
-    from unseen.naming.encoders import encoder_name
+    from unseen.naming.encoders import encoder_name, identity
     from unseen.review.origins import Origin, absolute, note_origin
 
     if job.items == "texts":
         own: dict[str, Any] = {"column": column or "", "id": id or ""}
         own["names"] = job.fitted.classes_.tolist()
         encoder = encoder_name(job.fitted.encoder)
+        own["version"] = identity(job.fitted.encoder)
     else:
         named, (seeing, reading) = job.named, job.asked
         own = {"text": absolute(reading), "model": absolute(model)}
+        own["version"] = identity(job.photos.encoder)
         if named:
             own |= {"names": named.names, "descriptions": named.descriptions}
         encoder = seeing or encoder_name(job.fitted.image_encoder)

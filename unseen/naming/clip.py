@@ -140,9 +140,11 @@ class Checkpoint:
         self.dimension = self.shape("visual.proj")[1]
         # Beside it may lie what open_clip calls its configuration.
         beside = path.with_name("open_clip_config.json")
-        self.config = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
-        said = self.config.get("model_cfg", {}).get("quick_gelu", False)
-        self.quick = bool(said) or "quickgelu" in path.name.lower()
+        said = json.loads(beside.read_text("utf-8")) if beside.is_file() else {}
+        self.quick = bool(said.get("model_cfg", {}).get("quick_gelu"))
+        self.quick |= "quickgelu" in path.name.lower()
+        asked = {"mean": MEAN, "std": STD} | said.get("preprocess_cfg", {})
+        self.mean, self.std = np.array(asked["mean"]), np.array(asked["std"])
 
     def shape(self, name: str) -> list[int]:
         """Return the shape of a tensor, which must be there."""
@@ -161,16 +163,15 @@ class Checkpoint:
             return start_session(build(self).SerializeToString(), self.path.parent)
 
         # The 1 is to be raised when the graphs change.
-        version = f"{sha256[:12]}-{'quick-' * self.quick}1"
+        version = f"sha256:{sha256[:12]}-{'quick-' * self.quick}1"
+        scale = tuple(self.mean), tuple(self.std)
+        version += f"-{scale}" * (scale != (MEAN, STD))
         if kind == "text":
             length = self.shape("positional_embedding")[0]
             pieces = clip_pieces()
             pieces.enable_truncation(length)
             options = {"pieces": pieces, "prompts": PROMPTS, "clean": clean_text}
             return TextTower(name, version, self.dimension, start, **options)
-        asked = self.config.get("preprocess_cfg", {})
-        mean, std = (asked.get(key, own) for key, own in (("mean", MEAN), ("std", STD)))
-        self.mean, self.std = np.array(mean), np.array(std)
         return ImageTower(name, version, self.dimension, start, size=self.size)
 
 

@@ -199,6 +199,26 @@ class FunctionEncoder:
         return np.asarray(self._function(list(texts)), dtype=np.float32)
 
 
+def identity(encoder: Any) -> str:
+    """Return what tells an encoder from all others; "" if nothing does.
+
+    That is the digest of its weights where its version says it, wherever they lie.
+    """
+    version = str(getattr(encoder, "version", ""))
+    named = version and f"{encoder.name}-{version}"
+    return version if version.startswith("sha256") else named
+
+
+def check_same(made: Any, known: str, what: str) -> None:
+    """Refuse to mix what an encoder makes with what one of another identity made."""
+    found = identity(made)
+    if found and known and found != known:
+        raise ValueError(
+            f"{made.name} is not the encoder that {what} with ({found}, not {known}). "
+            "They do not mix: encode the same with both."
+        )
+
+
 def encode_texts(encoder: Any, texts: Sequence[str]) -> np.ndarray:
     """Turn n texts into (n, d) ``float32``; a text that says nothing is a zero row.
 

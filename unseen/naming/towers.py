@@ -242,7 +242,7 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
     n = session.get_outputs()[place].shape[1]
     if not isinstance(n, int):
         raise ValueError(f"{graph}: does not say how long its features are.")
-    known = str(folder), version.hexdigest()[:12], n, lambda: session
+    known = str(folder), f"sha256:{version.hexdigest()[:12]}", n, lambda: session
     if kind == "image":
         return ImageTower(*known, size=size, mean=mean, std=std, view=asked["view"])
     try:

@@ -22,7 +22,7 @@ import numpy as np
 
 from unseen.cache import Cache
 from unseen.files import MARK
-from unseen.naming.encoders import Encoder, find_encoder
+from unseen.naming.encoders import Encoder, find_encoder, identity
 from unseen.photos.photo import THUMBNAIL, Square, read_square
 
 __all__ = ["EncodedFolder", "Found", "Skipped", "encode_folder", "find_photos"]
@@ -176,7 +176,7 @@ def encode_folder(
     found = find_photos(folder)
     seeing: Any = find_encoder(encoder, "image")
     # The 4 is to be raised when the way photos are cut for an encoder changes.
-    store = Cache(f"{seeing.name}-{seeing.version}-{seeing.dimension}-4", cache)
+    store = Cache(f"{identity(seeing)}-{seeing.dimension}-4", cache)
     digests: dict[str, bytes] = {}
     skipped, n_done, n_new = list(found.skipped), 0, 0
 

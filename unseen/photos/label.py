@@ -16,7 +16,7 @@ from unseen.core.given import NONE_OF_THESE
 from unseen.named import LabelJob
 from unseen.naming.classes import read_classes
 from unseen.naming.clip import advice
-from unseen.naming.encoders import encoder_name, encoders, find_encoder
+from unseen.naming.encoders import check_same, encoders, find_encoder, identity
 from unseen.naming.towers import ImageTower
 from unseen.photos.folder import EncodedFolder, encode_folder
 from unseen.photos.named import NamedPhotos
@@ -156,8 +156,8 @@ class PhotoJob(LabelJob):
         if model is not None:
             encoder = encoder if is_features(encoder) else self.fitted.image_encoder
             self.photos = see_folder(folder, encoder, **options)
-            made_for = encoder_name(self.fitted.image_encoder)
-            check_same(self.photos.encoder, made_for, self.fitted.encoder_version_)
+            known = self.fitted.encoder_version_
+            check_same(self.photos.encoder, known, "the model was taught")
         elif is_features(encoder):
             self.photos = see_folder(folder, encoder)
             self.fitted = fit_names(self.named, self.photos.encoder, text)
@@ -235,22 +235,12 @@ def see_folder(
     return photos
 
 
-def check_same(made: Any, name: str, version: str) -> None:
-    """Refuse to mix features of one encoder, or version of it, with another's names."""
-    theirs = getattr(made, "version", "")
-    if theirs and version and (made.name, theirs) != (name, version):
-        raise ValueError(
-            f"The features are of encoder {made.name} ({theirs}), the names are read "
-            f"for {name} ({version}). They do not mix: encode the photos again."
-        )
-
-
 def fit_names(named: Any, encoder: Any, text: Any) -> NamedPhotos:
     """Turn class names into prototypes for the features of an image encoder."""
     name = encoder.name
     if not hasattr(encoder, "encode") and name in encoders("image"):
         made, encoder = encoder, find_encoder(name, "image")
-        check_same(made, name, encoder.version)
+        check_same(made, identity(encoder), "names are read")
     descriptions: dict[str, str] | None = named.descriptions or None
     if is_features(text):
         vectors = read_vectors(text)

@@ -23,9 +23,9 @@ from threadpoolctl import threadpool_limits
 from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.classes import checked_names
-from unseen.naming.encoders import find_encoder
+from unseen.naming.encoders import check_same, find_encoder, identity
 from unseen.naming.reading import Reading, plain_text, read_names, saying
-from unseen.naming.towers import ImageTower
+from unseen.naming.towers import ImageTower, TextTower
 from unseen.photos.doubt import WeakNamesWarning, doubt_in_names
 from unseen.photos.prototypes import NameMap, centred
 
@@ -61,7 +61,7 @@ class NamedPhotos(NamedItems):
         Scale on which cosines become probabilities, by leaving classes out; with a
         text encoder in the space of the photos it is IN_ONE_SPACE.
     encoder_version_ : str
-        Version of the image encoder. Features of another version cannot be used.
+        Which image encoder it is, and which version. Features of others are refused.
     read_as_, trust_ : ndarray of str
         How each name was read, and how far to trust that; see
         :class:`unseen.naming.Reading`.
@@ -137,8 +137,13 @@ class NamedPhotos(NamedItems):
         image = find_encoder(self.image_encoder, "image")
         own = image.name if isinstance(image, ImageTower) else "wordllama"
         text = find_encoder(own if self.text_encoder is None else self.text_encoder)
-        self.encoder_version_ = str(getattr(image, "version", ""))
-        if text.space is not None and text.space == image.name:
+        self.encoder_version_ = identity(image)
+        shared = text.space is not None and text.space == image.name
+        if isinstance(text, TextTower):  # of the same weights, or of others
+            shared |= identity(text) == self.encoder_version_
+            if shared:
+                check_same(text, self.encoder_version_, "the photos were encoded")
+        if shared:
             known = {name: f"{name}, {more}" for name, more in told.items() if more}
             read = getattr(text, "encode_names", text.encode)  # in sentences
             prototypes = np.asarray(read([known.get(name, name) for name in names]))

@@ -160,6 +160,9 @@ def find_features(
     progress: Any = None,
 ) -> np.ndarray:
     """Return the features of all rows of a table, as they were labelled by."""
+    from unseen.naming.encoders import check_same, encode_texts, find_encoder
+
+    labelled_by = origin.version if encoder is None else ""  # what is named, is meant
     if features is not None:
         from unseen.photos.precomputed import read_features
 
@@ -183,9 +186,8 @@ def find_features(
         known = range(len(parts.X)) if parts.ids is None else parts.ids
         return in_order(ids, [*map(str, known)], as_float(parts.X), origin.source)
     if origin.kind == "texts":
-        from unseen.naming.encoders import encode_texts, find_encoder
-
         reader = find_encoder(encoder or origin.encoder or "wordllama")
+        check_same(reader, labelled_by, "the texts were labelled")
         return encode_texts(reader, noted_texts(origin, ids))
     if folder is None and origin.kind != "photos":
         raise ValueError(
@@ -197,6 +199,7 @@ def find_features(
     place = folder if folder is not None else Path(origin.source)
     used = encoder or origin.encoder or "lite0"
     seen = see_folder(place, used, progress=progress)
+    check_same(seen.encoder, labelled_by, "the photos were labelled")
     return in_order(ids, seen.paths, seen.features(), str(place))
 
 

@@ -27,6 +27,7 @@ class Origin:
     kind: str  # "photos", "texts", "rows" or "demo"; "" if it is not known
     source: str = ""  # folder of photos, file of texts, or data set of rows
     encoder: str = ""  # by name, or a file of features
+    version: str = ""  # of that encoder: what tells it from all others
     text: str = ""  # encoder of the names, or a file of class vectors
     names: list[str] = field(default_factory=list)
     descriptions: dict[str, str] = field(default_factory=dict)  # of some names

@@ -215,6 +215,7 @@ class RememberingEncoder:
         self, encoder: Any, folder: str | os.PathLike[str] | None = None
     ) -> None:
         self.encoder, self.name = encoder, encoder_name(encoder)
+        self.version = getattr(encoder, "version", "")
         self.cache = Cache(f"{self.name}-{encoder_version(encoder)}", folder)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:

@@ -24,10 +24,12 @@ from unseen.named import NamedItems
 from unseen.naming.classes import checked_names, spoken
 from unseen.naming.encoders import (
     FunctionEncoder,
+    check_same,
     encode_texts,
     encoder_name,
     encoders,
     find_encoder,
+    identity,
 )
 from unseen.texts.encoders import refuse
 
@@ -68,6 +70,9 @@ class NamedTexts(NamedItems):
     adapted_ : bool
         Whether ``labels_`` are the adapted answer; too few texts are not learned from.
     stopped_because_ : str
+    encoder_version_ : str
+        Which encoder it is, and which version, if it has one. Texts are read by no
+        other.
     means_, mean_ : ndarray
         What novelty is measured by.
 
@@ -135,6 +140,7 @@ class NamedTexts(NamedItems):
                 f"{encoder_name(self._encoder())!r}. Describe it in English: "
                 f"'{silent[0]}: ...'."
             )
+        self.encoder_version_ = identity(self._encoder())
         self._begin(names, prototypes)
         self._measure_by_names()
         return self
@@ -189,6 +195,9 @@ class NamedTexts(NamedItems):
                     f"X holds {strange[0]!r}, which is not a text. Give a list of "
                     "texts, or an array with one vector per row."
                 )
+            if X:  # a saved model may be older than what is there under a name
+                known = getattr(self, "encoder_version_", "")
+                check_same(self._encoder(), known, "the model was taught")
             X = self._encode(X) if X else np.zeros((0, n_features))
         if X.shape[1] != n_features:
             raise ValueError(

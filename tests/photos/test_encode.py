@@ -223,4 +223,4 @@ def test_a_heic_photo_is_read_and_without_the_extra_the_refusal_names_it(
     close(found.features()[0], [255, 0, 0] * 2, within=20)
     monkeypatch.setattr(photo, "find_spec", lambda name: None)
     found = encode_folder(tmp_path, encoder=colours, cache=tmp_path / ".cache")
-    assert "unseen[photos]" in found.skipped[-1].reason
+    assert "pillow-heif. Install it with" in found.skipped[-1].reason

@@ -96,7 +96,7 @@ def open_photo(path: str | os.PathLike[str]) -> io.BufferedReader:
     elif not is_picture(start := file.peek(12)):
         reason = "not a JPEG, PNG, WebP, GIF, TIFF, BMP or HEIC picture"
     elif is_heif(start) and find_spec("pillow_heif") is None:
-        reason = "a HEIC picture, which needs: pip install 'unseen[photos]'"
+        reason = str(needs_extra("pillow-heif", "photos", "a HEIC picture"))
     if reason:
         file.close()
         raise NoPhotoError(reason)

@@ -6,6 +6,7 @@
 import gzip
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from tests.loading.test_fetch import server
 from unseen.cli import app
 from unseen.naming import clip, find_encoder
 from unseen.naming.towers import Graph
+from unseen.photos.folder import encode_squares
+from unseen.photos.photo import read_square
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("ftfy")
@@ -332,6 +335,78 @@ def test_any_pair_of_graphs_is_an_encoder(tmp_path, photos):
     assert_array_equal(rows[1], 0)
     words = "--classes", "dog, cat", "--out", tmp_path / "l.csv"
     assert run("label", photos, *words, "--encoder", folder).exit_code == 0
+
+
+def write_siglip(folder, table, places):
+    """Write graphs and a tokenizer as exports of SigLIP have them, few numbers in each.
+
+    Both graphs pool inside: photos over pixels, texts over all 64 places.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from tokenizers.processors import TemplateProcessing
+
+    takes = {
+        "visual": ("pixel_values", np.float32, ["n", 3, 224, 224]),
+        "textual": ("input_ids", np.int64, ["n", 64]),
+    }
+    for name, (what, kind, shape) in takes.items():
+        graph = Graph()
+        if name == "visual":
+            graph.add("MaxPool", what, kernel_shape=[16, 16], strides=[16, 16])
+            x = graph.nodes[-1].output[0]
+            graph.add("Identity", x, out="last_hidden_state")
+            x = graph.add("GlobalAveragePool", x)
+            graph.add("Flatten", x, out="pooler_output")
+        else:
+            x = graph.add("Gather", graph.constant(table), what)
+            graph.add("Identity", x, out="last_hidden_state")
+            x = graph.add("Mul", x, graph.constant(places))
+            axis = graph.constant([1], np.int64)
+            graph.add("ReduceSum", x, axis, keepdims=0, out="pooler_output")
+        made = graph.finish(name, (what, kind, shape), 3)
+        made.graph.output[0].name = "pooler_output"
+        sides = ["n", 3, 14, 14] if name == "visual" else ["n", 64, 3]
+        info = graph.onnx.helper.make_tensor_value_info
+        made.graph.output.insert(0, info("last_hidden_state", 1, sides))
+        (folder / f"{name}.onnx").write_bytes(made.SerializeToString())
+    words = {
+        word: number for number, word in enumerate("<unk> </s> a photo of dog".split())
+    }
+    pieces = Tokenizer(models.WordLevel(words | {".": 6}, "<unk>"))
+    pieces.pre_tokenizer = pre_tokenizers.Whitespace()
+    pieces.post_processor = TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    pieces.enable_padding(length=20, pad_id=0)  # what is said beside it counts
+    pieces.save(str(folder / "tokenizer.json"))
+
+
+def test_the_example_of_the_guide_is_read_as_it_says(tmp_path):
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "clip.md"
+    (about,) = re.findall(r"```json\n(.+?)```", guide.read_text("utf-8"), re.DOTALL)
+    (tmp_path / "encoder.json").write_text(about)
+    draw = np.random.default_rng(0)
+    table, places = draw.normal(size=(7, 3)), draw.normal(size=(64, 1))
+    write_siglip(tmp_path, table, places)
+
+    seeing = find_encoder(tmp_path, "image")
+    photo = draw.integers(0, 256, (300, 500, 3), dtype=np.uint8)
+    Image.fromarray(photo).save(tmp_path / "photo.png")
+    square = read_square(tmp_path / "photo.png", seeing.size)
+    assert square.whole.shape == (224, 224, 3)  # all of the photo, squeezed
+    blocks = (square.whole / 255 - 0.5) / 0.5
+    pooled = blocks.reshape(14, 16, 14, 16, 3).max(axis=(1, 3)).mean(axis=(0, 1))
+    close(encode_squares(seeing, [square])[0], pooled / np.linalg.norm(pooled), 5)
+
+    reading = find_encoder(tmp_path)
+    for text, said in (("A photo of a Dog.", [2, 3, 4, 2, 5, 6, 1]), ("cat", [0, 1])):
+        ids = said + [1] * (64 - len(said))
+        pooled = (table[ids] * places).sum(axis=0)
+        close(reading.encode([text])[0], pooled / np.linalg.norm(pooled), 5)
+    close(reading.encode_names(["Dog"])[0], reading.encode(["a photo of a dog."])[0], 5)
+    long = reading.encode(["dog " * 100])[0]  # cut, its end kept
+    pooled = (table[[5] * 63 + [1]] * places).sum(axis=0)
+    close(long, pooled / np.linalg.norm(pooled), 5)
 
 
 @pytest.mark.parametrize("about", [{"side": 8}, {"mean": None}])

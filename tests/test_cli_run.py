@@ -160,11 +160,15 @@ def test_given_labels_are_kept(home, tmp_path):
     assert ended.exit_code == 2 and "'r000' is none of the rows" in ended.stderr
 
 
-def test_a_method_that_does_not_adapt_says_how_reliable_and_what_else(tmp_path):
-    out = tmp_path / "l.csv"
-    run("photos-200", "--method", "conse", "--out", out)
+def test_a_method_that_does_not_adapt_estimates_no_reliability(tmp_path):
+    out, words = tmp_path / "l.csv", ["photos-200", "--method", "conse", "--out"]
+    said = run(*words, out).stdout
+    assert "ConSE does not adapt, and so estimates no reliability." in said
     found = read_labels(out)
-    assert found["reliability"].between(0, 1).all() and found["reliability"].std() > 0
+    assert found["reliability"].isna().all()
+    ended = invoke("run", *words, out, "--force", "--min-reliability", "0.5")
+    assert ended.exit_code == 2 and "Leave out --min-reliability" in ended.stderr
+    run(*words, tmp_path / "folder")  # and a page
     assert set(found["second"]) <= set(unseen.load_data("photos-200").unseen)
     assert (found["second"] != found["label"]).all()
 

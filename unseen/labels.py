@@ -2,7 +2,7 @@ r"""The table of labels: one schema for photos, texts and rows, read and written
 
 id              path of the photo, name of the text, or number of the row, from 0
 label           the class it was given; empty if it has none
-reliability     how far to trust that, 0 to 1; empty if the model does not say
+reliability     estimated chance that this label is right; empty if not estimated
 second          the second choice; empty if there is none
 first_trusted   round in which the label was first trusted, 0 for never
 

@@ -112,6 +112,11 @@ def run(
             else:
                 fitted, *rows = take(asked, model, generalized)
             X, ids, truth = rows
+            if not (states := hasattr(fitted, "adapt")) and min_reliability:
+                raise ValueError(
+                    f"{type(fitted).__name__} does not adapt, and so estimates no "
+                    "reliability. Leave out --min-reliability, or take another method."
+                )
             if not len(ids):
                 raise ValueError(
                     f"{data}: every row has the label of a seen class, so there is "
@@ -174,6 +179,9 @@ def run(
     left = f", {n_unknown:,} stay unknown" if n_unknown else ""
     typer.echo(f"{len(labels) - n_unknown:,} rows got {len(counts)} names{left}.")
     typer.echo(f"Labels are in {target}")
+    if not states:
+        name = type(fitted).__name__
+        typer.echo(f"{name} does not adapt, and so estimates no reliability.")
     if save is not None:
         typer.echo(f"The model is in {save}")
     if page is not None:
@@ -297,9 +305,11 @@ def check_finite(X: np.ndarray, asked: DataOptions) -> None:
 def label(
     model: Any, X: Any, who: str | None, given: dict[int, str]
 ) -> dict[str, np.ndarray]:
-    """Return labels, reliability and second choice; adapted where the method does."""
+    """Return labels, reliability and second choice; adapted where the method does.
+
+    A method that does not adapt estimates no reliability.
+    """
     import numpy as np
-    import pandas as pd
     from sklearn.utils import gen_batches
 
     from unseen.named import second_best
@@ -313,7 +323,7 @@ def label(
     else:
         labels, unseen = model.predict(X, classes=who), model.unseen_classes_
         names = model.classes_ if who == "all" or not len(unseen) else unseen
-    seconds, leads = [], []
+    seconds = []
     for part in gen_batches(len(labels), 1 << 15):  # scores of all may fill the memory
         scores = model.decision_function(X[part], classes=who)
         if scores.ndim == 1 and len(names) == 2:
@@ -321,12 +331,7 @@ def label(
         scores = scores.reshape(len(scores), -1)
         above = scores - scores.min(axis=1, keepdims=True)
         seconds.append(second_best(above, labels[part], np.asarray(names)))
-        leads.append(np.ptp(np.sort(scores, axis=1)[:, -2:], axis=1))
-    if adapts:
-        reliability = model.reliability_
-    else:  # the order of rows within their class is all there is
-        lead = pd.Series(np.concatenate(leads))
-        reliability = lead.groupby(labels).rank(pct=True).to_numpy()
+    reliability = model.reliability_ if adapts else np.full(len(labels), np.nan)
     second = np.concatenate(seconds)
     return {"labels": labels, "reliability": reliability, "second": second}
 

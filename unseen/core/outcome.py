@@ -120,7 +120,7 @@ class Outcome(NamedTuple):
 
     ``codes`` (n,) number the class of every row among the distinct ones of
     ``rule.candidates``; ``confidence`` (n,) orders the rows, and with ``calibrated`` is
-    the probability that the label is right. ``rule`` labels rows to come. ``also`` are
+    the chance that the label is right. ``rule`` labels rows to come. ``also`` are
     further fitted names and their values.
     """
 
@@ -162,7 +162,7 @@ def rank_within(
 def reliability_by_rank(
     codes: np.ndarray, confidence: np.ndarray, rounds: list[Round]
 ) -> np.ndarray:
-    """Return a probability for methods whose scores have no scale.
+    """Return reliability for methods whose scores have no scale.
 
         r_i   share of its class's rows that row i is not behind: 1 for the clearest
         s     one less the changes of labels per row, over all rounds

@@ -151,8 +151,8 @@ configs:
   - split: train
     path: data/train-*.parquet
 ---
-{n} {items} in {k} classes, labelled by unseen. `reliability` says how far to trust a
-label, from 0 to 1.
+{n} {items} in {k} classes, labelled by unseen. `reliability` is the estimated
+chance that a label is right, from 0 to 1.
 """
 
 

@@ -68,7 +68,7 @@ class NamedPhotos(NamedItems):
     labels_, second_ : ndarray of str
         Label of every photo, and the next best ('' if there is none).
     reliability_ : ndarray of float
-        Probability of the label, roughly.
+        Estimated chance that the label is right.
     first_trusted_ : ndarray of int
         Round since which a photo has its label; 0 if the names alone gave it.
     projected_ : ndarray of str

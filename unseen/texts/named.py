@@ -59,7 +59,7 @@ class NamedTexts(NamedItems):
     labels_, second_ : ndarray of str
         Label of every text, and the next best; '' for a text that says nothing.
     reliability_ : ndarray of float
-        Probability of the label; NaN where there is none.
+        Estimated chance that the label is right; NaN where there is none.
     novelty_ : ndarray of float
         How little a text is like any class, 0 to 1.
     first_trusted_ : ndarray of int

@@ -149,7 +149,7 @@ class AnchoredSelfTraining(Explains):
     labels_ : ndarray of shape (n_samples,)
         Label of every unlabelled row.
     reliability_ : ndarray of shape (n_samples,)
-        Probability of that label, tempered on the seen classes.
+        Estimated chance that the label is right, tempered on the seen classes.
     rounds_ : list of Round
         What every round did; ``print`` one to read it. If adapting changed nothing, the
         list has one entry, which says why.

@@ -125,7 +125,8 @@ class GuidedMixture(ZeroShotClassifier):
     ----------
     labels_ : ndarray of shape (n_samples,)
     reliability_ : ndarray of shape (n_samples,)
-        Probability of the label, by class means that the row itself had no part in.
+        Estimated chance that the label is right, by class means that the row itself
+        had no part in.
     rounds_ : list of Round
     stopped_because_ : str
     adapted_ : bool

@@ -40,7 +40,7 @@ class TSTD(JEDM):
     labels_ : ndarray of shape (n_samples,)
         Label of every unlabelled row, after the last round.
     reliability_ : ndarray of shape (n_samples,)
-        How probable it is that a label is right; see the glossary for what it rests on.
+        Estimated chance that the label is right; the glossary says what it rests on.
     rounds_ : list of Round
         Rate, rows kept per class, labels changed, objective (10) and labels of
         every round; ``print`` one to read it.

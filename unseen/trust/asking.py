@@ -77,8 +77,8 @@ def suggest(
     n : int
         Rows to ask for; fewer come back if fewer are left.
     reliability : array-like of shape (n_samples,), optional
-        How sure their labels are by now, as ``reliability_`` of an adapted model; doubt
-        is shared evenly without.
+        Estimated chances that their labels are right, as ``reliability_`` of an adapted
+        model; doubt is shared evenly without.
     given : mapping or Series of row to label, or array-like, optional
         Labels that are given already, as for ``adapt``: none of them is asked again.
     random_state : int, default=0
@@ -252,9 +252,9 @@ def draw_check(
     n : int
         Rows to draw; all if there are fewer.
     reliability : array-like of shape (n_samples,), optional
-        How sure the labels are by now. With it most rows are drawn among the surest, so
-        that few answers allow a sure line, see :func:`estimate_accuracy`; without it
-        from all rows alike.
+        Estimated chances that the labels are right. With them most rows are drawn among
+        the surest, so that few answers allow a sure line, see
+        :func:`estimate_accuracy`; without them from all rows alike.
     without : iterable of int
         Rows not to draw: their right labels are known.
     wanted : float, default=0.95

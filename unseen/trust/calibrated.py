@@ -87,9 +87,9 @@ class Calibrated(Around):
     fold_coverages_ : ndarray of shape (n_folds,)
         Coverage of 90 % sets on the classes of each fold, by what the others say.
     labels_, reliability_, novelty_ : ndarray of shape (n_samples,)
-        Left by ``adapt``: the label of every row, the probability that it is right,
-        and the probability that the row is of none of the classes on offer, if one in
-        five rows were.
+        Left by ``adapt``: the label of every row, the estimated chance that it is
+        right, and the probability that the row is of none of the classes on offer, if
+        one in five rows were.
 
     Examples
     --------

@@ -314,7 +314,7 @@ def reliability_curve(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
     right : array of bool of shape (n_samples,)
         Whether each label is right.
     reliability : array of shape (n_samples,)
-        The probability that was stated for it.
+        The estimated chance of that.
 
     Returns
     -------

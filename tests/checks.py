@@ -126,6 +126,16 @@ def refitted(model, X, codes, n_classes, *, lam, mu):
     return np.asarray(view.B), view.A, state, value
 
 
+def fitted(model, data: ZeroShotData):
+    """Fit a model on the rows of seen classes, all classes on the table."""
+    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+
+
+def unit(M):
+    """Return the rows at unit length."""
+    return M / np.linalg.norm(M, axis=1, keepdims=True)
+
+
 def start_from(model, X):
     """Return unlabelled rows as a fitted model sees them."""
     return model._lend(model._unlabelled(X), model._candidates(None))

@@ -258,18 +258,6 @@ def test_no_axis_is_left_to_rounding(whitening):
     close(*rows)
 
 
-def test_several_tables_are_fused_by_averaging_kernels():
-    data = make_data()
-    names, A = data.class_embeddings.index, data.class_embeddings
-    noise = pd.DataFrame(np.random.default_rng(5).normal(size=(12, 4)), index=names)
-    fused, twice, once = (
-        AnchoredSelfTraining().fit(data.X_seen, data.y_seen, class_embeddings=tables)
-        for tables in ({"good": A, "noise": noise}, {"a": A, "b": A}, A)
-    )
-    close(twice.decision_function(data.X_unseen), once.decision_function(data.X_unseen))
-    assert fused.variance_ > once.variance_
-
-
 # ---- adapt ---------------------------------------------------------------------------
 
 
@@ -416,19 +404,6 @@ def test_it_helps_where_the_prototypes_are_off():
     answer = model.predict(data.X, classes="all")
     seen = ~np.isin(data.y, data.unseen)
     assert np.mean(answer[seen] == data.y[seen]) > 0.8
-
-
-def test_class_order_and_row_order_are_free():
-    data = make_data()
-    order = np.random.default_rng(0).permutation(len(data.X_seen))
-    shuffled = AnchoredSelfTraining().fit(
-        data.X_seen[order],
-        data.y_seen[order],
-        class_embeddings=data.class_embeddings.iloc[::-1],
-    )
-    rows = np.random.default_rng(1).permutation(len(data.X_unseen))
-    labels = fitted(data).adapt(data.X_unseen).labels_
-    assert_array_equal(shuffled.adapt(data.X_unseen[rows]).labels_, labels[rows])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import multivariate_normal
 
-from tests.checks import close
+from tests.checks import close, unit
 from unseen import AnchoredSelfTraining, ZeroShotData, per_class_accuracy
 from unseen.core.outcome import Round, reliability_by_rank
 from unseen.transduction import anchored_open
@@ -236,9 +236,9 @@ def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):
 def test_the_background_is_a_gaussian_as_wide_as_the_seen_means(data):
     model = fitted(data)
     broad, length, early = model.background_evidence(data.X_unseen).T
-    units = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    units = unit(data.X_unseen)
     B = (units - model.mean_) @ model.axes_
-    rows = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    rows = unit(data.X_seen)
     rows = (rows - model.mean_) @ model.axes_
     means = np.array([rows[data.y_seen == c].mean(axis=0) for c in data.seen])
     k = B.shape[1]

@@ -8,14 +8,11 @@ from scipy.linalg import eigh
 from scipy.optimize import approx_fprime
 from sklearn.cluster import KMeans
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, unit
 from unseen import BiDiLEL
 from unseen.core.sums import sum_rows
 from unseen.transduction.bidilel import (
-    cluster,
     discriminant_axes,
-    nearest_means,
-    place_landmarks,
     stress,
 )
 
@@ -56,35 +53,6 @@ def test_the_stress_and_its_gradient():
     close(gradient, approx_fprime(b.ravel(), value, 1e-7), digits=5)
 
 
-def test_landmarks_are_found_where_distances_say():
-    rng = np.random.default_rng(0)
-    seen, hidden = rng.normal(size=(30, 8)), rng.normal(size=(4, 8))
-    placed = place_landmarks(
-        seen,
-        distances(hidden, seen),
-        distances(hidden, hidden) + 1e-6,
-        np.random.RandomState(0),
-    )
-    close(placed, hidden, within=0.01)
-
-
-def test_self_training_averages_the_nearest_rows():
-    rng = np.random.default_rng(0)
-    rows, b = rng.normal(size=(20, 3)), rng.normal(size=(2, 3))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    b /= np.linalg.norm(b, axis=1, keepdims=True)
-    near = np.argsort(distances(b, rows), axis=1)[:, :5]
-    close(nearest_means(rows, b, 5), rows[near].mean(axis=1))
-    close(nearest_means(rows, b, 99), np.tile(rows.mean(axis=0), (2, 1)))
-
-
-def test_clusters_are_those_of_k_means():
-    rng = np.random.default_rng(0)
-    rows, centres = rng.normal(size=(60, 3)), rng.normal(size=(4, 3))
-    theirs = KMeans(4, init=centres, n_init=1, tol=0, algorithm="lloyd").fit(rows)
-    close(cluster(rows, centres), theirs.cluster_centers_, digits=8)
-
-
 def fitted(data, **parameters):
     model = BiDiLEL(8, **parameters)
     return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
@@ -93,9 +61,9 @@ def fitted(data, **parameters):
 def test_structured_gives_clusters_to_landmarks_one_to_one():
     data = make_data()
     model = fitted(data, transduction="structured").adapt(data.X_unseen)
-    X = data.X_unseen / np.linalg.norm(data.X_unseen, axis=1, keepdims=True)
+    X = unit(data.X_unseen)
     rows = (X - model.mean_) @ model.axes_ @ model.components_
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = unit(rows)
     b = fitted(data)._landmarks(model._default)
     centres = KMeans(3, init=b, n_init=1, tol=0).fit(rows).cluster_centers_
     best = min(
@@ -103,21 +71,6 @@ def test_structured_gives_clusters_to_landmarks_one_to_one():
         key=lambda p: sum(np.linalg.norm(b[c] - centres[p[c]]) for c in range(3)),
     )
     moved = centres[list(best)]
-    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    moved = unit(moved)
     expected = data.unseen[(rows @ moved.T).argmax(axis=1)]
     assert_array_equal(model.labels_, expected)
-
-
-def test_landmarks_are_placed_to_the_end_so_that_rounding_does_not_show():
-    rng = np.random.default_rng(1)
-    seen = rng.normal(size=(40, 30))
-    seen /= np.linalg.norm(seen, axis=1, keepdims=True)
-    E = rng.normal(size=(60, 12))
-    D = 0.3 * distances(E, E)
-    first, other = (
-        place_landmarks(
-            seen, D[40:, :40] * f, D[40:, 40:] * f, np.random.RandomState(0)
-        )
-        for f in (1, 1 + 1e-13)
-    )
-    close(first, other, digits=4)

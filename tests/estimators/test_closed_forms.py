@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import linalg
 
-from tests.checks import close, make_data, refitted
+from tests.checks import close, fitted, make_data, refitted, unit
 from tests.oracles import minimise
 from unseen import CCA, DAP, ESZSL, SAE, LatEm, RidgeToSemantic, RidgeToVisual
 from unseen.core.linalg import solve_on_axes
@@ -24,14 +24,6 @@ def small():
     A = rng.normal(size=(6, 3))
     X = A[codes] @ rng.normal(size=(3, 4)) + rng.normal(size=(39, 4))
     return X - X.mean(axis=0), codes, A - A[codes].mean(axis=0)
-
-
-def fitted(model, data):
-    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-
-
-def unit(M):
-    return M / np.linalg.norm(M, axis=1, keepdims=True)
 
 
 def as_met(model, data):

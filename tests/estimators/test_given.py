@@ -210,18 +210,6 @@ def test_given_labels_do_not_depend_on_the_form_they_come_in(named):
         np.testing.assert_array_equal(model.adapt(X, given=form).reliability_, first)
 
 
-def test_the_order_of_rows_and_classes_is_free(named):
-    X, truth, P = named
-    given = {row: truth[row] for row in (3, 50, 90, 130, 131)}
-    turn = np.random.default_rng(2).permutation(160)
-    back = np.argsort(turn)
-    moved = {int(back[row]): label for row, label in given.items()}
-    one = GuidedMixture.from_prototypes(P).adapt(X, given=given)
-    other = GuidedMixture.from_prototypes(P[::-1]).adapt(X[turn], given=moved)
-    np.testing.assert_array_equal(one.labels_[turn], other.labels_)
-    close(one.reliability_[turn], other.reliability_, digits=6)
-
-
 def test_numbers_as_classes_and_none_of_them(named):
     X, truth, P = named
     codes = np.searchsorted(NAMES, truth)
@@ -325,43 +313,6 @@ def test_how_rows_were_picked_for_a_person_does_not_ruin_good_names(which):
     others = np.setdiff1d(np.arange(600), rows)
     before, after = (np.mean((x == truth)[others]) for x in (alone, taught))
     assert after >= before - 0.01
-
-
-def test_labels_of_a_few_classes_take_no_rows_from_the_others():
-    """Where names are good for most: one class is given, the rest stays as it was."""
-    random = np.random.default_rng(9)
-    centres, truth = random.normal(size=(10, 60)), np.repeat(np.arange(10), 60)
-    X = centres[truth] + 1.6 * random.normal(size=(600, 60))
-    model = GuidedMixture.from_prototypes(centres + 1.2 * random.normal(size=(10, 60)))
-    alone = model.adapt(X).labels_
-    taught = model.adapt(X, given={0: 0, 1: 0, 2: 0, 60: 1}).labels_
-    before, after = (np.mean((x == truth)[120:]) for x in (alone, taught))
-    assert before > 0.9
-    assert after >= before - 0.01
-
-
-def test_a_slip_does_not_undo_a_name():
-    """One wrong label among none: its class must not be lost."""
-    random = np.random.default_rng(2)
-    truth = np.arange(300) % 3
-    X = 2 * np.eye(3, 8)[truth] + 0.8 * random.normal(size=(300, 8))
-    model = GuidedMixture.from_prototypes(np.eye(3, 8))
-    plain = model.adapt(X).labels_
-    slip = model.adapt(X, given={0: 1}).labels_
-    assert slip[0] == 1 and np.mean(slip[1:] != plain[1:]) < 0.03
-
-
-def test_given_rows_do_not_make_their_classes_greedy(described):
-    """Before any round, other rows have the label that the prototypes give them."""
-    X, y, table, seen = described
-    pile, truth = X[~seen], y[~seen]
-    model = unseen.AnchoredSelfTraining(max_rounds=0)
-    model.fit(X[seen], y[seen], class_embeddings=table)
-    plain = model.adapt(pile).labels_
-    given = {row: truth[row] for row in (0, 1, 2, 31)}  # of two classes of four
-    labels = model.adapt(pile, given=given).labels_
-    others = np.setdiff1d(np.arange(len(pile)), list(given))
-    np.testing.assert_array_equal(labels[others], plain[others])
 
 
 def test_one_class_is_no_start(named):

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close
-from unseen import GuidedMixture, load_model
+from tests.checks import close, unit
+from unseen import GuidedMixture
 from unseen.core.rows import Rows
 from unseen.transduction.graph import near_neighbours, neighbours
-from unseen.transduction.guided_mixture import evenness, main_axes
+from unseen.transduction.guided_mixture import main_axes
 
 
 def make_pile(seed=0, n_classes=4, per_class=15, d=12, noise=1.0, shift=2.0):
@@ -23,10 +23,6 @@ def make_pile(seed=0, n_classes=4, per_class=15, d=12, noise=1.0, shift=2.0):
 
 
 # ---- the oracle: all rows and classes at once, no sums, no blocks -------------------
-
-
-def unit(A):
-    return A / np.linalg.norm(A, axis=1, keepdims=True)
 
 
 def soft(L):
@@ -289,12 +285,6 @@ def test_chunks_and_dask_give_the_model_of_memory():
 # ---- limits and guards ---------------------------------------------------------------
 
 
-def test_right_names_and_tight_classes_leave_no_mistake():
-    P, X, y = make_pile(7, noise=0.3, shift=0)
-    true = np.array([X[y == c].mean(axis=0) for c in range(len(P))])
-    assert_array_equal(GuidedMixture.from_prototypes(true).adapt(X).labels_, y)
-
-
 def test_absent_classes_are_not_filled_up():
     _, X, y = make_pile(8, n_classes=8, per_class=30, noise=0.5, shift=0)
     true = np.array([X[y == c].mean(axis=0) for c in range(8)])
@@ -340,58 +330,6 @@ def test_classes_the_pile_was_not_asked_about_compete_as_classes_without_rows():
     assert np.isfinite(scores).all() and np.ptp(scores[:, 3]) > 0
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({99: 0}, "a label for row 99, but X has 60 rows"),
-        ({0: "a"}, "'a', but classes are numbers"),
-        ([0, 1], r"shape \(2,\), but X has 60 rows"),
-    ],
-)
-def test_given_labels_that_cannot_be_are_refused(given, message):
-    P, X, _ = make_pile()
-    with pytest.raises(ValueError, match=message):
-        GuidedMixture.from_prototypes(P).adapt(X, given=given)
-
-
-def test_given_labels_may_come_as_an_array_with_gaps():
-    P, X, y = make_pile()
-    names = np.array(list("wxyz"))
-    frame = pd.DataFrame(P, index=names)
-    listed = [names[c] if i % 9 == 0 else None for i, c in enumerate(y)]
-    mapped = {i: name for i, name in enumerate(listed) if name}
-    one = GuidedMixture.from_prototypes(frame).adapt(X, given=listed)
-    other = GuidedMixture.from_prototypes(frame).adapt(X, given=mapped)
-    assert_array_equal(one.labels_, other.labels_)
-    close(one.reliability_, other.reliability_)
-
-
-def test_seen_classes_make_the_prototypes_by_a_ridge():
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(12, 5))
-    y = np.repeat(np.arange(12), 30)
-    X = (A @ rng.normal(size=(5, 15)))[y] + 0.5 * rng.normal(size=(360, 15))
-    seen = y < 9
-    model = GuidedMixture().fit(X[seen], y[seen], class_embeddings=A)
-    assert (model.adapt(X[~seen]).labels_ == y[~seen]).mean() > 0.95
-
-
-def test_before_any_pile_seen_classes_score_by_their_own_means():
-    rng = np.random.default_rng(1)
-    A = rng.normal(size=(7, 4))
-    y = np.repeat(np.arange(7), 10)
-    X = (A @ rng.normal(size=(4, 9)))[y] + 0.5 * rng.normal(size=(70, 9))
-    seen = y < 5
-    model = GuidedMixture().fit(X[seen], y[seen], class_embeddings=A)
-    units = unit(X)
-    # The nearest class mean of unit rows: x·m - |m|²/2.
-    means = [sum(units[y == c]) / 10 for c in range(5)]
-    wanted = np.array([[x @ m - m @ m / 2 for m in means] for x in units])
-    scores = model.decision_function(X, classes="all")
-    close(scores[:, :5], wanted, digits=10)
-    close(model.decision_function(X, classes=[3, 0]), wanted[:, 0] - wanted[:, 3])
-
-
 def test_a_frame_names_the_features_of_prototypes_without():
     P, X, _ = make_pile()
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
@@ -404,33 +342,7 @@ def test_a_frame_names_the_features_of_prototypes_without():
 # ---- files ---------------------------------------------------------------------------
 
 
-def test_a_saved_model_answers_as_before(tmp_path):
-    P, X, _ = make_pile()
-    model = GuidedMixture.from_prototypes(P).adapt(X)
-    again = load_model(model.save(tmp_path / "model.unseen"))
-    close(again.decision_function(X), model.decision_function(X))
-    assert_array_equal(again.labels_, model.labels_)
-
-
-@pytest.mark.parametrize("adapted", [False, True])
-def test_onnx_has_the_scores_of_the_model(tmp_path, adapted):
-    runtime = pytest.importorskip("onnxruntime")
-    P, X, _ = make_pile()
-    model = GuidedMixture.from_prototypes(P)
-    if adapted:
-        model.adapt(X)
-    path = model.to_onnx(tmp_path / "model.onnx")
-    session = runtime.InferenceSession(path)
-    scores, labels = session.run(None, {"features": X.astype(np.float32)})
-    close(scores, model.decision_function(X), digits=3)
-    assert_array_equal(labels, model.predict(X))
-
-
 # ---- measures ------------------------------------------------------------------------
-
-
-def test_evenness_counts_the_classes_in_use():
-    close(evenness(np.array([10**6] * 3 + [0])), 0.75, digits=5)
 
 
 def test_neighbours_by_cells_are_exact_with_all_cells_and_mostly_right_with_few():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from tests.checks import unit
 from unseen import (
     CSLS,
     GlobalCorrection,
@@ -26,7 +27,7 @@ def with_a_hub(seed=0, n_classes=6, per_class=40, p=30):
 
 
 def cosines(X, prototypes):
-    X, P = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (X, prototypes))
+    X, P = (unit(M) for M in (X, prototypes))
     return X @ P.T
 
 
@@ -65,7 +66,7 @@ def test_each_rule_is_what_is_printed(seed):
 def test_prototypes_become_means_of_their_nearest_rows(k):
     prototypes, X, _ = with_a_hub()
     S = cosines(X, prototypes)
-    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    units = unit(X)
     most = min(k, 40)  # rows of a class: prototypes stay apart
     moved = [units[np.argsort(-s)[:most]].mean(axis=0) for s in S.T]
     model = PrototypeAveraging.from_prototypes(prototypes, n_neighbors=k).adapt(X)

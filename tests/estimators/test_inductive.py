@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from tests.checks import close, make_data
+from tests.checks import close, fitted, make_data
 from unseen import (
     ALE,
     CCA,
@@ -78,9 +78,7 @@ def test_new_classes_need_no_training(model):
     data = make_data()
     known = data.class_embeddings.drop(data.unseen)
     new = data.class_embeddings.loc[data.unseen]
-    told = clone(model).fit(
-        data.X_seen, data.y_seen, class_embeddings=data.class_embeddings
-    )
+    told = fitted(clone(model), data)
     model = clone(model).fit(data.X_seen, data.y_seen, class_embeddings=known)
     assert_array_equal(
         model.predict(data.X_unseen, classes=new), told.predict(data.X_unseen)
@@ -92,7 +90,7 @@ def test_a_search_on_sums_is_a_search_on_rows(model):
     data = make_data()
     search = ClasswiseSearchCV(model, {"unit_rows": [True]}, n_folds=3)
     search.set_params(transductive=False)
-    search.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    fitted(search, data)
     scores = []
     for held_out in search.folds_:
         train = ~np.isin(data.y_seen, held_out)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import linalg
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.checks import close, never_rises
+from tests.checks import close, never_rises, unit
 from tests.oracles import (
     authors_answer,
     authors_dictionary,
@@ -116,7 +115,7 @@ def test_the_compatibility_step_is_the_minimum_of_eq_5_and_eq_2_its_value(small)
 @pytest.mark.parametrize("alpha, beta", [(0.01, 100), (0.1, 0.01), (10, 1)])
 def test_the_papers_objective_never_rises(small, alpha, beta):
     _, _, A, D, V, sums = small
-    D = D / np.linalg.norm(D, axis=1, keepdims=True)
+    D = unit(D)
     weights = np.array([alpha, beta], dtype=float)[:, None, None, None]
     sixty = PAPER._replace(max_iter=60, tol=0.0)
     *_, [history] = solve_jedm(products(sums), A, D, V, *weights, sixty)
@@ -156,30 +155,13 @@ def test_admm_ends_where_karush_kuhn_and_tucker_say(n, d, p, size):
     close(downhill, (bound * multipliers)[:, None] * D, within=1e-5 * size)
 
 
-def test_admm_equals_a_generic_constrained_minimiser():
-    C, X = make(30, 3, 4, 1.0)
-    bounds = [
-        {"type": "ineq", "fun": lambda v, i=i: 1 - np.sum(v.reshape(3, 4)[i] ** 2)}
-        for i in range(3)
-    ]
-    best = minimize(
-        lambda v: np.sum((X - C @ v.reshape(3, 4)) ** 2),
-        np.zeros(12),
-        constraints=bounds,
-        method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 500},
-    ).x.reshape(3, 4)
-    assert (np.linalg.norm(best, axis=1) > 1 - 1e-6).any()
-    close(dictionary_by(solve_by_admm, C, X, np.zeros((3, 4))), best, digits=5)
-
-
 @pytest.mark.parametrize("size", [0.02, 0.3, 2.0])
 def test_the_authors_steps_are_theirs(size):
     """With and without binding atoms, also where the shortcut for free ones ends."""
     C, X = make(200, 10, 8, size)
     X = X * size
     D = np.random.default_rng(1).normal(size=(10, 8))
-    D /= np.linalg.norm(D, axis=1, keepdims=True)
+    D = unit(D)
     ours = dictionary_by(solve_by_reference_admm, C, X, D)
     close(ours, authors_dictionary(X.T, C.T, D.T).T, digits=9)
 
@@ -246,22 +228,11 @@ def test_stopping_for_want_of_sweeps_is_told(problem):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"X": np.full((71, 20), np.nan)}, "NaN"),
         ({"X": np.full((71, 20), np.inf)}, "infinity"),
-        ({"X": np.zeros(71)}, "1D array"),
-        ({"X": np.array([["a"] * 20] * 71)}, "could not convert|dtype"),
-        ({"y": np.full(71, 9)}, r"y holds 9 \(row 0\).* 8 classes"),
         ({"y": np.full(71, -1)}, r"y holds -1"),
         ({"y": np.zeros(71, dtype=int)}, "one class only"),
         ({"y": np.linspace(0, 1, 71)}, "Unknown label type"),
-        ({"y": np.arange(5)}, "inconsistent numbers of samples"),
-        (
-            {"class_embeddings": np.zeros((0, 6))},
-            r"class_embeddings has shape \(0, 6\)",
-        ),
-        ({"class_embeddings": np.zeros(8)}, r"class_embeddings has shape \(8,\)"),
         ({"class_embeddings": np.full((8, 6), np.nan)}, "class_embeddings holds NaN"),
-        ({"class_embeddings": np.full((8, 6), "x")}, "more than numbers"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence_and_leaves_nothing_fitted(

@@ -3,19 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.optimize import approx_fprime
 from scipy.special import log_softmax, softmax
 
-from tests.checks import close, start_from
+from tests.checks import close, start_from, unit
 from unseen import GaussianAlignment, StatA, TransCLIP
 from unseen.transduction.gaussian_alignment import gaussian_alignment, precision
-from unseen.transduction.graph import nearest_cosines
-from unseen.transduction.stata import anchored, scatter, stata
+from unseen.transduction.stata import stata
 from unseen.transduction.transclip import transclip
-
-
-def unit(M):
-    return M / np.linalg.norm(M, axis=1, keepdims=True)
 
 
 def texts_and_rows(n_classes=4, present=4, per_class=14, p=12):
@@ -39,11 +33,6 @@ def neighbours_by_hand(U, k):
 def log_density(U, mu, v):
     """Of rows under Gaussians without correlations, but for a constant."""
     return -np.sum((U[:, None] - mu) ** 2 / v + np.log(v), axis=2) / 2
-
-
-def test_neighbours_are_cosines_of_the_nearest_both_ways():
-    U = unit(np.random.default_rng(1).normal(size=(9, 3)))
-    close(nearest_cosines(U, 2).toarray(), neighbours_by_hand(U, 2), digits=6)
 
 
 # ---- TransCLIP ---------------------------------------------------------------------
@@ -93,22 +82,6 @@ def test_transclip_is_that_of_the_loops(settings):
     assert_array_equal(model.adapt(X).labels_, made.scores.argmax(axis=1))
 
 
-def test_the_steps_of_transclip_are_minima_of_its_objective():
-    """Variances where it is flat; unit means, with one variance, on the sphere."""
-    texts, X = texts_and_rows(per_class=4, p=4)
-    state, rng = TransCLIPByHand(X, texts, weight=0.3), np.random.default_rng(0)
-    slope, elsewhere = (
-        approx_fprime(v, lambda v: state.objective(v=v), 1e-7)
-        for v in (state.v, 1.5 * state.v)
-    )
-    close(slope, 0, digits=4)
-    assert np.abs(elsewhere).max() > 0.1
-    same = np.full(4, state.v.mean())
-    for _ in range(50):
-        mu = unit(state.mu + 0.1 * rng.normal(size=state.mu.shape))
-        assert state.objective(mu=mu, v=same) > state.objective(v=same)
-
-
 # ---- StatA -------------------------------------------------------------------------
 
 
@@ -134,9 +107,11 @@ def stata_by_hand(X, texts, *, anchor=1.0, k=3, n_rounds=10):
             s[c] = beta * own + (1 - beta) * (first + (T[c] - mu[c]) ** 2)
 
 
-@pytest.mark.parametrize("anchor, k, n_rounds", [(1.0, 3, 10), (5.0, 2, 3)])
-def test_stata_is_that_of_the_loops(anchor, k, n_rounds):
-    texts, X = texts_and_rows(per_class=12, p=10)
+@pytest.mark.parametrize(
+    "anchor, k, n_rounds, present", [(1.0, 3, 10, 4), (5.0, 2, 3, 4), (5.0, 2, 3, 2)]
+)
+def test_stata_is_that_of_the_loops(anchor, k, n_rounds, present):
+    texts, X = texts_and_rows(present=present, per_class=12, p=10)
     settings = {"anchor": anchor, "n_neighbors": k, "n_rounds": n_rounds}
     model = StatA.from_prototypes(texts, **settings)
     outcome = stata(start_from(model.estimator_, X), **settings)
@@ -144,19 +119,9 @@ def test_stata_is_that_of_the_loops(anchor, k, n_rounds):
     close(softmax(outcome.scores, axis=1), expected, digits=5)
     assert len(outcome.rounds) == n_rounds + 1
     first = (unit(X) @ unit(texts).T).argmax(axis=1)
-    assert (expected.argmax(axis=1) != first).any()  # there was something to compare
+    moved = (expected.argmax(axis=1) != first).any()
+    assert moved or present < 4  # there was something to compare
     assert_array_equal(model.adapt(X).labels_, expected.argmax(axis=1))
-
-
-def test_a_class_without_rows_keeps_its_prototype_and_first_variances():
-    rng = np.random.default_rng(1)
-    U, t = unit(rng.normal(size=(20, 5))), unit(rng.normal(size=(3, 5)))
-    z = np.eye(3)[np.zeros(20, dtype=int)]
-    first = scatter(U, z, t).sum(axis=0) / 20
-    mu, s = anchored(U, z, t, first, 1.0)
-    close(mu[1:], t[1:])
-    close(s[1:], np.tile(first, (2, 1)))
-    assert np.abs(mu[0] - t[0]).max() > 0.1
 
 
 # ---- ADAPT -------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from numpy.testing import assert_array_equal
 from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.checks import close, make_data
+from tests.checks import close, fitted, make_data
 from unseen import ALE, SJE, DeViSE, LatEm, SelfTraining
 from unseen.core.linalg import row_space
-from unseen.models.ranking import latent_step, rank_weights
+from unseen.models.ranking import latent_step
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_step_of_latem_follows_the_gradient_of_the_loss_as_written(n_maps):
 def test_one_map_of_latem_self_trains_and_several_do_not_pretend_to():
     data = make_data()
     model = SelfTraining(LatEm(1, max_iter=5, validation_fraction=0))
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    fitted(model, data)
     labels = model.adapt(data.X_unseen).labels_
     assert_array_equal(model.predict(data.X_unseen), labels)
     assert not hasattr(LatEm(2), "adapt")
@@ -82,18 +82,13 @@ def test_one_map_of_latem_self_trains_and_several_do_not_pretend_to():
         SelfTraining(LatEm(2)).fit(data.X_seen, data.y_seen)
 
 
-def test_ranks_fall_off_like_harmonic_numbers():
-    V = np.array([[0.0, 1.0, 2.0, 3.0]])
-    close(rank_weights(V), np.array([[0, 1, 1, 1]]) * (1 + 1 / 2 + 1 / 3) / 3)
-
-
 def test_the_number_of_epochs_is_that_of_the_best_on_held_out_classes():
     data = make_data()
     model = SJE()
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    fitted(model, data)
     assert 1 <= model.n_iter_ == len(model.history_) <= 100
     again = SJE(max_iter=model.n_iter_, validation_fraction=0)
-    again.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    fitted(again, data)
     assert_array_equal(again.coef_, model.coef_)
 
 
@@ -101,7 +96,7 @@ def test_it_says_when_held_out_classes_still_gained():
     data = make_data()
     model = ALE(1e-3, max_iter=1)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 epochs"):
-        model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+        fitted(model, data)
 
 
 def test_the_scale_of_rows_and_embeddings_does_not_matter():

@@ -5,16 +5,12 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from tests.checks import close, make_data, never_rises
+from tests.checks import close, fitted, make_data, never_rises, unit
 from tests.oracles import minimise
 from unseen import JLSE, SynC
-from unseen.models.jlse import onto_simplex, renew_atoms, simplex_codes
+from unseen.models.jlse import renew_atoms, simplex_codes
 from unseen.models.relative_codes import minimise_loss, squared_hinge
 from unseen.models.sync import combine_phantoms, structured
-
-
-def fitted(model, data):
-    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
 
 
 @pytest.fixture
@@ -51,19 +47,10 @@ def test_l_bfgs_finds_the_minimum_of_the_loss_as_written(small, name):
     close(W, minimise(objective, np.zeros((3, 4)), gtol=1e-6), digits=4)
 
 
-def test_without_smoothing_it_is_the_largest_violation(small):
-    X, codes, A = small
-    margins = np.linalg.norm(A[:, None] - A, axis=2)
-    F = X @ np.random.default_rng(1).normal(size=(3, 4))
-    own = F[np.arange(22), codes][:, None]
-    largest = (margins[codes] + F - own).max(axis=1).mean()
-    close(structured(codes, margins, 1e-6)(F)[0], largest, digits=5)
-
-
 def test_the_squared_form_is_least_squares_on_the_rows():
     data = make_data()
     model = fitted(SynC(0.01, loss="squared", n_axes="all"), data)
-    X = data.X_seen / np.linalg.norm(data.X_seen, axis=1, keepdims=True)
+    X = unit(data.X_seen)
     X = X - X.mean(axis=0)
     signs = 2.0 * (data.y_seen[:, None] == np.unique(data.y_seen)) - 1
     ridge = 0.01 / 2 * signs.size
@@ -106,20 +93,11 @@ def test_codes_of_classes_are_the_minimum_on_the_simplex(softness):
         assert (code >= 0).all() and (slope >= slope[code > 1e-9].max() - 1e-9).all()
 
 
-def test_the_projection_stays_where_it_is_and_sums_to_one():
-    rng = np.random.default_rng(0)
-    inside = rng.dirichlet(np.ones(5), size=7)
-    close(onto_simplex(inside), inside)
-    away = onto_simplex(5 * rng.normal(size=(7, 5)))
-    close(away.sum(axis=1), 1)
-    assert (away >= 0).all()
-
-
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(0)
     X, D = rng.normal(size=(12, 4)), rng.normal(size=(3, 4))
-    D /= np.linalg.norm(D, axis=1, keepdims=True)
+    D = unit(D)
     V, y = rng.normal(size=(3, 5)), rng.integers(5, size=12)
     return X, D, V, np.where(np.arange(5) == y[:, None], 1.0, -1.0)
 

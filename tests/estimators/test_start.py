@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data, start_from
-from unseen import AnchoredSelfTraining
+from tests.checks import close
 from unseen.core.given import GivenRows
 from unseen.core.start import corrected
 
@@ -46,24 +45,3 @@ def test_given_rows_correct_prototypes_by_what_these_are_worth(new, shift):
     wanted = corrected_by_loops(rows, Z, logits.argmax(axis=1), given, mask)
     close(made, wanted, digits=10)
     assert_array_equal(made[3], Z[3])  # nothing was given for it
-
-
-@pytest.mark.parametrize("whitening", [0.1, None])
-def test_scores_of_an_anchored_model_are_distances_and_linear(whitening):
-    data = make_data()
-    model = AnchoredSelfTraining(whitening=whitening)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    start = start_from(model, data.X_unseen)
-    q = np.broadcast_to(model._metric(), start.rows.shape[1])
-    far = [
-        [-(q * (x - z) ** 2).sum() / 2 for z in start.prototypes] for x in start.rows
-    ]
-    lead = np.array(far) - np.array(far)[:, :1]
-    for scores in (
-        start.scores,
-        start.rows @ start.scorer.coef.T + start.scorer.intercept,
-        start.rows @ start.rescore(start.prototypes).coef.T
-        + start.rescore(start.prototypes).intercept,
-        start.logits / start.logit_scale,
-    ):
-        close(scores - scores[:, :1], lead, digits=8)

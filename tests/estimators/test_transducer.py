@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import unseen
-from tests.checks import close, make_data, start_from
+from tests.checks import close, fitted, make_data, start_from, unit
 from unseen import (
     CCA,
     CSLS,
@@ -26,6 +26,7 @@ from unseen import (
     ConSE,
     EMDirichlet,
     GlobalCorrection,
+    GuidedMixture,
     InvertedSoftmax,
     KodirovUDA,
     LatEm,
@@ -49,6 +50,8 @@ METHODS = [
     and issubclass(getattr(unseen, name), Relabelling)
 ]
 OTHERS = [
+    AnchoredSelfTraining(),
+    GuidedMixture(),
     EMDirichlet(labels="hard", n_rounds=4, n_steps=60),
     OTTER(class_prior="uniform"),
     SelfTraining(ESZSL()),
@@ -97,10 +100,6 @@ def from_texts(method, texts):
     return method.from_prototypes(texts, **quick(method))
 
 
-def fitted(model, data):
-    return model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-
-
 def texts_and_images(seed=0, n_classes=5, per_class=20, p=24):
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(n_classes, p))
@@ -139,7 +138,7 @@ def test_the_start_says_of_the_pile_what_the_base_says(base):
     close(of_rows, start.scores, digits=9)
     close(start.rows @ scorer.coef.T + scorer.intercept, contrast, digits=9)
     back, X = start.scorer.on_features(start.axes, start.mean), data.X_unseen
-    X = X / np.linalg.norm(X, axis=1, keepdims=True) if start.unit_rows else X
+    X = unit(X) if start.unit_rows else X
     close(X @ back.coef.T + back.intercept, start.scores, digits=9)
 
 
@@ -170,7 +169,7 @@ def test_a_linear_rule_gives_the_pile_its_labels_again(method):
 def test_other_new_rows_go_to_the_nearest_class_mean(method):
     texts, images, _ = texts_and_images()
     model = from_texts(method, texts).adapt(images[::2])
-    units = images / np.linalg.norm(images, axis=1, keepdims=True)
+    units = unit(images)
     means = np.stack([units[::2][model.labels_ == c].mean(axis=0) for c in range(5)])
     far = np.linalg.norm(units[1::2, None] - means, axis=2)
     assert_array_equal(model.predict(images[1::2]), far.argmin(axis=1))
@@ -237,23 +236,6 @@ def test_a_classifier_without_class_tables_is_no_base():
 # ---- search --------------------------------------------------------------------
 
 
-def test_a_search_over_how_it_adapts_equals_doing_it_by_hand():
-    data = make_data()
-    grid = {"alpha": [0.1, 0.9], "estimator__gamma": [0.1, 10.0]}
-    search = ClasswiseSearchCV(PST(ESZSL(), n_neighbors=4), grid, n_folds=3)
-    fitted(search, data)
-    held = np.isin(data.y_seen, search.folds_[2])
-    table = data.class_embeddings.drop(index=data.unseen)
-    for i, params in enumerate(search.cv_results_["params"]):
-        model = PST(ESZSL(), n_neighbors=4).set_params(**params)
-        model.fit(data.X_seen[~held], data.y_seen[~held], class_embeddings=table)
-        labels, truth = model.adapt(data.X_seen[held]).labels_, data.y_seen[held]
-        accuracy = np.mean([(labels[truth == c] == c).mean() for c in np.unique(truth)])
-        close(search.cv_results_["split2_test_score"][i], accuracy)
-    search.adapt(data.X_unseen)
-    assert np.isin(search.best_estimator_.labels_, data.unseen).all()
-
-
 LATE = [TransCLIP().set_params(text_weight=2.0), SMS(n_rounds=1)]
 
 
@@ -313,7 +295,8 @@ def test_odd_rows_get_an_answer(method, rows):
     assert (model.reliability_ > 0).all() and (model.reliability_ <= 1).all()
     assert np.isfinite(model.decision_function(data.X_unseen)).all()
     if rows == "one row":
-        assert model.reliability_.tolist() == [1.0]
+        stated = isinstance(method, AnchoredSelfTraining | GuidedMixture)
+        assert stated or model.reliability_.tolist() == [1.0]
         model.adapt(data.X_unseen, classes=data.unseen[:1])
         assert (model.labels_ == data.unseen[0]).all()
 

@@ -5,7 +5,7 @@ from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
-from tests.checks import close, make_data
+from tests.checks import close, make_data, unit
 from unseen import KodirovUDA, RidgeToVisual
 from unseen.core.start import sharpened
 from unseen.transduction.uda import lasso, solve_codes
@@ -34,10 +34,7 @@ def test_rounds_alternate_between_two_least_squares():
     table = data.class_embeddings
     model = KodirovUDA(whitening=None, near=near, pull=pull, n_rounds=3)
     model.fit(data.X_seen, data.y_seen, class_embeddings=table).adapt(data.X_unseen)
-    X, A = (
-        M / np.linalg.norm(M, axis=1, keepdims=True)
-        for M in (data.X_unseen, table.loc[data.unseen].to_numpy())
-    )
+    X, A = (unit(M) for M in (data.X_unseen, table.loc[data.unseen].to_numpy()))
     B, A = (X - X.mean(axis=0)) @ model.axes_, A - A.mean(axis=0)
     seen = D = model.coef_.T
     targets = softmax(sharpened(-cdist(B, A @ D, "sqeuclidean") / 2), axis=1) @ A
@@ -54,7 +51,7 @@ def test_rounds_alternate_between_two_least_squares():
         D = least_squares(Z.T, B.T, near, seen.T).T
         value = np.sum((B - Z @ D) ** 2) + near * np.sum((D - seen) ** 2)
         close(done.objective, value + pull * np.sum((Z - targets) ** 2))
-        cosines = Z @ (A / np.linalg.norm(A, axis=1, keepdims=True)).T
+        cosines = Z @ (unit(A)).T
         assert_array_equal(done.labels, data.unseen[cosines.argmax(axis=1)])
 
 

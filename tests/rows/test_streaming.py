@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import unseen
-from tests.checks import close
+from tests.checks import close, fitted
 from unseen import (
     CCA,
     DAP,
@@ -24,8 +24,6 @@ from unseen import (
     SMS,
     TSTD,
     AnchoredSelfTraining,
-    DeViSE,
-    GuidedMixture,
     SelfTraining,
 )
 from unseen.core.rows import open_stream
@@ -256,26 +254,13 @@ def test_labels_must_fit_the_rows(tmp_path):
         JEDM().fit(tmp_path / "X.txt", y, class_embeddings=A)
 
 
-def test_what_needs_the_rows_says_so():
-    data = make_data()
-    with pytest.raises(TypeError, match="needs all rows at once"):
-        DeViSE().fit(iter([data.X_seen]), data.y_seen)
-    texts = np.random.default_rng(0).normal(size=(3, 16))
-    model = GuidedMixture.from_prototypes(texts)
-    with pytest.raises(TypeError, match="needs all rows at once"):
-        model.adapt(iter([data.X_unseen]))
-    fitted = JEDM().fit(data.X_seen, data.y_seen)
-    with pytest.raises(ValueError, match="5 features"):
-        fitted.adapt(iter([data.X_unseen[:, :5]]))
-
-
 def test_a_full_disk_is_told(monkeypatch):
     class Full(io.BytesIO):
         def write(self, data):
             raise OSError("No space left on device")
 
     data = make_data()
-    model = JEDM().fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    model = fitted(JEDM(), data)
     monkeypatch.setattr("tempfile.TemporaryFile", Full)
     with pytest.raises(OSError, match="TMPDIR"):
         model.adapt(iter([data.X_unseen]))

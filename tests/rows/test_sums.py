@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from tests.checks import close
+from tests.checks import close, unit
 from unseen.core import sums
 from unseen.core.linalg import block_lanczos, inverse_lengths, leading_eigenvectors
 from unseen.core.sums import sum_rows
@@ -32,7 +32,7 @@ def test_the_sums_are_those_of_the_definition(rows, unit_rows):
     X, codes = rows
     sums = sum_rows(X, codes, 5, unit_rows=unit_rows)
     if unit_rows:
-        X = X / np.linalg.norm(X, axis=1, keepdims=True)
+        X = unit(X)
     Y = np.eye(5)[codes]
     close(sums.gram, X.T @ X)
     close(sums.class_sums, Y.T @ X)

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from unseen.core.given import read_given
 from unseen.core.linalg import to_unit
@@ -51,6 +52,8 @@ class NamedItems(BaseEstimator):
         plain = getattr(self, "plain_", 0.5)
         self.model_ = GuidedMixture.from_prototypes(frame, plain=plain)
 
+    # A second thread of BLAS spins for longer than it helps.
+    @threadpool_limits.wrap(limits=1, user_api="blas")
     def adapt(self, X, *, given=None):
         """Label items, and learn from them.
 

@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.checks import close
-from unseen import draw_check
+from unseen import NONE_OF_THESE, draw_check
 from unseen.cli import app
 from unseen.labels import COLUMNS, read_labels
 from unseen.texts import NamedTexts, label_texts, load_demo_texts
 from unseen.texts.encoders import WordLlama
 from unseen.texts.label import TextJob
-from unseen.texts.named import FOREIGN, NONE_OF_THESE
+from unseen.texts.named import FOREIGN
 
 runner = CliRunner()
 DEMO = load_demo_texts()

@@ -106,7 +106,6 @@ def test_many_rows_come_in_batches(tmp_path):
         ("a.csv", "n,text\n1,b,c\n", {}, "line 2 has 3 cells, but there are 2 columns"),
         ("a.csv", 'text\n"b\n', {}, "is not CSV"),
         ("a.jsonl", '{"text": "a"}\nnope\n', {}, "line 2 is not JSON"),
-        ("a.jsonl", '{"text": "a", "text": "b"}\n', {}, "'text' is there twice"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', {}, "line 2 is [1]. Give an object"),
         ("a.jsonl", '{"a": "a", "b": "c"}\n', {}, "line 1: which column"),
         ("a.txt", "hello\n", {"id": "n"}, "no column 'n'. Its columns are 'text'"),

@@ -317,7 +317,7 @@ def apply_check(table: pd.DataFrame, checked: Path) -> tuple[pd.DataFrame, str]:
 
     from unseen.core.given import NONE_OF_THESE
     from unseen.labels import read_labels
-    from unseen.review.opening import in_order
+    from unseen.review.items import in_order
     from unseen.trust.asking import estimate_accuracy
     from unseen.trust.sure import ENOUGH, recalibrated
 

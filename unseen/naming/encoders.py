@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from os.path import isdir, isfile, join
 from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
@@ -130,8 +131,18 @@ def has_own_text(encoder: Any) -> bool:
     name = os.fspath(encoder or "auto")
     if name == "auto":
         name = resolve_name("unseen.naming.clip:best_encoder")()
-    pair = isfile(join(name, "visual.onnx"))
-    return name in _FETCHED or name.endswith(".safetensors") or pair
+    return _two_towers(name) is not None
+
+
+def _two_towers(name: str) -> Callable[[str], Any] | None:
+    """Return what opens a tower, "image" or "text", of a pair in one space, if any."""
+    if name in _FETCHED:
+        return partial(resolve_name("unseen.naming.clip:fetched"), half=_FETCHED[name])
+    if name.endswith(".safetensors"):
+        return partial(resolve_name("unseen.naming.clip:open_clip_file"), name)
+    if isfile(join(name, "visual.onnx")):
+        return partial(resolve_name("unseen.naming.towers:open_pair"), name)
+    return None
 
 
 def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
@@ -161,12 +172,8 @@ def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
     if name == "auto":
         best = resolve_name("unseen.naming.clip:best_encoder")
         name = best() if kind == "image" else "wordllama"
-    if name in _FETCHED:
-        return resolve_name("unseen.naming.clip:fetched")(kind, half=_FETCHED[name])
-    if name.endswith(".safetensors"):
-        return resolve_name("unseen.naming.clip:open_clip_file")(name, kind)
-    if isfile(join(name, "visual.onnx")):
-        return resolve_name("unseen.naming.towers:open_pair")(name, kind)
+    if tower := _two_towers(name):
+        return tower(kind)
     make = _KNOWN.get(name, {}).get(kind)
     if make is not None:
         return (resolve_name(make) if isinstance(make, str) else make)()

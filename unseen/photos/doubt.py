@@ -15,9 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import eigh
 
-from unseen.core.linalg import to_unit
+from unseen.core.linalg import leading_eigenvectors, to_unit
 
 __all__ = ["WeakNamesWarning", "agreement", "doubt_in_names"]
 
@@ -31,8 +30,7 @@ class WeakNamesWarning(UserWarning):
 
 def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
     """Return how far labels follow the clusters of photos: 0 by chance, 1 exactly."""
-    # Slow to import: only where there are enough photos.
-    from sklearn.metrics import adjusted_mutual_info_score
+    from sklearn.metrics import adjusted_mutual_info_score  # slow to import
 
     rows = np.linspace(0, len(X) - 1, min(2000, len(X))).astype(int)  # enough to tell
     Z = on_leading_axes(to_unit(np.asarray(X[rows], dtype=np.float64)), 50)
@@ -57,11 +55,8 @@ def own_groups(X: np.ndarray, n: int) -> np.ndarray:
 def on_leading_axes(rows: np.ndarray, n: int) -> np.ndarray:
     """Return where rows lie along the axes on which they differ most."""
     around = rows - rows.mean(axis=0)
-    wide = around.shape[0] < around.shape[1]
-    square = around @ around.T if wide else around.T @ around
-    last = len(square) - 1
-    values, axes = eigh(square, subset_by_index=[max(0, last - n + 1), last])
-    return axes * np.sqrt(np.maximum(values, 0)) if wide else around @ axes
+    axes = leading_eigenvectors(around.T @ around, min(n, rows.shape[1]))[1]
+    return around @ axes
 
 
 def doubt_in_names(

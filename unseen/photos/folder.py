@@ -232,16 +232,14 @@ def encode_squares(encoder: Any, squares: Sequence[Square]) -> np.ndarray:
     sides of a bird or a bottle are part of it. An encoder that was trained on one view
     has it as ``view``.
     """
-    middles: list[Any] = [one.pixels for one in squares]
-    if view := getattr(encoder, "view", ""):
-        if view == "whole":
-            middles = [
-                one.pixels if one.whole is None else one.whole for one in squares
-            ]
-        return encoder.encode(np.stack(middles))
-    features = np.array(encoder.encode(np.stack(middles)))
+    middles: Any = np.stack([np.asarray(one.pixels) for one in squares])
     rows = [row for row, one in enumerate(squares) if one.whole is not None]
-    if rows:
-        wholes: list[Any] = [squares[row].whole for row in rows]
+    wholes: Any = [squares[row].whole for row in rows]
+    view = getattr(encoder, "view", "")
+    if rows and view == "whole":
+        middles[rows] = wholes
+    features = encoder.encode(middles)
+    if rows and not view:
+        features = np.array(features)
         features[rows] = (features[rows] + encoder.encode(np.stack(wholes))) / 2
     return features

@@ -172,7 +172,7 @@ class PhotoJob(LabelJob):
                 )
             self.fitted = fit_names(self.named, encoder, text)
             self.photos = see_folder(folder, encoder, **options)
-        self.skipped = [(path, reason) for path, reason in self.photos.skipped]
+        self.skipped = list(self.photos.skipped)
 
     @property
     def weak_names(self) -> str:  # noqa: D102
@@ -198,10 +198,8 @@ class PhotoJob(LabelJob):
         if self.adapts:
             given = [self.given.get(path, "") for path in photos.paths]
             model.adapt(photos.features(), given=given if self.given else None)
-            found, answer = (
-                model.answer(),
-                "adapted" if model.adapted_ else "names only",
-            )
+            found = model.answer()
+            answer = "adapted" if model.adapted_ else "names only"
         else:
             found, answer = model.answer(photos.features()), "saved model"
         if self.unknown:

@@ -186,11 +186,6 @@ class NamedPhotos(NamedItems):
         pairs = zip(readings, more, strict=True)
         return to_prototypes([plain_text(r.name, text) for r, text in pairs], readings)
 
-    # A second thread of BLAS spins for longer than it helps.
-    @threadpool_limits.wrap(limits=1, user_api="blas")
-    def adapt(self, X, *, given=None) -> NamedPhotos:  # noqa: D102
-        return super().adapt(X, given=given)
-
     def _rows(self, X) -> np.ndarray:
         rows = np.asarray(X)
         return rows if rows.dtype == np.float64 else rows.astype(np.float32)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,9 @@ from unseen.labels import COLUMNS
 from unseen.limits import limits
 from unseen.photos.photo import NoPhotoError, decode, open_image, open_photo
 from unseen.review.origins import Origin
+
+if TYPE_CHECKING:
+    from unseen.loading import RawData
 
 __all__ = ["Items", "find_items", "find_photo", "noted_texts", "photo_folder"]
 
@@ -107,13 +110,8 @@ class RowCards(Sequence[str]):
     @cached_property
     def _read(self) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
         """Return rows as shown, features, places in the file, and labels there."""
-        from unseen.loading import read_raw
-        from unseen.loading.parts import as_float
-
-        raw = read_raw(self.origin.source, self.origin.column or None,
-                       self.origin.id or None)  # fmt: skip
-        X = pd.DataFrame(as_float(raw.X), columns=raw.feature_names)
-        ids = pd.Index(map(str, range(len(X)) if raw.ids is None else raw.ids))
+        raw, features, ids = noted_rows(self.origin)
+        X = pd.DataFrame(features, columns=raw.feature_names)
         known = np.asarray(raw.y)
         if known.dtype.kind in "iu":
             places = np.where(known < 0, len(raw.class_names), known)
@@ -130,7 +128,7 @@ class RowCards(Sequence[str]):
         return (
             seen[self.show or list(X.columns)],
             X,
-            ids.get_indexer(pd.Index(self.table["id"])),
+            pd.Index(ids).get_indexer(pd.Index(self.table["id"])),
             known,
         )
 
@@ -188,10 +186,40 @@ def photo_folder(origin: Origin, folder: str | os.PathLike[str] | None) -> Path 
 
 def noted_texts(origin: Origin, ids: Sequence[str]) -> list[str]:
     """Return the texts that were labelled, read again from where they are."""
-    from unseen.texts.source import texts_of
+    from unseen.texts.source import read_texts
 
-    columns = {"column": origin.column or None, "id": origin.id or None}
-    return texts_of(origin.source, ids, **columns)
+    found = read_texts(
+        origin.source, column=origin.column or None, id=origin.id or None
+    )
+    wanted = set(ids)
+    pairs = (pair for batch in found for pair in zip(*batch, strict=True))
+    known = {key: text for key, text in pairs if key in wanted}
+    texts = np.array(list(known.values()), object)
+    return in_order(ids, list(known), texts, found.name).tolist()
+
+
+def noted_rows(origin: Origin) -> tuple[RawData, np.ndarray, list[str]]:
+    """Return the rows that were labelled, read again, as features, and their ids."""
+    from unseen.loading import read_raw
+    from unseen.loading.parts import as_float
+
+    raw = read_raw(origin.source, origin.column or None, origin.id or None)
+    ids = range(len(raw.X)) if raw.ids is None else raw.ids
+    return raw, as_float(raw.X), [*map(str, ids)]
+
+
+def in_order(
+    ids: Sequence[str], known: Sequence[str], X: np.ndarray, where: str
+) -> np.ndarray:
+    """Return what is known of some ids, in their order."""
+    place = {name: row for row, name in enumerate(known)}
+    lost = [name for name in ids if name not in place]
+    if lost:
+        raise ValueError(
+            f"{where} has no {lost[0]!r} ({len(lost)} of {len(ids)} are missing). "
+            "Label what is there now, and review that."
+        )
+    return X[[place[name] for name in ids]]
 
 
 def find_photo(folder: Path, name: str) -> Path | None:

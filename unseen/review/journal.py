@@ -18,7 +18,7 @@ from typing import Any
 
 from unseen.files import append, lock, named, sync
 
-__all__ = ["DamagedJournalError", "Journal", "fault_of", "read_head", "read_journal"]
+__all__ = ["Journal", "fault_of", "read_head", "read_journal"]
 
 FIELDS = {  # of an answer, by its op
     "label": ("ids", "label"),
@@ -30,10 +30,6 @@ FIELDS = {  # of an answer, by its op
 }
 UNDOABLE = ("label", "class", "rename", "teach")
 Entry = dict[str, Any]
-
-
-class DamagedJournalError(ValueError):
-    """A line of the journal is not an answer."""
 
 
 class Journal:
@@ -87,7 +83,7 @@ def read_journal(path: Path) -> tuple[Entry | None, list[Entry], bytes]:
         if fault and number == len(lines):
             return head, entries, line
         if fault:
-            raise DamagedJournalError(
+            raise ValueError(
                 f"{path}: line {number} is not an answer ({fault}). Mend it, or move "
                 f"{path.parent.name} away to start anew."
             )

@@ -16,8 +16,8 @@ import numpy as np
 
 from unseen.labels import read_labels
 from unseen.review.answers import given_by_id
-from unseen.review.items import find_items, noted_texts
-from unseen.review.journal import DamagedJournalError, Entry, read_head, read_journal
+from unseen.review.items import find_items, in_order, noted_rows, noted_texts
+from unseen.review.journal import Entry, read_head, read_journal
 from unseen.review.origins import Origin, find_origin
 from unseen.review.session import Session
 from unseen.review.teaching import Stop, Teacher
@@ -90,7 +90,7 @@ def answers_about(other: Path, head: Entry) -> dict[str, str]:
     """Return another review's answers, by id, if they are about the same items."""
     try:
         about, entries, _ = read_journal(other / "answers.jsonl")
-    except DamagedJournalError:  # it is named when that review is opened
+    except ValueError:  # a damaged one is named when that review is opened
         return {}
     same = about and all(about.get(key) == head[key] for key in ("kind", "source"))
     return given_by_id(entries) if same else {}
@@ -179,12 +179,8 @@ def find_features(
         photos = load_photos()
         return in_order(ids, photos.paths, photos.features, "the demo's photos")
     if origin.kind == "rows":
-        from unseen.loading import read_raw
-        from unseen.loading.parts import as_float
-
-        parts = read_raw(origin.source, origin.column or None, origin.id or None)
-        known = range(len(parts.X)) if parts.ids is None else parts.ids
-        return in_order(ids, [*map(str, known)], as_float(parts.X), origin.source)
+        _, X, known = noted_rows(origin)
+        return in_order(ids, known, X, origin.source)
     if origin.kind == "texts":
         reader = find_encoder(encoder or origin.encoder or "wordllama")
         check_same(reader, labelled_by, "the texts were labelled")
@@ -201,15 +197,3 @@ def find_features(
     seen = see_folder(place, used, progress=progress)
     check_same(seen.encoder, labelled_by, "the photos were labelled")
     return in_order(ids, seen.paths, seen.features(), str(place))
-
-
-def in_order(ids: list[str], known: list[str], X: np.ndarray, where: str) -> np.ndarray:
-    """Return the features of some ids, in their order."""
-    place = {name: row for row, name in enumerate(known)}
-    lost = [name for name in ids if name not in place]
-    if lost:
-        raise ValueError(
-            f"{where} has no {lost[0]!r} ({len(lost)} of {len(ids)} are missing). "
-            "Label what is there now, and review that."
-        )
-    return X[[place[name] for name in ids]]

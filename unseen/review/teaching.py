@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.core.given import NONE_OF_THESE
+from unseen.core.linalg import to_unit
 from unseen.review.answers import ModelLabels
 from unseen.trust.asking import suggest
 
@@ -52,7 +53,7 @@ class Teacher:
         from unseen.transduction.guided_mixture import GuidedMixture
 
         self.learner = GuidedMixture
-        units = self.X / np.maximum(np.linalg.norm(self.X, axis=1, keepdims=True), 1e-9)
+        units = to_unit(self.X)
         self.many, self.axes = len(units) >= MANY, None
         d = units.shape[1]
         if self.many and d > AXES:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from unseen.core.given import NONE_OF_THESE
 from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.classes import checked_names, spoken
@@ -33,7 +32,7 @@ from unseen.naming.encoders import (
 )
 from unseen.texts.encoders import refuse
 
-__all__ = ["FOREIGN", "NONE_OF_THESE", "NamedTexts"]
+__all__ = ["FOREIGN", "NamedTexts"]
 
 FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
 

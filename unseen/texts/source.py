@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
@@ -153,21 +153,6 @@ def read_texts(
     return TextSource(path.name, partial(read, path, str(path), choose), id is None)
 
 
-def texts_of(source: Any, ids: Iterable[str], **columns: Any) -> list[str]:
-    """Return the texts of some ids, in their order."""
-    wanted, found = list(ids), read_texts(source, **columns)
-    among = set(wanted)
-    pairs = (pair for batch in found for pair in zip(*batch, strict=True))
-    known = {key: text for key, text in pairs if key in among}
-    lost = [key for key in wanted if key not in known]
-    if lost:
-        raise ValueError(
-            f"{found.name} has no text {shown(lost[0])} ({len(lost)} of {len(wanted)} "
-            "are missing). Label what is there now, and review that."
-        )
-    return [known[key] for key in wanted]
-
-
 def holds_texts(source: str | os.PathLike[str]) -> bool:
     """Tell whether a path holds texts rather than photos, by the names of files."""
     path = Path(source)
@@ -244,7 +229,7 @@ def read_jsonl(path: Path, where: str, choose: Choose) -> Pairs:
                 continue
             place = f"{where}: line {number}"
             try:
-                entry = json.loads(line, object_pairs_hook=_without_repeats)
+                entry = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise ValueError(
                     f"{place} is not JSON ({error}). Give an object per line."
@@ -258,13 +243,6 @@ def read_jsonl(path: Path, where: str, choose: Choose) -> Pairs:
             key, text = choose(list(entry), place)
             values = list(entry.values())
             yield values[key], values[text]
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if again := [key for key in keys if keys.count(key) > 1]:
-        raise ValueError(f"the key {shown(again[0])} is there twice")
-    return dict(pairs)
 
 
 def read_parquet(path: Path, where: str, choose: Choose) -> Pairs:

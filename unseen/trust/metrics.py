@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.utils import check_consistent_length
 
 from unseen._words import short_list
 
@@ -412,11 +413,7 @@ def check_truth(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the true classes and the columns of scores that stand for them."""
     y_true = check_labels("y_true", y_true)
-    if len(y_true) != len(scores):
-        raise ValueError(
-            f"y_true has {len(y_true)} labels, but scores has {len(scores)} rows. "
-            "Give one row of scores per label."
-        )
+    check_consistent_length(y_true, scores)
     columns = classes.get_indexer(pd.Index(y_true))
     if (columns < 0).any():
         raise ValueError(
@@ -429,11 +426,7 @@ def check_truth(
 def check_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Return true and predicted labels as arrays of one kind and length."""
     true, pred = check_labels("y_true", y_true), check_labels("y_pred", y_pred)
-    if len(true) != len(pred):
-        raise ValueError(
-            f"y_true has {len(true)} labels and y_pred {len(pred)}. "
-            "Give one prediction per true label."
-        )
+    check_consistent_length(true, pred)
     if (true.dtype.kind == "U") != (pred.dtype.kind == "U"):
         raise TypeError(
             f"y_true holds {true.tolist()[0]!r} and y_pred {pred.tolist()[0]!r}. "

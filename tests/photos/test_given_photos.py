@@ -66,19 +66,6 @@ def test_ten_corrections_of_wrong_labels_do_not_ruin_the_rest(photos):
         assert np.mean(taught.labels_ == truth) >= before + gain
 
 
-def test_given_labels_are_kept_and_names_that_mislead_are_mended(photos, rows):
-    X, truth = photos.features[rows], photos.truth[rows]
-    model = fitted(photos)
-    model.prototypes_ = np.roll(model.prototypes_, 1, axis=0)  # every name misleads
-    assert np.mean(model.adapt(X).labels_ == truth) < 0.2
-    given = some(truth, 3)
-    model.adapt(X, given=given)
-    assert model.labels_[list(given)].tolist() == list(given.values())
-    assert_array_equal(model.reliability_[list(given)], 1)
-    others = np.setdiff1d(np.arange(len(X)), list(given))
-    assert np.mean(model.labels_[others] == truth[others]) > 0.6
-
-
 def test_without_given_labels_nothing_changes_not_even_after_some(photos, rows):
     X, truth = photos.features[rows], photos.truth[rows]
     plain, other = fitted(photos).adapt(X), fitted(photos)

@@ -1,8 +1,5 @@
 """Names become prototypes: oracles, limits and the ways it may fail."""
 
-import gzip
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -10,14 +7,12 @@ from scipy.spatial.distance import cdist
 
 import unseen
 from tests.checks import close
-from unseen.named import second_best
-from unseen.naming.nouns import N_CLASSES, Nouns, nouns
-from unseen.naming.reading import read_name, read_names
-from unseen.photos import NamedPhotos, WeakNamesWarning, prototypes
+from unseen.naming.nouns import N_CLASSES, nouns
+from unseen.naming.reading import read_names
+from unseen.photos import NamedPhotos, prototypes
 from unseen.photos.bundled import load_photos
 from unseen.photos.prototypes import (
     TREE,
-    NameMap,
     cosines,
     drawn_to,
     measure_scale,
@@ -63,46 +58,7 @@ def small():
     return NamedPhotos(Eyes(), Letters()).fit(["dog", "cat", "truck"])
 
 
-# ---- the tree ---------------------------------------------------------------------
-
-
-def test_vectors_hold_what_rare_ancestors_say_and_no_more_than_is_known():
-    text = "a\troot\t\t8\tall\nb\tx\t0\t2\tfew\nc\ty\t0\t1\tone\n\nx\t1\n\n\n\n"
-    tree = Nouns(gzip.decompress(gzip.compress(text.encode())).decode())
-    says = np.log([8 / 8, 8 / 2])
-    close(tree.vectors([[1]])[0, :2] ** 2, says / says.sum())
-    half = tree.vectors([[1], [2]], [0.25, 1.0])
-    close(np.sum(half**2, axis=1), [0.25, 1.0])
-    assert not tree.vectors([[]]).any()
-    assert tree.glosses == ["all", "few", "one"]
-
-
 # ---- prototypes -------------------------------------------------------------------
-
-
-def letters_of(texts):
-    table = Letters().encode(texts)
-    return table / np.linalg.norm(table, axis=1, keepdims=True)
-
-
-def scaled(rows, by):
-    around = rows - by.mean(axis=0)
-    return around / np.sqrt(np.mean(np.sum((by - by.mean(axis=0)) ** 2, axis=1)))
-
-
-def test_prototypes_are_the_kernel_with_known_classes_times_the_ridge(small):
-    """Every class twice, by its words and by what it is; both times in its place."""
-    _, names, glosses = named_prototypes(Eyes().head()[0])
-    words, told = letters_of(names), letters_of(glosses)
-    texts = np.vstack([scaled(words, words), scaled(told, told)])
-    leaves = nouns().vectors([[leaf] for leaf in range(N_CLASSES)])
-    dog = scaled(letters_of(["dog"]), words)
-    home = scaled(nouns().vectors([read_name("dog").place]), leaves)
-    by_place = np.exp(-cdist(home, scaled(leaves, leaves), "sqeuclidean"))
-    by_text = np.exp(-cdist(dog, texts, "sqeuclidean"))
-    k = 0.7 * by_text + 0.3 * np.tile(by_place, 2) + 100
-    learned = NameMap(Eyes().head()[0], Letters()).learned
-    close(small.prototypes_[0], k[0] @ learned.alpha, digits=5)
 
 
 def test_the_ridge_and_what_it_explains_of_classes_left_out(monkeypatch):
@@ -190,20 +146,6 @@ def test_the_answer_is_consistent(demo, photos):
     close(demo.novelty(X), demo.novelty_, digits=5)
 
 
-def test_photos_of_other_classes_are_novel(photos):
-    """Cats and dogs are offered; photos of vehicles among them are unlike both."""
-    animals = np.isin(photos.truth, ["cat", "dog"])
-    foreign = np.isin(photos.truth, ["airplane", "automobile", "ship", "truck"])
-    rows = (animals | foreign) & (np.arange(len(animals)) % 3 == 0)
-    model = NamedPhotos(photos.image_encoder, photos.text_encoder)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WeakNamesWarning)
-        model.fit(["cat", "dog"]).adapt(photos.features[rows])
-    novelty, known = model.novelty_, animals[rows]
-    pairs = novelty[~known][:, None] > novelty[known]
-    assert pairs.mean() > 0.85
-
-
 def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
     again = unseen.load_model(demo.save(tmp_path / "photos.unseen"))
     assert again.image_encoder == "lite0" and again.text_encoder == "wordllama"
@@ -276,16 +218,6 @@ def test_an_answer_that_was_not_adapted_is_read_on_its_own_scale(small):
     close(model.reliability_, chances.max(axis=1), digits=6)
     close(model.predict_proba(X), chances, digits=4)
     assert_array_equal(model.labels_, model.projected_)
-
-
-def test_the_second_best_is_second_in_a_sorted_row():
-    scores = np.random.default_rng(0).normal(size=(50, 7))
-    names = np.array(list("abcdefg"))
-    labels = names[scores.argmax(axis=1)]
-    expected = [names[np.argsort(row)[-2]] for row in scores]
-    assert_array_equal(second_best(scores, labels, names), expected)
-    other = second_best(scores, expected, names)  # a label that is not the best
-    assert_array_equal(other, labels)
 
 
 def test_a_name_the_tree_is_silent_of_is_drawn_to_what_it_explains():

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import unseen
 from tests.checks import close
-from unseen import GuidedMixture, load_model, per_class_accuracy
+from unseen import load_model, per_class_accuracy
 from unseen.naming import find_encoder
 from unseen.naming.classes import spoken
 from unseen.texts import NamedTexts, load_demo_texts
@@ -35,26 +35,6 @@ def test_adapting_helps_on_the_bundled_texts(demo, adapted):
     after = per_class_accuracy(demo.truth, adapted.labels_)
     assert 0.70 < before < after
     assert adapted.adapted_ and "Adapted to 200 texts" in adapted.message_
-
-
-def test_the_answer_is_that_of_the_guided_mixture_on_unit_rows(demo, adapted):
-    vectors = find_encoder().encode(demo.texts)
-    names = unit(find_encoder().encode(demo.classes).astype(float))
-    other = GuidedMixture.from_prototypes(names).adapt(unit(vectors))
-    assert_array_equal(adapted.labels_, np.array(demo.classes)[other.labels_])
-    close(adapted.reliability_, other.reliability_, digits=4)
-
-
-def test_novelty_is_one_less_the_best_cosine_with_an_adapted_mean(demo, adapted):
-    X = unit(find_encoder().encode(demo.texts).astype(float))
-    R = np.array(
-        [np.sqrt(row) / sum(np.sqrt(row)) for row in adapted.predict_proba(demo.texts)]
-    )
-    mean = X.mean(axis=0)
-    centres = [sum(r * (x - mean) for r, x in zip(R[:, c], X, strict=True))
-               for c in range(10)]  # fmt: skip
-    best = [max(float(unit(x - mean) @ unit(m)) for m in centres) for x in X]
-    close(adapted.novelty_, np.clip(1 - np.array(best), 0, 1), digits=5)
 
 
 def test_names_descriptions_and_phrasings_count_the_same():
@@ -96,15 +76,6 @@ def test_texts_that_say_nothing_have_no_label(demo, adapted):
     assert_array_equal(model.labels_[2:-1], adapted.labels_)  # and change nothing
     nothing = NamedTexts().fit(demo.classes).adapt(["", " "])
     assert not nothing.adapted_ and nothing.labels_.tolist() == ["", ""]
-
-
-def test_the_order_of_classes_and_of_texts_changes_nothing(demo, adapted):
-    rng = np.random.default_rng(0)
-    order, names = rng.permutation(200), rng.permutation(demo.classes).tolist()
-    other = NamedTexts().fit(names).adapt([demo.texts[i] for i in order])
-    assert_array_equal(other.labels_, adapted.labels_[order])
-    close(other.reliability_, adapted.reliability_[order], digits=3)
-    close(other.novelty_, adapted.novelty_[order], digits=4)
 
 
 def test_vectors_and_texts_get_the_same_answer(demo, adapted):

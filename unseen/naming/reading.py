@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unseen.naming.nouns import N_CLASSES, Nouns, Sense, nouns
+from unseen.naming.nouns import N_CLASSES, Sense, nouns
 
 __all__ = ["Reading", "nearest_classes", "plain_text", "read_name", "read_names"]
 
@@ -98,11 +98,10 @@ def read_names(
     ((673,), 'a class of ImageNet, a kind of electronic device', 'exact')
     """
     descriptions = descriptions or {}
-    tree = nouns()
-    found = [_candidates(name, descriptions.get(name, ""), tree) for name in names]
+    found = [_candidates(name, descriptions.get(name, "")) for name in names]
     found = [(_without_nicknames(senses), how) for senses, how in found]
     first = [max(senses, key=_points, default=None) for senses, _how in found]
-    total = np.zeros(len(tree.words))
+    total = np.zeros(len(nouns().words))
     for sense in first:
         if sense is not None:
             above, values = _unit(sense.place)
@@ -117,7 +116,7 @@ def read_names(
             points = [_points(sense, others) for sense in senses]
             own = senses[points.index(max(points))]
         noun = "" if descriptions.get(name) else head_noun(name)
-        readings.append(_reading(name, own, how, tree)._replace(noun=noun))
+        readings.append(_reading(name, own, how)._replace(noun=noun))
     return readings
 
 
@@ -135,15 +134,15 @@ def read_name(name: str, description: str = "") -> Reading:
     return read_names([name], {name: description})[0]
 
 
-def _candidates(name: str, description: str, tree: Nouns) -> tuple[list[Sense], str]:
+def _candidates(name: str, description: str) -> tuple[list[Sense], str]:
     """Return the senses a name may have in the light of its description, and why."""
     if description and ONLY_NUMBER.match(name.strip()):
         name = ""
-    senses, how = _senses(name, tree)
+    senses, how = _senses(name)
     # What a thing is comes before: "horse | with stripes", "cup | of tea".
     ends = r"[,;:.(]|\b(?:with|of|that|which|in|on|for|from|used|like)\b"
     head = words_of(re.split(ends, description, maxsplit=1)[0])
-    described, noun = _of_ending(head, tree)
+    described, noun = _of_ending(head)
     if not described:
         return senses, how
     if not senses:
@@ -171,14 +170,14 @@ def plain_text(name: str, description: str = "") -> str:
         return description
     name = NUMBER.sub("", name.strip()).replace("_", " ")
     if name.isalpha() and not nouns().senses(name.lower()):
-        name = _split(name.lower(), nouns())[1] or name
+        name = _split(name.lower())[1] or name
     return f"{name}, {description}" if description else name
 
 
 def head_noun(name: str) -> str:
     """Return the longest ending of a name that is a noun, else its last word."""
     words = words_of(plain_text(name))
-    return _of_ending(words, nouns())[1] or "".join(words[-1:])
+    return _of_ending(words)[1] or "".join(words[-1:])
 
 
 def saying(reading: Reading) -> str:
@@ -198,21 +197,21 @@ def nearest_classes(reading: Reading, most: int = 3) -> list[str]:
         return []
     tree, own = nouns(), Sense(reading.place, False, 0)
     if not reading.place or reading.trust == "exact":
-        return [first_word(node, tree) for node in reading.place]
+        return [first_word(node) for node in reading.place]
     if reading.known < 0.6 and (mentioning := tree.mentioning(reading.noun)):
-        return [first_word(leaf, tree) for leaf in mentioning[:most]]
+        return [first_word(leaf) for leaf in mentioning[:most]]
     inside = {leaf for node in reading.place for leaf in tree.members[node]}
     alike = [likeness(Sense((leaf,), True, 0), own) for leaf in range(N_CLASSES)]
     order = sorted(inside or range(N_CLASSES), key=lambda leaf: -alike[leaf])
-    return [first_word(leaf, tree) for leaf in order[:most]]
+    return [first_word(leaf) for leaf in order[:most]]
 
 
-def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
+def _senses(name: str) -> tuple[list[Sense], str]:
     """Return the senses of a name, and which part of it they are of ("" for all)."""
     words = words_of(name)
     whole = " ".join(words)
-    senses = tree.senses(whole)
-    if name[:1].isupper() and tree.is_proper(whole):
+    senses = nouns().senses(whole)
+    if name[:1].isupper() and nouns().is_proper(whole):
         senses = [sense for sense in senses if sense.exact]
         if not senses:
             return [], ""
@@ -220,47 +219,47 @@ def _senses(name: str, tree: Nouns) -> tuple[list[Sense], str]:
         return senses, ""
     apart = words_of(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))  # FireTruck
     for these in (words, apart) if apart != words else (words,):
-        senses, ending = _of_ending(these, tree)
+        senses, ending = _of_ending(these)
         if senses:
             before = these[: len(these) - len(ending.split())]
-            narrower = _narrowed(before, senses, tree)
+            narrower = _narrowed(before, senses)
             return narrower or (senses, f"by {ending!r}" if before else "")
     if len(words) == 1:
-        senses, apart_text = _split(words[0], tree)
+        senses, apart_text = _split(words[0])
         return senses, f"by {apart_text!r}" if senses else ""
     # The last known word before unknown ones: beef carpaccio.
-    known = [word for word in words if tree.senses(word)]
-    return (tree.senses(known[-1]), f"only by {known[-1]!r}") if known else ([], "")
+    known = [word for word in words if nouns().senses(word)]
+    return (nouns().senses(known[-1]), f"only by {known[-1]!r}") if known else ([], "")
 
 
-def _of_ending(words: list[str], tree: Nouns) -> tuple[list[Sense], str]:
+def _of_ending(words: list[str]) -> tuple[list[Sense], str]:
     """Return the senses of the longest ending that is a noun, and that noun."""
     endings = (" ".join(words[start:]) for start in range(len(words)))
-    found = ((tree.senses(ending), ending) for ending in endings)
+    found = ((nouns().senses(ending), ending) for ending in endings)
     return next(((senses, ending) for senses, ending in found if senses), ([], ""))
 
 
-def _narrowed(
-    before: list[str], heads: list[Sense], tree: Nouns
-) -> tuple[list[Sense], str] | None:
+def _narrowed(before: list[str], heads: list[Sense]) -> tuple[list[Sense], str] | None:
     """Return the senses of a modifier that is a kind of its head: *patas* monkey."""
     tops = {node for head in heads if head.exact for node in head.place}
     for start in range(len(before)):
         modifier = " ".join(before[start:])
-        senses = tree.senses(modifier)
-        kinds = [s for s in senses if any(tops & {*tree.lineages[n]} for n in s.place)]
+        senses = nouns().senses(modifier)
+        kinds = [
+            s for s in senses if any(tops & {*nouns().lineages[n]} for n in s.place)
+        ]
         if kinds:
             return kinds, f"by {modifier!r}"
     return None
 
 
-def _split(word: str, tree: Nouns) -> tuple[list[Sense], str]:
+def _split(word: str) -> tuple[list[Sense], str]:
     """Return the senses of two words written as one, and both: living room."""
     for place in range(3, len(word) - 3):
         front, back = word[:place], word[place:]
-        senses = tree.senses(f"{front} {back}")
-        if not senses and front in tree.adjectives:
-            senses = tree.senses(back)
+        senses = nouns().senses(f"{front} {back}")
+        if not senses and front in nouns().adjectives:
+            senses = nouns().senses(back)
         if senses:
             return senses, f"{front} {back}"
     return [], ""
@@ -293,8 +292,7 @@ def _points(sense: Sense, others: np.ndarray | None = None) -> float:
 @cache
 def _above(place: tuple[int, ...]) -> set[str]:
     """Return the first words of all nodes above a place."""
-    tree = nouns()
-    return {first_word(up, tree) for one in place for up in tree.lineages[one]}
+    return {first_word(up) for one in place for up in nouns().lineages[one]}
 
 
 @cache
@@ -336,17 +334,17 @@ def likeness(one: Sense, other: Sense) -> float:
     return float(row[above] @ values)
 
 
-def _reading(name: str, sense: Sense | None, how: str, tree: Nouns) -> Reading:
+def _reading(name: str, sense: Sense | None, how: str) -> Reading:
     if sense is None:
         return Reading(name, (), "not a kind of thing that WordNet knows", "unknown")
     node, below = sense.place[0], _below(sense.place)
     if _is_class(sense):
-        kind = first_word(tree.parents[node][0], tree)
+        kind = first_word(nouns().parents[node][0])
         text = f"a class of ImageNet, a kind of {kind}"
     elif sense.exact:
         text = f"{below} class{'es' if below > 1 else ''} of ImageNet"
     else:
-        text = f"a kind of {first_word(node, tree)}"
+        text = f"a kind of {first_word(node)}"
     text = f"{text}, {how}" if how else text
     return Reading(name, sense.place, text, _trust(sense, below, how), sense.known)
 
@@ -361,6 +359,6 @@ def _trust(sense: Sense, below: int, how: str) -> str:
     return "broad" if below > 30 or sense.known < 0.5 else "close"
 
 
-def first_word(node: int, tree: Nouns) -> str:
+def first_word(node: int) -> str:
     """Return the first of a node's names."""
-    return tree.words[node].split(", ")[0]
+    return nouns().words[node].split(", ")[0]

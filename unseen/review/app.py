@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import hmac
 import json
-import re
 import secrets
 import signal
 import socket
@@ -37,7 +36,7 @@ from typing import Any
 
 from unseen._command import needs_extra
 from unseen.review.journal import is_word
-from unseen.review.session import RefusedError, Session
+from unseen.review.session import Session
 
 try:
     import uvicorn
@@ -90,11 +89,7 @@ def make_app(session: Session) -> Starlette:
         found = session.index(
             order=asked.get("order", "doubt"),
             label=asked.get("label"),
-            **{
-                name: share_of(asked[name])
-                for name in ("least", "most")
-                if name in asked
-            },
+            **{name: float(asked[name]) for name in ("least", "most") if name in asked},
             **{name: name in asked for name in ("changed", "mine", "not_mine")},
         )
         return as_json({"parts": found})
@@ -156,7 +151,7 @@ def make_app(session: Session) -> Starlette:
         return {"carried": session.carry_over(body["tab"])}
 
     def refused(request: Request, error: Any) -> Response:
-        if isinstance(error, RefusedError):
+        if isinstance(error, ValueError):
             return as_json({"reason": str(error)}, 400)
         reason = f"It is not saved: {error.strerror or error}."  # such as a full disk
         return as_json({"reason": reason}, 507)
@@ -171,7 +166,7 @@ def make_app(session: Session) -> Starlette:
         Route(f"/api/{name}", post_route(work), methods=["POST"])
         for name, work in posts.items()
     ]
-    handlers = dict.fromkeys((RefusedError, OSError), refused)
+    handlers = dict.fromkeys((ValueError, OSError), refused)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -184,10 +179,7 @@ def post_route(
     """
 
     async def handler(request: Request) -> Response:
-        try:
-            body = json.loads(await request.body())
-        except (ValueError, RecursionError):
-            body = None
+        body = json.loads(await request.body())
         check(isinstance(body, dict), "This is not a JSON object.")
         body = {"tab": "", "uid": ""} | body
         for name in ("tab", "uid"):
@@ -205,14 +197,7 @@ def as_json(content: Body, status: int = 200) -> Response:
 def check(sound: bool, reason: str) -> None:
     """Refuse what makes no sense."""
     if not sound:
-        raise RefusedError(reason)
-
-
-def share_of(text: str) -> float:
-    """Return a number from 0 to 1."""
-    sound = re.fullmatch(r"[01](\.[0-9]{1,9})?", text) and float(text) <= 1
-    check(bool(sound), f"{text[:20]!r} is not a number from 0 to 1.")
-    return float(text)
+        raise ValueError(reason)
 
 
 def count_of(body: Body) -> int:

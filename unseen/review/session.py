@@ -34,10 +34,10 @@ from unseen.review.answers import (
 )
 from unseen.review.items import Items
 from unseen.review.journal import FIELDS, UNDOABLE, Entry, Journal, fault_of
-from unseen.review.teaching import Learning, RefusedError, Stop, Teacher
+from unseen.review.teaching import Learning, Stop, Teacher
 from unseen.trust.sure import draw_surest, drawn_from, surest_first
 
-__all__ = ["RefusedError", "Session"]
+__all__ = ["Session"]
 
 
 class Session:
@@ -160,13 +160,13 @@ class Session:
             n, rows = len(self.ids), entry["rows"]
             known = isinstance(rows, list)
             if not known or not all(type(row) is int and 0 <= row < n for row in rows):
-                raise RefusedError(f"rows are not a list of numbers from 0 to {n - 1}.")
+                raise ValueError(f"rows are not a list of numbers from 0 to {n - 1}.")
             noted["ids"] = [self.ids[row] for row in rows]
         fault = fault_of(noted, self.journal.entries)
         if not fault and noted.get("old", "") not in ("", *self.state.classes):
             fault = f"there is no class {noted['old']!r}"
         if fault:
-            raise RefusedError(f"This answer was not accepted: {fault}.")
+            raise ValueError(f"This answer was not accepted: {fault}.")
         return noted
 
     # ---- what there is to see --------------------------------------------------------
@@ -271,7 +271,7 @@ class Session:
         """Let the model learn, on a thread; :meth:`summary` tells how it goes."""
         with self.lock:
             if not self.state.given:
-                raise RefusedError(
+                raise ValueError(
                     "There are no answers to learn from yet. Correct some labels first."
                 )
             model, given = self.state.model, dict(self.state.given)
@@ -281,7 +281,7 @@ class Session:
             new = teacher.teach(model, given, renames)
             with self.lock:
                 if self._closing.is_set():
-                    raise RefusedError("The review has ended.")
+                    raise ValueError("The review has ended.")
                 new = new.renamed(self.state.renames[len(renames) :])  # meanwhile
                 before, seq = self.state.labels(), len(self.journal.entries) + 1
                 file = f"taught-{seq}.csv"

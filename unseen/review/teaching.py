@@ -29,7 +29,7 @@ from unseen.trust.asking import suggest
 if TYPE_CHECKING:
     from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = ["Learning", "RefusedError", "Stop", "Teacher"]
+__all__ = ["Learning", "Stop", "Teacher"]
 
 MANY, AXES = 4_000, 128  # rows from which on they are met on that many axes
 Stop = Callable[..., None]
@@ -161,10 +161,6 @@ class Teacher:
 # ---- on a thread ---------------------------------------------------------------------
 
 
-class RefusedError(ValueError):
-    """What was asked makes no sense; the message says what would."""
-
-
 class Learning:
     """Prepares a teacher on a thread and has it teach.
 
@@ -181,7 +177,7 @@ class Learning:
 
         def stop(*progress: int) -> None:
             if self._ends.is_set():
-                raise RefusedError("The review has ended.")
+                raise ValueError("The review has ended.")
 
         def work() -> None:
             self.teacher, self.hindrance = prepare(stop), ""
@@ -192,7 +188,7 @@ class Learning:
         """Start to learn from some answers, unless it does; ``learn`` tells changes."""
         teacher = self.teacher
         if teacher is None:
-            raise RefusedError(self.hindrance)
+            raise ValueError(self.hindrance)
         if self.last["state"] == "running":
             return
         self.last = {"state": "running", "given": given}

@@ -35,6 +35,7 @@ from unseen.core.around import Around
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable
 from unseen.core.given import GivenRows
+from unseen.core.linalg import row_lengths
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome
 from unseen.core.params import HasMethods, Interval
 from unseen.core.rows import Unlabelled
@@ -469,12 +470,5 @@ def novelty_evidence(model: Any, rows: OpenRows, reliability: np.ndarray):
     known = rows.F_others.shape[1] > 0
     seen = log_mean_exp(rows.F_others / spread) if known else start
     best = F.max(axis=1) / row_spread(F)
-    return np.column_stack([seen - start, -start, -best, unclear, log_lengths(X)])
-
-
-def log_lengths(X: np.ndarray) -> np.ndarray:
-    """Return the log of each row's length, also where its square has no number."""
-    X = np.asarray(X, dtype=np.float64)
-    top = np.maximum(np.abs(X).max(axis=1), 1e-300)
-    lengths = np.linalg.norm(X / top[:, None], axis=1)  # at least 1, or all is zero
-    return np.log(top) + np.log(np.maximum(lengths, 1))
+    lengths = np.log(row_lengths(np.asarray(X, dtype=np.float64)))
+    return np.column_stack([seen - start, -start, -best, unclear, lengths])

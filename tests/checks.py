@@ -159,3 +159,10 @@ def run_protocol(model, data: ZeroShotData):
     inner = getattr(model, "best_estimator_", model)
     chosen = [str(getattr(model, "best_params_", ""))]
     return [inductive, inner.labels_, inner.reliability_, chosen]
+
+
+def quick_plan(*methods, data="pets", classes="attributes"):
+    """Return a plan of one column, as its file says it."""
+    head = 'title = "Quick"\ncaption = "C"\ntask = "accuracy"\nshow = "table"\n'
+    head += f'[[column]]\nhead = "own"\ndata = "{data}"\nclasses = "{classes}"\n'
+    return head + "".join(f'[[row]]\nmethod = "{name}"\n' for name in methods)

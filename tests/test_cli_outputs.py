@@ -8,7 +8,7 @@ import pytest
 from test_report import make_result
 from typer.testing import CliRunner
 
-from tests.checks import make_data
+from tests.checks import make_data, quick_plan
 from unseen import load_data, save_data
 from unseen.cli import app
 
@@ -40,18 +40,6 @@ COMMANDS = {
     ),
     "classes": (["data", "convert", "DATA", "d.csv"], "d.classes.csv"),
 }
-PLAN = """
-title = "Quick"
-caption = "One method"
-task = "accuracy"
-show = "table"
-[[column]]
-head = "pets"
-data = "pets"
-classes = "attributes"
-[[row]]
-method = "eszsl"
-"""
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -76,7 +64,7 @@ def test_what_exists_is_never_replaced_without_force(
 
 def test_results_are_made_again_by_the_command_that_made_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "quick.toml").write_text(PLAN)
+    (tmp_path / "quick.toml").write_text(quick_plan("eszsl"))
     result = make_result(["ant", "bee"])
     monkeypatch.setattr("unseen.experiments.demo.run_demo", lambda: result)
     for command in (["demo", "--out", "r"], ["reproduce", "quick.toml", "--out", "s"]):

@@ -1,6 +1,6 @@
 """Whatever call to the system fails, no file is lost, torn or changed in the input.
 
-A double for open, write, fsync, rename, link, mkdir and mmap lets the k-th call that
+A double for open, write, fsync, rename, link and mkdir lets the k-th call that
 concerns the files of a command fail. Afterwards every file under a final
 name is the old one or the new one, whole, with its companions; nothing else is there;
 the input is as it was; the error is one line about a file the user knows; and the same
@@ -11,7 +11,6 @@ import builtins
 import errno
 import io
 import json
-import mmap
 import os
 import shutil
 from hashlib import sha256
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tests.checks import quick_plan
 from unseen import load_model
 from unseen.cli import app
 from unseen.experiments.run import Finding
@@ -30,20 +30,6 @@ pytestmark = pytest.mark.filterwarnings("default")
 pytest.importorskip("PIL")
 runner = CliRunner()
 
-PLAN = """
-title = "Quick"
-caption = "One method"
-task = "accuracy"
-show = "table"
-[[column]]
-head = "pets"
-data = "pets"
-classes = "attributes"
-[[row]]
-method = "eszsl"
-[[row]]
-method = "cca"
-"""
 ERRORS = {
     "open": errno.EMFILE,
     "write": errno.ENOSPC,
@@ -51,7 +37,6 @@ ERRORS = {
     "replace": errno.EIO,
     "link": errno.EPERM,
     "mkdir": errno.ENOSPC,
-    "mmap": errno.ENOMEM,
 }
 
 
@@ -91,15 +76,6 @@ class Faults:
         self.patch.setattr(io, "open", opened)
         for name in ("open", "write", "fsync", "replace", "link", "mkdir"):
             self.patch.setattr(os, name, self.double(name, getattr(os, name)))
-        faults, real = self, mmap.mmap
-
-        class Mapped(real):
-            def __new__(cls, fileno, *args, **more):
-                check = faults.double("mmap", lambda fileno: None)
-                check(fileno)
-                return real.__new__(cls, fileno, *args, **more)
-
-        self.patch.setattr(mmap, "mmap", Mapped)
         return self
 
     def __exit__(self, *error):
@@ -134,7 +110,7 @@ def home(tmp_path, monkeypatch):
     names, unseen = ["ant", "bee", "cow"], ["cow"]
     np.savez("in/zoo.npz", X=rows[:3], y=names, class_names=names, unseen=unseen,
              att=np.eye(3))  # fmt: skip
-    (tmp_path / "in" / "quick.toml").write_text(PLAN)
+    (tmp_path / "in" / "quick.toml").write_text(quick_plan("eszsl", "cca"))
     made = run("run photos-200 --method eszsl --save in/m.unseen --out in/l.csv")
     assert made.exit_code == 0, made.output
     register_encoder("image", "colours", Colours)

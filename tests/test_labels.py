@@ -8,9 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from unseen.cli import app
 from unseen.labels import (
     COLUMNS,
     find_truth,
@@ -172,13 +170,6 @@ def test_odd_tables_are_refused_in_a_line(tmp_path, content, words):
         read_labels(tmp_path / "l.csv")
     assert words in str(error.value)
     assert str(error.value).startswith(f"{tmp_path / 'l.csv'}")
-
-
-def test_the_command_refuses_an_odd_table_in_a_line(tmp_path):
-    (tmp_path / "l.csv").write_text("id,label\na\n")
-    given = ["--given", str(tmp_path / "l.csv"), "--out", str(tmp_path / "o.csv")]
-    ended = CliRunner().invoke(app, ["run", "photos-200", "--method", "conse", *given])
-    assert ended.exit_code == 2 and "line 2 has 1 cells" in ended.stderr
 
 
 def test_truth_is_found_by_id_whatever_the_order(tmp_path):

@@ -34,15 +34,15 @@ def shown(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def short_list(names: Any, most: int = 3) -> str:
+def short_list(names: Any) -> str:
     """Name a few of many.
 
     >>> short_list(["a", "b", "c", "d"])
     "'a', 'b', 'c' and 1 more"
     """
     texts = [repr(n.item() if hasattr(n, "item") else n) for n in list(names)]
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+    more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
+    return ", ".join(texts[:3]) + more
 
 
 def listed(keys: Any, most: int = 12) -> str:

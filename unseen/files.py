@@ -136,12 +136,9 @@ def check_results(
         file.write(question.encode())
 
 
-def check_folder(
-    path: AnyPath, *, reading: Iterable[AnyPath | None] = (), force: bool = False
-) -> None:
+def check_folder(path: AnyPath, *, force: bool = False) -> None:
     """Raise if a folder may not be written whole: see :func:`replace_folder`."""
     path = Path(path)
-    check_apart(path, reading)
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from results_made_up import write
 
+from tests.checks import quick_plan
 from unseen.experiments import (
     compare,  # noqa: F401, registers its task
     make_table,
@@ -120,11 +121,8 @@ def test_a_plan_takes_any_set_by_its_path(tmp_path):
     photos = unseen.load_data("photos-200")
     unseen.save_data(photos, tmp_path / "mine" / "animals.npz")
     path = tmp_path / "own.toml"
-    path.write_text(
-        'title = "a"\ncaption = "b"\ntask = "accuracy"\nshow = "table"\n'
-        '[[column]]\nhead = "own"\ndata = "mine/animals.npz"\n'
-        'classes = "words+tree"\n[[row]]\nmethod = "eszsl"\n'
-    )
+    own = {"data": "mine/animals.npz", "classes": "words+tree"}
+    path.write_text(quick_plan("eszsl", **own))
     plan = read_plan(path)
     assert plan.runs([]) == [] and plan.absent([]) == ["mine/animals.npz"]
     assert "There is no mine/animals.npz" in how_to_fetch("mine/animals.npz")

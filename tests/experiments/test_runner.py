@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from tests.checks import never_rises
+from tests.checks import never_rises, quick_plan
 from unseen import methods
 from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
@@ -23,25 +23,13 @@ from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tasks import run_task
 from unseen.loading import load_data, save_data
 
-QUICK = """
-title = "Quick"
-caption = "All that ends at once."
-task = "accuracy"
-show = "table"
-
-[[column]]
-head = "photos-200"
-data = "photos-200"
-classes = "words"
-"""
 METHODS = ["eszsl", "cca", "to-visual", "to-semantic"]
 
 
 @pytest.fixture
 def plan_file(tmp_path):
     path = tmp_path / "quick.toml"
-    rows = "".join(f'\n[[row]]\nmethod = "{name}"\n' for name in METHODS)
-    path.write_text(QUICK + rows)
+    path.write_text(quick_plan(*METHODS, data="photos-200", classes="words"))
     return path
 
 
@@ -94,24 +82,13 @@ def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch):
         run_plans([plan], [], tmp_path, n_jobs=1)
 
 
-COUNTS = """
-title = "Counts"
-caption = "What two sets count."
-task = "statistics"
-show = "statistics"
-"""
-
-
 def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_data(load_data("photos-200"), tmp_path / "photos-200", kind="npz")
-    columns = {"photos-200": "words", "./photos-200": "words"}
-    lines = [
-        f'[[column]]\nhead = "{data}"\ndata = "{data}"\nclasses = "{classes}"\n'
-        for data, classes in columns.items()
-    ]
     plan = tmp_path / "two.toml"
-    plan.write_text("".join([COUNTS, *lines]))
+    quick = quick_plan("eszsl", data="photos-200", classes="words")
+    other = '[[column]]\nhead = "b"\ndata = "./photos-200"\nclasses = "words"\n'
+    plan.write_text(quick + other)
     done = CliRunner().invoke(app, ["reproduce", str(plan), "--jobs", "1"])
     assert done.exit_code == 2 and "are both called photos-200" in done.stderr
 

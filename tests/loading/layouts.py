@@ -204,6 +204,8 @@ def small_set() -> ZeroShotData:
         class_embeddings=pd.concat(tables, axis=1),
         unseen=np.array(UNSEEN),
         seen_test=np.isin(np.arange(8), [4, 5]),
+        feature_names=np.array(["red", "green", "blue"]),
+        ids=np.array([f"{i}.jpg" for i in range(8)]),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from unseen._encodings import OddBytesWarning
-from unseen.loading import load_data, read_raw, save_data
+from unseen.loading import load_data, read_raw
 
 NAMES = ["éléphant", "Grizzly Bär", "okapi"]
 TABLE = pd.DataFrame({"a": [1.0, 2, 3], "b": [0.5, 0, 1]}, index=NAMES)
@@ -83,16 +83,6 @@ def test_columns_of_labels_and_ids_may_have_any_name(tmp_path, kind):
     for what, wrong in {"labels": "column", "ids": "id"}.items():
         with pytest.raises(ValueError, match=f"no column 'specie' for the {what}"):
             load_data(source, TABLE, **{"column": "species", wrong: "specie"})
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".h5", ".csv"])
-def test_names_are_written_and_read_again(tmp_path, suffix):
-    data = load_data(rows(key=list("abcdefghijkl")), TABLE, id="key", column="label")
-    path = save_data(data, tmp_path / f"again{suffix}")
-    again = load_data(path, id="id") if suffix == ".csv" else load_data(path)
-    assert again.feature_names.tolist() == ["f0", "f1"]
-    assert again.ids.tolist() == list("abcdefghijkl")
-    assert_array_equal(again.X, data.X)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from unseen.experiments.tables import (
     Table,
     in_column,
     mean_and_spread,
+    number,
     signed,
 )
 from unseen.experiments.tasks import TASKS
@@ -93,14 +94,14 @@ def compare(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         data.X_seen, data.y_seen, n_folds=n_folds, random_state=key.seed
     )
     table = folds.seen_table(encode(folds.y, data.class_embeddings)[0])
-    for number, fold in enumerate(folds.folds):
+    for place, fold in enumerate(folds.folds):
         start = time.process_time()
         model = method.make()
         fold.fit(model, table)
         labels = fold.answer(model, method.adapts)
         share = per_class_accuracy(fold.y_true, labels)
         spent = time.process_time() - start
-        yield Finding("fold", str(n_folds), number, share, seconds=spent)
+        yield Finding("fold", str(n_folds), place, share, seconds=spent)
     known = data.y_unseen != ""
     if key.seed == 0 and known.any():
         model = method.make().fit(
@@ -131,10 +132,10 @@ class Paired(NamedTuple):
     p: float
 
 
-def paired_test(ahead: np.ndarray, n_folds: int, share: float = 0.9) -> Paired:
+def paired_test(ahead: np.ndarray, n_folds: int) -> Paired:
     """Test the mean of paired differences, deal after deal, over ``n_folds`` of each.
 
-    Returns the mean, the interval that holds a ``share``, and p of no difference.
+    Returns the mean, the interval that holds nine tenths, and p of no difference.
 
     >>> found = paired_test(np.array([1.0, 2.0, 3.0, 2.0, 2.0]), n_folds=5)
     >>> round(found.ahead, 2), round(found.low, 2), round(found.p, 3)
@@ -147,7 +148,7 @@ def paired_test(ahead: np.ndarray, n_folds: int, share: float = 0.9) -> Paired:
     error = float(np.sqrt(ahead.var(ddof=1) * (1 / n + 1 / (n_folds - 1))))
     if error == 0:
         return Paired(mean, mean, mean, 1.0 if mean == 0 else 0.0)
-    reach = float(t.ppf((1 + share) / 2, n - 1)) * error
+    reach = float(t.ppf(0.95, n - 1)) * error
     p = 2 * float(t.sf(abs(mean) / error, n - 1))
     return Paired(mean, mean - reach, mean + reach, p)
 
@@ -159,8 +160,8 @@ def compare_table(plan: Plan, results: pd.DataFrame) -> Table:
     best = max(plan.rows, key=lambda row: np.nan_to_num(scores[row].mean(), nan=-1))
     rows = []
     for row in sorted(plan.rows, key=lambda row: -np.nan_to_num(scores[row].mean())):
-        own, cells = scores[row], []
-        cells.append(mean_and_spread(own.to_numpy()))
+        own = scores[row]
+        cells = [mean_and_spread(own.to_numpy())]
         ahead = (scores[best] - own).dropna()
         if row is best or len(ahead) < 2:
             cells += [NOTHING] * 3
@@ -174,9 +175,8 @@ def compare_table(plan: Plan, results: pd.DataFrame) -> Table:
             ]
         runs = mine[mine.method == row.method]
         test = 100 * runs.loc[runs.measure == "test", "value"].to_numpy(float)
-        spent = runs.loc[runs.measure == "fold", "seconds"].to_numpy(float)
-        cells.append(mean_and_spread(test))
-        cells.append(f"{spent.mean():.2f}" if len(spent) else NOTHING)
+        spent = runs.loc[runs.measure == "fold", "seconds"].astype(float).mean()
+        cells += [mean_and_spread(test), number(spent, ".2f")]
         rows.append((row.label, cells))
     heads = ["held-out seen classes", "best ahead by", "90 % interval", "p"]
     heads += ["unseen classes", "CPU s a fold"]

@@ -144,9 +144,9 @@ class Plan:
 
     def absent(self, folders: Sequence[str | Path]) -> list[str]:
         """Return the data sets of the plan that are in none of the folders."""
+        wanted = dict.fromkeys(column.data for column in self.columns)
         there = {column.data for column in self.columns if column.source(folders)}
-        return [name for name in dict.fromkeys(c.data for c in self.columns)
-                if name not in there]  # fmt: skip
+        return [name for name in wanted if name not in there]
 
     def on(self, folders: Sequence[str | Path]) -> Plan:
         """Return the plan for what is there: without data, on bundled sets alone."""

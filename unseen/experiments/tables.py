@@ -76,11 +76,11 @@ class Table:
         """Write the table as Markdown, one line of heads."""
         signs = str.maketrans({"\\": "\\\\", "|": "\\|", "<": "&lt;", "\n": " "})
         flat = [f"{group} {name}".strip() for group, own in self.heads for name in own]
+        empty = [""] * len(flat)
         lines = [[self.corner, *flat]]
-        for label, cells in self.rows:
-            lines.append(
-                [label, *cells] if cells else [f"**{label}**", *[""] * len(flat)]
-            )
+        lines += [
+            [x, *cells] if cells else [f"**{x}**", *empty] for x, cells in self.rows
+        ]
         body = [f"| {' | '.join(c.translate(signs) for c in line)} |" for line in lines]
         body.insert(1, f"|---|{'---:|' * len(flat)}")
         caption = f"**{self.title.translate(signs)}.** {self.words.translate(signs)}"

@@ -64,7 +64,6 @@ def fetch(
     *,
     sha256: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-    catalogue: dict[str, Benchmark] | None = None,
 ) -> Fetched:
     """Download and unpack a public benchmark archive.
 
@@ -78,8 +77,6 @@ def fetch(
         The hash the archive must have.
     progress : callable, optional
         Called with the bytes so far and in all (0 if unknown).
-    catalogue : dict, optional
-        Other archives to choose from.
 
     Returns
     -------
@@ -95,16 +92,15 @@ def fetch(
     ValueError: There is no benchmark 'imagenet'. Those known are xlsa17, awa2-base,
     awa2-features, cub, sun-attributes.
     """
-    known = CATALOGUE if catalogue is None else catalogue
-    if name not in known:
+    if name not in CATALOGUE:
         raise ValueError(
-            f"There is no benchmark {name!r}. Those known are {listed(known)}."
+            f"There is no benchmark {name!r}. Those known are {listed(CATALOGUE)}."
         )
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise ValueError(
             f"sha256={sha256!r} is not a SHA-256. Give 64 hexadecimal digits."
         )
-    entry, home = known[name], cache_home() if folder is None else Path(folder)
+    entry, home = CATALOGUE[name], cache_home() if folder is None else Path(folder)
     home.mkdir(parents=True, exist_ok=True)
     target, mark = home / name, home / f"{name}.sha256"
     before = f"sha256:{mark.read_text().strip()}" if mark.is_file() else None

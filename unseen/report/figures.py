@@ -55,21 +55,15 @@ def draw_workflow(plan: Plan, mine: pd.DataFrame) -> Figure:
     drawn = {}
     for name, (x, y, text, colour) in boxes.items():
         style = {"boxstyle": "round,pad=0.5", "fc": "none", "ec": colour, "lw": 1.5}
-        words: dict[str, Any] = {
-            "ha": "center",
-            "va": "center",
-            "size": 8,
-            "color": INK,
-        }
-        drawn[name] = axes.text(x, y, text, bbox=style, **words)
+        words: dict[str, Any] = {"ha": "center", "va": "center", "size": 8}
+        drawn[name] = axes.text(x, y, text, bbox=style, color=INK, **words)
     arrows = """rows fit, seen fit, unseen prototypes, fit prototypes, fit label,
         prototypes label, unlabelled label, label keep, keep refit, refit label"""
     for pair in arrows.split(","):
         start, end = pair.split()
         reach: dict[str, Any] = {"arrowstyle": "-|>", "color": INK, "shrinkB": 2}
-        reach["patchA"], reach["patchB"] = (
-            drawn[name].get_bbox_patch() for name in (start, end)
-        )
+        for patch, name in {"patchA": start, "patchB": end}.items():
+            reach[patch] = drawn[name].get_bbox_patch()
         axes.annotate("", boxes[end][:2], boxes[start][:2], arrowprops=reach)
     again = "a larger δ each round: .4, .6, .8, 1"
     axes.text(78, 1, again, ha="center", size=8, color=PALETTE[0])
@@ -104,10 +98,8 @@ def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             if len(names) <= 20:  # more would cover each other
                 write_names(axes, places, names)
             right = wide[f"right {when}"].groupby("item").mean().mean()
-            text = (
-                f"{column.head}, {'after' if when else 'before'}: {100 * right:.0f} %"
-            )
-            axes.set_title(plain(text), size=9, color=INK)
+            head = f"{column.head}, {'after' if when else 'before'}"
+            axes.set_title(plain(f"{head}: {100 * right:.0f} %"), size=9, color=INK)
             axes.set(xticks=[], yticks=[])
             axes.spines[["top", "right"]].set_visible(True)
             axes.spines[:].set_color(FAINT)
@@ -283,11 +275,8 @@ def draw_separation(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             own = [v for item, v in shares.items() if item.rsplit(" ", 1)[0] == method]
             pair = number // 2 if method != "ast" else 4
             style = line_style(pair) | {"ls": "-" if number % 2 or pair == 4 else ":"}
-            style |= {
-                "ms": 4,
-                "lw": 1.6,
-                "mfc": style["color"] if number % 2 else "none",
-            }
+            style |= {"ms": 4, "lw": 1.6}
+            style["mfc"] = style["color"] if number % 2 else "none"
             name = METHODS[method].label if what == "separation" else None
             axes.plot(places, 100 * np.array(own), label=name, **style)
         for column in plan.columns:
@@ -342,19 +331,14 @@ def draw_confusion(counts: pd.DataFrame) -> Figure:
 
 def mark_style(number: int) -> dict[str, Any]:
     """Return the colour and mark of a class."""
-    return {
-        "color": PALETTE[number % len(PALETTE)],
-        "marker": MARKS[number % len(MARKS)],
-    }
+    colour, mark = PALETTE[number % len(PALETTE)], MARKS[number % len(MARKS)]
+    return {"color": colour, "marker": mark}
 
 
 def line_style(number: int) -> dict[str, Any]:
     """Return colour, mark and dashes of a line: no two lines share all three."""
-    return mark_style(number) | {
-        "ls": DASHES[number % len(DASHES)],
-        "lw": 2,
-        "ms": 6,
-    }
+    dashes = DASHES[number % len(DASHES)]
+    return mark_style(number) | {"ls": dashes, "lw": 2, "ms": 6}
 
 
 def plain(name: Any) -> str:
@@ -362,16 +346,10 @@ def plain(name: Any) -> str:
     return str(name).replace("$", r"\$")
 
 
-def finish(figure: Any, n_columns: int, grid: Any = "both") -> None:
-    """Add a grid, unless it is None, and name the marks above the figure."""
+def finish(figure: Any, n_columns: int) -> None:
+    """Add a grid, and name the marks above the figure."""
     for axes in figure.axes:
-        if grid is not None:
-            axes.grid(visible=True, axis=grid, color=FAINT, alpha=0.3, lw=0.8)
+        axes.grid(visible=True, color=FAINT, alpha=0.3, lw=0.8)
         axes.set_axisbelow(True)
-    figure.legend(
-        loc="outside upper center",
-        ncols=n_columns,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=10,
-    )
+    words = {"frameon": False, "labelcolor": INK, "fontsize": 10}
+    figure.legend(loc="outside upper center", ncols=n_columns, **words)

@@ -184,8 +184,9 @@ class TextPage:
     millions makes a page that opens at once.
     """
 
-    def __init__(self, classes: Iterable[str], doubtful: float = 0.5) -> None:
-        self.doubtful = doubtful
+    doubtful = 0.5  # less reliable texts are marked
+
+    def __init__(self, classes: Iterable[str]) -> None:
         self.classes = [str(name) for name in classes]
         self.n_doubtful = 0
         self._counts: Counter[str] = Counter()

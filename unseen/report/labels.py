@@ -112,15 +112,12 @@ def trust(right: np.ndarray, reliability: np.ndarray) -> dict[str, Any] | None:
         return None
     curve = reliability_curve(right, reliability)
     kept = risk_coverage(right, reliability)
-    diagram = new_figure(3.4, 3.0)
-    (axes,) = diagram.axes
-    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
-    axes.plot(curve["stated"], curve["right"], color=AFTER, marker="o")
-    axes.set(xlabel="reliability", ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
-    risk = new_figure(3.4, 3.0)
-    (axes,) = risk.axes
-    axes.plot(kept["coverage"], kept["right"], color=AFTER)
-    axes.set(xlabel="share of rows kept", ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
+    diagram, risk = new_figure(3.4, 3.0), new_figure(3.4, 3.0)
+    diagram.axes[0].plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
+    diagram.axes[0].plot(curve["stated"], curve["right"], color=AFTER, marker="o")
+    risk.axes[0].plot(kept["coverage"], kept["right"], color=AFTER)
+    for figure, what in ((diagram, "reliability"), (risk, "share of rows kept")):
+        figure.axes[0].set(xlabel=what, ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
     return {
         "error": expected_calibration_error(right, reliability),
         "diagram": inline_svg(diagram, "diagram"),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy import linalg
 
 from tests.checks import close, fitted, make_data, refitted, unit
@@ -180,37 +179,6 @@ def test_eszsl_scores_as_the_formula_on_the_rows_on_axes_or_features():
     for n_axes in ("all", 16):
         model = fitted(ESZSL(gamma, lam, n_axes=n_axes), data)
         close(model.decision_function(data.X_unseen), expected, digits=10)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        RidgeToVisual(n_axes="all"),
-        RidgeToVisual(metric="cosine"),
-        RidgeToSemantic(),
-        SAE(),
-        SAE(direction="to_semantic"),
-        CCA(power=2.0),
-    ],
-    ids=str,
-)
-def test_the_nearest_class_wins(model):
-    data = make_data()
-    X, A = as_met(fitted(model, data), data)
-    if isinstance(model, CCA):
-        weights = model.correlations_**2
-        X, A = X @ model.x_weights_ * weights, A @ model.embedding_weights_ * weights
-    elif isinstance(model, RidgeToVisual) or model.get_params().get("direction") in (
-        "to_visual",
-    ):
-        A = A @ model.coef_.T
-    else:
-        X = X @ model.coef_
-    if model.get_params().get("metric") == "euclidean":
-        nearest = ((X[:, None] - A) ** 2).sum(axis=2).argmin(axis=1)
-    else:
-        nearest = (X @ unit(A).T).argmax(axis=1)
-    assert_array_equal(model.predict(data.X_unseen), data.unseen[nearest])
 
 
 @pytest.mark.parametrize("n_maps", [1, 3])

@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, fitted, make_data
 from unseen import ALE, SJE, DeViSE, LatEm, SelfTraining
-from unseen.core.linalg import row_space
 from unseen.models.ranking import latent_step
 
 
@@ -108,22 +107,3 @@ def test_the_scale_of_rows_and_embeddings_does_not_matter():
         for s, t in [(1, 1), (64, 0.25)]
     ]
     close(*answers, digits=8)
-
-
-@pytest.mark.parametrize("kind", [DeViSE, ALE, SJE])
-def test_steps_in_the_span_of_the_embeddings_are_steps_in_all_dimensions(kind):
-    rng = np.random.default_rng(0)
-    X, y, A = rng.normal(size=(30, 3)), rng.integers(4, size=30), np.eye(9)[:4]
-    A = A + rng.normal(size=9) / 3
-    model = kind(0.1, batch_size=7)
-    basis = row_space(A)
-    *_, (maps, _) = model._epochs(X, y, A @ basis, basis, 5)
-    # The same batches, without the basis; what counts is the mean of the last epoch.
-    random, W = np.random.RandomState(0), np.zeros((3, 9))
-    for _ in range(5):
-        order, passed = random.permutation(30), []
-        for start in range(0, 30, 7):
-            rows = order[start : start + 7]
-            W = W - 0.1 * model._step(W[None], X[rows], y[rows], A, None)[1][0]
-            passed.append(W)
-    close(maps[0] @ basis.T, np.mean(passed, axis=0), digits=9)

@@ -22,7 +22,6 @@ from unseen import (
     TSTD,
     AnchoredSelfTraining,
     BiDiLEL,
-    ClasswiseSearchCV,
     ConSE,
     EMDirichlet,
     GlobalCorrection,
@@ -35,7 +34,6 @@ from unseen import (
     RidgeToVisual,
     SelfTraining,
     SynC,
-    TransCLIP,
     ZLaP,
 )
 from unseen.core.around import Relabelling
@@ -236,28 +234,19 @@ def test_a_classifier_without_class_tables_is_no_base():
 # ---- search --------------------------------------------------------------------
 
 
-LATE = [TransCLIP().set_params(text_weight=2.0), SMS(n_rounds=1)]
-
-
-@pytest.mark.parametrize("method", LATE, ids=named)
-def test_a_search_that_shares_fits_finds_what_separate_fits_find(method):
-    data, kind = make_data(), type(method)
-    (name, value), *_ = [
-        (key, value)
-        for key, value in method.get_params(deep=False).items()
-        if key in kind._adapt_parameters and value != kind().get_params()[key]
-    ]
-    grid = {name: [value, kind().get_params()[name]]}
-    separate = type("Separate", (kind,), {"_adapt_parameters": frozenset()})
-    separate.__init__ = kind.__init__
-    found = [
-        fitted(
-            ClasswiseSearchCV(one(**method.get_params(deep=False)), grid, n_folds=3),
-            data,
-        ).cv_results_["mean_test_score"]
-        for one in (kind, separate)
-    ]
-    assert_array_equal(*found)
+@pytest.mark.parametrize("method", EVERY, ids=repr)
+def test_what_adapt_alone_looks_at_may_be_set_after_the_fit(method):
+    """So a search fits once for all values of these parameters."""
+    data, late = make_data(), {}
+    for name, value in method.get_params(deep=False).items():
+        if name in method._adapt_parameters and type(value) in (int, float):
+            late[name] = 2 * value if isinstance(value, int) else value / 2
+    before = fitted(clone(method).set_params(**late), data)
+    after = fitted(clone(method), data).set_params(**late)
+    for model in (before, after):
+        model.adapt(data.X_unseen)
+    assert_array_equal(before.labels_, after.labels_)
+    assert_array_equal(before.reliability_, after.reliability_)
 
 
 # ---- invariances and edges -----------------------------------------------------

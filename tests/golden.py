@@ -201,6 +201,7 @@ VARIANTS: dict[str, BaseEstimator] = {
     "ESZSL(plain)": ESZSL(
         label_coding="signed", unit_rows=False, per_domain_centering=False
     ),
+    "GuidedMixture(seen)": unseen.GuidedMixture(),
     "OTTER(ESZSL)": unseen.OTTER(ESZSL()),
     "PST(rows)": unseen.PST(space="rows"),
     "RidgeToVisual(cosine)": RidgeToVisual(metric="cosine"),

@@ -541,15 +541,11 @@ def summed_stream(X: Any, y: Any, running: RunningSums) -> tuple[RunningSums, An
 def answer_block(
     candidates: Candidates, score: Callable, finish: Callable, X: np.ndarray
 ) -> np.ndarray:
-    """Return ``finish(candidates, scores)`` of some rows."""
-    return finish(candidates, finite(score(X), X))
-
-
-def finite(scores: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Return the scores of rows X, or say why they are not finite."""
+    """Return ``finish(candidates, scores)`` of some rows; scores are finite."""
+    scores = score(X)
     if not np.isfinite(scores).all():
         raise not_finite(X)
-    return scores
+    return finish(candidates, scores)
 
 
 def decisions(candidates: Candidates, scores: np.ndarray) -> np.ndarray:

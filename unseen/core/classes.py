@@ -49,23 +49,6 @@ class Candidates:
             for name in ("column", "first"):
                 object.__setattr__(self, name, np.arange(len(self.columns)))
 
-    @classmethod
-    def of(
-        cls,
-        names: np.ndarray,
-        embeddings: np.ndarray,
-        rank: np.ndarray,
-        seen_as: np.ndarray,
-    ) -> Candidates:
-        """Return the candidates; those with equal rows in ``seen_as`` become one.
-
-        Of equal ones, the first by ``rank`` gives its name.
-        """
-        column = equal_rows(seen_as)
-        order = np.lexsort((rank, column))
-        first = order[np.unique(column[order], return_index=True)[1]]
-        return cls(names, embeddings, column, first)
-
     @property
     def names(self) -> np.ndarray:
         """Names of the distinct classes."""
@@ -241,7 +224,10 @@ class ClassTable:
             names, embeddings = self.names[rank], self.embeddings[rank]
         if seen_as is None:
             return Candidates(names, embeddings)
-        return Candidates.of(names, embeddings, rank, seen_as(names, embeddings))
+        column = equal_rows(seen_as(names, embeddings))
+        order = np.lexsort((rank, column))  # of equal ones, the first by rank names all
+        first = order[np.unique(column[order], return_index=True)[1]]
+        return Candidates(names, embeddings, column, first)
 
     def _named(self, classes: Any) -> np.ndarray:
         """Return the places of a group, or of a list of names."""

@@ -23,6 +23,13 @@ DTYPES = [np.float64, np.float32]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 COUNT = [Interval(Integral, 1, None, closed="left")]
+COUNT_OR_0 = [Interval(Integral, 0, None, closed="left")]
+TWO_OR_MORE = [Interval(Integral, 2, None, closed="left")]
+
+
+def share(closed: str = "both") -> list[Interval]:
+    """Return what bounds a number by 0 and 1; ``closed`` says which ends belong."""
+    return [Interval(Real, 0, 1, closed=closed)]
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ from sklearn.utils import check_random_state
 from unseen.core.linalg import row_space
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen
 from unseen.core.outcome import linear_scores
-from unseen.core.params import COUNT, POSITIVE, Interval
+from unseen.core.params import COUNT, POSITIVE, share
 from unseen.models.refits import bilinear, label_fit
 from unseen.progress import counted
 
@@ -54,7 +53,7 @@ EPOCHS: dict = {
     "margin": POSITIVE,
     "max_iter": COUNT,
     "batch_size": COUNT,
-    "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+    "validation_fraction": share("left"),
     "n_iter_no_change": COUNT,
     "random_state": ["random_state"],
     **ON_AXES,

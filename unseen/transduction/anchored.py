@@ -51,7 +51,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial, reduce
-from numbers import Integral
 from operator import add
 from typing import Any, NamedTuple
 
@@ -75,7 +74,7 @@ from unseen.core.outcome import (
     Round,
     nearest_scorer,
 )
-from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, Interval, StrOptions
+from unseen.core.params import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, StrOptions
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Reduced, Sums, indicator
@@ -207,7 +206,7 @@ class AnchoredSelfTraining(Explains):
         "kappa": AT_LEAST_0,
         "radius": [*POSITIVE, None],
         "class_prior": [StrOptions({"uniform"}), "array-like", None],
-        "max_rounds": [Interval(Integral, 0, None, closed="left")],
+        "max_rounds": COUNT_OR_0,
         "tol": AT_LEAST_0,
         "unit_rows": ["boolean"],
         "handicap": AT_LEAST_0,

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from unseen.core.base import ZeroShotClassifier, finite
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates
 from unseen.models.kernel_ridge import INTERCEPT, average_prototypes, kernel
 from unseen.transduction.anchored_open import gaussian_scores
@@ -102,7 +102,7 @@ class Explains(ZeroShotClassifier):
         candidates, unlabelled = self._asked(classes), self._unlabelled(X)
         if len(candidates) < 2:
             raise ValueError("Only one class competes, so there is nothing to explain.")
-        F = finite(self._scoring(candidates)(unlabelled.X), unlabelled.X)
+        F = self._of_rows(X, candidates, lambda candidates, scores: scores)
         ab = np.argsort(-F, axis=1, kind="stable")[:, :2]
         B = unlabelled.around(self.mean_, self.axes_, self.unit_rows)
         q, T = self._present_metric(), self._scale(candidates.embeddings)

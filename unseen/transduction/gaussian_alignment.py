@@ -19,15 +19,13 @@ it stands for a soft label; or q.
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from scipy.special import entr, log_softmax
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.outcome import rank_within
-from unseen.core.params import COUNT, POSITIVE, Interval, StrOptions
+from unseen.core.params import COUNT, POSITIVE, StrOptions, share
 from unseen.core.start import Start
 
 
@@ -123,7 +121,7 @@ GaussianAlignment = estimator_of(
     gaussian_alignment,
     "GaussianAlignment",
     bank_size=COUNT,
-    alpha=[Interval(Real, 0, 1, closed="both")],
+    alpha=share(),
     scale=POSITIVE,
     prior=[StrOptions({"logits", "probabilities"})],
 )

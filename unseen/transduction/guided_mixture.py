@@ -47,7 +47,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial, reduce
-from numbers import Integral, Real
 from operator import add
 from typing import NamedTuple
 
@@ -75,7 +74,14 @@ from unseen.core.outcome import (
     Round,
     nearest_scorer,
 )
-from unseen.core.params import AT_LEAST_0, COUNT, Interval, fit_context, not_finite
+from unseen.core.params import (
+    AT_LEAST_0,
+    COUNT,
+    COUNT_OR_0,
+    fit_context,
+    not_finite,
+    share,
+)
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Sums, indicator
@@ -160,8 +166,8 @@ class GuidedMixture(ZeroShotClassifier):
 
     _own_rows = True
     _parameter_constraints = {  # all of them are about adapting
-        "plain": [Interval(Real, 0, 1, closed="both")],
-        "n_neighbors": [Interval(Integral, 0, None, closed="left")],
+        "plain": share(),
+        "n_neighbors": COUNT_OR_0,
         "max_rounds": COUNT,
         "tol": AT_LEAST_0,
     }

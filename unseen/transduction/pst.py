@@ -12,13 +12,11 @@ conjugate gradients (graph.py).
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import neighbours
-from unseen.core.params import COUNT, Interval, StrOptions
+from unseen.core.params import COUNT, StrOptions, share
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -83,6 +81,6 @@ PST = estimator_of(
     pst,
     "PST",
     n_neighbors=COUNT,
-    alpha=[Interval(Real, 0, 1, closed="left")],
+    alpha=share("left"),
     space=[StrOptions({"scores", "rows"})],
 )

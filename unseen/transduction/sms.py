@@ -15,13 +15,12 @@ it is of no unseen class, and the other way round.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 
 import numpy as np
 from scipy import linalg
 
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import POSITIVE, Interval, StrOptions
+from unseen.core.params import COUNT_OR_0, POSITIVE, StrOptions
 from unseen.core.sums import label_products
 from unseen.models.eszsl import solve_eszsl
 from unseen.models.refits import bilinear
@@ -82,7 +81,7 @@ class SMS(OnAxes):
     _parameter_constraints = {
         "gamma": POSITIVE,
         "lam": POSITIVE,
-        "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "n_rounds": COUNT_OR_0,
         "label_coding": [StrOptions({"one_hot", "signed"})],
         **ON_AXES,
     }

@@ -10,14 +10,13 @@ largest margins keeps its label, all others lose theirs; scikit-learn's
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import neighbours
-from unseen.core.params import Interval
+from unseen.core.params import TWO_OR_MORE, share
 from unseen.core.start import Start
 from unseen.transduction.graph import check_spreading, graph
 from unseen.transduction.rounds import trusted
@@ -103,7 +102,7 @@ def spread(rows, seeds, n_classes: int, k: int, alpha: float):
 SpreadLabels = estimator_of(
     spread_labels,
     "SpreadLabels",
-    rate=[Interval(Real, 0, 1, closed="right")],
-    n_neighbors=[Interval(Integral, 2, None, closed="left")],
-    alpha=[Interval(Real, 0, 1, closed="neither")],
+    rate=share("right"),
+    n_neighbors=TWO_OR_MORE,
+    alpha=share("neither"),
 )

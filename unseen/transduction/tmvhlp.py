@@ -27,8 +27,6 @@ cosines:
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
@@ -37,7 +35,7 @@ from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import COUNT, POSITIVE, Interval
+from unseen.core.params import COUNT, POSITIVE, share
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -244,7 +242,7 @@ TMVHLP = estimator_of(
     "TMVHLP",
     n_similar=COUNT,
     n_neighbors=COUNT,
-    alpha=[Interval(Real, 0, 1, closed="neither")],
+    alpha=share("neither"),
     steps=COUNT,
     regularisation=POSITIVE,
 )

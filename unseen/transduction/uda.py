@@ -16,7 +16,6 @@ the largest cosine with its code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from scipy import linalg
@@ -25,7 +24,7 @@ from scipy.special import softmax
 from unseen.core.linalg import solve_ridge, to_unit
 from unseen.core.neighbours import check_memory
 from unseen.core.outcome import Outcome, Round
-from unseen.core.params import AT_LEAST_0, POSITIVE, Interval
+from unseen.core.params import AT_LEAST_0, COUNT_OR_0, POSITIVE
 from unseen.core.start import sharpened
 from unseen.models.ridge import RidgeToVisual
 from unseen.progress import counted
@@ -101,7 +100,7 @@ class KodirovUDA(RidgeToVisual):
         "near": POSITIVE,
         "pull": POSITIVE,
         "sparsity": AT_LEAST_0,
-        "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "n_rounds": COUNT_OR_0,
     }
 
     def _streams(self) -> bool:

@@ -15,15 +15,13 @@ That is why classes are looked for on their own.
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from scipy import sparse
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import neighbours
-from unseen.core.params import COUNT, POSITIVE, Interval
+from unseen.core.params import COUNT, POSITIVE, share
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -114,5 +112,5 @@ ZLaP = estimator_of(
     n_neighbors=COUNT,
     n_classes=COUNT,
     gamma=POSITIVE,
-    alpha=[Interval(Real, 0, 1, closed="left")],
+    alpha=share("left"),
 )

@@ -24,7 +24,6 @@ from __future__ import annotations
 import copy
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ from unseen.core.classes import Candidates, ClassTable
 from unseen.core.given import GivenRows
 from unseen.core.linalg import row_lengths
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome
-from unseen.core.params import HasMethods, Interval
+from unseen.core.params import COUNT_OR_0, TWO_OR_MORE, HasMethods, share
 from unseen.core.rows import Unlabelled
 from unseen.progress import counted
 from unseen.transduction.anchored import WeakStartWarning
@@ -116,9 +115,9 @@ class Calibrated(Around):
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict", "decision_function"])],
-        "cv": [Interval(Integral, 2, None, closed="left")],
-        "false_alarms": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "cv": TWO_OR_MORE,
+        "false_alarms": share("neither"),
+        "random_state": COUNT_OR_0,
     }
 
     # ---- learning ----------------------------------------------------------------

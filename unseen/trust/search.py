@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from itertools import product
-from numbers import Integral
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +35,8 @@ from unseen.core.around import Around
 from unseen.core.classes import ClassTable, encode
 from unseen.core.linalg import one_thread
 from unseen.core.params import (
+    TWO_OR_MORE,
     HasMethods,
-    Interval,
     check_rows_and_labels,
     fit_context,
 )
@@ -124,7 +123,7 @@ class ClasswiseSearchCV(Around):
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
         "param_grid": [dict, list, tuple],
-        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "n_folds": TWO_OR_MORE,
         "transductive": ["boolean", list, tuple],
         "in_stages": ["boolean"],
         "scoring": [callable, None],

@@ -46,6 +46,7 @@ PARTS = {
     "unseen.core.sums": "RunningSums Sums",
     "unseen.models.jedm": "Reading",
     "unseen.models.kernel_ridge": "EmbeddingScale",
+    "unseen.named": "Taught",
     "unseen.photos.named": "NamedPhotos",
     "unseen.texts.named": "NamedTexts",
     "unseen.trust.calibration": "Calibration Weights",

@@ -94,8 +94,11 @@ def run(
     target, page = labels_and_page(out)
     asked = DataOptions(data, classes, unseen, column, id)
     with file_errors():
+        import numpy as np
+
         from unseen.files import check_outputs
         from unseen.labels import label_table, write_labels
+        from unseen.named import unlike_message
         from unseen.progress import show_progress
         from unseen.review.origins import Origin, absolute, note_origin
 
@@ -134,6 +137,8 @@ def run(
                 )
             certain = {places[name]: label for name, label in sure.items()}
             table = label(fitted, X, "all" if generalized else None, certain)
+            if model is not None and (taught := getattr(fitted, "taught_", None)):
+                table["unlike"] = np.where(taught.unlike(np.asarray(X)), "yes", "")
             labels = label_table(ids=ids, **table)
         kept = labels["reliability"] >= min_reliability
         if min_reliability and not kept.any():
@@ -155,6 +160,8 @@ def run(
 
             known = label_table(truth, ids=ids) if (truth != "").all() else None
             write_labels_report(target, page, data=known)
+        n_unlike = list(table.get("unlike", [])).count("yes")
+        told = unlike_message(n_unlike, len(labels), "rows")
         score = score_labels(truth, labels["label"].to_numpy(), fitted)
     counts = labels["label"].value_counts().to_dict()
     if as_json:
@@ -166,6 +173,7 @@ def run(
                 "estimator": " ".join(repr(fitted).split()),
                 "rows": len(labels),
                 "counts": counts,
+                "message": told,
                 "rounds": [str(done) for done in getattr(fitted, "rounds_", [])],
                 "score": score,
             }
@@ -178,6 +186,8 @@ def run(
     n_unknown = counts.pop(UNKNOWN, 0)
     left = f", {n_unknown:,} stay unknown" if n_unknown else ""
     typer.echo(f"{len(labels) - n_unknown:,} rows got {len(counts)} names{left}.")
+    if told:
+        typer.echo(told)
     typer.echo(f"Labels are in {target}")
     if not states:
         name = type(fitted).__name__
@@ -194,8 +204,10 @@ def learn(
 ) -> tuple[Any, ...]:
     """Return a model that has learned; features, ids and true labels of other rows."""
     import numpy as np
+    import pandas as pd
 
     from unseen.methods import find_method
+    from unseen.named import MOST, remember
     from unseen.trust.calibrated import Calibrated
 
     way = find_method(method)
@@ -226,6 +238,9 @@ def learn(
         folds = max(2, min(4, n_seen // 2))
         model = Calibrated(model, cv=folds, random_state=seed)
     model.fit(X, y, class_embeddings=table)
+    some = np.linspace(0, len(y) - 1, min(len(y), MOST)).astype(int)
+    shares = pd.get_dummies(y[some]).to_numpy(float)
+    model.taught_ = remember(data.X_seen[some], shares, whole_classes=True)
     places = data.to_label
     if generalized and data.seen_test is not None:  # rows that the set keeps to score
         places = np.union1d(places, np.flatnonzero(data.seen_test))

@@ -60,7 +60,8 @@ def label_folder(
         ``id`` (path below the folder, in order), ``label``, ``reliability`` (0 to 1),
         ``second`` (choice, "" if there is none), ``first_trusted`` (round, 0 for
         never), ``answer`` ("adapted", "names only" or "saved model"), ``novelty`` (how
-        little it is like any class, 0 to 1), ``given`` if labels were given;
+        little it is like any class, 0 to 1), ``given`` if labels were given, and with a
+        saved model ``unlike`` ("yes" or "": unlike the photos that it was taught with);
         :func:`unseen.labels.write_labels` writes it as CSV. Of ``frame.attrs``,
         ``skipped`` lists ``(path, reason)`` of all other files, ``message`` says
         whether the answer was adapted and if not why, ``weak_names`` why it is not to
@@ -188,6 +189,7 @@ class PhotoJob(LabelJob):
     def parts(self) -> Iterator[pd.DataFrame]:
         """Adapt to the photos, and yield the table of their labels."""
         photos, model = self.photos, self.fitted
+        more: dict[str, Any] = {}
         lost = set(self.given) - set(photos.paths)
         if lost:
             raise ValueError(
@@ -201,7 +203,8 @@ class PhotoJob(LabelJob):
             found = model.answer()
             answer = "adapted" if model.adapted_ else "names only"
         else:
-            found, answer = model.answer(photos.features()), "saved model"
+            found, more = self.saved_answer(photos.features())
+            answer = "saved model"
         if self.unknown:
             # Of the photos of the classes (cats and dogs, as it was measured) a share
             # of 0.02 is set apart, too: the fewer there are apart, the likelier it is
@@ -212,7 +215,7 @@ class PhotoJob(LabelJob):
             found.loc[apart, "label"] = NONE_OF_THESE
             found.loc[apart, "reliability"] = max(1 - mistaken, 0.0)
         self.n_items = len(found)
-        yield self.table(found, photos.paths, answer=[answer] * len(found))
+        yield self.table(found, photos.paths, answer=[answer] * len(found), **more)
 
 
 def see_folder(

@@ -11,6 +11,7 @@ import pandas as pd
 
 import unseen
 from unseen.labels import find_truth, read_labels
+from unseen.named import unlike_message
 from unseen.report.figures import draw_confusion
 from unseen.report.page import AFTER, inline_svg, new_figure, write_page
 from unseen.trust.metrics import (
@@ -63,12 +64,14 @@ def write_labels_report(
     given = read_labels(labels)
     if not len(given):
         raise ValueError(f"{labels}: there is no label in it.")
+    n_unlike = list(given.get("unlike", [])).count("yes")
     return write_page(
         "labels.html",
         path,
         version=unseen.__version__,
         n_rows=len(given),
         names=describe_names(given),
+        foreign=unlike_message(n_unlike, len(given), "rows"),
         score=None if data is None else score(given, data),
     )
 

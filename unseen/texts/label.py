@@ -159,18 +159,22 @@ class TextJob(LabelJob):
         for ids, texts in self.source:
             place = answers.index.get_indexer(pd.Index([digest(one) for one in texts]))
             learned, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
-            parts = []
+            parts, more = [], {}  # type: Any, Any
             if len(learned):
                 parts.append(answers.iloc[place[learned]].set_index(learned))
             if len(new):
-                own = self.fitted.answer([texts[row] for row in new])
+                others = [texts[row] for row in new]
+                if self.adapts:
+                    own = self.fitted.answer(others)
+                else:  # then all are new
+                    own, more = self.saved_answer(others)
                 parts.append(own.set_index(new))
             found = pd.concat(parts).sort_index()
             self.n_silent += int((found["label"] == "").sum())
             if self.unknown:
                 strange = (found["label"] != "") & (found["novelty"] > FOREIGN)
                 found.loc[strange, "label"] = NONE_OF_THESE
-            yield self.table(found, ids, text=texts)
+            yield self.table(found, ids, text=texts, **more)
             done += len(ids)
             self.progress(done, self.n_items)
 

@@ -240,6 +240,11 @@ for _kind in ("JEDM", "TSTD"):
     _name = f"{_kind.lower()}-printed"
     _register(_name, f"{_kind}, as printed", _kind, PRINTED, adapts=True)
 _register("jedm-cv", "JEDM, as printed, searched", "JEDM", PRINTED, adapts=True, **JEDM)
+# Section III-F implies a dictionary as large as the features, and no principal axes.
+WIDE = {"n_axes": "all", "n_components": 1000}
+for _kind in ("JEDM", "TSTD"):
+    _name = f"{_kind.lower()}-wide"
+    _register(_name, f"{_kind}, d = 1,000, no axes", _kind, WIDE, adapts=True, cost=300)
 _cv: dict[str, Any] = {"start": "jedm-cv", "n_seeds": 3, **SELF}
 _register("tstd-cv", "TSTD, as printed, searched", "TSTD", PRINTED, **_cv)
 for _kind in ("CCA", "ESZSL"):

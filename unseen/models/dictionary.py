@@ -21,7 +21,7 @@ from unseen.core.linalg import inverse_positive, transposed
 
 
 def solve_by_admm(
-    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray, *, dtype=None
+    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray, *, dtype=None, steps=None
 ) -> np.ndarray:
     """Solve by the alternating direction method of multipliers, starting at D.
 
@@ -29,7 +29,8 @@ def solve_by_admm(
     balance: it doubles when the two copies disagree by more than ten times what
     the projected copy moves, and halves in the opposite case. Stops when both are
     below ``tol`` relative to the dictionary; returns the projected copy. Always in
-    float64: ``dtype`` stands for a common signature.
+    float64: ``dtype`` stands for a common signature. How many steps it took is added
+    to the list ``steps``.
     """
     tol, max_steps = 1e-8, 10_000
     values, basis = np.linalg.eigh(CtC)
@@ -45,6 +46,8 @@ def solve_by_admm(
         U += D - R
         disagreement, movement = linalg.norm(D - R), linalg.norm(R - previous)
         if max(disagreement, movement) <= tol * max(linalg.norm(R), 1e-300):
+            if steps is not None:
+                steps.append(step)
             return R
         if step % 10 == 0 and disagreement > 10 * movement:
             rho, U = 2 * rho, U / 2
@@ -64,7 +67,7 @@ RHO = 0.999 ** np.arange(49)
 
 
 def solve_by_reference_admm(
-    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray, *, dtype=np.float64
+    CtC: np.ndarray, CtX: np.ndarray, D: np.ndarray, *, dtype=np.float64, steps=None
 ) -> np.ndarray:
     """Take the authors' ADMM steps: ρ = 1 shrinking by 0.999, at most 49 of them.
 
@@ -98,6 +101,8 @@ def solve_by_reference_admm(
             places, powers, CtX, D, G, cut, total = kept
     else:
         found[places] = D
+    if steps is not None:
+        steps.append(int(np.flatnonzero(RHO == rho)[0]) + 1)
     return found
 
 

@@ -173,3 +173,11 @@ def test_labels_are_scored_if_the_truth_is_given(tmp_path):
     text = Page(page.read_text("utf-8")).text.replace("\N{NO-BREAK SPACE}", " ")
     assert "75.0 %" in text and "per-class accuracy on zoo" in text
     assert "okapi250.0 %" in text and "zebra1100.0 %" in text  # cells side by side
+
+
+def test_what_failed_is_not_drawn(tmp_path):
+    failed = [Finding("failed", note="ValueError: no")]
+    write(tmp_path / "results.csv", dict.fromkeys(some_runs(), failed))
+    pages = write_experiment_report(tmp_path, plans=PLANS)
+    drawn = {file.stem for file in pages if file.suffix == ".svg"}
+    assert drawn == {"fig1"}  # the workflow needs no results

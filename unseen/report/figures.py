@@ -30,7 +30,7 @@ DASHES = ["-", "--", "-.", ":"]
 
 def draw_plan(plan: Plan, results: pd.DataFrame) -> Figure | None:
     """Draw a plan's figure from results, or return None if nothing of it was found."""
-    mine = results[results.task == plan.task]
+    mine = results[(results.task == plan.task) & (results.measure != "failed")]
     found = DRAWINGS[plan.show](plan, mine)
     return found if found is not None and len(found.axes) else None
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from unseen.core.given import read_given
+from unseen.core.given import NONE_OF_THESE, read_given
 from unseen.core.linalg import to_unit
 from unseen.keep import load_model, save_model
 from unseen.labels import label_table
@@ -46,6 +46,7 @@ __all__ = [
     "Taught",
     "remember",
     "second_best",
+    "set_apart",
     "unlike_message",
 ]
 
@@ -303,6 +304,21 @@ class LabelJob:
         self.n_unlike += int(unlike.sum())
         return self.fitted.answer(rows), {"unlike": np.where(unlike, "yes", "")}
 
+    def frame(self) -> pd.DataFrame:
+        """Return all labels as one table, whose ``attrs`` hold what else is known."""
+        frame = pd.concat(list(self.parts()), ignore_index=True)
+        frame.attrs |= {"message": self.message, "adapted": self.adapted}
+        frame.attrs["skipped"] = self.skipped
+        return frame
+
+    def refuse_lost(self, lost: Collection[str], why: str) -> None:
+        """Raise if a label is given for an item that is not there."""
+        if lost:
+            raise ValueError(
+                f"A label is given for {min(lost)!r}, but {why} ({len(lost)} such "
+                "labels). Write ids as in the table of labels."
+            )
+
     def table(
         self, found: pd.DataFrame, ids: Sequence[str], **more: Any
     ) -> pd.DataFrame:
@@ -315,6 +331,14 @@ class LabelJob:
             found.loc[rows, "label"], found.loc[rows, "reliability"] = mine[rows], 1.0
             more["given"] = mine.astype(str)
         return label_table(found.pop("label").to_numpy(), ids=ids, **found, **more)
+
+
+def set_apart(found: pd.DataFrame, most: float) -> pd.Series:
+    """Label answers of more novelty as none of these; the label becomes the second."""
+    apart = (found["label"] != "") & (found["novelty"] > most)
+    found.loc[apart, "second"] = found.loc[apart, "label"]
+    found.loc[apart, "label"] = NONE_OF_THESE
+    return apart
 
 
 def spread(values: np.ndarray, where: np.ndarray, empty: Any) -> np.ndarray:

@@ -12,8 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from unseen.core.given import NONE_OF_THESE
-from unseen.named import LabelJob
+from unseen.named import LabelJob, set_apart
 from unseen.naming.classes import read_classes
 from unseen.naming.clip import advice
 from unseen.naming.encoders import check_same, encoders, find_encoder, identity
@@ -82,16 +81,10 @@ def label_folder(
     ['palace', 'flower']
     """
     job = PhotoJob(folder, classes, **options)
-    (frame,) = job.parts()
+    frame = job.frame()
     if save is not None:
         job.fitted.save(save)
-    frame.attrs |= {
-        "skipped": job.skipped,
-        "adapted": job.adapted,
-        "message": job.message,
-        "weak_names": job.weak_names,
-        "readings": job.readings,
-    }
+    frame.attrs |= {"weak_names": job.weak_names, "readings": job.readings}
     return frame
 
 
@@ -191,12 +184,7 @@ class PhotoJob(LabelJob):
         photos, model = self.photos, self.fitted
         more: dict[str, Any] = {}
         lost = set(self.given) - set(photos.paths)
-        if lost:
-            raise ValueError(
-                f"A label is given for {min(lost)!r}, but {photos.folder} has no photo "
-                f"of that path ({len(lost)} such labels). Write paths as in the table "
-                "of labels, from that folder on."
-            )
+        self.refuse_lost(lost, f"{photos.folder} has no photo of that path")
         if self.adapts:
             given = [self.given.get(path, "") for path in photos.paths]
             model.adapt(photos.features(), given=given if self.given else None)
@@ -208,11 +196,9 @@ class PhotoJob(LabelJob):
         if self.unknown:
             # Of the photos of the classes (cats and dogs, as it was measured) a share
             # of 0.02 is set apart, too: the fewer there are apart, the likelier it is
-            # that one is there by mistake. What it would have been is second.
-            apart = found["novelty"] > FOREIGN
+            # that one is there by mistake.
+            apart = set_apart(found, FOREIGN)
             mistaken = 0.02 * len(found) / max(int(apart.sum()), 1)
-            found.loc[apart, "second"] = found.loc[apart, "label"]
-            found.loc[apart, "label"] = NONE_OF_THESE
             found.loc[apart, "reliability"] = max(1 - mistaken, 0.0)
         self.n_items = len(found)
         yield self.table(found, photos.paths, answer=[answer] * len(found), **more)

@@ -215,6 +215,7 @@ class NamedPhotos(NamedItems):
         self.trust_ = np.append(self.trust_, ["given"] * new)
 
     def _judged(self, rows, given, chances) -> tuple[np.ndarray, np.ndarray]:
+        """Return labels and reliability: of too few photos, by the names alone."""
         if self.adapted_:
             return super()._judged(rows, given, chances)
         best = self._by_names(rows)

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.core.given import NONE_OF_THESE
-from unseen.named import LabelJob
+from unseen.named import LabelJob, set_apart
 from unseen.naming.classes import read_classes
 from unseen.texts.encoders import digest, remembering
 from unseen.texts.named import FOREIGN, NamedTexts
@@ -60,10 +59,7 @@ def label_texts(source: Any, classes: Any = None, **options: Any) -> pd.DataFram
     >>> bool((frame["label"] == demo.truth).mean() > 0.7)
     True
     """
-    job = TextJob(source, classes, **options)
-    frame = pd.concat(list(job.parts()), ignore_index=True)
-    frame.attrs |= {"message": job.message, "skipped": job.source.skipped}
-    return frame
+    return TextJob(source, classes, **options).frame()
 
 
 class TextJob(LabelJob):
@@ -127,8 +123,6 @@ class TextJob(LabelJob):
         progress: Progress | None = None,
     ) -> None:
         super().__init__(NamedTexts, classes, model, given, unknown)
-        if learn_from is not None and learn_from < 1:
-            raise ValueError(f"learn_from is {learn_from}. Give 1 or more texts.")
         self.source: TextSource = read_texts(source, column=column, id=id)
         self.skipped = self.source.skipped
         self.n_silent = 0
@@ -172,8 +166,7 @@ class TextJob(LabelJob):
             found = pd.concat(parts).sort_index()
             self.n_silent += int((found["label"] == "").sum())
             if self.unknown:
-                strange = (found["label"] != "") & (found["novelty"] > FOREIGN)
-                found.loc[strange, "label"] = NONE_OF_THESE
+                set_apart(found, FOREIGN)
             yield self.table(found, ids, text=texts, **more)
             done += len(ids)
             self.progress(done, self.n_items)
@@ -202,11 +195,7 @@ class TextJob(LabelJob):
                 sample = dict(nsmallest(self.learn_from, sample.items()))
         if not self.n_items:
             raise ValueError(f"{self.source.name}: there is no text in it.")
-        if missing:
-            raise ValueError(
-                f"A label is given for {min(missing)!r}, but {self.source.name} has no "
-                f"text of that id ({len(missing)} such labels)."
-            )
+        self.refuse_lost(missing, f"{self.source.name} has no text of that id")
         if not self.adapts:
             return pd.DataFrame(index=pd.Index([], dtype=object))
         sample = dict(nsmallest(self.learn_from, sample.items())) | certain

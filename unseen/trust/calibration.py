@@ -31,8 +31,6 @@ class Answer(NamedTuple):
 
 def row_spread(F: np.ndarray) -> float:
     """Return the standard deviation of scores around their row's mean."""
-    if F.shape[1] < 2:
-        return 1.0
     spread = float(np.sqrt(np.mean((F - F.mean(axis=1, keepdims=True)) ** 2)))
     return spread if spread > 0 else 1.0
 

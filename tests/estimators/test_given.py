@@ -3,15 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given as drawn
-from hypothesis import settings
-from hypothesis import strategies as st
 
 import unseen
 from tests.checks import close
 from tests.golden import FROM_NAMES
 from unseen import NONE_OF_THESE, GuidedMixture
-from unseen.core.given import prototypes_of, read_given
+from unseen.core.given import prototypes_of
 
 FROM_SEEN = {
     "AnchoredSelfTraining": lambda: unseen.AnchoredSelfTraining(),
@@ -283,17 +280,3 @@ def test_one_class_is_no_start(named):
         unseen.GuidedMixture().adapt(X, given={0: "a", 1: "a"})
     with pytest.raises(ValueError, match="Leave classes out"):
         unseen.GuidedMixture().adapt(X, given={0: "a", 1: "b"}, classes=["a"])
-
-
-labels = st.one_of(st.none(), st.just(""), st.just(float("nan")), st.text(max_size=3))
-
-
-@settings(max_examples=30, deadline=None)
-@drawn(st.lists(labels, max_size=20))
-def test_reading_keeps_every_label_and_nothing_else(entries):
-    rows, found = read_given(entries, len(entries))
-    wanted = {i: one for i, one in enumerate(entries) if isinstance(one, str) and one}
-    assert dict(zip(rows.tolist(), found.tolist(), strict=True)) == wanted
-    again = read_given(dict(enumerate(entries)), len(entries))
-    assert again[0].tolist() == rows.tolist()
-    assert again[1].tolist() == found.tolist()

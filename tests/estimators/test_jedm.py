@@ -9,10 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, never_rises, unit
 from tests.oracles import (
-    authors_answer,
     authors_dictionary,
-    authors_jedm,
-    authors_preparation,
     minimise,
 )
 from unseen import ESZSL, JEDM, TSTD, Reading
@@ -23,7 +20,6 @@ from unseen.models.jedm import (
     READINGS,
     Products,
     objective,
-    random_start,
     solve_jedm,
     update_codes,
     update_compatibility,
@@ -177,21 +173,6 @@ def problem():
     y = np.repeat(np.arange(8), [9, 12, 10, 8, 11, 13, 10, 9])
     X = (A @ rng.normal(size=(6, 20)))[y] + 0.3 * rng.normal(size=(len(y), 20)) + 2
     return X, y, A, y < 6
-
-
-def test_the_reference_equals_the_authors_program(problem):
-    X, y, A, seen = problem
-    D0, V0 = random_start(np.random.RandomState(1), 7, 10, 6)
-    model = JEDM(n_components=7, n_axes=10, random_state=1)
-    model.fit(X[seen], y[seen], class_embeddings=A).adapt(X[~seen])
-    Xs, Xu, As, Au = authors_preparation(
-        X[seen], X[~seen], A, np.bincount(y), np.arange(8) < 6, 10
-    )
-    D, V = authors_jedm(Xs.T, As.T, np.eye(6)[y[seen]], D0.T, V0)
-    close(model.components_.T @ model.compatibility_, D @ V, digits=9)
-    answer = authors_answer(Xu.T, Au.T, D, V)
-    assert_array_equal(model.labels_, 6 + answer.argmax(axis=1))
-    close(model.decision_function(X[~seen]), answer[:, 1] - answer[:, 0])
 
 
 def test_many_weights_in_one_go_equal_each_alone_to_the_last_bit(small):

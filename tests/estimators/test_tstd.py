@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tests.checks import close, make_data
-from tests.oracles import authors_jedm, authors_preparation, authors_tstd, minimise
+from tests.oracles import (
+    authors_answer,
+    authors_jedm,
+    authors_preparation,
+    authors_tstd,
+    minimise,
+)
 from unseen import JEDM, TSTD, Reading
 from unseen.core.sums import sum_rows
 from unseen.models.jedm import (
@@ -45,6 +51,10 @@ def test_the_reference_equals_the_authors_program_in_every_round(problem):
         X[seen], X[~seen], A, np.bincount(y), np.arange(9) < 6, 10
     )
     D, V = authors_jedm(Xs.T, As.T, np.eye(6)[y[seen]], D0.T, V0)
+    close(model.components_.T @ model.compatibility_, D @ V, digits=9)
+    jedm = JEDM(**sizes, random_state=1).fit(X[seen], y[seen], class_embeddings=A)
+    answer = authors_answer(Xu.T, Au.T, D, V)
+    close(jedm.adapt(unlabelled).decision_function(unlabelled), answer)
     _, labels = authors_tstd(Xu.T, Au.T, D, V, lam=0.5, mu=3.0)
     for ours, theirs in zip(model.rounds_, labels, strict=True):
         assert_array_equal(ours.labels, 6 + theirs)

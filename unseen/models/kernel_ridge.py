@@ -75,12 +75,11 @@ def kernel(name: str, left: list[np.ndarray], right: list[np.ndarray]) -> np.nda
 
 
 class RidgeFit(NamedTuple):
-    """The kernel ridge that leaving classes out chose."""
+    """The ridge that leaving classes out chose, α, and what is missed of each class."""
 
     ridge: float
     weights: np.ndarray
     left_out: np.ndarray
-    variance: float
 
 
 def fit_ridge(S: list[np.ndarray], C: np.ndarray, name: str) -> RidgeFit:
@@ -93,37 +92,16 @@ def fit_ridge(S: list[np.ndarray], C: np.ndarray, name: str) -> RidgeFit:
     values, U = linalg.eigh(K)
     rotated = U.T @ C
     products = rotated @ rotated.T
-    found = []
+    press = []
     for ridge in RIDGES:
         D = U / (values + ridge)
         diagonal = np.einsum("ij,ij->i", D, U)
         squares = np.einsum("ij,ij->i", D @ products, D) / diagonal**2
-        found.append((float(np.mean(squares)) / C.shape[1], float(ridge)))
-    press, ridge = min(found)
+        press.append(np.mean(squares))
+    ridge = float(RIDGES[np.argmin(press)])
     inverse = inverse_positive(K + ridge * np.eye(len(C)))
     weights = inverse @ C
-    return RidgeFit(ridge, weights, weights / np.diag(inverse)[:, None], press)
-
-
-class RidgeAverage(NamedTuple):
-    """Kernel ridges side by side; prototypes are their mean."""
-
-    ridges: dict[str, float]
-    weights: dict[str, np.ndarray]
-    left_out: np.ndarray
-    variance: float
-
-
-def average_ridges(S: list[np.ndarray], C: np.ndarray) -> RidgeAverage:
-    """Fit a ridge by both kernels and average what they miss of left-out classes."""
-    fits = {name: fit_ridge(S, C, name) for name in ("linear", "rbf")}
-    left_out = np.mean([fit.left_out for fit in fits.values()], axis=0)
-    return RidgeAverage(
-        {name: fit.ridge for name, fit in fits.items()},
-        {name: fit.weights for name, fit in fits.items()},
-        left_out,
-        float(np.mean(left_out**2)),
-    )
+    return RidgeFit(ridge, weights, weights / np.diag(inverse)[:, None])
 
 
 def average_prototypes(

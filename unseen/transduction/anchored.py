@@ -81,8 +81,8 @@ from unseen.core.sums import Reduced, Sums, indicator
 from unseen.models.kernel_ridge import (
     EmbeddingScale,
     average_prototypes,
-    average_ridges,
     explained_share,
+    fit_ridge,
 )
 from unseen.progress import counted
 from unseen.transduction.anchored_explain import Explains
@@ -225,17 +225,18 @@ class AnchoredSelfTraining(Explains):
         C = seen.class_means
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
         S = scale(table.embeddings[table.seen])
-        ridge = average_ridges(S, C)
-        basis, self.variances_ = error_directions(
-            ridge.left_out, ridge.variance, sums.reduced(n_axes).sums.gram
-        )
+        fits = {name: fit_ridge(S, C, name) for name in ("linear", "rbf")}
+        missed = np.mean([fit.left_out for fit in fits.values()], axis=0)
+        v = self.variance_ = float(np.mean(missed**2))
+        spread = sums.reduced(n_axes).sums.gram
+        basis, self.variances_ = error_directions(missed, v, spread)
         self.axes_, self.mean_ = space.axes @ basis, space.mean
-        self.variance_, self.ridges_ = ridge.variance, ridge.ridges
-        self.explained_ = explained_share(ridge.variance, C)
+        self.ridges_ = {name: fit.ridge for name, fit in fits.items()}
+        self.explained_ = explained_share(v, C)
         self._scale, self._seen_embeddings = scale, S
-        self._weights = {name: W @ basis for name, W in ridge.weights.items()}
+        self._weights = {name: fit.weights @ basis for name, fit in fits.items()}
         self._seen_means, self._seen_counts = C @ basis, seen.counts
-        left_out = (C - ridge.left_out) @ basis
+        left_out = (C - missed) @ basis
         self._length = float(np.sqrt(np.mean(np.sum(left_out**2, axis=1))))
         self._temperature = honest_temperature(
             self._seen_means, self._lengthen(left_out), self._metric()

@@ -30,10 +30,11 @@ def sha256(body):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one body, or a part of it; may stop short so many times."""
+    """Serves one body, or a part of it; may stop short, lie, or send elsewhere."""
 
     body, tag = GOOD, '"one"'
     breaks, status = 0, 200
+    longer, elsewhere = 0, 0  # bytes that never come; redirects before the body
 
     def handle_error(self, request, client_address):
         """Clients hang up when they have seen enough."""
@@ -48,12 +49,21 @@ class Handler(BaseHTTPRequestHandler):
         if server.status != 200:
             self.send_error(server.status)
             return
+        if server.elsewhere > 0:
+            server.elsewhere -= 1
+            self.send_response(302)
+            self.send_header("Location", f"{self.path}/again")
+            self.end_headers()
+            return
         start = 0
         if wanted and self.headers.get("If-Range") == server.tag:
             start = int(wanted.removeprefix("bytes=").split("-")[0])
+        if start > 0 and start >= len(server.body):
+            self.send_error(416)
+            return
         body = server.body[start:]
         self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) + server.longer))
         self.send_header("ETag", server.tag)
         self.end_headers()
         server.breaks -= 1

@@ -169,7 +169,7 @@ def test_weights_are_fetched_on_a_word_and_then_the_default(source, home, photos
 def test_every_fault_of_a_download_is_a_sentence(source, home, fault, tiny):
     said = {"gone": "the server says 404", "wrong": "not what was expected"}
     if fault == "breaks off":
-        source.breaks, source.stop_after = 9, 50_000
+        source.breaks = 9
     elif fault == "lies":
         source.longer = 1000
     elif fault == "wrong":

@@ -5,7 +5,6 @@ python studies/names.py names --data ../shared/data
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,31 +99,15 @@ def names_table(plan: Plan, results: pd.DataFrame) -> Table:
     )
 
 
-def names_cells_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Methods by cells, the whole pile of each."""
-    frame = names_frame(plan, results)
-    full = frame[frame["kind"] == "full"]
-    means = full.groupby(["method", "cell"])["value"].mean()
-    rows = []
-    for row in plan.rows:
-        values = [means.get((row.method, c.head), math.nan) for c in plan.columns]
-        rows.append((row.label, [number(float(value)) for value in values]))
-    heads = [(column.head, [""]) for column in plan.columns]
-    return Table(plan.title, plan.caption, heads, rows, notes=piles_message(full))
-
-
 def piles_message(frame: pd.DataFrame) -> list[str]:
-    """Say on how many piles the numbers rest."""
+    """Say on how many sets of unlabelled rows the numbers rest."""
     piles = frame.drop_duplicates(["cell", "kind", "seed"])
     draws = piles["seed"].nunique()
-    return [f"{len(piles)} piles, {draws} draws."] if len(piles) else []
+    return [f"{len(piles)} sets of rows, {draws} draws."] if len(piles) else []
 
 
 TASKS |= {"names": names, "clip": clip}
-MAKERS |= {
-    "names": names_table,
-    "names-by-cell": names_cells_table,
-}
+MAKERS |= {"names": names_table}
 
 
 if __name__ == "__main__":

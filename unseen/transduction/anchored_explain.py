@@ -61,7 +61,7 @@ class Explanation(NamedTuple):
         said = dict(zip(names, own[top], strict=True))
         if len(own) > len(top):
             said[f"{len(own) - len(top)} other columns"] = own.sum() - own[top].sum()
-        said["what the pile taught"] = self.taught[row]
+        said["what the unlabelled rows taught"] = self.taught[row]
         return pd.DataFrame({"evidence": said.keys(), "contribution": said.values()})
 
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, GuidedMixture, SelfTraining
-from unseen.core.dask_rows import chunks_of, sum_dask, tree_sum
+from unseen.core.dask_rows import DaskUnlabelled
 from unseen.core.sums import RunningSums, sum_rows
 
 dask = pytest.importorskip("dask")
@@ -135,20 +135,12 @@ def threads():
         yield
 
 
-@pytest.mark.parametrize("n", [1, 9, 70])
-def test_trees_add_up(n, threads):
-    from dask import delayed
-
-    parts = [delayed(np.array)([i, 1]) for i in range(n)]
-    assert tree_sum(parts).compute().tolist() == [n * (n - 1) // 2, n]
-
-
-@pytest.mark.parametrize("rows", [7, 100])
+@pytest.mark.parametrize("rows", [1, 7, 100])
 def test_sums_of_chunks_are_the_sums(rows, threads):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), np.array(list("zyx"))[rng.integers(3, size=60)]
-    running = sum_dask(da.from_array(X, chunks=(rows, 2)), y, RunningSums.of(None))
-    sums, table = running.finish()
+    chunked = DaskUnlabelled(da.from_array(X, chunks=(rows, 2)))
+    sums, table = chunked.summed(y, RunningSums.of(None)).finish()
     codes = np.searchsorted(["x", "y", "z"], y)
     theirs = sum_rows(X, codes, 3)
     assert table.names.tolist() == ["x", "y", "z"]
@@ -160,7 +152,7 @@ def test_odd_collections_are_refused(threads):
     data = make_data()
     X, y, A = da.from_array(data.X_seen, chunks=(40, 16)), data.y_seen, None
     with pytest.raises(ValueError, match="of 1 dimensions"):
-        chunks_of(da.ones(5))
+        DaskUnlabelled(da.ones(5))
     with pytest.raises(ValueError, match="but y has 3 labels"):
         JEDM().fit(X, y[:3], class_embeddings=A)
     with pytest.raises(ValueError, match="but y has 3 labels"):

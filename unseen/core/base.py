@@ -45,6 +45,7 @@ from unseen.core.given import (
     adapt_given,
     prototypes_of,
 )
+from unseen.core.linalg import to_unit
 from unseen.core.outcome import (
     LinearRule,
     LinearScorer,
@@ -58,17 +59,9 @@ from unseen.core.params import (
     fit_context,
     not_finite,
 )
-from unseen.core.rows import (
-    RowStream,
-    Unlabelled,
-    checked_chunk,
-    in_one_piece,
-    is_stream,
-    open_stream,
-    root_module,
-)
+from unseen.core.rows import Unlabelled, in_one_piece, is_stream, open_stream
 from unseen.core.start import Start, best_row_means, sharpened
-from unseen.core.sums import RunningSums, Sums, check_range, row_blocks, sum_rows
+from unseen.core.sums import RunningSums, Sums, check_range, sum_rows
 
 
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
@@ -124,9 +117,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(stale, None)
         X = in_one_piece(X) if self._needs_rows() else X
         if is_stream(X):
+            stream = open_stream(X, y)
             running = RunningSums.of(class_embeddings, self.unit_rows)
-            running, head = summed_stream(X, y, running)
-            return self._fit_sums(*running.finish())._note_features(head)
+            sums, table = stream.summed(y, running).finish()
+            return self._fit_sums(sums, table)._note_features(stream.head)
         # Whether numbers are finite shows in sums of squares: no pass of its own.
         rows, y = check_rows_and_labels(
             X, y, estimator=self, ensure_all_finite=self._needs_rows()
@@ -323,32 +317,16 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         candidates = self._asked(classes)
         answer = partial(answer_block, candidates, self._scoring(candidates), finish)
-        X = self._checked(X)
-        if isinstance(X, RowStream):
-            return np.concatenate([answer(rows) for rows, _ in X.blocks("scoring")])
-        if isinstance(X, np.ndarray):
-            blocks = row_blocks(len(X), X.shape[1], least=8 * len(candidates))
-            if len(blocks) == 1:
-                return answer(X)
-            return np.concatenate([answer(X[here]) for here in blocks])
-        from unseen.core.dask_rows import head_of, map_chunks
+        return self._checked(X).answers(answer, len(candidates))
 
-        scores = np.zeros((1, len(candidates)), checked_chunk(head_of(X), "X").dtype)
-        return map_chunks(X, answer, finish(candidates, scores))
-
-    def _checked(self, X) -> Any:
-        """Return rows with the features of the fit: an array, a stream, or Dask's."""
-        if root_module(X) == "dask":
-            from unseen.core.dask_rows import head_of
-
-            head = head_of(X)
-        elif is_stream(X):
-            X = open_stream(X)
-            head = X.head
-        else:  # in scores it shows whether the numbers are finite: no pass of its own
-            return check_rows(self, X, reset=False, ensure_all_finite=False)
-        validate_data(self, head, skip_check_array=True, reset=False)
-        return X
+    def _checked(self, X) -> Unlabelled:
+        """Return rows with the features of the fit, wherever they are."""
+        if is_stream(X):
+            stream = open_stream(X)
+            validate_data(self, stream.head, skip_check_array=True, reset=False)
+            return stream
+        # In scores it shows whether the numbers are finite: no pass of its own.
+        return Unlabelled(check_rows(self, X, reset=False, ensure_all_finite=False))
 
     def _is_linear(self) -> bool:
         """Tell whether scores are a linear function of (unit) rows."""
@@ -447,14 +425,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if type(X) is Unlabelled:
             return X
-        X = self._checked(X if self._streams() else in_one_piece(X))
-        if isinstance(X, RowStream):
-            return X
-        if isinstance(X, np.ndarray):
-            return Unlabelled(X)
-        from unseen.core.dask_rows import DaskUnlabelled
-
-        return DaskUnlabelled(X)
+        return self._checked(X if self._streams() else in_one_piece(X))
 
     def _describe(self, unlabelled: Unlabelled, rows: np.ndarray, name: Any):
         """Return the embedding that would score the rows of a new class best."""
@@ -466,8 +437,9 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
         """Return where other methods start: here at scores alone, in unit rows."""
-        scores, mean = self._scoring(candidates)(unlabelled.X), unlabelled.mean(True)
-        rows = unlabelled.X * unlabelled.scales(True)[:, None] - mean
+        scores, rows = self._scoring(candidates)(unlabelled.X), to_unit(unlabelled.X)
+        mean = rows.mean(axis=0, dtype=np.float64)
+        rows = rows - mean
         Z, logits = best_row_means(rows, scores), sharpened(scores)
         made = candidates, rows, Z, scores, logits, None, None, mean
         return Start(*made, unit_rows=True)
@@ -511,31 +483,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         given = self.given_.rows.tolist() if hasattr(self, "given_") else []
         asked = dict.fromkeys(given, NONE_OF_THESE)  # whatever it was
         return suggest(X, n, reliability=self.reliability_, given=asked)
-
-
-def summed_stream(X: Any, y: Any, running: RunningSums) -> tuple[RunningSums, Any]:
-    """Return sums with all rows of a stream added, and a row that names features."""
-    if root_module(X) == "dask":
-        from unseen.core.dask_rows import head_of, sum_dask
-
-        if isinstance(y, str):
-            X, y = X.drop(columns=y), X[y]
-        return sum_dask(X, y, running), head_of(X)
-    stream, y = open_stream(X, y), None if isinstance(y, str) else y
-    if (y is None) != stream.labelled:
-        raise ValueError(
-            f"{stream.what} comes {'with' if stream.labelled else 'without'} labels. "
-            "Give y, or chunks that are pairs (rows, labels), but not both."
-        )
-    n_rows = 0
-    for rows, labels in stream.blocks("summing"):
-        own = labels if y is None else np.asarray(y[n_rows : n_rows + len(rows)])
-        n_rows += len(rows)
-        if len(own) == len(rows):
-            running.add(rows, own)
-    if y is not None and n_rows != len(y):
-        raise ValueError(f"{stream.what} has {n_rows} rows, but y has {len(y)} labels.")
-    return running, stream.head
 
 
 def answer_block(

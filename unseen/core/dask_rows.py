@@ -12,59 +12,111 @@ is the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
 
+import dask.array as da
 import numpy as np
+from dask import compute, delayed, persist
 
 from unseen.core.rows import Elsewhere, Rows, carry, checked_chunk
 from unseen.core.sums import RunningSums, row_blocks
 
 
-def chunks_of(X: Any) -> list[Any]:
-    """Return the delayed chunks of a Dask array or dataframe, rows in one piece."""
-    if not hasattr(X, "to_delayed") or X.ndim != 2:
-        raise ValueError(
-            f"X is a Dask {type(X).__name__} of {getattr(X, 'ndim', 'no')} dimensions. "
-            "Give an array of two, or a dataframe."
-        )
-    X = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X
-    return list(np.ravel(X.to_delayed()))
+class DaskUnlabelled(Elsewhere):
+    """Rows in a Dask array or dataframe, of which ``y`` may name the labels."""
 
+    def __init__(self, X: Any, y: Any = None):
+        if isinstance(y, str):
+            X, y = X.drop(columns=y), X[y]
+        if not hasattr(X, "to_delayed") or X.ndim != 2:
+            raise ValueError(
+                f"X is a Dask {type(X).__name__} of {getattr(X, 'ndim', 'no')} "
+                "dimensions. Give an array of two, or a dataframe."
+            )
+        array = hasattr(X, "chunks")
+        X = X.rechunk({1: -1}) if array else X  # rows in one piece
+        self.y, self.chunks = y, list(np.ravel(X.to_delayed()))
+        self.head = np.zeros((1, X.shape[1]), X.dtype) if array else X._meta
+        self.n_features = X.shape[1]
+        # Lengths of chunks, where they are known.
+        self.known = list(X.chunks[0] if array else np.nan * np.ones(len(self.chunks)))
 
-def head_of(X: Any) -> Any:
-    """Return a row or none that names the features and has their type."""
-    return X._meta if hasattr(X, "columns") else np.zeros((1, X.shape[1]), X.dtype)
+    @cached_property
+    def lengths(self) -> list[int]:
+        """The number of rows of each chunk, counted where it is."""
+        if np.isnan(self.known).any():
+            return list(compute(*(delayed(len)(chunk) for chunk in self.chunks)))
+        return self.known
 
+    def __len__(self) -> int:
+        """Count the rows, on the workers."""
+        return sum(self.lengths)
 
-def ask_chunks(chunks: list[Any], work: Callable, *more: list) -> list[Any]:
-    """Return delayed ``work(checked rows, own part of more)`` of every chunk."""
-    from dask import delayed
+    def each_chunk(self, work: Callable, *per_chunk: list) -> list[Any]:
+        """Return delayed ``work(checked rows, own part of the others)``, by chunk."""
+        shared = delayed(work, traverse=False)  # sent once
+        return [
+            delayed(on_chunk, nout=2)(shared, f"X, chunk {number}", *own)
+            for number, own in enumerate(zip(self.chunks, *per_chunk, strict=True))
+        ]
 
-    shared = delayed(work, traverse=False)  # sent once
-    return [
-        delayed(on_chunk)(shared, f"X, chunk {number}", *own)
-        for number, own in enumerate(zip(chunks, *more, strict=True))
-    ]
+    def summed(self, y: Any, running: RunningSums) -> RunningSums:
+        """Return empty sums with rows added where they are; only sums travel."""
+        labels = self._labels(self.y if self.y is not None else y)
+        work = partial(sum_chunk, running)
+        numbers = list(range(len(labels)))
+        return tree_sum(self.each_chunk(work, labels, numbers)).compute()
+
+    def _labels(self, y: Any) -> list[Any]:
+        """Return the labels of each chunk, delayed or here."""
+        if y is None:
+            raise ValueError(
+                "A Dask X needs labels. Give y: Dask, an array, or a column."
+            )
+        if not hasattr(y, "to_delayed"):
+            check_lengths("X", len(self), len(y))
+            return np.split(np.asarray(y), np.cumsum(self.lengths)[:-1])
+        if hasattr(y, "chunks") and not np.isnan([*self.known, *y.chunks[0]]).any():
+            check_lengths("X", len(self), len(y))
+            y = y.rechunk((tuple(self.known),))  # labels may move, rows do not
+        found = list(np.ravel(y.to_delayed()))
+        if len(found) != len(self.chunks):
+            raise ValueError(
+                f"X has {len(self.chunks)} chunks, but y has {len(found)}. Divide both "
+                "into chunks at the same rows."
+            )
+        return found
+
+    def answers(self, answer, n_classes):
+        """See ``Unlabelled.answers``; they stay where the rows are."""
+        dtype = checked_chunk(self.head, "X").dtype
+        like = answer(np.zeros((1, self.n_features), dtype))
+        found = [
+            da.from_delayed(chunk, (n, *like.shape[1:]), like.dtype)
+            for chunk, n in zip(self.each_chunk(answer), self.known, strict=True)
+        ]
+        return da.concatenate(found)
+
+    def on(self, axes, unit_rows, mean=None):
+        """See ``Unlabelled.on``; the workers keep the rows."""
+        carried = self.each_chunk(partial(carry, axes=axes, unit_rows=unit_rows))
+        rows, sums = zip(*carried, strict=True)
+        held = persist(*rows, *sums)
+        rows, sums = held[: len(rows)], compute(*held[len(rows) :])
+        groups = by_worker(rows)
+        lengths = compute(*(delayed(len)(chunk) for chunk in rows))
+        mean = sum(sums) / max(sum(lengths), 1) if mean is None else mean
+        together = [delayed(list)([rows[i] for i in those]) for those in groups]
+        return DaskRows(persist(*together), groups, lengths, mean @ axes), mean
 
 
 def on_chunk(work: Callable, where: str, X: Any, *own: Any) -> Any:
     """Work on the checked rows of a chunk; runs on a worker."""
     return work(checked_chunk(X, where), *own)
-
-
-# ---- fit -----------------------------------------------------------------------------
-
-
-def sum_dask(X: Any, y: Any, running: RunningSums) -> RunningSums:
-    """Return empty running sums with rows added where they are; only sums travel."""
-    chunks = chunks_of(X)
-    labels = label_parts(X, y, chunks)
-    work, numbers = partial(sum_chunk, running), list(range(len(chunks)))
-    return tree_sum(ask_chunks(chunks, work, labels, numbers)).compute()
 
 
 def sum_chunk(empty: RunningSums, rows: np.ndarray, y: Any, number: int) -> RunningSums:
@@ -74,11 +126,14 @@ def sum_chunk(empty: RunningSums, rows: np.ndarray, y: Any, number: int) -> Runn
     return replace(empty).add(rows, labels)
 
 
-def tree_sum(parts: Iterable[Any]) -> Any:
-    """Return the delayed sum of delayed parts, eight at a time."""
-    from dask import delayed
+def check_lengths(where: str, n_rows: int, n_labels: int) -> None:
+    """Raise if there is not one label per row."""
+    if n_rows != n_labels:
+        raise ValueError(f"{where} has {n_rows} rows, but y has {n_labels} labels.")
 
-    parts = list(parts)
+
+def tree_sum(parts: list[Any]) -> Any:
+    """Return the delayed sum of delayed parts, eight at a time."""
     while len(parts) > 1:
         parts = [delayed(add_up)(parts[i : i + 8]) for i in range(0, len(parts), 8)]
     return parts[0]
@@ -87,90 +142,6 @@ def tree_sum(parts: Iterable[Any]) -> Any:
 def add_up(parts: list[Any]) -> Any:
     """Return the sum of things that add."""
     return reduce(add, parts)
-
-
-def label_parts(X: Any, y: Any, chunks: list[Any]) -> list[Any]:
-    """Return the labels of each chunk of X, delayed or here."""
-    if y is None:
-        raise ValueError("A Dask X needs labels. Give y: Dask, an array, or a column.")
-    if not hasattr(y, "to_delayed"):
-        lengths = lengths_of(chunks)
-        check_lengths("X", sum(lengths), len(y))
-        return np.split(np.asarray(y), np.cumsum(lengths)[:-1])
-    arrays = hasattr(X, "chunks") and hasattr(y, "chunks")
-    if arrays and not np.isnan(X.shape[0] + y.shape[0]):
-        check_lengths("X", X.shape[0], y.shape[0])
-        y = y.rechunk((X.chunks[0],))  # labels may move, rows do not
-    found = list(np.ravel(y.to_delayed()))
-    if len(found) != len(chunks):
-        raise ValueError(
-            f"X has {len(chunks)} chunks, but y has {len(found)}. Divide both into "
-            "chunks at the same rows."
-        )
-    return found
-
-
-def check_lengths(where: str, n_rows: int, n_labels: int) -> None:
-    """Raise if there is not one label per row."""
-    if n_rows != n_labels:
-        raise ValueError(f"{where} has {n_rows} rows, but y has {n_labels} labels.")
-
-
-def lengths_of(chunks: list[Any]) -> list[int]:
-    """Return the number of rows of each chunk, counted where it is."""
-    from dask import compute, delayed
-
-    return list(compute(*(delayed(len)(chunk) for chunk in chunks)))
-
-
-# ---- predict -------------------------------------------------------------------------
-
-
-def map_chunks(X: Any, answer: Callable, example: np.ndarray) -> Any:
-    """Return ``answer(rows)`` of every chunk as a Dask array like an example."""
-    import dask.array as da
-
-    lengths = getattr(X, "chunks", [[np.nan] * X.npartitions])[0]
-    found = [
-        da.from_delayed(chunk, (n, *example.shape[1:]), example.dtype)
-        for chunk, n in zip(ask_chunks(chunks_of(X), answer), lengths, strict=True)
-    ]
-    return da.concatenate(found)
-
-
-# ---- adapt ---------------------------------------------------------------------------
-
-
-class DaskUnlabelled(Elsewhere):
-    """Unlabelled rows in a Dask collection."""
-
-    def __init__(self, X: Any):
-        self.chunks, self.head = chunks_of(X), head_of(X)
-        self.n_features, self._length = self.head.shape[1], -1
-
-    def __len__(self) -> int:
-        """Count the rows, on the workers."""
-        if self._length < 0:
-            self._length = sum(lengths_of(self.chunks))
-        return self._length
-
-    def on(self, axes, unit_rows, mean=None):
-        """See ``Unlabelled.on``; the workers keep the rows."""
-        from dask import compute, delayed, persist
-
-        work = partial(carry, axes=axes, unit_rows=unit_rows)
-        carried = persist(*ask_chunks(self.chunks, work))
-        groups = by_worker(carried)
-        found = compute(*(delayed(describe_chunk)(chunk) for chunk in carried))
-        lengths, sums = zip(*found, strict=True)
-        mean = sum(sums) / max(sum(lengths), 1) if mean is None else mean
-        held = [delayed(list)([carried[i] for i in those]) for those in groups]
-        return DaskRows(persist(*held), groups, lengths, mean @ axes), mean
-
-
-def describe_chunk(carried: tuple) -> tuple[int, np.ndarray]:
-    """Return the length of a chunk, and the sum that came with it; on a worker."""
-    return len(carried[0]), carried[1]
 
 
 def by_worker(chunks: tuple) -> list[list[int]]:
@@ -212,8 +183,6 @@ class DaskRows(Rows):
 
     def each(self, work, *per_row):
         """See ``Rows.each``."""
-        from dask import compute
-
         found: dict[int, list] = {}
         answers = compute(*self._asked(work_on_chunks, work, per_row))
         for those, own in zip(self.groups, answers, strict=True):
@@ -226,8 +195,6 @@ class DaskRows(Rows):
 
     def _asked(self, task: Callable, work: Callable, per_row: tuple) -> list:
         """Return a delayed task for every group."""
-        from dask import delayed
-
         ends = np.cumsum(self.lengths)[:-1]
         parts = [np.split(one, ends) for one in per_row]
         shared = delayed((work, self.centre), traverse=False)  # sent once
@@ -246,7 +213,7 @@ def work_on_chunks(shared: tuple, chunks: list, per_row: list) -> list[list]:
             work(rows[here] - centre, *(one[here] for one in own))
             for here in row_blocks(*rows.shape) or [slice(0, 0)]
         ]
-        for (rows, _), own in zip(chunks, per_row, strict=True)
+        for rows, own in zip(chunks, per_row, strict=True)
     ]
 
 

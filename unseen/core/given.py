@@ -129,8 +129,10 @@ def described_by_rows(
     It lies to the mean prototype as its rows do to the mean row: names may lie apart
     from all rows.
     """
-    some = to_unit(unlabelled.only(rows).X.astype(np.float64))
-    return to_unit(prototypes).mean(axis=0) + some.mean(axis=0) - unlabelled.mean(True)
+    units = to_unit(unlabelled.X.astype(np.float64))
+    return (
+        to_unit(prototypes).mean(axis=0) + units[rows].mean(axis=0) - units.mean(axis=0)
+    )
 
 
 def adapt_given(

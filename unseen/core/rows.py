@@ -1,7 +1,7 @@
 """Rows wherever they are: an array, a file, chunks, Dask; and what is asked of them.
 
+    Unlabelled   the rows a model predicts for, or adapts to; in memory
     RowStream    rows that are met chunk by chunk, each chunk checked
-    Unlabelled   the rows a model adapts to: their mean, and themselves on some axes
     Rows         rows on axes, centred; ``each`` runs a function on every block
 
 Only ``each`` knows where rows are. It hands over a block and its part of arrays with an
@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_array
 
 from unseen.core.linalg import DOUBLE, inverse_lengths
 from unseen.core.params import DTYPES, not_finite
-from unseen.core.sums import Sums, indicator, row_blocks
+from unseen.core.sums import RunningSums, Sums, indicator, row_blocks
 from unseen.progress import steps
 
 CHUNK_NUMBERS = 2**22  # that are read from an array on disk at a time
@@ -149,23 +149,21 @@ class FileRows(Rows):
         return stored - self.centre
 
 
-# ---- the rows a model adapts to ------------------------------------------------------
+# ---- the rows a model predicts for, or adapts to -------------------------------------
 
 
 class Unlabelled:
-    """Unlabelled rows in memory, with what every adaptation asks of them.
+    """Unlabelled rows in memory.
 
-    Each is worked out once and kept, so that a search over hyper-parameters, or several
-    models on the same rows, share the passes.
+    What they are on some axes is worked out once, so that a search over
+    hyper-parameters, or several models on the same rows, share the passes.
     """
 
     X: np.ndarray
 
     def __init__(self, X: np.ndarray):
         self.X = X
-        self._scales: np.ndarray | None = None
-        self._means: dict[bool, np.ndarray] = {}
-        self._on_axes: dict = {}
+        self._carried: dict = {}
 
     def __len__(self) -> int:
         """Count the rows; a stream is gone through once for it."""
@@ -175,52 +173,32 @@ class Unlabelled:
         """Return some of the rows; they must be in memory."""
         return Unlabelled(self.X[rows])
 
-    def scales(self, unit_rows: bool) -> np.ndarray:
-        """Return the factor of each row: ``1 / |x|``, or 1."""
-        if not unit_rows:
-            return np.ones(len(self.X), dtype=self.X.dtype)
-        if self._scales is None:
-            self._scales = inverse_lengths(self.X)
-        return self._scales
-
-    def mean(self, unit_rows: bool) -> np.ndarray:
-        """Return the mean row in float64."""
-        if unit_rows not in self._means:
-            scales, places = self.scales(unit_rows), row_blocks(*self.X.shape)
-            sums = (scales[here] @ self.X[here] for here in places)
-            total = sum(sums, start=np.zeros(self.X.shape[1]))
-            self._means[unit_rows] = total / max(len(self.X), 1)
-        return self._means[unit_rows]
-
-    def on_axes(self, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
-        """Return the rows times ``axes``, not centred, in their own precision."""
-        key = id(axes), unit_rows
-        if key not in self._on_axes:
-            with np.errstate(all="ignore"):  # what is not finite is told below
-                projected = self.X @ axes.astype(self.X.dtype, copy=False)
-                if unit_rows:
-                    projected *= self.scales(True)[:, None]
-            if not np.isfinite(projected).all():
-                raise not_finite(self.X)
-            # The axes are kept with the answer: their id stays theirs.
-            self._on_axes[key] = axes, projected
-        return self._on_axes[key][1]
-
-    def around(self, mean: np.ndarray, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
-        """Return the rows, less a mean row, on axes, in float64."""
-        return np.subtract(self.on_axes(axes, unit_rows), mean @ axes, dtype=DOUBLE)
+    def answers(self, answer: Callable, n_classes: int) -> Any:
+        """Return ``answer(rows)`` of all rows, block by block."""
+        blocks = row_blocks(len(self), self.X.shape[1], least=8 * n_classes)
+        return np.concatenate([answer(self.X[here]) for here in blocks])
 
     def on(
         self, axes: np.ndarray, unit_rows: bool, mean: np.ndarray | None = None
     ) -> tuple[Rows, np.ndarray]:
         """Return rows on axes around a mean row, and it; by default their own mean."""
-        mean = self.mean(unit_rows) if mean is None else mean
-        return Rows(self.around(mean, axes, unit_rows)), mean
+        key = id(axes), unit_rows
+        if key not in self._carried:
+            # The axes are kept with the answer: their id stays theirs.
+            self._carried[key] = axes, *carry(self.X, axes, unit_rows)
+        _, rows, total = self._carried[key]
+        mean = total / max(len(self), 1) if mean is None else mean
+        return Rows(np.subtract(rows, mean @ axes, dtype=DOUBLE)), mean
+
+    def around(self, mean: np.ndarray, axes: np.ndarray, unit_rows: bool) -> np.ndarray:
+        """Return the rows, less a mean row, on axes, in float64."""
+        return np.asarray(self.on(axes, unit_rows, mean)[0])
 
 
 class Elsewhere(Unlabelled):
-    """Unlabelled rows that are not in memory."""
+    """Rows that are not in memory: ``head`` names their features and has their type."""
 
+    head: Any
     n_features: int
 
     @property
@@ -228,15 +206,17 @@ class Elsewhere(Unlabelled):
         """Refuse: whoever asks needs all rows at once."""
         raise whole_needed()
 
-    def mean(self, unit_rows: bool) -> np.ndarray:
-        """Return the mean row in float64."""
-        return self.on(np.zeros((self.n_features, 0)), unit_rows)[1]
-
 
 def carry(X: np.ndarray, axes: np.ndarray, unit_rows: bool) -> tuple:
     """Return rows, of unit length or as they are, on axes, and their sum."""
     scales = inverse_lengths(X) if unit_rows else np.ones(len(X), X.dtype)
-    return (X @ axes.astype(X.dtype)) * scales[:, None], (scales @ X).astype(DOUBLE)
+    with np.errstate(all="ignore"):  # what is not finite is told below
+        rows = (X @ axes.astype(X.dtype, copy=False)) * scales[:, None]
+        sums = (scales[here] @ X[here] for here in row_blocks(*X.shape))
+        total = sum(sums, start=np.zeros(X.shape[1]))
+    if not (np.isfinite(rows).all() and np.isfinite(total).all()):
+        raise not_finite(X)
+    return rows, total
 
 
 # ---- rows in chunks ------------------------------------------------------------------
@@ -295,10 +275,6 @@ class RowStream(Elsewhere):
                 if len(X):
                     yield X, None if y is None else np.asarray(y)
                 advance()
-        if self.n_rows not in (None, n_rows):
-            raise ValueError(
-                f"{self.what} gave {n_rows} rows where {self.n_rows} were expected."
-            )
         self.n_rows = n_rows
 
     def __len__(self) -> int:
@@ -309,6 +285,30 @@ class RowStream(Elsewhere):
         assert self.n_rows is not None
         return self.n_rows
 
+    def summed(self, y: Any, running: RunningSums) -> RunningSums:
+        """Return sums with all rows added; labels are given, or come with the rows."""
+        y = None if isinstance(y, str) else y  # a column comes with the rows
+        if (y is None) != self.labelled:
+            raise ValueError(
+                f"{self.what} comes {'with' if self.labelled else 'without'} labels. "
+                "Give y, or chunks that are pairs (rows, labels), but not both."
+            )
+        n_rows = 0
+        for rows, labels in self.blocks("summing"):
+            own = labels if y is None else np.asarray(y[n_rows : n_rows + len(rows)])
+            n_rows += len(rows)
+            if len(own) == len(rows):
+                running.add(rows, own)
+        if y is not None and n_rows != len(y):
+            raise ValueError(
+                f"{self.what} has {n_rows} rows, but y has {len(y)} labels."
+            )
+        return running
+
+    def answers(self, answer, n_classes):
+        """See ``Unlabelled.answers``."""
+        return np.concatenate([answer(rows) for rows, _ in self.blocks("scoring")])
+
     def on(self, axes, unit_rows, mean=None):
         """See ``Unlabelled.on``."""
         rows = FileRows(axes.shape[1], self.dtype)
@@ -317,7 +317,7 @@ class RowStream(Elsewhere):
             projected, own = carry(X, axes, unit_rows)
             total += own
             rows.append(projected)
-        mean = total / len(self) if mean is None else mean
+        mean = total / len(rows) if mean is None else mean
         rows.centre = mean @ axes
         return rows, mean
 
@@ -382,13 +382,17 @@ def root_module(X: Any) -> str:
     return type(X).__module__.split(".")[0]
 
 
-def open_stream(X: Any, y: Any = None) -> RowStream:
-    """Return the rows of any source as a stream; of parquet, y may name a column."""
+def open_stream(X: Any, y: Any = None) -> Any:
+    """Return a ``RowStream`` or Dask's rows; of a table, y may name a column."""
     from unseen.loading.arrays import is_npy, open_npy, read_blocks
     from unseen.loading.frames import iter_parquet
 
     if isinstance(X, RowStream):
         return X
+    if root_module(X) == "dask":
+        from unseen.core.dask_rows import DaskUnlabelled
+
+        return DaskUnlabelled(X, y)
     what = "X"
     if isinstance(X, str | os.PathLike):
         X, what = Path(X), str(X)

@@ -320,7 +320,7 @@ class GuidedMixture(ZeroShotClassifier):
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
         """Take unit rows and unit prototypes in one space, and their cosines."""
-        rows = unlabelled.X * unlabelled.scales(True)[:, None]
+        rows = to_unit(unlabelled.X)
         units = to_unit(self._prototypes(candidates)).astype(rows.dtype)
         with np.errstate(all="ignore"):  # what is not finite is told below
             scores = rows @ units.T

@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"plot_",
+    "within_subsection_order": "stories_first.StoriesFirst",
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,

@@ -30,10 +30,9 @@ $ unseen --version
 # What a reader may want to know next, by command.
 MORE = {
     "demo": "From Python: {py:func}`unseen.experiments.run_demo`.",
-    "label": "How names are read and how far to trust them: [photos](photos.md).",
+    "label": "How `unseen` understands names: [photos](photos.md).",
     "review": "What the page does: [review and correct](review.md).",
     "export": "What each format is for: [review and correct](review.md).",
-    "fit": "The file it writes is a [model](keep.md).",
     "run": "What data may look like: [your own data](own_data.md).",
     "data": "What data may look like: [your own data](own_data.md).",
     "reproduce": "What the plans hold: [results](results.md), "
@@ -47,6 +46,7 @@ def page() -> str:
     parts = [OPENING]
     for name, command in group.commands.items():
         parts.append(section(f"unseen {name}", command, MORE.get(name)))
+    parts.append("Next: [recipes](recipes.md) combine commands to common ends.\n")
     return "\n".join(parts)
 
 

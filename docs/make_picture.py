@@ -5,7 +5,9 @@
 The bundled photos go into six albums. ``unseen label`` sorts them by the names of the
 albums, ten questions of ``unseen review`` are answered by what the photos show, and the
 model learns from the answers. What is right is counted on the photos nobody was asked
-about. It needs the extra ``review``, playwright and Debian's chromium.
+about; the two shares go into the picture and into the words below it in README and on
+the first page of the documentation. It needs the extra ``review``, playwright and
+Debian's chromium.
 """
 
 import re
@@ -24,7 +26,10 @@ from playwright.sync_api import Page, sync_playwright
 
 from unseen.photos.bundled import load_photos
 
-OUT = Path(__file__).parent / "_static" / "loop.webp"
+DOCS = Path(__file__).parent
+OUT = DOCS / "_static" / "loop.webp"
+PAGES = (DOCS.parent / "README.md", DOCS / "index.md")
+SHARES = (r"\d+(?= % are right)", r"\d+(?= % of the other photos)")  # in their words
 UNSEEN = [sys.executable, "-m", "unseen"]
 ALBUMS = {
     "on the road": ("automobile", "truck"),
@@ -42,19 +47,9 @@ Frame = tuple[Image.Image, int]  # and how many milliseconds it stays
 
 
 def main() -> None:
-    """Label, film the review, write the picture."""
-    photos = load_photos()
-    album = {kind: name for name, kinds in ALBUMS.items() for kind in kinds}
-    truth = pd.Series([album[kind] for kind in photos.truth], index=photos.paths)
+    """Film the loop, write the picture and what it shows."""
     with TemporaryDirectory() as made:
-        home = Path(made)
-        (home / "photos").mkdir()
-        for name, jpeg in zip(photos.paths, photos.jpegs, strict=True):
-            (home / "photos" / name).write_bytes(jpeg)
-        names = ", ".join(ALBUMS)
-        label = ["label", "photos", "--classes", names, "--out", "labels.csv"]
-        subprocess.run([*UNSEEN, *label], cwd=home, check=True)
-        frames = film(home, truth)
+        frames, shares = film(Path(made))
     images, stays = zip(*frames, strict=True)
     images[0].save(
         OUT,
@@ -65,11 +60,25 @@ def main() -> None:
         quality=60,
         method=6,
     )
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for place, share in zip(SHARES, shares, strict=True):
+            text = re.sub(place, share, text)
+        page.write_text(text, "utf-8")
     print(f"{OUT}: {OUT.stat().st_size / 1e6:.2f} MB, {len(frames)} frames")
+    print("right, in %, before and after:", *shares)
 
 
-def film(home: Path, truth: pd.Series) -> list[Frame]:
-    """Open the page, answer its questions, teach; return the frames."""
+def film(home: Path) -> tuple[list[Frame], list[str]]:
+    """Label, open the page, answer, teach; return frames and both shares, in %."""
+    photos = load_photos()
+    album = {kind: name for name, kinds in ALBUMS.items() for kind in kinds}
+    truth = pd.Series([album[kind] for kind in photos.truth], index=photos.paths)
+    (home / "photos").mkdir()
+    for name, jpeg in zip(photos.paths, photos.jpegs, strict=True):
+        (home / "photos" / name).write_bytes(jpeg)
+    label = ["label", "photos", "--classes", ", ".join(ALBUMS), "--out", "labels.csv"]
+    subprocess.run([*UNSEEN, *label], cwd=home, check=True)
     review = [*UNSEEN, "review", "labels.csv", "--no-browser"]
     server = subprocess.Popen(review, cwd=home, stdout=subprocess.PIPE, text=True)
     try:
@@ -92,14 +101,13 @@ def film(home: Path, truth: pd.Series) -> list[Frame]:
         server.wait()
 
 
-def play(page: Page, home: Path, truth: pd.Series) -> list[Frame]:
+def play(page: Page, home: Path, truth: pd.Series) -> tuple[list[Frame], list[str]]:
     """Go once around the loop."""
     first = pd.read_csv(home / "labels.csv", index_col="id")["label"]
+    before = right(first, truth)
     command = 'unseen label photos/ --classes "on the road, at sea, in the sky, …"'
-    before = (
-        f"1. Label.  1,000 photos, six names, no examples: {right(first, truth)} right"
-    )
-    frames = [(shot(page, before, command), 3500)]
+    text = f"1. Label.  1,000 photos, six names, no examples: {before} % right"
+    frames = [(shot(page, text, command), 3500)]
     page.click("#ask")
     page.wait_for_selector("#viewer[open]")
     answered = []
@@ -122,14 +130,14 @@ def play(page: Page, home: Path, truth: pd.Series) -> list[Frame]:
     taught = pd.read_csv(home / "labels.review" / "reviewed.csv", index_col="id")
     others = truth.index.difference(answered)
     after = right(taught["label"][others], truth[others])
-    text = f"3. Teach.  It learns from ten answers: {after} of the others are right"
+    text = f"3. Teach.  It learns from ten answers: {after} % of the others are right"
     frames.append((shot(page, text, "a click on Teach, and a few seconds"), 4500))
-    return frames
+    return frames, [before, after]
 
 
 def right(labels: pd.Series, truth: pd.Series) -> str:
-    """Return the share of labels that are right."""
-    return f"{np.mean(labels == truth[labels.index]):.0%}"
+    """Return the share of labels that are right, in %."""
+    return f"{100 * np.mean(labels == truth[labels.index]):.0f}"
 
 
 def shot(page: Page, title: str, below: str) -> Image.Image:

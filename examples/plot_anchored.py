@@ -50,3 +50,6 @@ ax.set(ylabel="right, %", ylim=(0, 118))
 ax.legend(frameon=False, ncols=3, loc="upper center")
 ax.spines[["top", "right"]].set_visible(False)
 plt.show()
+
+# %%
+# :doc:`The guide </guide/anchored>` has the formulas, and what the method decides.

@@ -58,4 +58,5 @@ for ax, i in zip(axes.flat, doubtful, strict=True):
 plt.show()
 
 # %%
-# To correct them in the browser: ``unseen review labels.csv``.
+# To correct them in the browser: ``unseen review labels.csv``. :doc:`The guide
+# </guide/review>` shows how, and what a few corrections change.

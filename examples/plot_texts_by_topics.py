@@ -67,3 +67,7 @@ ax.set_yticks(places, demo.classes)
 ax.set(xlabel="share of the texts that got their label", xlim=(0, 1))
 ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
 plt.show()
+
+# %%
+# With a file of your own: ``unseen label tickets.csv --classes topics.txt``.
+# :doc:`The guide </guide/texts>` has all ways to give texts and topics.

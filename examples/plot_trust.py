@@ -30,3 +30,7 @@ other.plot(kept["coverage"], kept["right"])
 other.set(xlabel="share of photos kept", ylabel="share of right labels", ylim=(0, 1))
 other.set_title("keep only the surest")
 plt.show()
+
+# %%
+# Nobody knows this curve of their own labels. A check of forty answers draws a line
+# above which labels are right: :doc:`the guide </guide/sure>`.

@@ -167,7 +167,7 @@ def test_a_method_that_does_not_adapt_estimates_no_reliability(tmp_path):
     found = read_labels(out)
     assert found["reliability"].isna().all()
     ended = invoke("run", *words, out, "--force", "--min-reliability", "0.5")
-    assert ended.exit_code == 2 and "Leave out --min-reliability" in ended.stderr
+    assert ended.exit_code == 2 and "Omit --min-reliability" in ended.stderr
     run(*words, tmp_path / "folder")  # and a page
     assert set(found["second"]) <= set(unseen.load_data("photos-200").unseen)
     assert (found["second"] != found["label"]).all()
@@ -200,7 +200,7 @@ def test_parameters_and_seed_are_set(home, tmp_path):
         (["photos-200", "--method", "magic"], "The methods are"),
         (["photos-200", "--set", "kappa"], "NAME=VALUE"),
         (["photos-200", "--model", "nowhere.unseen"], "nowhere.unseen"),
-        (["photos-200", "--model", "M", "--unseen", "dog, cat"], "leave out --classes"),
+        (["photos-200", "--model", "M", "--unseen", "dog, cat"], "Omit --classes"),
         (["wide.npy", "--model", "M"], "shape (2, 2, 2)"),
         (["photos-200", "--unseen", "moa"], "names no class"),
         (["holes.csv", "--classes", "T"], "unseen data check holes.csv --classes"),

@@ -4,6 +4,7 @@ import doctest
 import re
 from importlib import import_module
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 import pytest
@@ -69,6 +70,20 @@ def test_the_files_the_readme_links_to_exist():
     assert local
     missing = [link for link in local if not (ROOT / link).exists()]
     assert not missing
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not which("chromium"), reason="chromium is not installed")
+def test_the_picture_of_the_readme_shows_what_the_page_does(tmp_path, monkeypatch):
+    """Label, answer ten questions, teach: its two shares, within a point."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    picture = import_module("make_picture")
+    _, shares = picture.film(tmp_path)
+    for page in picture.PAGES:
+        text = page.read_text("utf-8")
+        for place, share in zip(picture.SHARES, shares, strict=True):
+            (said,) = re.findall(place, text)
+            assert abs(int(said) - int(share)) <= 1
 
 
 @pytest.mark.filterwarnings("ignore::unseen.transduction.anchored.WeakStartWarning")

@@ -78,7 +78,7 @@ def test_a_model_of_texts_says_that_texts_are_of_another_kind(tmp_path):
     assert first.exit_code == 0 and "unlike" not in first.output
     words = ["--model", model, "--force", "--out", out]
     assert "are unlike" not in run("label", files["same"], *words).output
-    said = " texts are unlike those that the model was taught with"
+    said = " texts are unlike those that the model learned from"
     assert said in run("label", files["other"], *words).output
     table = pd.read_csv(out / "labels.csv", keep_default_na=False)
     n = int((table["unlike"] == "yes").sum())
@@ -98,7 +98,7 @@ def test_a_model_of_rows_says_that_rows_are_of_another_kind(pets, tmp_path):
         np.save(tmp_path / f"{name}.npy", X)
     words = ["--model", model, "--force", "--out", out]
     assert "are unlike" not in run("run", tmp_path / "same.npy", *words).output
-    said = "rows are unlike those that the model was taught with"
+    said = "rows are unlike those that the model learned from"
     answer = run("run", tmp_path / "other.npy", *words)
     assert answer.exit_code == 0 and said in answer.output
     assert said in (out / "report.html").read_text("utf-8")

@@ -63,7 +63,7 @@ def download(
                 reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
                 raise OSError(
                     f"{url}: broke off after {have} bytes ({reason}). Run it again to "
-                    "go on from there."
+                    "continue."
                 ) from error
     if expected and not is_one_of(part, expected):
         part.unlink()

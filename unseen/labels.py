@@ -252,7 +252,7 @@ def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]
                 if len(row) != len(heads):
                     raise ValueError(
                         f"{path}: line {reader.line_num} has {len(row)} cells, but "
-                        f"there are {len(heads)} columns. Give one each."
+                        f"there are {len(heads)} columns. Give one cell for each."
                     )
                 lines.append(reader.line_num)
                 cells.append([_without_guard(cell) for cell in row])

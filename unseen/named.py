@@ -403,7 +403,6 @@ def unlike_message(n_unlike: int, n: int, items: str) -> str:
     if n_unlike <= ENOUGH * n:
         return ""
     return (
-        f"{n_unlike:,} of {n:,} {items} are unlike those that the model was taught "
-        "with, whatever their reliability says (column unlike): do not trust these "
-        "labels."
+        f"{n_unlike:,} of {n:,} {items} are unlike those that the model learned "
+        "from (column unlike). Do not trust their labels, whatever their reliability."
     )

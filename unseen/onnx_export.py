@@ -32,7 +32,7 @@ def export_onnx(
     path : path
         Where to; the file appears whole or not at all.
     classes : optional
-        Who competes; by default as ``predict`` has it.
+        The candidates; by default as in ``predict``.
 
     Returns
     -------

@@ -464,7 +464,7 @@ def test_a_weak_start_is_reported(monkeypatch):
 def test_how_it_ended_is_reported_truly_and_bad_parameters_by_name():
     data = make_data()
     one = fitted(data).adapt(data.X_unseen, classes=[data.unseen[0]])
-    assert one.stopped_because_.endswith("one class competes.")
+    assert one.stopped_because_.endswith("one candidate.")
     assert not one.adapted_ and one.stopped_because_ in str(one.rounds_[0])
     short = fitted(data, max_rounds=2).adapt(data.X_unseen)
     assert short.stopped_because_ == f"{len(short.rounds_)} rounds were made."

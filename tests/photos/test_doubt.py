@@ -58,7 +58,7 @@ def test_a_weak_list_is_told_what_is_weak_about_it():
     trust = ["vague", "vague", "broad", "unknown"]
     message = doubt_in_names(X, shuffled, names, places, trust)
     assert "rain, fog were understood as the same kind of thing" in message
-    assert "storm does not say how a thing looks" in message
+    assert "storm does not tell how things look" in message
     assert doubt_in_names(X, truth, names, places, trust) == ""
     few = doubt_in_names(X[::10], shuffled[::10], names, places, trust)
     assert few == ""  # too few to tell

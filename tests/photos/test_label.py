@@ -137,7 +137,7 @@ def test_label_from_the_shell(folder, tmp_path):
     assert first.split() == ["label", "photos", "reliability"]
     assert {row.split()[0] for row in rows} == {"palace", "flower"}
     assert message.startswith("Adapted to 20 photos. ")
-    assert "Photos like these came out" in unchecked
+    assert "of such labels were right" in unchecked
     assert "palace  exact" in ended.stderr
     assert written == f"Labels are in {out}"
     assert last.endswith(f"unseen review {out}")
@@ -214,6 +214,6 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path, monkeypatch, options, s
 
 def test_names_are_checked_before_a_photo_is_encoded(folder, tmp_path):
     cache = tmp_path / "cache"
-    with pytest.raises(ValueError, match="not a kind of thing"):
+    with pytest.raises(ValueError, match="does not know"):
         label_folder(folder, "palace, xqzzt", cache=cache)
     assert not list(cache.rglob("*.*"))

@@ -104,7 +104,7 @@ def test_text_vectors_of_the_same_space_are_the_prototypes():
     [
         ("cat", None, "one text"),
         (["cat"], {"dog": "barks"}, "'dog' has a description"),
-        (["cat", "斑馬"], None, "'斑馬' is not a kind of thing .* Describe it"),
+        (["cat", "斑馬"], None, "does not know '斑馬' as .* Describe them"),
     ],
 )
 def test_wrong_names_are_refused_in_one_sentence(names, told, message):

@@ -170,7 +170,11 @@ def test_faults_are_one_line(tmp_path, monkeypatch, arguments, words):
     [
         ([], {}, "there is no text in it"),
         (["a dog"], {"1": "pets"}, r"given for '1', but .* \(1 such labels\)"),
-        (["a dog"] * 2, {"0": "pets", "1": "weather"}, "text '1' is there twice, with"),
+        (
+            ["a dog"] * 2,
+            {"0": "pets", "1": "weather"},
+            "'1' and before it, has two",
+        ),
     ],
 )
 def test_what_cannot_be_labelled_is_a_sentence(texts, given, words):

@@ -195,7 +195,9 @@ def convert(
         left = sorted(set(offered) - {"", *data.tables})
     typer.echo(repr(data))
     if left:
-        typer.echo(f"Class tables left out: {', '.join(left)}; --classes keeps them.")
+        typer.echo(
+            f"Class tables not written: {', '.join(left)}. --classes keeps them."
+        )
     typer.echo(f"Look at it:  {command_line('data', 'info', written)}")
 
 

@@ -47,7 +47,7 @@ EXAMPLES = examples(
 )
 TRUST = {  # how far names of photos are understood, the worst first
     "unknown": "WordNet does not know this kind of thing; describe it",
-    "vague": "the name does not say how it looks; describe it",
+    "vague": "the name does not tell how the thing looks; describe it",
     "broad": "ImageNet has many classes of this kind, or none that is near",
     "close": "ImageNet has a few classes of this kind",
     "exact": "ImageNet has a class of this name",
@@ -168,12 +168,12 @@ def label(
         useless = [name for name, value in for_texts.items() if value]
         if given and checked:
             raise ValueError(
-                "--checked judges labels that were made without its answers. Leave out "
+                "--checked judges labels that were made without its answers. Omit "
                 "--given."
             )
         if useless and not of_texts:
             option = f"--{useless[0].replace('_', '-')}"
-            raise ValueError(f"{option} does nothing for photos. Leave it out.")
+            raise ValueError(f"{option} does nothing for photos. Omit it.")
         with show_items("texts" if of_texts else "files") as progress:
             options: dict[str, Any] = {
                 "encoder": encoder,
@@ -298,16 +298,17 @@ def write(
 
 
 def unchecked(job: Any) -> str:
-    """Say what nobody knows before a check, and how right such photos came out."""
+    """Say what nobody knows before a check, and how it was with other photos."""
     said = "Unchecked: it is not known how many labels are right."
     if job.items == "texts" or not job.adapted:
         return said
     if (name := job.photos.encoder.name) != "lite0":
         name = printable(name)
-        return f"{said} How right labels by {name} come out was not measured."
+        return f"{said} How often labels by {name} are right was not measured."
     # Between these lie 88 % of 90 parts of the ten development sets, seen by lite0.
     low, high = (float(job.fitted.reliability_.mean()) + off for off in (-0.25, 0.17))
-    return f"{said} Photos like these came out {max(low, 0):.0%} to {min(high, 1):.0%}."
+    span = f"{max(low, 0):.0%} to {min(high, 1):.0%}"
+    return f"{said} On other photos, {span} of such labels were right."
 
 
 def apply_check(table: pd.DataFrame, checked: Path) -> tuple[pd.DataFrame, str]:
@@ -330,7 +331,7 @@ def apply_check(table: pd.DataFrame, checked: Path) -> tuple[pd.DataFrame, str]:
     if not (planned == random.sum()).all():
         raise ValueError(
             f"{checked}: of a check of {int(planned.max())} answers {random.sum()} are "
-            "there. Answer them all: those left out may be the hard ones."
+            "there. Answer them all: those that are missing may be the hard ones."
         )
     truth = answers["label"].replace("", NONE_OF_THESE)
     labels = table["label"].replace("", NONE_OF_THESE)

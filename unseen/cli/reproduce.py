@@ -80,7 +80,7 @@ def reproduce(
             raise ValueError(f"None of the data was found. {there}")
         for one in plans:
             if one not in ready:
-                typer.echo(f"{one.name} is left out: its data was not found.", err=True)
+                typer.echo(f"{one.name} is skipped: its data was not found.", err=True)
         runs = [run for item in ready for run in item.runs(folders)]
         reading = {run.source.path for run in runs if run.source is not None}
         outputs = files_of(ready, out)

@@ -69,7 +69,7 @@ def run(
         bool,
         typer.Option(
             "--generalized",
-            help="Let all classes compete: rows may belong to seen classes, too.",
+            help="Make all classes candidates: rows may belong to seen classes, too.",
         ),
     ] = False,
     min_reliability: Annotated[
@@ -109,8 +109,8 @@ def run(
                 fitted, *rows = learn(asked, method or "ast", settings, generalized)
             elif method or settings or classes or unseen:
                 raise ValueError(
-                    "--model says what was learned: leave out --classes, --unseen, "
-                    "--method and --set."
+                    "A saved model keeps its classes and its method. Omit --classes, "
+                    "--unseen, --method and --set."
                 )
             else:
                 fitted, *rows = take(asked, model, generalized)
@@ -118,7 +118,7 @@ def run(
             if not (states := hasattr(fitted, "adapt")) and min_reliability:
                 raise ValueError(
                     f"{type(fitted).__name__} does not adapt, and so estimates no "
-                    "reliability. Leave out --min-reliability, or take another method."
+                    "reliability. Omit --min-reliability, or take another method."
                 )
             if not len(ids):
                 raise ValueError(

@@ -131,7 +131,7 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
         raise ValueError(
             f"{type(self).__name__} was adapted to {len(theirs.columns)} classes, "
             f"and {candidates.names[stranger].tolist()[0]!r} is not one of them. Ask "
-            "for either kind alone, or adapt with all that shall compete: "
+            "for either kind alone, or adapt with all candidates: "
             "adapt(X, classes='all')."
         )
 

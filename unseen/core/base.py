@@ -194,7 +194,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def competing_classes_(self) -> np.ndarray:
-        """Who competes by default: the columns of ``decision_function``."""
+        """The default candidates: the columns of ``decision_function``."""
         return self._default.columns
 
     @property
@@ -233,7 +233,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     # ---- scores and labels of new rows -----------------------------------------------
 
     def decision_function(self, X, *, classes=None):
-        """Score every row against every competing class.
+        """Score every row against every candidate.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             Files, chunks and Dask collections are scored block by block; Dask gives
             Dask arrays back.
         classes : None, str, list of names, or table, default=None
-            Who competes. By default the unseen classes, or all if none is unseen;
+            The candidates. By default the unseen classes, or all if none is unseen;
             after ``adapt`` those it was given. ``"all"``, ``"seen"`` and
             ``"unseen"`` name groups, a 1-D list names classes, and a 2-D array,
             frame or mapping of tables describes new ones. A frame may name known
@@ -251,14 +251,14 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_competing) or (n_samples,)
-            One column per competing class, in order; if two compete, one number
+            One column per candidate, in order; of two candidates, one number
             per row, positive for the second. Classes with equal descriptions have
             equal scores.
         """
         return self._of_rows(X, classes, decisions)
 
     def predict(self, X, *, classes=None):
-        """Return the best-scoring of the competing classes for every row.
+        """Return the best-scoring candidate for every row.
 
         ``classes`` is explained at ``decision_function``. Of classes with equal
         descriptions the first in the table takes all rows.
@@ -277,12 +277,12 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(lambda self: self._is_linear())
     def linear_rule(self, classes=None) -> LinearRule:
-        """Return who competes and the linear scores that new rows are labelled by.
+        """Return the candidates and the linear scores that new rows are labelled by.
 
         Parameters
         ----------
         classes : optional
-            Who competes; explained at ``decision_function``.
+            The candidates; explained at ``decision_function``.
 
         Returns
         -------
@@ -301,7 +301,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         ----------
         path : path
         classes : optional
-            Who competes; by default as ``predict`` has it.
+            The candidates; by default as in ``predict``.
 
         Returns
         -------
@@ -365,11 +365,11 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             Files, chunks and Dask collections where the method can go through the rows
             block by block; others say so. With ``given``, a stream is met twice.
         classes : None, str, list of names, or table, default=None
-            Who competes; explained at ``decision_function``.
+            The candidates; explained at ``decision_function``.
         given : mapping or Series of row number to class, or array-like, default=None
             Labels of some rows, from 0, which are certain; in an array, None, NaN and
-            "" stand for rows without. Any class of the table may be named, also one
-            that does not compete; where the method can, a name that no class has adds
+            "" mean no label. Any class of the table may be named, also one
+            that is not a candidate; where the method can, a name that no class has adds
             a class whose prototype is its rows. ``unseen.NONE_OF_THESE`` says that no
             class fits: the row has that label, -1 if classes are numbers, and nothing
             is learned from it. A method that takes prototypes needs no other start:
@@ -387,9 +387,8 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         if alone:
             if classes is not None:
                 raise ValueError(
-                    f"classes={classes!r}, but given labels are all there is: they say "
-                    "which classes compete. Leave classes out, or start from "
-                    "prototypes."
+                    f"classes={classes!r}, but there are only given labels, which name "
+                    "the candidates. Omit classes, or start from prototypes."
                 )
             self.fit_prototypes(prototypes_of(X, given))
         check_is_fitted(self)

@@ -109,7 +109,7 @@ class Candidates:
         return (
             f"Classes have equal descriptions: {'; '.join(twins[:3])}. Nothing "
             "tells them apart, so the first of them in the table gets all rows. "
-            "Describe them differently, or leave all but one out."
+            "Describe them differently, or keep only one of them."
         )
 
 
@@ -274,8 +274,8 @@ class ClassTable:
         bad = np.where(known, other, np.isnan(off))
         if bad.any():
             raise ValueError(
-                f"classes describes {short_list(names[bad])} by nothing, or otherwise "
-                "than the fitted table does. Leave the rows of known classes blank "
+                f"classes gives {short_list(names[bad])} no numbers, or others than "
+                "the fitted table. Leave the rows of known classes blank "
                 "(NaN), and describe new classes under names of their own."
             )
         rank = np.where(known, place, len(self) + np.arange(len(names)))

@@ -157,8 +157,8 @@ class OnAxes(ZeroShotClassifier):
             name = type(self).__name__
             raise ValueError(
                 f"{name} learns nothing from {len(given.rows)} given labels: its adapt "
-                f"only centres the rows. Put rounds around it, SelfTraining({name}()), "
-                "or use AnchoredSelfTraining."
+                f"only centres the rows. Wrap it, SelfTraining({name}()), or use "
+                "AnchoredSelfTraining."
             )
         view = self._view(unlabelled, candidates)
         scorer = self._reported(self._state(), view)

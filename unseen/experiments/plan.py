@@ -233,7 +233,7 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         if len(paper) > len(columns):
             raise ValueError(
                 f"{entry['method']} has {len(paper)} numbers of the paper for "
-                f"{len(columns)} columns. Give one each, nan for none."
+                f"{len(columns)} columns. Give one for each, nan for none."
             )
         behind = [math.nan] * (len(columns) - len(paper))
         entry["paper"] = (*map(float, paper), *behind)

@@ -92,7 +92,9 @@ def plan_export(
             f"{labels} is about texts, and {to} is for photos. Texts go to {takers}."
         )
     if format.place is None and how != "copy":
-        raise ValueError(f"{to} holds no photo as a file, so --how {how} has no sense.")
+        raise ValueError(
+            f"{to} holds no photo as a file, so --how {how} makes no sense."
+        )
     check_apart(out, [labels, folder])
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise FileExistsError(

@@ -153,7 +153,7 @@ def _names_in(
     twice = pd.Index(heads)[pd.Index(heads).duplicated()]
     if len(twice):
         raise ValueError(
-            f"{path}: names column {shown(twice[0])} twice. Give each its own."
+            f"{path} has two columns called {shown(twice[0])}. Rename one."
         )
     naming = (*LABELS, "name")
     named = [head for head in heads if head.lower() in naming or head in texts]
@@ -230,7 +230,7 @@ def read_frame(
     columns = {str(key): values for key, values in frame.items()}
     if len(columns) < len(frame.columns):
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise ValueError(f"{where}: names column {twice!r} twice. Give each its own.")
+        raise ValueError(f"{where} has two columns called {twice!r}. Rename one.")
     for what, asked in {"labels": label, "ids": id}.items():
         if asked and asked not in columns:
             raise ValueError(

@@ -305,7 +305,7 @@ def check_count(where: Any, found: int, wanted: int, what: str) -> None:
     """Refuse a part of a file that does not have one entry for each of something."""
     if found != wanted:
         raise ValueError(
-            f"{where} is for {found} {what}, but there are {wanted}. Give one each."
+            f"{where} is for {found} {what}, but there are {wanted}. Give one for each."
         )
 
 

@@ -49,7 +49,7 @@ def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
         return _one(raw, _name(classes), classes)
     found = {str(key): _one(raw, str(key), item) for key, item in classes.items()}
     if any(table.columns.nlevels == 2 for table in found.values()):
-        raise TypeError("A table with two-level columns is fused already. Give one.")
+        raise TypeError("A table with two-level columns joins several. Give it alone.")
     return fuse_tables(found)
 
 

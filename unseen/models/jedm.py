@@ -188,7 +188,7 @@ class JEDM(OnAxes):
     classes_ : ndarray of shape (n_classes,)
         All classes of the table.
     competing_classes_ : ndarray of shape (n_competing,)
-        Who competes by default: the columns of ``decision_function``.
+        The default candidates: the columns of ``decision_function``.
     components_ : ndarray of shape (n_components, n_axes)
         The dictionary D, on the principal axes, as ``fit`` learned it.
     compatibility_ : ndarray of shape (n_components, n_dims)

@@ -143,8 +143,8 @@ def _output(session: Any) -> str:
     usual = [name for name in EMBEDS if name in flat]
     if len(flat) != 1 and not usual:
         raise ValueError(
-            f"The graph has {len(flat)} outputs with a row per item. Give one that has "
-            f"one, or one of the name {', '.join(EMBEDS)}."
+            f"The graph has {len(flat)} outputs with a row per item. Give a graph "
+            f"with one, or call the right one {' or '.join(EMBEDS)}."
         )
     return (usual or flat)[0]
 
@@ -241,7 +241,7 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
     place = [one.name for one in session.get_outputs()].index(_output(session))
     n = session.get_outputs()[place].shape[1]
     if not isinstance(n, int):
-        raise ValueError(f"{graph}: does not say how long its features are.")
+        raise ValueError(f"{graph} does not say how many features it gives.")
     known = str(folder), f"sha256:{version.hexdigest()[:12]}", n, lambda: session
     if kind == "image":
         return ImageTower(*known, size=size, mean=mean, std=std, view=asked["view"])

@@ -83,13 +83,13 @@ def doubt_in_names(
     poor = [n for n, how in zip(names, trust, strict=True) if how in weak]
     vague = [name for name in poor if name not in same]
     why = [f"{_few(same)} were understood as the same kind of thing"] if same else []
-    why += [f"{_few(vague)} does not say how a thing looks"] if vague else []
-    reasons = "; ".join(why)
+    tell = "does not tell" if len(vague) == 1 else "do not tell"
+    why += [f"{_few(vague)} {tell} how things look"] if vague else []
     return (
-        "The names do not fit these photos well: the labels are not sure, and those by "
-        f"name agree with the groups into which the photos fall by {found:.2f}, where "
-        f"1 is perfect{f' ({reasons})' if reasons else ''}. Do not trust these labels "
-        "yet. Describe the classes, or label a few photos."
+        "The names do not fit these photos well: labels by name agree only weakly with "
+        "the groups into which the photos fall "
+        f"({'; '.join([f'{found:.2f}, where 1 is perfect', *why])}). Do not trust "
+        "these labels yet. Describe the classes, or label a few photos."
     )
 
 

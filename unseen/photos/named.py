@@ -157,8 +157,8 @@ class NamedPhotos(NamedItems):
             lost = [one.name for one in readings if one.trust == "unknown"]
             if lost and not allow_unknown:
                 raise ValueError(
-                    f"{', '.join(map(repr, lost[:3]))} is not a kind of thing that "
-                    f"WordNet knows. Describe it: '{lost[0]}: a ...'."
+                    f"WordNet does not know {', '.join(map(repr, lost[:3]))} as kinds "
+                    f"of things. Describe them, as in '{lost[0]}: a photo of ...'."
                 )
             self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])

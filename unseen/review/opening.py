@@ -170,7 +170,7 @@ def find_features(
         if paths is None and len(X) != len(ids):
             raise ValueError(
                 f"{features} has {len(X)} rows, but the table has {len(ids)}. Give "
-                "one row each, in the same order."
+                "features of every row of the table, in the same order."
             )
         return X if paths is None else in_order(ids, paths, X, str(features))
     if origin.kind == "demo":
@@ -187,8 +187,9 @@ def find_features(
         return encode_texts(reader, noted_texts(origin, ids))
     if folder is None and origin.kind != "photos":
         raise ValueError(
-            "To learn, the features of these rows are needed, and nobody noted where "
-            "they are. Start again with --features features.npz, or --photos FOLDER."
+            "To learn, the features of these rows are needed, and it is not known "
+            "where they are. Start again with --features features.npz, or --photos "
+            "FOLDER."
         )
     from unseen.photos.label import see_folder
 

@@ -186,8 +186,8 @@ class TextJob(LabelJob):
                     certain[one], label = text, self.given[key]
                     if labels.setdefault(one, label) != label:
                         raise ValueError(
-                            f"The text {key!r} is there twice, with the given labels "
-                            f"{labels[one]!r} and {label!r}. Give one."
+                            f"The same text, {key!r} and before it, has two given "
+                            f"labels, {labels[one]!r} and {label!r}. Keep one."
                         )
                 elif self.adapts:
                     sample[one] = text

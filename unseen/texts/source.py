@@ -90,7 +90,7 @@ class TextSource:
                     twice = f"id {shown(key)} is there twice"
                     raise ValueError(
                         f"{self.name}: {twice if key else 'a text has no id'}. Give "
-                        "another --id, or leave it out: texts are then numbered from 0."
+                        "another --id, or omit it: texts are then numbered from 0."
                     )
                 known.add(key)
             yield Batch(ids, [_as_text(text) for _, text in part])
@@ -276,7 +276,7 @@ READERS = {
 def _folder(folder: Path, column: str | None) -> TextSource:
     """Return the .txt and .md files below a folder; hidden ones are left out."""
     if column is not None:
-        raise ValueError(f"{folder} has no columns. Leave out --column, --id.")
+        raise ValueError(f"{folder} has no columns. Omit --column and --id.")
     files: dict[str, Path] = {}
     skipped, most = [], limits().text_bytes
     for path in sorted(folder.rglob("*")):

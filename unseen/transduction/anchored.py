@@ -344,7 +344,7 @@ class AnchoredSelfTraining(Explains):
             what = "class_prior gives" if given is None else "Given labels say"
             raise ValueError(
                 f"{what} which classes there are, and drop_absent=True may drop them. "
-                "Leave one of them out."
+                "Omit one of the two."
             )
         return self._answer(without_absent(teach, candidates, self._prototypes))
 
@@ -358,7 +358,9 @@ class AnchoredSelfTraining(Explains):
         before = learner.mean_confidence(np.array([self._temperature]))[0]
         self.adapted_, self._adapted_temperature = len(learner.m) > 1, self._temperature
         if not self.adapted_:
-            self.stopped_because_ = "Kept the inductive answer: one class competes."
+            self.stopped_because_ = (
+                "Kept the labels of predict: there is one candidate."
+            )
             none = np.zeros(len(candidates.columns), dtype=int)
             kept = 0.0, none, 0, -learner.J(), learner.labels(), self.stopped_because_
             self.rounds_ = [Round(*kept, n)]

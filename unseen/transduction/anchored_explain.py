@@ -89,7 +89,7 @@ class Explains(ZeroShotClassifier):
         X : array-like of shape (n_samples, n_features)
             A few rows: each is gone through on its own.
         classes : optional
-            Who competes; by default as in ``predict``.
+            The candidates; by default as in ``predict``.
         columns : array-like of shape (n_dims,), optional
             Names of the columns of the class table.
 
@@ -101,7 +101,9 @@ class Explains(ZeroShotClassifier):
         check_is_fitted(self)
         candidates, unlabelled = self._asked(classes), self._unlabelled(X)
         if len(candidates) < 2:
-            raise ValueError("Only one class competes, so there is nothing to explain.")
+            raise ValueError(
+                "There is only one candidate, so there is nothing to explain."
+            )
         F = self._of_rows(X, candidates, lambda candidates, scores: scores)
         ab = np.argsort(-F, axis=1, kind="stable")[:, :2]
         B = unlabelled.around(self.mean_, self.axes_, self.unit_rows)

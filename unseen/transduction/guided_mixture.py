@@ -310,7 +310,7 @@ class GuidedMixture(ZeroShotClassifier):
         scores = (rows.sample(1) + mean) @ scorer.coef.T + scorer.intercept
         codes, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
         n, K = scores.shape
-        why = "one class competes" if K < 2 else f"{n} rows for {K} classes"
+        why = "there is one candidate" if K < 2 else f"{n} rows for {K} classes"
         self.stopped_because_ = f"Kept the prototypes' answer: {why}."
         kept = Round.of_all(candidates, codes, codes, note=self.stopped_because_)
         rule = LinearRule(candidates, scorer, True)

@@ -243,7 +243,7 @@ def draw_check(
     wanted: float = WANTED,
     random_state: Any = 0,
 ) -> np.ndarray:
-    """Draw rows whose labels a person shall check.
+    """Draw rows whose labels a person is to check.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def draw_check(
     without : iterable of int
         Rows not to draw: their right labels are known.
     wanted : float, default=0.95
-        How right the labels above the line shall be.
+        How right the labels above the line are to be.
     random_state : int, RandomState or None, default=0
 
     Returns
@@ -312,7 +312,7 @@ def estimate_accuracy(
         As :func:`draw_check` had it. With it the answer has a sure line. Rows that are
         not said to be ``drawn`` by it count as drawn from all rows alike.
     wanted : float, default=0.95
-        How right the labels above the line shall be, as :func:`draw_check` had it.
+        How right the labels above the line are to be, as :func:`draw_check` had it.
 
     Returns
     -------

@@ -77,7 +77,7 @@ class Calibrated(Around):
     ----------
     estimator_ : the fitted model
     gamma_ : float
-        Handicap of seen classes where both kinds compete. In units of the standard
+        Handicap of seen classes if both kinds are candidates. In units of the standard
         deviation of row-centred scores; of scores themselves for anchored
         self-training.
     temperature_ : float
@@ -307,7 +307,7 @@ class Calibrated(Around):
         X : array-like of shape (n_samples, n_features)
         coverage : float in (0, 1), default=0.9
         classes : optional
-            Who competes.
+            The candidates.
 
         Returns
         -------

@@ -73,7 +73,7 @@ def top_k_accuracy(
         One column per class, larger is better. One dimension, as scikit-learn gives for
         two classes, holds the scores of the second.
     k : int, default=5
-        How many of the best classes count, at most as many as compete.
+        How many of the best classes count, at most as many as there are candidates.
     classes : array of shape (n_competing,), optional
         The class of each column, such as ``competing_classes_``. Not needed for a
         DataFrame, whose columns are the classes.
@@ -97,7 +97,7 @@ def top_k_accuracy(
     scores, classes = check_scores(scores, classes)
     if not isinstance(k, int | np.integer) or not 1 <= k <= len(classes):
         raise ValueError(
-            f"k is {k!r}, but {len(classes)} classes compete. "
+            f"k is {k!r}, but there are {len(classes)} candidates. "
             f"Give a whole number from 1 to {len(classes)}."
         )
     y_true, columns = check_truth(y_true, scores, classes)
@@ -230,7 +230,7 @@ def generalized_scores(
     seen: ArrayLike,
     classes: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """Score labels of a mixed set of rows, in which seen and unseen classes compete.
+    """Score labels of mixed rows, where seen and unseen classes are candidates.
 
     Parameters
     ----------
@@ -469,7 +469,7 @@ def check_scores(
         )
     if not names.is_unique:
         again = names[names.duplicated()][0]
-        raise ValueError(f"Two columns of scores are for {again!r}. Give one each.")
+        raise ValueError(f"Two columns of scores are for {again!r}. Keep one.")
     if values.dtype.kind not in "fiub" or np.isnan(values).any():
         raise ValueError("scores holds NaN or something that is not a number. Mend it.")
     return values, names

@@ -195,7 +195,7 @@ class ClasswiseSearchCV(Around):
             if len(self.transductive) != len(stages):
                 raise ValueError(
                     f"transductive has {len(self.transductive)} entries for "
-                    f"{len(stages)} stages. Give one each, or a single bool."
+                    f"{len(stages)} stages. Give one for each stage, or one bool."
                 )
             return list(zip(stages, self.transductive, strict=True))
         return [(stage, self.transductive) for stage in stages]
@@ -310,7 +310,7 @@ def deal_classes(n_classes: int, n_folds: int, random_state) -> list[np.ndarray]
     """Deal class numbers into folds as even as can be."""
     if n_classes < 2 * n_folds:
         raise ValueError(
-            f"n_folds={n_folds} needs {2 * n_folds} seen classes, so that two compete "
+            f"n_folds={n_folds} needs {2 * n_folds} seen classes, for two candidates "
             f"in every fold; y holds {n_classes}."
         )
     shuffled = check_random_state(random_state).permutation(n_classes)

@@ -418,6 +418,7 @@ def test_from_the_demo_to_a_sure_line_with_forty_answers(
         expect(page.locator(".head.look").first).to_contain_text("look · ")
         page.select_option("#order", "sure")
         expect(page.locator(".head.sure").first).to_contain_text("sure · ")
+        expect(page.locator("#teach")).to_be_enabled()
         if folder := os.environ.get("UNSEEN_SCREENSHOTS"):
             for width in (390, 1280):
                 page.set_viewport_size({"width": width, "height": 900})

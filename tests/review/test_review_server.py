@@ -101,7 +101,6 @@ def test_only_this_machine_is_listened_to(served):
         "static/../app.py",
         "static/%2e%2e/app.py",
         "static/..%2fapp.py",
-        "static/page.html",
         "static/%2fetc%2fpasswd",
         "api/small/..%2f..%2fetc%2fpasswd",
     ],

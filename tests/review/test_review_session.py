@@ -394,7 +394,11 @@ def test_a_row_of_features_is_shown_with_what_tells_its_label(tmp_path, monkeypa
     assert first.startswith(f"wing: {X['wing'][1]:.4g} ")
     assert f"owl {middle[0.25]:.3g} to {middle[0.75]:.3g}" in first
     assert "kite" in first
-    assert last.startswith("labelled rows most like it: jay (row ")
+    scaled = X[["same", "wing"]].apply(lambda x: (x - x.mean()) / x.std())
+    units = scaled.div(np.linalg.norm(scaled, axis=1), axis=0)
+    alike = units.iloc[::2] @ units.iloc[1]
+    like = ", ".join(f"jay ({row})" for row in alike.nlargest(3).index)
+    assert last == f"labelled rows most like it: {like}"
     own = find_items(table, Origin("rows", source, column="label"), show=["name"])
     assert own.texts[2].startswith("name: bird 5\n")
     with pytest.raises(ValueError, match="no column 'tail' to show"):

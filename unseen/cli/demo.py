@@ -92,7 +92,9 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
 
     from unseen.labels import write_labels
     from unseen.report.gallery import TextPage
+    from unseen.review.origins import Origin, note_origin
     from unseen.texts import NamedTexts, label_texts, load_demo_texts
+    from unseen.texts.bundled import TEXTS
 
     demo = load_demo_texts()
     table = label_texts(demo.texts, demo.classes)
@@ -100,6 +102,8 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     shown = TextPage(demo.classes)
     shown.add(table)
     write_labels(table.assign(sure="unchecked"), labels)
+    where = {"source": str(TEXTS), "column": "text", "id": "id"}
+    note_origin(labels, Origin("texts", names=demo.classes, **where))
     shown.write(page, title="200 texts, ten names", about=table.attrs["message"])
     by_names = NamedTexts().fit(demo.classes).predict(demo.texts)
     answers = {"before": by_names, "after": table["label"].to_numpy(str)}

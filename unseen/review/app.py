@@ -35,7 +35,7 @@ from importlib.resources import files
 from typing import Any
 
 from unseen._command import needs_extra
-from unseen.review.journal import is_word
+from unseen.review.journal import is_number, is_word
 from unseen.review.session import Session
 
 try:
@@ -64,7 +64,12 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+KINDS = {
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+}
 SIDES = {"small": 240, "large": 1600}  # pixels of the longer side of a photo
 Body = dict[str, Any]
 
@@ -74,15 +79,11 @@ def make_app(session: Session) -> Starlette:
     folder = files("unseen.review").joinpath("static")
     static = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
 
-    def page(request: Request) -> Response:
-        return Response(static["page.html"], media_type="text/html")
-
     def file(request: Request) -> Response:
-        name = request.path_params["name"]
-        kind = KINDS.get(name.rpartition(".")[2])
-        if name not in static or kind is None:
+        name = request.path_params.get("name", "page.html")
+        if name not in static:
             return PlainTextResponse("There is no such file.", 404)
-        return Response(static[name], media_type=kind)
+        return Response(static[name], media_type=KINDS.get(name.rpartition(".")[2]))
 
     def index(request: Request) -> Response:
         asked = request.query_params
@@ -96,7 +97,8 @@ def make_app(session: Session) -> Starlette:
 
     def items(request: Request) -> Response:
         rows = request.query_params.get("rows", "").split(",")
-        check(len(rows) <= 500, "rows are not a list of at most 500 numbers.")
+        if len(rows) > 500:
+            raise ValueError("rows are not a list of at most 500 numbers.")
         return as_json({"items": session.details([row_of(text) for text in rows])})
 
     def picture(request: Request) -> Response:
@@ -114,53 +116,29 @@ def make_app(session: Session) -> Starlette:
 
     def row_of(number: str) -> int:
         last = len(session.ids) - 1
-        sound = number.isdecimal() and len(number) <= 12 and int(number) <= last
-        check(sound, f"{number[:20]!r} is not a row; rows are from 0 to {last}.")
+        if not number.isdecimal() or len(number) > 12 or int(number) > last:
+            raise ValueError(f"{number[:20]!r} is not a row from 0 to {last}.")
         return int(number)
 
-    def answers(body: Body) -> Body:
-        entries = body.get("entries")
-        sound = isinstance(entries, list) and all(
-            isinstance(entry, dict) and entry.get("op") not in ("teach", "check")
-            for entry in entries
-        )
-        check(sound, "entries are not a list of answers.")
-        return {"seq": session.record(body["entries"], body["tab"])}
-
-    def undo(body: Body) -> Body:
-        entry = session.undo(body["tab"], body["uid"])
-        return {"undone": entry and entry["op"]}
-
-    def suggest(body: Body) -> Body:
-        return {"rows": session.suggest(count_of(body))}
-
-    def draw(body: Body) -> Body:
-        wanted = body.get("wanted", 95)
-        check(
-            type(wanted) is int and 50 <= wanted < 100,
-            "wanted is not a number below 100.",
-        )
-        n = count_of(body)
-        return {"rows": session.check(n, body["uid"], body["tab"], wanted)}
-
-    def teach(body: Body) -> Body:
-        session.teach(body["uid"], body["tab"])
-        return {"learning": session.learning.last}
-
-    def carry(body: Body) -> Body:
-        return {"carried": session.carry_over(body["tab"])}
-
-    def refused(request: Request, error: Any) -> Response:
-        if isinstance(error, ValueError):
-            return as_json({"reason": str(error)}, 400)
-        reason = f"It is not saved: {error.strerror or error}."  # such as a full disk
-        return as_json({"reason": reason}, 507)
-
-    gets = {"": page, "static/{name}": file, "api/index": index, "api/items": items}
-    gets |= {"api/text/{row}": text, "api/{size}/{row}": picture}
-    gets["api/state"] = lambda request: as_json(session.summary())
-    posts = {"answers": answers, "undo": undo, "suggest": suggest}
-    posts |= {"check": draw, "teach": teach, "carry": carry}
+    gets = {
+        "": file,
+        "static/{name}": file,
+        "api/state": lambda request: as_json(session.summary()),
+        "api/index": index,
+        "api/items": items,
+        "api/text/{row}": text,
+        "api/{size}/{row}": picture,
+    }
+    posts: dict[str, Callable[[Body], Body]] = {
+        "answers": lambda b: {"seq": session.record(b["entries"], b["tab"])},
+        "undo": lambda b: {"undone": session.undo(b["tab"], b["uid"])},
+        "suggest": lambda b: {"rows": session.suggest(b["n"])},
+        "check": lambda b: {
+            "rows": session.check(b["n"], b["uid"], b["tab"], b["wanted"])
+        },
+        "teach": lambda b: {"learning": session.teach(b["uid"], b["tab"])},
+        "carry": lambda b: {"carried": session.carry_over(b["tab"])},
+    }
     routes = [Route(f"/{path}", work) for path, work in gets.items()]
     routes += [
         Route(f"/api/{name}", post_route(work), methods=["POST"])
@@ -170,41 +148,54 @@ def make_app(session: Session) -> Starlette:
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
+def are_answers(given: Any) -> bool:
+    """Tell whether something may be answers of people, which learn and draw nothing."""
+    return isinstance(given, list) and all(
+        isinstance(one, dict) and one.get("op") not in ("teach", "check")
+        for one in given
+    )
+
+
+# What a POST may say: what it is without that, whether it is sound, and what it is.
+SAID: dict[str, tuple[Any, Callable[[Any], bool], str]] = {
+    "tab": ("", is_word, "text of at most 64 letters"),
+    "uid": ("", is_word, "text of at most 64 letters"),
+    "n": (10, lambda n: is_number(n, 1, 1_000), "number from 1 to 1000"),
+    "wanted": (95, lambda n: is_number(n, 50, 99), "number from 50 to 99"),
+    "entries": ([], are_answers, "list of answers"),
+}
+
+
 def post_route(
     work: Callable[[Body], Body],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that reads JSON, works on a thread, and answers in JSON.
-
-    ``tab`` is the name of the tab that asks, ``uid`` that of what it asks.
-    """
+    """Return a handler that reads JSON, works on a thread, and answers in JSON."""
 
     async def handler(request: Request) -> Response:
         body = json.loads(await request.body())
-        check(isinstance(body, dict), "This is not a JSON object.")
-        body = {"tab": "", "uid": ""} | body
-        for name in ("tab", "uid"):
-            check(is_word(body[name]), f"{name} is not a text of at most 64 letters.")
-        return as_json(await run_in_threadpool(work, body))
+        if not isinstance(body, dict):
+            raise ValueError("This is not a JSON object.")
+        said = {}
+        for name, (default, sound, wanted) in SAID.items():
+            said[name] = body.get(name, default)
+            if not sound(said[name]):
+                raise ValueError(f"{name} is no {wanted}.")
+        return as_json(await run_in_threadpool(work, said))
 
     return handler
+
+
+def refused(request: Request, error: Any) -> Response:
+    """Answer with the reason why something was not done, or not saved."""
+    if isinstance(error, ValueError):
+        return as_json({"reason": str(error)}, 400)
+    reason = f"It is not saved: {error.strerror or error}."  # such as a full disk
+    return as_json({"reason": reason}, 507)
 
 
 def as_json(content: Body, status: int = 200) -> Response:
     """Answer in JSON of plain ASCII, which holds stray bytes of names as well."""
     return Response(json.dumps(content), status, media_type="application/json")
-
-
-def check(sound: bool, reason: str) -> None:
-    """Refuse what makes no sense."""
-    if not sound:
-        raise ValueError(reason)
-
-
-def count_of(body: Body) -> int:
-    """Return how many rows are asked for."""
-    n = body.get("n", 10)
-    check(type(n) is int and 1 <= n <= 1_000, "n is not a number from 1 to 1000.")
-    return n
 
 
 class Guard:
@@ -289,14 +280,6 @@ def serve(
     names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # what asks a program to end
     ends = [getattr(signal, name) for name in names if hasattr(signal, name)]
     server.capture_signals = nullcontext  # its own would end us before we close
-    startup = server.startup
-
-    async def start_and_tell(sockets: Any = None) -> None:
-        await startup(sockets=sockets)
-        root = f"http://127.0.0.1:{guard.port}"
-        ready(f"{root}/{guard.token}/", f"{root}/{guard.once}")
-
-    server.startup = start_and_tell
     before = {
         number: signal.signal(
             number, lambda *told: setattr(server, "should_exit", True)
@@ -308,7 +291,10 @@ def serve(
         with socket.socket() as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(("127.0.0.1", port))
+            listening.listen()  # who asks now waits a moment
             guard.port = listening.getsockname()[1]
+            root = f"http://127.0.0.1:{guard.port}"
+            ready(f"{root}/{guard.token}/", f"{root}/{guard.once}")
             server.run(sockets=[listening])
     finally:
         at_rest = session.close()

@@ -93,8 +93,8 @@ class RowCards(Sequence[str]):
     """What there is to judge a row of features by, read when it is asked for.
 
     The columns that tell its label from the second choice, each with what is usual for
-    both: the middle half of the rows that have this label now; or the columns asked
-    for. Then the labelled rows most like it.
+    both: the middle half of the rows that have this label in the table; or the columns
+    asked for. Then the labelled rows most like it, all columns on one scale.
     """
 
     MOST = 8  # columns
@@ -108,71 +108,68 @@ class RowCards(Sequence[str]):
         return len(self.table)
 
     @cached_property
-    def _read(self) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, np.ndarray]:
-        """Return rows as shown, features, places in the file, and labels there."""
+    def _read(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
+        """Return rows as shown, their features, and the labels there, all by id."""
         raw, features, ids = noted_rows(self.origin)
-        X = pd.DataFrame(features, columns=raw.feature_names)
-        known = np.asarray(raw.y)
-        if known.dtype.kind in "iu":
-            places = np.where(known < 0, len(raw.class_names), known)
-            known = np.append(raw.class_names, "")[places]
-        seen = X
+        X = pd.DataFrame(features, index=ids, columns=raw.feature_names)
+        known = pd.Series(raw.y, index=ids)
+        if known.dtype.kind in "iu":  # -1 for no label
+            known = pd.Series(np.append(raw.class_names, "")[known], index=ids)
+        shown = X
         if any(name not in X for name in self.show):
-            seen = pd.read_csv(self.origin.source, sep=None, engine="python", dtype=str)
-        lost = [name for name in self.show if name not in seen]
+            source = self.origin.source
+            shown = pd.read_csv(source, sep=None, engine="python", dtype=str)
+            shown.index = X.index
+        lost = [name for name in self.show if name not in shown]
         if lost:
             raise ValueError(
                 f"{self.origin.source}: has no column {lost[0]!r} to show. It has "
-                f"{listed(list(map(str, seen.columns)))}."
+                f"{listed(list(map(str, shown.columns)))}."
             )
-        return (
-            seen[self.show or list(X.columns)],
-            X,
-            pd.Index(ids).get_indexer(pd.Index(self.table["id"])),
-            known,
-        )
+        return shown[self.show or list(X.columns)], X, known
 
     @cached_property
     def _usual(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-        """Return the middle half of every column, by the labels of now, and means."""
-        _, X, places, _ = self._read
-        own = X.iloc[places[places >= 0]]
-        groups = own.groupby(self.table["label"].to_numpy()[places >= 0])
+        """Return the middle half of every column by label, and its mean."""
+        own = self._read[1].reindex(self.table["id"])
+        groups = own.groupby(self.table["label"].to_numpy())
         return groups.quantile(0.25), groups.quantile(0.75), groups.mean()
+
+    @cached_property
+    def _labelled(self) -> tuple[pd.DataFrame, np.ndarray, pd.Series]:
+        """Return directions of all rows, of those that came with a label, and that."""
+        _, X, known = self._read
+        scaled = ((X - X.mean()) / (X.std() + 1e-12)).to_numpy(np.float32)
+        units = pd.DataFrame(to_unit(scaled), index=X.index)
+        known = known[(known != "") & ~known.index.isin(self.table["id"])]
+        return units, units.loc[known.index].to_numpy(), known
 
     def __getitem__(self, row: Any) -> Any:
         """Return the text of a row."""
-        shown, X, places, known = self._read
-        place = places[row]
-        if place < 0:
+        shown, X, _ = self._read
+        name, *two = self.table.loc[row, ["id", "label", "second"]]
+        if name not in X.index:
             return "(this row is not in the file any more)"
         low, high, mean = self._usual
-        two = [self.table["label"][row], self.table["second"][row]]
-        two = [name for name in dict.fromkeys(two) if name in mean.index]
+        two = [label for label in dict.fromkeys(two) if label in mean.index]
         columns = list(shown.columns)
         if not self.show and two:
             other = mean.loc[two[1]] if len(two) > 1 else mean.mean()
-            apart = (mean.loc[two[0]] - other).abs()
-            columns = (apart / (X.std() + 1e-12)).nlargest(self.MOST).index.tolist()
+            apart = (mean.loc[two[0]] - other).abs() / (X.std() + 1e-12)
+            columns = apart.nlargest(self.MOST).index.tolist()
         lines = []
-        for name in columns:
-            value = shown[name].iloc[place]
-            line = f"{name}: {value if isinstance(value, str) else f'{value:.4g}'}"
-            spans = [f"{c} {low.loc[c, name]:.3g} to {high.loc[c, name]:.3g}"
-                     for c in two if name in low]  # fmt: skip
+        for column in columns:
+            value = shown.loc[name, column]
+            line = f"{column}: {value if isinstance(value, str) else f'{value:.4g}'}"
+            spans = [f"{c} {low.loc[c, column]:.3g} to {high.loc[c, column]:.3g}"
+                     for c in two if column in low]  # fmt: skip
             lines.append(f"{line}   ({'; '.join(spans)})" if spans else line)
-        labelled = np.flatnonzero((known != "") & (np.arange(len(X)) != place))
-        labelled = labelled[~np.isin(labelled, places)]
-        if len(labelled):
-            units = self._units
-            near = labelled[np.argsort(-(units[labelled] @ units[place]))[:3]]
-            like = ", ".join(f"{known[one]} (row {one})" for one in near.tolist())
+        units, of_known, known = self._labelled
+        if len(known):
+            near = known.iloc[np.argsort(-(of_known @ units.loc[name]))[:3]]
+            like = ", ".join(f"{label} ({one})" for one, label in near.items())
             lines.append(f"labelled rows most like it: {like}")
         return "\n".join(lines)
-
-    @cached_property
-    def _units(self) -> np.ndarray:
-        return to_unit(self._read[1].to_numpy(np.float32))
 
 
 def photo_folder(origin: Origin, folder: str | os.PathLike[str] | None) -> Path | None:

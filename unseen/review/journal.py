@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from unseen.files import append, lock, named, sync
 
-__all__ = ["Journal", "fault_of", "read_head", "read_journal"]
+__all__ = ["FIELDS", "UNDOABLE", "Journal", "fault_of", "read_head", "read_journal"]
 
 FIELDS = {  # of an answer, by its op
     "label": ("ids", "label"),
@@ -79,43 +79,44 @@ def read_journal(path: Path) -> tuple[Entry | None, list[Entry], bytes]:
     head: Entry | None = None
     entries: list[Entry] = []
     for number, line in enumerate(lines, 1):
-        found, fault = parse_line(line, entries if number > 1 else None)
-        if fault and number == len(lines):
-            return head, entries, line
-        if fault:
+        try:
+            if head is None:
+                head = parse_line(line, None)
+            else:
+                entries.append(parse_line(line, entries))
+        except (ValueError, RecursionError) as fault:
+            if number == len(lines):
+                return head, entries, line
             raise ValueError(
                 f"{path}: line {number} is not an answer ({fault}). Mend it, or move "
                 f"{path.parent.name} away to start anew."
-            )
-        if number == 1:
-            head = found
-        else:
-            entries.append(found)
+            ) from None
     return head, entries, b""
 
 
 def read_head(path: Path) -> Entry | None:
     """Return the first line of a journal; None if there is none, or none that is."""
-    if not path.exists():
-        return None
-    with open(path, "rb") as file:
-        head, fault = parse_line(file.readline(), None)
-    return None if fault else head
-
-
-def parse_line(line: bytes, before: list[Entry] | None) -> tuple[Entry, str]:
-    """Return the object of a line, and what is wrong with it, "" for nothing."""
     try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}, "no JSON"
+        with open(path, "rb") as file:
+            return parse_line(file.readline(), None)
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+
+
+def parse_line(line: bytes, before: Sequence[Entry] | None) -> Entry:
+    """Return the answer of a line that comes after others; None before: the head."""
+    entry = json.loads(line)
     if not isinstance(entry, dict) or not line.endswith(b"\n"):
-        return {}, "not whole"
-    if before is None:  # the first line: what the answers are about
-        return entry, "" if isinstance(entry.get("table"), str) else "no table"
-    if entry.get("seq") != len(before) + 1:
-        return {}, f"it is number {len(before) + 1}, and says otherwise"
-    return entry, fault_of(entry, before)
+        fault = "not whole"
+    elif before is None:
+        fault = "" if isinstance(entry.get("table"), str) else "no table"
+    elif entry.get("seq") != len(before) + 1:
+        fault = f"it is number {len(before) + 1}, and says otherwise"
+    else:
+        fault = fault_of(entry, before)
+    if fault:
+        raise ValueError(fault)
+    return entry
 
 
 def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
@@ -123,32 +124,14 @@ def fault_of(entry: Mapping[str, Any], before: Sequence[Entry]) -> str:
     fields = FIELDS.get(str(entry.get("op")))
     if fields is None:
         return "op is none that is known"
-    for name in ("uid", "tab"):
-        if not is_word(entry.get(name, "")):
-            return f"{name} is not a text of at most 64 letters"
-    for name in fields:
-        value = entry.get(name)
-        if name == "ids":
-            sound = isinstance(value, list) and all(isinstance(i, str) for i in value)
-            wanted = "list of texts"
-        elif name in ("among", "wanted"):
-            sound = type(value) is int and 0 < value < (
-                100 if name == "wanted" else 1e9
-            )
-            wanted = "whole number that a check may have"
-        elif name == "file":
-            sound = bool(re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(value)))
-            wanted = "file that teaching writes"
-        elif name == "of":
-            number = value if isinstance(value, int) else 0
-            known = 1 <= number <= len(before)
-            sound = known and before[number - 1]["op"] in UNDOABLE
-            wanted = "number of an answer that can be undone"
-        else:
-            sound = is_name(value) or (name, value) == ("label", "")
-            wanted = "name of at most 200 letters, without spaces around it"
-        if not sound:
+    for name in (*fields, *entry):
+        sound, wanted = SOUND.get(name, (None, ""))
+        if sound is not None and not sound(entry.get(name)):
             return f"{name} is no {wanted}"
+    number = entry.get("of", 0)
+    undone = before[number - 1 : number]
+    if number and not (undone and undone[0]["op"] in UNDOABLE):
+        return "of is no number of an answer that can be undone"
     return ""
 
 
@@ -162,3 +145,28 @@ def is_name(value: Any) -> bool:
 def is_word(value: Any) -> bool:
     """Tell whether something can name a tab of the browser, or an answer."""
     return isinstance(value, str) and len(value) <= 64
+
+
+def is_number(value: Any, least: int = 1, most: int = 10**9) -> bool:
+    """Tell whether something is a whole number in a range."""
+    return type(value) is int and least <= value <= most
+
+
+def are_ids(value: Any) -> bool:
+    """Tell whether something is a list of ids."""
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+NAME = "name of at most 200 letters, without spaces around it"
+SOUND: dict[str, tuple[Callable[[Any], bool], str]] = {  # what a field has to be
+    **dict.fromkeys(("name", "old", "new"), (is_name, NAME)),
+    **dict.fromkeys(("uid", "tab"), (is_word, "text of at most 64 letters")),
+    **dict.fromkeys(("among", "of"), (is_number, "whole number from 1 on")),
+    "label": (lambda value: value == "" or is_name(value), NAME),
+    "ids": (are_ids, "list of texts"),
+    "wanted": (lambda value: is_number(value, 50, 99), "whole number from 50 to 99"),
+    "file": (
+        lambda value: bool(re.fullmatch(r"taught-[0-9]{1,9}\.csv", str(value))),
+        "file that teaching writes",
+    ),
+}

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from unseen.review.answers import (
     view_of,
 )
 from unseen.review.items import Items
-from unseen.review.journal import FIELDS, UNDOABLE, Entry, Journal, fault_of
+from unseen.review.journal import FIELDS, UNDOABLE, Entry, Journal, fault_of, is_number
 from unseen.review.teaching import Learning, Stop, Teacher
 from unseen.trust.sure import draw_surest, drawn_from, surest_first
 
@@ -78,13 +77,11 @@ class Session:
             )
         entries = self.journal.entries
         self.done = {entry["uid"] for entry in entries if "uid" in entry}
-        self.version = sum(one["op"] != "check" for one in entries)  # of the index
         self.trouble = ""  # why the tables are not written
         self._view: tuple[int, View] | None = None
         self.lock = threading.RLock()
         self.learning = Learning(prepare)
-        self._stale, self._closing = threading.Event(), threading.Event()
-        self._stale.set()
+        self._closing = threading.Event()
         self._writer = threading.Thread(target=self._keep_writing, daemon=True)
         self._writer.start()
 
@@ -106,8 +103,6 @@ class Session:
                     self.state = self._replay()
                 else:
                     replay([entry], self.state, self.rows, self._read)
-                self.version += entry["op"] != "check"
-            self._stale.set()
             return len(self.journal.entries)
 
     def undo(self, tab: str, uid: str) -> Entry | None:
@@ -150,16 +145,18 @@ class Session:
 
     def _checked(self, entry: Mapping[str, Any]) -> Entry:
         """Return an entry as it is written down; raise if it makes no sense."""
-        noted: Entry = {}
-        for field in ("uid", "op", *{f for known in FIELDS.values() for f in known}):
-            value = entry.get(field)
-            if value is not None and (field, value) != ("uid", ""):
-                is_text = isinstance(value, str)
-                noted[field] = " ".join(value.split()) if is_text else value
-        if "rows" in entry:
-            n, rows = len(self.ids), entry["rows"]
-            known = isinstance(rows, list)
-            if not known or not all(type(row) is int and 0 <= row < n for row in rows):
+        fields = FIELDS.get(str(entry.get("op")), ())
+        known = {name: entry.get(name) for name in ("op", *fields)}
+        if entry.get("uid"):
+            known["uid"] = entry["uid"]
+        noted = {
+            name: " ".join(value.split()) if isinstance(value, str) else value
+            for name, value in known.items()
+        }
+        if "ids" in fields:
+            n, rows = len(self.ids), entry.get("rows")
+            sound = isinstance(rows, list)
+            if not sound or not all(is_number(row, 0, n - 1) for row in rows):
                 raise ValueError(f"rows are not a list of numbers from 0 to {n - 1}.")
             noted["ids"] = [self.ids[row] for row in rows]
         fault = fault_of(noted, self.journal.entries)
@@ -189,7 +186,6 @@ class Session:
                 "kind": self.items.kind,
                 "n": len(self.ids),
                 "seq": len(self.journal.entries),
-                "version": self.version,
                 "classes": [
                     {"name": name, "size": size}
                     for name, size in zip(view.names[1:], sizes[1:], strict=True)
@@ -249,26 +245,26 @@ class Session:
         with self.lock:
             state = self.state
             if all(row in state.given for row in state.sample):
-                known = state.aside if state.looks else set(state.given)
+                known, seed = list(state.given), len(self.journal.entries) + 1
+                if state.looks:
+                    known, seed = list(state.aside), state.seed
+                    wanted = round(100 * state.wanted)
                 stated = state.stated()
-                n_rows = len(surest_first(stated, list(known)))
+                n_rows = len(surest_first(stated, known))
                 n_all = min(n_rows, len(state.sample) + n)
-                wanted = round(100 * state.wanted) if state.looks else wanted
-                seed = state.seed if state.looks else len(self.journal.entries) + 1
                 random = np.random.RandomState(seed)
-                drawn = draw_surest(stated, n_all, list(known), random, wanted / 100)
-                sample = drawn.tolist()
-                if not set(sample) - set(state.given):
+                sample = draw_surest(stated, n_all, known, random, wanted / 100)
+                if not set(sample.tolist()) - set(state.given):
                     return []
                 among = drawn_from(n_all, n_rows, wanted / 100)
-                told = {"op": "check", "rows": sample, "among": among, "wanted": wanted}
-                self.record([told | {"uid": uid}], tab)
+                told = {"op": "check", "rows": sample.tolist(), "among": among}
+                self.record([told | {"wanted": wanted, "uid": uid}], tab)
             return [row for row in self.state.sample if row not in self.state.given]
 
     # ---- learning ---------------------------------------------------------------
 
-    def teach(self, uid: str, tab: str) -> None:
-        """Let the model learn, on a thread; :meth:`summary` tells how it goes."""
+    def teach(self, uid: str, tab: str) -> dict[str, Any]:
+        """Let the model learn, on a thread, and tell how it goes."""
         with self.lock:
             if not self.state.given:
                 raise ValueError(
@@ -278,6 +274,7 @@ class Session:
             renames = list(self.state.renames)
 
         def learn(teacher: Teacher) -> dict[str, Any]:
+            began = time.monotonic()
             new = teacher.teach(model, given, renames)
             with self.lock:
                 if self._closing.is_set():
@@ -289,15 +286,13 @@ class Session:
                 write_labels(table, self.folder / file)
                 self.record([{"op": "teach", "file": file, "uid": uid}], tab)
                 after = self.state.labels()
-            other = np.flatnonzero(before != after)
-            counts = Counter((str(before[i]), str(after[i])) for i in other)
-            most = [
-                {"old": old, "new": new, "n": n}
-                for (old, new), n in counts.most_common()
-            ]
-            return {"seq": seq, "changed": len(other), "moves": most}
+            both = pd.DataFrame({"old": before, "new": after})[before != after]
+            moves = both.value_counts().reset_index(name="n").to_dict("records")
+            told = {"given": len(given), "seq": seq, "changed": len(both)}
+            return told | {"moves": moves, "seconds": time.monotonic() - began}
 
-        self.learning.start(learn, len(given))
+        self.learning.start(learn)
+        return self.learning.last
 
     # ---- on the disk ---------------------------------------------------------------
 
@@ -321,29 +316,26 @@ class Session:
         write_labels(reviewed, self.folder / "reviewed.csv")
 
     def _keep_writing(self) -> None:
-        while not self._closing.is_set():
-            self._stale.wait()
-            if self._closing.wait(0.5):  # seconds: more answers may come
-                return
-            self._stale.clear()
+        written = -1
+        while not self._closing.wait(0.5):  # seconds: more answers may come
+            seq = len(self.journal.entries)
+            if seq == written:
+                continue
             try:
                 self.write_tables()
-                self.trouble = ""
+                written, self.trouble = seq, ""
             except OSError as error:
                 self.trouble = (
                     "corrections.csv and reviewed.csv cannot be written: "
                     f"{error.strerror or error}. Answers that were called saved are "
                     "safe in answers.jsonl; the tables are tried again."
                 )
-                self._closing.wait(2.0)
-                self._stale.set()
 
     def close(self) -> bool:
         """Write the tables a last time; return whether the model is at rest, too."""
         if self._closing.is_set():
             return True
         self._closing.set()
-        self._stale.set()
         self._writer.join()
         try:
             self.write_tables()

@@ -13,8 +13,8 @@ they taught.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -168,56 +168,52 @@ class Learning:
     """
 
     def __init__(self, prepare: Callable[[Stop], Teacher]) -> None:
-        self.teacher: Teacher | None = None  # not ready
-        # Its state is "idle", "running", "done" or "failed", with what it came to.
-        self.last: dict[str, Any] = {"state": "idle"}
-        # Why nothing can be learned now; "" if it can.
-        self.hindrance = "Getting ready to learn ..."
         self._ends = threading.Event()
+        self._thread = ThreadPoolExecutor(1)
+        self._prepared = self._thread.submit(prepare, self._go_on)
+        self._lesson: Future | None = None
 
-        def stop(*progress: int) -> None:
-            if self._ends.is_set():
-                raise ValueError("The review has ended.")
+    @property
+    def hindrance(self) -> str:
+        """Why nothing can be learned now; "" if it can."""
+        if not self._prepared.done():
+            return "Getting ready to learn ..."
+        return reason_of(self._prepared)
 
-        def work() -> None:
-            self.teacher, self.hindrance = prepare(stop), ""
+    @property
+    def teacher(self) -> Teacher | None:  # noqa: D102
+        return None if self.hindrance else self._prepared.result()
 
-        self._on_thread(work, lambda reason: setattr(self, "hindrance", reason))
+    @property
+    def last(self) -> dict[str, Any]:
+        """What the last lesson came to; its ``state`` says how far it is."""
+        if self._lesson is None:
+            return {"state": "idle"}
+        if not self._lesson.done():
+            return {"state": "running"}
+        if reason := reason_of(self._lesson):
+            return {"state": "failed", "reason": reason}
+        return {"state": "done", **self._lesson.result()}
 
-    def start(self, learn: Callable[[Teacher], dict[str, Any]], given: int) -> None:
-        """Start to learn from some answers, unless it does; ``learn`` tells changes."""
-        teacher = self.teacher
-        if teacher is None:
+    def start(self, learn: Callable[[Teacher], dict[str, Any]]) -> None:
+        """Start to learn, unless it does; ``learn`` tells what has changed."""
+        if self.hindrance:
             raise ValueError(self.hindrance)
-        if self.last["state"] == "running":
-            return
-        self.last = {"state": "running", "given": given}
-
-        def work() -> None:
-            started = time.monotonic()
-            told = {"given": given, **learn(teacher)}
-            seconds = round(time.monotonic() - started, 2)
-            self.last = {"state": "done", "seconds": seconds, **told}
-
-        def failed(reason: str) -> None:
-            self.last = {"state": "failed", "reason": reason}
-
-        self._on_thread(work, failed)
+        if self.last["state"] != "running":
+            self._lesson = self._thread.submit(learn, self.teacher)
 
     def stop(self) -> bool:
         """Ask the thread to end; return whether it has, within a few seconds."""
         self._ends.set()
-        self._thread.join(5.0)
-        return not self._thread.is_alive()
+        self._thread.shutdown(wait=False)
+        return not wait([self._lesson or self._prepared], timeout=5.0).not_done
 
-    def _on_thread(
-        self, work: Callable[[], None], failed: Callable[[str], None]
-    ) -> None:
-        def run() -> None:
-            try:
-                work()
-            except Exception as error:  # it must reach the page, whatever it is
-                failed(" ".join(str(error).split()) or type(error).__name__)
+    def _go_on(self, *progress: int) -> None:
+        if self._ends.is_set():
+            raise ValueError("The review has ended.")
 
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
+
+def reason_of(job: Future) -> str:
+    """Return why a job failed, in a line; "" if it has not."""
+    error = job.exception()
+    return "" if error is None else " ".join(str(error).split()) or type(error).__name__

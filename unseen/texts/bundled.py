@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
-__all__ = ["DemoTexts", "load_demo_texts"]
+__all__ = ["TEXTS", "DemoTexts", "load_demo_texts"]
+
+TEXTS = Path(__file__).parent / "data" / "texts.csv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +47,7 @@ def load_demo_texts() -> DemoTexts:
     >>> len(load_demo_texts().texts)
     200
     """
-    text = files("unseen.texts").joinpath("data", "texts.csv").read_text("utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
+    rows = list(csv.DictReader(TEXTS.read_text("utf-8").splitlines()))
     truth = np.array([row["label"] for row in rows])
     return DemoTexts(
         classes=sorted(set(truth.tolist())),

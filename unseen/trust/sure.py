@@ -75,7 +75,8 @@ class SureLine(NamedTuple):
             )
         return (
             f"No labels can be called {wanted} right yet: {self.n_more:,} more "
-            f"answers, all right, would allow that for {self.at_best:.0%} at best."
+            f"answers, all right, would allow that for {100 * self.at_best:.0f} % at "
+            "best."
         )
 
 

@@ -51,10 +51,10 @@ export function draw() {
     const end = Math.min(part.rows.length, Math.ceil((to - part.first) / layout.line) * layout.columns);
     for (let at = start; at < end; at++) wanted.set(part.rows[at], { part: p, at });
   });
+  const kept = tiles.has(current) && find(current); // out of view, it keeps the focus
+  if (kept) wanted.set(current, kept);
   for (const [name, made] of heads) if (!wantedHeads.has(name)) { made.remove(); heads.delete(name); }
-  for (const [row, made] of tiles) {
-    if (!wanted.has(row) && (row !== current || !find(row))) { made.remove(); tiles.delete(row); }
-  }
+  for (const [row, made] of tiles) if (!wanted.has(row)) { made.remove(); tiles.delete(row); }
   const rows = [...wanted.keys()];
   for (const [row, where] of wanted) put(row, where);
   const missing = rows.filter((row) => !store.items.has(row));

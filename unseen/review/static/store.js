@@ -14,7 +14,7 @@ export const onChange = (call) => listeners.push(call);
 const changed = () => listeners.forEach((call) => call());
 
 let round = 0;
-let shown = ""; // what the rows in `parts` were asked by, and at which version
+let shown = ""; // what the rows in `parts` were asked by, and after how many answers
 
 // The index of rows may be long: it is fetched only when it can have changed.
 export async function refresh() {
@@ -25,7 +25,7 @@ export async function refresh() {
   if (which) asked[which] = "1";
   if (label !== null) asked.label = label;
   const info = await get("state");
-  const wanted = JSON.stringify([asked, info.version]);
+  const wanted = JSON.stringify([asked, info.seq]);
   const index = wanted === shown ? null : await get("index", asked);
   if (own !== round) return; // a later one is on its way
   store.info = info;
@@ -87,7 +87,8 @@ export const counted = (n) => n.toLocaleString("en") + " " + (store.info?.kind |
 export function percent(share, least = 0) {
   const end = Math.min(share, 1 - share);
   const digits = end > 0 && end < 0.05 ? Math.max(least, Math.min(4, Math.ceil(-Math.log10(end)) - 1)) : least;
-  return (100 * share).toFixed(digits) + " %";
+  const most = share < 1 ? 100 - 10 ** -digits : 100; // nothing is rounded up to certain
+  return Math.min(100 * share, most).toFixed(digits) + " %";
 }
 
 export function element(kind, name, text) {

@@ -10,7 +10,8 @@ A table stands between two comments. What is between them is made from
     <!-- results: begin plan=race rows=tstd,ast -->
     <!-- results: end -->
 
-``rows`` chooses methods, all by default; ``round=0`` rows are ``ast@0``.
+``rows`` chooses methods, all by default; their answer a row at a time is
+``ast@by-row``.
 ``columns=1,3`` chooses columns by their place, ``group=lite0`` those of a group,
 ``caption=no`` leaves the caption away, and ``show=photos-short`` makes another table of
 the same results.
@@ -70,7 +71,7 @@ def take_over(results: Path) -> list[Path]:
             continue
         path = stored_file(plan)
         if path.exists():  # runs that are not in the new results stay
-            old = read_stored(path)
+            old = needed(plan, read_stored(path))
             keys = list(old.columns[:5])
             known = old.set_index(keys).index.isin(new.set_index(keys).index)
             new = pd.concat([old[~known], new]).sort_values(keys, kind="stable")
@@ -193,7 +194,8 @@ def find_plan(name: str) -> Plan:
 
 def name_of(row: Row) -> str:
     """Return what a marker calls a row."""
-    return row.method if row.round is None else f"{row.method}@{row.round}"
+    answer = row.answer.replace(" ", "-")
+    return row.method if answer == "final" else f"{row.method}@{answer}"
 
 
 def main() -> int:

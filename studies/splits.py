@@ -100,10 +100,12 @@ def splits_table(plan: Plan, results: pd.DataFrame) -> Table:
         cells = []
         for column in plan.columns:
             here = mine[in_column(mine, column)]
-            own = by_deal(here, row.method, "before" if row.round == 0 else "after")
+            own = by_deal(
+                here, row.method, "after" if row.answer == "final" else "before"
+            )
             ahead = (by_deal(here, ours, "after") - own).dropna().to_numpy()
             low, high = paired_interval(ahead)
-            last = row.method == ours and row.round is None
+            last = row.method == ours and row.answer == "final"
             hidden = last or math.isnan(low)
             cells.append(mean_and_spread(own.to_numpy()))
             cells.append(NOTHING if hidden else signed(float(ahead.mean())))

@@ -1,18 +1,23 @@
 """Studies of our own development still run, and say what plain arithmetic says."""
 
+import bz2
+import pickle
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
 
+from tests.checks import close
 from unseen.experiments import make_table
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import COLUMNS, RunKey
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tables import MAKERS
 from unseen.experiments.tasks import TASKS, run_task
+from unseen.loading import load_data
 
 FOLDER = Path(__file__).parents[1] / "studies"
 if not FOLDER.exists():
@@ -22,6 +27,7 @@ import laboratory  # noqa: E402, they are no package
 
 STUDIES = laboratory.studies()
 import cells  # noqa: E402
+import public_sets  # noqa: E402
 
 
 def findings(source, part, task, method="ast", seed=0):
@@ -86,4 +92,53 @@ def test_truth_decides_nothing_but_the_score(tmp_path, cell):
     assert scores[0] > 0.5 > 0.3 > scores[1]
 
 
-# ---- photos and texts ----------------------------------------------------------------
+# ---- the sets behind the numbers -----------------------------------------------------
+
+
+def test_the_sets_of_the_pages_are_built_from_the_files_they_are_from(tmp_path):
+    rng = np.random.default_rng(0)
+    birds = ["001.Black_footed_Albatross", "029.American_Crow", "111.Loggerhead_Shrike"]
+    rows = [rng.random((n, 6)).astype(np.float32) for n in (4, 3, 2)]
+    for name, own in zip(birds, rows, strict=True):
+        scipy.io.savemat(tmp_path / f"{name}.mat", {"fc7": own})
+    np.savetxt(tmp_path / "percent.txt", 100 * rng.random((3, 312)))
+    scipy.io.savemat(tmp_path / "sent.mat", {"att": rng.random((1024, 3))})
+    known = "black footed albatross american crow loggerhead shrike".split()
+    lines = [" ".join([w, *rng.random(100).astype(str)]) + "\n" for w in known]
+    (tmp_path / "glove.txt").write_text("".join(lines))
+    places = ["--features", tmp_path, "--tables", tmp_path / "percent.txt"]
+    places += ["--sentences", tmp_path / "sent.mat", "--words", tmp_path / "glove.txt"]
+    public_sets.main(["cub", *map(str, places), "--out", str(tmp_path)])
+    made = load_data(tmp_path / "cub_vgg.npz", classes=["att_312", "glove_100"])
+    assert made.X.shape == (9, 6) and made.unseen.tolist() == ["Loggerhead Shrike"]
+    close(made.X[:4], rows[0], digits=3)
+
+    animals = ["antelope", "rat", "grizzly+bear"]
+    for name in animals:
+        for kind in public_sets.HISTOGRAMS:
+            with bz2.open(tmp_path / f"{name}-{kind}.pic.bz2", "wb") as file:
+                pickle.dump(rng.integers(0, 9, (5, 4)), file, protocol=2)
+    numbered = "".join(f"{i}\t{name}\n" for i, name in enumerate(animals, 1))
+    (tmp_path / "classes.txt").write_text(numbered)
+    for kind in ("binary", "continuous"):
+        table = rng.integers(0, 2, (3, 85))
+        np.savetxt(tmp_path / f"predicate-matrix-{kind}.txt", table)
+    scipy.io.savemat(tmp_path / "words.mat", {"w": rng.random((1000, 3))})
+    places = ["--features", tmp_path, "--tables", tmp_path]
+    places += ["--words", tmp_path / "words.mat", "--out", tmp_path]
+    public_sets.main(["awa", *map(str, places)])
+    made = load_data(tmp_path / "awa1_shallow.npz", classes="att_continuous")
+    assert made.X.shape == (15, 10) and made.unseen.tolist() == ["rat"]
+    close(made.X_seen.mean(axis=0), 0, digits=2)
+    # Distances between rows are those of the square roots of all shares.
+    first, second = public_sets.histograms(tmp_path, "antelope")[:2]
+    between = np.linalg.norm(made.X[0] - made.X[1])
+    assert between == pytest.approx(np.linalg.norm(first - second), rel=0.01)
+
+
+def test_a_histogram_runs_no_code(tmp_path):
+    for kind in public_sets.HISTOGRAMS:
+        with bz2.open(tmp_path / f"rat-{kind}.pic.bz2", "wb") as file:
+            pickle.dump(print, file)
+    with pytest.raises(pickle.UnpicklingError, match=r"builtins\.print"):
+        public_sets.histograms(tmp_path, "rat")

@@ -10,8 +10,9 @@ show              "table" or the drawing to make
                   group: columns that are averaged first;
                   foreign: the path of rows or texts of other classes
 [[row]]           method, label, paper: one number of the paper per column, or nan, and
-                  nan for columns behind the last; round = 0 takes the answer before any
-                  adaptation; heading stands above the row, in a line of its own
+                  nan for columns behind the last; answer: "by row" for that of predict,
+                  "together" for what self-training starts from; heading stands above
+                  the row, in a line of its own
 seeds             how often each is run; by default as often as its method draws
 [counts]          of Table II: the paper's numbers by measure, one per column
 """
@@ -68,7 +69,7 @@ class Row:
     method: str
     label: str
     paper: tuple[float, ...]
-    round: int | None = None
+    answer: str = "final"
     heading: str = ""
 
 

@@ -166,8 +166,8 @@ def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
         heads.append((column.head, names if plan.show != "plain table" else [""]))
         for row, paper, (_, cells) in zip(plan.rows, papers, lines, strict=True):
             found = found_of.get(row.method, by_method(mine[:0]))
-            ours = found["by row" if row.round == 0 else "final"]
-            adapted = found[found["together"].notna() & (row.round != 0)]
+            ours = found[row.answer]
+            adapted = found[found["together"].notna() & (row.answer == "final")]
             told = {
                 "ours": mean_and_spread(ours),
                 "paper": number(paper),

@@ -22,6 +22,7 @@ HEAVY = (
     "dask distributed h5py pyarrow polars matplotlib torch rich typer jinja2".split()
 )
 BASELINE = "import sklearn.base, pandas"
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def run(*command: object, **options) -> str:
@@ -107,6 +108,24 @@ def test_the_conda_recipe_needs_what_the_package_needs():
     named = {"matplotlib": "matplotlib-base"}  # without windows to draw in
     pairs = [one.split(">=") for one in project["dependencies"]]
     assert wanted == {(named.get(name, name), floor) for name, floor in pairs}
+
+
+@pytest.mark.skipif(not WORKFLOWS, reason="sources without git have no workflows")
+def test_workflows_run_what_is_there_and_pin_actions_by_commit():
+    yaml = pytest.importorskip("yaml")
+    known = [yaml.safe_load(path.read_text("utf-8")) for path in WORKFLOWS]
+    steps = [
+        step for one in known for job in one["jobs"].values() for step in job["steps"]
+    ]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    said = "\n".join([makefile, *(step.get("run", "") for step in steps)])
+    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
+    assert set(re.findall(r"\bmake ([a-z-]+)", said)) <= set(targets)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert set(re.findall(r"--group (\w+)", said)) <= set(project["dependency-groups"])
+    assert all((ROOT / path).exists() for path in re.findall(r"\btests/[\w./]+", said))
 
 
 @pytest.fixture(scope="module")

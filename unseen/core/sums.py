@@ -277,7 +277,7 @@ def check_range(sums: Sums, X: np.ndarray) -> Sums:
 
 @dataclass(eq=False)
 class RunningSums:
-    """Sums that grow, with the classes they have met so far.
+    """Sums over rows that come chunk by chunk, and the classes met so far.
 
     ``table`` has all classes, none of them seen; it is None where the classes are those
     of the labels.

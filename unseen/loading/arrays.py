@@ -1,7 +1,7 @@
 """Arrays in files: one (.npy), or several by key (.npz, HDF5, MATLAB's .mat).
 
 NumPy archives and HDF5 files hold the same keys, in the layout common in the field or
-in our own. Nothing is ever unpickled, nothing is read from other files, and what an
+in our own. Nothing is ever unpickled or read from other files, and the size that an
 array claims is compared with what is stored before any memory is taken for it.
 
 Layout of the field, in .npz and HDF5::

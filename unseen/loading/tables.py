@@ -75,7 +75,7 @@ def read_class_table(
         absent = [n for n in class_names.tolist() if n not in found.table.index]
         if absent:
             raise ValueError(
-                f"{path}: knows no word of {listed(absent, 5)}. Give other vectors, or "
+                f"{path} has no word of {listed(absent, 5)}. Give other vectors, or "
                 "build the table with embed_names and mend it."
             )
         return found.table

@@ -63,10 +63,10 @@ from unseen.progress import counted
 
 
 class Reading(NamedTuple):
-    """What the paper leaves open, or the authors' program does otherwise.
+    """Choices that the paper leaves open, or that the authors' program makes otherwise.
 
-    The defaults are those of the authors' program; ``READINGS`` has both. The paper is
-    silent on ridges and sweeps; there its reading takes what the program does.
+    The defaults are those of the authors' program; ``READINGS`` has both. The paper
+    says nothing of ridges and sweeps; there its reading does what the program does.
 
     Parameters
     ----------

@@ -167,10 +167,10 @@ class DeViSE(RankingClassifier):
     Parameters
     ----------
     learning_rate : float, default=1.0
-        Length of a step, for rows and embeddings of unit mean square. Losses that
-        count more classes want shorter steps: search it by ``ClasswiseSearchCV``.
+        Length of a step, for rows and embeddings of unit mean square. The more
+        classes a loss counts, the shorter it should be: use ``ClasswiseSearchCV``.
     margin : float, default=1.0
-        By how much the own class must lead.
+        By how much the right class must lead.
     max_iter : int, default=100
         Epochs at most, and exactly so many if no classes are held out.
     batch_size : int, default=256

@@ -121,7 +121,7 @@ def read_names(
 
 
 def read_name(name: str, description: str = "") -> Reading:
-    """Read one class name by itself.
+    """Tell how one class name is understood without other names beside it.
 
     Examples
     --------

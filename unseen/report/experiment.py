@@ -29,7 +29,7 @@ def write_experiment_report(
     plans: Sequence[Plan],
     folders: Sequence[str] = (),
 ) -> list[Path]:
-    """Write what was found beside results: a page, every table and every figure.
+    """Write a page, every table and every figure beside the results.
 
     Parameters
     ----------

@@ -178,9 +178,9 @@ def ausuc(
 ) -> float:
     """Area under the curve of seen against unseen accuracy (generalized ZSL).
 
-    A number taken off the scores of all seen classes trades accuracy on them for
-    accuracy on unseen ones. This is the area under all such trades, so that nobody has
-    to choose the number; both accuracies are per class, with all classes competing.
+    Subtract a number from the scores of all seen classes, and they lose accuracy while
+    unseen ones gain. This is the area under all such trades, so that nobody has to
+    choose the number. Both accuracies are per class, and all classes are candidates.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ def side_of(y_true: ArrayLike, seen: ArrayLike) -> np.ndarray:
 
 
 def reliability_curve(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
-    """Compare what was stated with what was right, in 15 bins of equal width.
+    """Compare reliability with the share that is right, in 15 bins of equal width.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def reliability_curve(right: ArrayLike, reliability: ArrayLike) -> pd.DataFrame:
 
 
 def expected_calibration_error(right: ArrayLike, reliability: ArrayLike) -> float:
-    """Return how far stated probabilities are off, on average over rows.
+    """Return how far reliability is from the share that is right, on average.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ Column = Annotated[
 Id = Annotated[
     str | None,
     typer.Option(
-        help="Column with the names of the rows, which labels keep. It is not a feature.",
+        help="Column with the names of the rows. It is no feature; labels keep it.",
         show_default="numbers from 0",
     ),
 ]

@@ -36,7 +36,7 @@ def test_list_and_info(tmp_path):
     for word in ("photos", "xlsa17", "sun-707", "parquet", "HDF5"):
         assert word in shown
     answer = json.loads(run("list", "--json").stdout)
-    assert "photos" in answer["bundled"] and "npz" in answer["writable"]
+    assert "photos" in answer["bundled"] and ".npz" in answer["writable"]
     shown = run("info", "photos-200").stdout
     assert "rows                  1,200" in shown
     assert "class table           words: 256 dimensions" in shown
@@ -105,13 +105,12 @@ def test_convert_writes_what_the_suffix_says(tmp_path):
     assert run("check", tmp_path / "d.npz").exit_code == 0
 
 
-def test_convert_chooses_tables_split_and_kind(tmp_path):
+def test_convert_chooses_tables_and_split(tmp_path):
     (tmp_path / "unseen.txt").write_text("dog\ntench\n")
-    options = ["--classes", "words", "--kind", "parquet"]
-    split = ["--unseen", tmp_path / "unseen.txt"]
-    ended = run("convert", "photos-200", tmp_path / "D", *options, *split)
+    options = ["--classes", "words", "--unseen", tmp_path / "unseen.txt"]
+    ended = run("convert", "photos-200", tmp_path / "D.parquet", *options)
     assert ended.exit_code == 0, ended.stderr
-    data = load_data(tmp_path / "D")
+    data = load_data(tmp_path / "D.parquet")
     assert set(data.unseen) == {"dog", "tench"}
     assert data.class_embeddings.shape == (210, 256)
 

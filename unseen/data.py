@@ -419,18 +419,13 @@ def as_pandas(frame: Any) -> Any:
     import narwhals
 
     read = narwhals.from_native(frame, pass_through=True)
-    if isinstance(read, narwhals.LazyFrame):
-        read = read.collect()
     if not isinstance(read, narwhals.DataFrame):
         return frame
-    if read.implementation.is_pyarrow():
-        return read.to_native().to_pandas()
     columns: dict[str, Any] = {}
-    for name in read.columns:
-        one = read[name]
+    for one in read.iter_columns():
         numbers = one.dtype.is_numeric()
         texts = None if numbers else pd.Series(one.to_list(), dtype=object)
-        columns[name] = one.to_numpy() if numbers else texts
+        columns[one.name] = one.to_numpy() if numbers else texts
     return pd.DataFrame(columns)
 
 

@@ -84,7 +84,9 @@ def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch):
 
 def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_data(load_data("photos-200"), tmp_path / "photos-200", kind="npz")
+    save_data(load_data("photos-200"), tmp_path / "p.npz").rename(
+        tmp_path / "photos-200"
+    )
     plan = tmp_path / "two.toml"
     quick = quick_plan("eszsl", data="photos-200", classes="words")
     other = '[[column]]\nhead = "b"\ndata = "./photos-200"\nclasses = "words"\n'

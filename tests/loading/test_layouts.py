@@ -129,12 +129,12 @@ MESSED = {
     "objects": (
         "folder",
         lambda path: np.save(path / "features.npy", np.array([[None]])),
-        "never unpickled",
+        "Python objects in dtype",
     ),
     "cut short": (
         "folder",
         lambda path: os.truncate(path / "features.npy", 150),
-        r"has 150 bytes, but its header promises \d+",
+        r"features\.npy: the file is damaged",
     ),
     "two labels": (
         "folder",
@@ -203,7 +203,7 @@ def test_sun_classes_are_folders_and_embeddings_their_means(tmp_path):
     assert data.class_embeddings.columns.tolist() == ["open", "dark", "old"]
 
 
-@pytest.mark.parametrize("kind", ["npz", "hdf5", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["npz", "h5", "csv", "parquet"])
 @pytest.mark.parametrize("tables", ["fused", "one", "plain"])
 def test_what_is_written_is_read_back(kind, tables, tmp_path):
     data = small_set()
@@ -212,8 +212,8 @@ def test_what_is_written_is_read_back(kind, tables, tmp_path):
         name = "att" if tables == "one" else None
         table = data.class_embeddings["att"].rename_axis(columns=name)
         data = replace(data, class_embeddings=table)
-    path = save_data(data, tmp_path / "small", kind=kind)
-    again = load_data(path, id=None if kind in ("npz", "hdf5") else "id")
+    path = save_data(data, tmp_path / f"small.{kind}")
+    again = load_data(path, id=None if kind in ("npz", "h5") else "id")
     assert_array_equal(again.X, data.X)
     assert_array_equal(again.y, data.y)
     assert_array_equal(again.ids, data.ids)
@@ -222,11 +222,11 @@ def test_what_is_written_is_read_back(kind, tables, tmp_path):
     assert set(again.unseen) == set(data.unseen)
     assert_array_equal(again.seen_test, data.seen_test)
     assert_array_equal(again.class_embeddings, data.class_embeddings)
-    if kind in ("npz", "hdf5"):
+    if kind in ("npz", "h5"):
         assert again.name == "small" and again.X.dtype == np.float32
         assert_frame_equal(again.class_embeddings, data.class_embeddings)
-    assert isinstance(again.X, np.memmap) == (kind == "hdf5")
-    with pytest.raises(ValueError, match=r"no kind of file .*'doc'.*npz, hdf5"):
+    assert isinstance(again.X, np.memmap) == (kind == "h5")
+    with pytest.raises(ValueError, match=r"no kind of file .*\.npz, \.h5"):
         save_data(small_set(), tmp_path / "small.doc")
 
 
@@ -288,7 +288,7 @@ words = st.text(
 ).filter(str.strip)
 
 
-@pytest.mark.parametrize("kind", ["hdf5", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["h5", "csv", "parquet"])
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
@@ -305,7 +305,7 @@ def test_any_names_survive_any_kind(kind, tmp_path, names, seed):
     y = np.array(names + names[:1], dtype=str)
     X = rng.normal(size=(len(y), 3))
     data = ZeroShotData("any", X, y, table, np.array(names[-1:], dtype=str))
-    again = load_data(save_data(data, tmp_path / "any", kind=kind))
+    again = load_data(save_data(data, tmp_path / f"any.{kind}"))
     assert_array_equal(again.y, y)
     assert_array_equal(again.X, X)
     assert again.classes.tolist() == names and again.unseen.tolist() == names[-1:]

@@ -55,7 +55,6 @@ def test_whole_numbers_as_labels_are_names():
     [
         (pd.DataFrame({"a": ["x"], "b": ["x"], "c": [1.0]}), "a, b all hold text"),
         (pd.DataFrame({"label": ["x"]}), "no column of numbers"),
-        (pd.DataFrame({"label": ["x", 3], "a": [1.0, 2]}), "holds text and 3"),
         (pd.DataFrame({"label": ["x", "y"], "f": [[1.0], [1.0, 2]]}), r"\[1, 2\] num"),
         (pd.DataFrame({"label": ["x"], "f": [[1.0]], "g": [[1.0]]}), "all hold lists"),
     ],

@@ -172,12 +172,9 @@ def convert(
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Kind of file.", show_default="by the suffix")
-    ] = None,
     force: Force = False,
 ) -> None:
-    """Convert a data set to another kind of file.
+    """Convert a data set to another kind of file: .npz, .h5, .csv or .parquet.
 
     If the set has several class tables, its default one is written; repeat --classes to
     write more.
@@ -188,9 +185,9 @@ def convert(
         from unseen.loading.writing import files_of
 
         asked = DataOptions(source, classes, unseen, column)
-        check_outputs(*files_of(target, kind), reading=asked.files, force=force)
+        check_outputs(*files_of(target), reading=asked.files, force=force)
         data = asked.load()
-        written = save_data(data, target, kind=kind)
+        written = save_data(data, target)
         offered = () if classes else asked.raw().tables
         left = sorted(set(offered) - {"", *data.tables})
     typer.echo(repr(data))
@@ -203,19 +200,17 @@ def convert(
 
 def as_lines(found: dict[str, Any]) -> Iterator[str]:
     """Write what was found as lines of text."""
-    tables, (least, mean, most) = found.pop("tables"), found.pop("length of rows")
+    tables = found.pop("tables")
     for key, value in found.items():
         shown = f"{value:,}" if type(value) is int else value
         if isinstance(value, bool):
             shown = "yes" if value else "no"
         yield f"{key:<22}{printable(shown)}"
-    yield f"{'length of rows':<22}{least:.4g} to {most:.4g}, mean {mean:.4g}"
     for name, table in tables.items():
         yield (
             f"{'class table':<22}{printable(name) or '(no name)'}: "
             f"{table['dimensions']} dimensions, "
-            f"{table['missing values']} missing values, "
-            f"mean length {table['mean length']:.4g}"
+            f"{table['missing values']} missing values"
         )
     if not tables:
         yield f"{'class table':<22}none; give one with --classes"

@@ -8,7 +8,6 @@ from unseen.data import ZeroShotData
 from unseen.loading import (  # noqa: F401, each registers what it reads
     arrays,
     benchmarks,
-    folder,
     frames,
     mat_pairs,
 )

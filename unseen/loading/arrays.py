@@ -17,14 +17,12 @@ Layout of the field, in .npz and HDF5::
 
 ``ps_unseen`` (the proposed split) is used where ``unseen`` is missing.
 
-Our own layout keeps all there is to a ZeroShotData::
+What we write keeps all there is to a ZeroShotData::
 
-    unseen_format       ()                  1
-    name                ()                  text
     X, y, ...           as above
-    fused               ()                  whether the tables have two-level columns
+    fused               ()                  whether all tables together are the default
     classes/<table>     (n_classes, n_dims) in their order
-    dimensions/<table>  (n_dims,)           names or numbers of the dimensions
+    dimensions/<table>  (n_dims,)           names of the dimensions, if they have any
 """
 
 from __future__ import annotations
@@ -59,7 +57,6 @@ from unseen.loading.parts import (
 
 __all__ = [
     "Arrays",
-    "counted_from_one",
     "is_hdf5",
     "is_mat",
     "is_npy",
@@ -68,6 +65,7 @@ __all__ = [
     "open_npy",
     "open_npz",
     "read_blocks",
+    "whole_numbers",
 ]
 
 
@@ -134,26 +132,20 @@ class Arrays:
     def rows(self, key: str) -> np.ndarray:
         """Return row numbers, from 1 in the file and from 0 here; NaN becomes -1."""
         values = self.columns(key).ravel().astype(np.float64)
-        return counted_from_one(values, self.where(key))
+        return whole_numbers(values, self.where(key), first=1)
 
 
 def read_layout(arrays: Arrays) -> RawData:
-    """Return what a file in the layout of the field, or in our own, holds.
+    """Return what a file in the layout of the field, or of ours, holds.
 
     Rows, or rows and their classes, are enough where a class table comes from
-    elsewhere; a file that has one says who is unseen as well.
+    elsewhere.
     """
-    path, own = arrays.path, "unseen_format" in arrays
-    if own and not np.array_equal(arrays["unseen_format"], 1):
-        raise ValueError(
-            f"{path}: unseen_format is {arrays['unseen_format']}, but this version "
-            "of unseen reads 1. Save the set again or upgrade unseen."
-        )
     keys = {"X": "X", "y": "y", "classes": "class_names"}
     keys["unseen"] = "unseen" if "unseen" in arrays else "ps_unseen"
     parts: dict[str, Any] = {
-        "name": str(arrays["name"].item()) if own else path.stem,
-        "where": str(path),
+        "name": arrays.path.stem,
+        "where": str(arrays.path),
         "X": lambda: arrays["X"],
         "origin": {part: repr(key) for part, key in keys.items()},
     }
@@ -162,13 +154,6 @@ def read_layout(arrays: Arrays) -> RawData:
         y = arrays.labels("y") if "y" in arrays else np.zeros(n, dtype="<U1")
         if y.dtype.kind == "U":
             return RawData(y=y, class_names=np.unique(y[y != ""]), **parts)
-    names = arrays.names("class_names")
-    tables = _tables(arrays, names)
-    if tables and keys["unseen"] not in arrays:
-        raise ValueError(
-            f"{path}: neither 'unseen' nor 'ps_unseen' is among "
-            f"{listed(arrays.shapes)}. Give the rows of the unseen classes."
-        )
     optional: dict[str, Callable[[str], np.ndarray]] = {
         "unseen": arrays.labels,
         "seen_test": arrays.read,
@@ -178,9 +163,14 @@ def read_layout(arrays: Arrays) -> RawData:
     for part, read in optional.items():
         if (key := keys.get(part, part)) in arrays:
             parts[part] = read(key)
-    fused = own and bool(arrays["fused"].all())
-    y = arrays.labels("y")
-    return RawData(y=y, class_names=names, tables=tables, fused=fused, **parts)
+    names = arrays.names("class_names")
+    return RawData(
+        y=arrays.labels("y"),
+        class_names=names,
+        tables=_tables(arrays, names),
+        fused="fused" in arrays and bool(arrays["fused"].all()),
+        **parts,
+    )
 
 
 def _tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
@@ -192,22 +182,18 @@ def _tables(arrays: Arrays, names: np.ndarray) -> dict[str, pd.DataFrame]:
             continue
         values = arrays[key]
         if values.dtype.kind in "fiub":
-            values = np.asarray(as_float(values))
-            table = pd.DataFrame(values, index=pd.Index(names))
-            if (dimensions := f"dimensions{key.removeprefix('classes')}") in arrays:
-                columns = arrays[dimensions].tolist()
-                counted = columns == list(range(len(columns)))
-                table.columns = pd.RangeIndex(len(columns)) if counted else columns
-            found["" if key == "classes" else key.removeprefix("classes/")] = table
+            name = "" if key == "classes" else key.removeprefix("classes/")
+            found[name] = pd.DataFrame(as_float(values), index=pd.Index(names))
+            dimensions = f"dimensions{key.removeprefix('classes')}"
+            if dimensions in arrays:
+                found[name].columns = arrays[dimensions].tolist()
     return found
 
 
 def own_arrays(data: ZeroShotData) -> dict[str, Any]:
-    """Return the arrays of our own layout, for whoever writes them."""
+    """Return the arrays that a file of ours holds, for whoever writes them."""
     names = pd.Index(data.classes)
     arrays: dict[str, Any] = {
-        "unseen_format": 1,
-        "name": data.name,
         "X": data.X,
         "y": names.get_indexer(pd.Index(data.y)),
         "class_names": data.classes,
@@ -219,31 +205,29 @@ def own_arrays(data: ZeroShotData) -> dict[str, Any]:
             arrays[key] = getattr(data, key)
     for name in data.tables or ("",):
         table = one_table(data.class_embeddings, name)
-        labels = table.columns.tolist()
-        counted = all(isinstance(label, int) for label in labels)
         place = f"/{name}" if name else ""
         arrays[f"classes{place}"] = as_float(table.to_numpy())
-        arrays[f"dimensions{place}"] = np.array(labels, dtype=int if counted else str)
+        labels = table.columns.tolist()
+        if labels != list(range(len(labels))):
+            arrays[f"dimensions{place}"] = np.array(labels, dtype=str)
     return arrays
 
 
-def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
-    """Return row numbers that may be stored as floats; NaN, no number, becomes -1."""
-    known = np.where(np.isnan(values), -1, values)
-    odd = np.flatnonzero((known != np.floor(known)) | (np.abs(known) > 2**53))
+def whole_numbers(values: np.ndarray, where: str, first: int = 0) -> np.ndarray:
+    """Return row numbers, from 0 here and from ``first`` in the file; NaN becomes -1.
+
+    They may be stored as floats.
+    """
+    gaps = np.isnan(values)
+    rows = np.where(gaps, -1, values - first)
+    odd = np.flatnonzero((rows != np.floor(rows)) | (np.abs(rows) > 2**53))
     if len(odd):
         raise ValueError(
             f"{where} holds {values[odd[0]]} (row {odd[0]}). Give whole numbers."
         )
-    return known.astype(np.int64)
-
-
-def counted_from_one(values: np.ndarray, where: str) -> np.ndarray:
-    """Return row numbers of a file that counts from 1; NaN becomes -1."""
-    gaps, rows = np.isnan(values), whole_numbers(values, where) - 1
-    if (rows[~gaps] < 0).any():
-        raise ValueError(f"{where} holds {rows[~gaps].min() + 1}. Count from 1.")
-    return np.where(gaps, -1, rows)
+    if first and (rows < 0)[~gaps].any():
+        raise ValueError(f"{where} holds {values[~gaps].min():g}. Count from {first}.")
+    return rows.astype(np.int64)
 
 
 # ---- NumPy's files -------------------------------------------------------------------
@@ -255,38 +239,12 @@ def is_npy(path: Path) -> bool:
 
 
 def open_npy(path: str | os.PathLike[str]) -> np.ndarray:
-    """Open an array of numbers, which must be as large as its header says."""
+    """Map an array of numbers, unless its file is shorter than its header says."""
     path = Path(path)
     with damaged_file(path):
         if not is_npy(path):
             raise ValueError(f"{path} is no .npy file. Save the array by numpy.save.")
-        with open(path, "rb") as file:
-            _check_header(file, path.stat().st_size, str(path))
         return np.load(path, mmap_mode="r", allow_pickle=False)
-
-
-def _check_header(file: IO[bytes], stored: int, where: str) -> tuple[int, ...]:
-    """Return the shape of a .npy stream, which must be as long as its header says."""
-    version = np.lib.format.read_magic(file)
-    read = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    if version not in read:
-        raise ValueError(f"{where} holds names of fields. Save plain numbers.")
-    shape, _, dtype = read[version](file)
-    if dtype.hasobject or dtype.kind not in "fiubcUS":
-        raise ValueError(
-            f"{where} holds {dtype}, which is never unpickled. Save numbers, or text "
-            "of fixed width (dtype str)."
-        )
-    size = file.tell() + math.prod(map(int, shape)) * dtype.itemsize
-    if size != stored or min(shape, default=0) < 0:
-        raise ValueError(
-            f"{where} has {stored} bytes, but its header promises {size}. "
-            "Fetch or save the file again."
-        )
-    return shape
 
 
 def read_blocks(X: Any, step: int | None = None) -> Iterator[np.ndarray]:
@@ -327,26 +285,40 @@ def is_npz(path: Path) -> bool:
 
 
 def open_npz(path: Path) -> Arrays:
-    """Look at a NumPy archive; sizes are compared with what is stored before a read."""
-    with damaged_file(path), zipfile.ZipFile(path) as file:
-        members = {m.filename.removesuffix(".npy"): m for m in file.infolist()}
-        shapes = {}
-        for key, member in members.items():
-            with file.open(member) as stream:
-                where = f"{path}: {key!r}"
-                shapes[key] = _check_header(stream, member.file_size, where)
+    """Look at a NumPy archive; what it claims is compared with what is there."""
+    shapes = {}
+    with damaged_file(path), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            key = member.filename.removesuffix(".npy")
+            with archive.open(member) as stream:
+                shapes[key] = _stored_shape(stream, member, f"{path}: {key!r}")
 
     def read(key: str) -> np.ndarray:
-        member = members[key]
-        check_unpacked(member.file_size, member.compress_size, f"{path}: {key!r}")
-        with (
-            damaged_file(path),
-            zipfile.ZipFile(path) as file,
-            file.open(member) as stream,
-        ):
-            return np.lib.format.read_array(stream, allow_pickle=False)
+        with damaged_file(path), np.load(path, allow_pickle=False) as arrays:
+            return arrays[key]
 
     return Arrays(path, shapes, read)
+
+
+def _stored_shape(
+    stream: IO[bytes], member: zipfile.ZipInfo, where: str
+) -> tuple[int, ...]:
+    """Return the shape in the header of an array, which must be all there."""
+    np.lib.format.read_magic(stream)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.kind not in "fiubcUS":
+        raise ValueError(
+            f"{where} holds {dtype}, which is never unpickled. Save numbers, or text "
+            "of fixed width (dtype str)."
+        )
+    size = stream.tell() + math.prod(map(int, shape)) * dtype.itemsize
+    if size != member.file_size or min(shape, default=0) < 0:
+        raise ValueError(
+            f"{where} has {member.file_size} bytes, but its header promises {size}. "
+            "Fetch or save the file again."
+        )
+    check_unpacked(size, member.compress_size, where)
+    return shape
 
 
 @reader("NumPy archive (.npz) with X, y, class_names, tables", recognises=is_npz)
@@ -422,15 +394,11 @@ def read_dataset(dataset: Any, path: Path) -> np.ndarray:
     offset = dataset.id.get_offset()
     if offset is None or dataset.dtype.kind == "b":
         return np.asarray(dataset[()])
-    if offset + dataset.nbytes > path.stat().st_size:
-        raise ValueError(f"{where}: the file ends inside it. Fetch or save it again.")
     return np.memmap(path, dataset.dtype, "r", offset, dataset.shape)
 
 
 def check_stored(dataset: Any, where: str) -> None:
     """Refuse a dataset in another file, or one that claims far more than is stored."""
-    if dataset.shape is None:
-        raise ValueError(f"{where} is empty. Save numbers or text.")
     if dataset.external or dataset.is_virtual:
         raise ValueError(f"{where} lies in other files. Save all in one file.")
     chunk = math.prod(dataset.chunks or (0,)) * dataset.dtype.itemsize
@@ -456,10 +424,8 @@ def open_h5(path: Path) -> Arrays:
     """Look at the datasets of an HDF5 file, in the order in which we wrote them."""
     with open_hdf5(path) as file:
         found = find_datasets(file, path)
-        order = {key: int(found[key].attrs.get("order", 0)) for key in found}
-        shapes = {
-            key: found[key].shape or () for key in sorted(found, key=order.__getitem__)
-        }
+        keys = sorted(found, key=lambda key: int(found[key].attrs.get("order", 0)))
+        shapes = {key: found[key].shape or () for key in keys}
 
     def read(key: str) -> np.ndarray:
         with open_hdf5(path) as file:
@@ -507,8 +473,8 @@ def open_mat(path: Path) -> Arrays:
         shapes = {name: shape for name, shape, _ in whosmat(path)}
 
     def read(key: str) -> np.ndarray:
-        size, packed = math.prod(shapes[key]), path.stat().st_size
-        check_unpacked(size, packed, f"{path}: {key!r}")
+        where, packed = f"{path}: {key!r}", path.stat().st_size
+        check_unpacked(math.prod(shapes[key]), packed, where)
         with damaged_file(path):
             values = loadmat(path, variable_names=[key])[key]
         if values.dtype.kind not in "OU":
@@ -523,7 +489,7 @@ def open_mat(path: Path) -> Arrays:
 def _open_mat_73(path: Path) -> Arrays:
     def read(key: str) -> np.ndarray:
         with open_hdf5(path) as file:
-            dataset = find_datasets(file, path)[key]
+            dataset = file[key]
             if dataset.dtype.kind != "O":
                 return read_dataset(dataset, path).T
             check_stored(dataset, f"{path}: {key!r}")
@@ -536,12 +502,8 @@ def _open_mat_73(path: Path) -> Arrays:
         return cell[()].astype("<u2").ravel().tobytes().decode("utf-16-le")
 
     with open_hdf5(path) as file:
-        found = find_datasets(file, path)
-        shapes = {
-            key: (dataset.shape or ())[::-1]
-            for key, dataset in found.items()
-            if key[0] != "#"
-        }
+        found = find_datasets(file, path).items()
+        shapes = {key: (one.shape or ())[::-1] for key, one in found if key[0] != "#"}
     return Arrays(path, shapes, read)
 
 

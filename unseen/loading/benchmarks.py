@@ -43,7 +43,7 @@ import pandas as pd
 
 from unseen._words import listed
 from unseen.limits import check_plain_file
-from unseen.loading.arrays import counted_from_one, is_mat, open_mat, open_npy
+from unseen.loading.arrays import is_mat, open_mat, open_npy, whole_numbers
 from unseen.loading.parts import (
     RawData,
     as_texts,
@@ -147,10 +147,7 @@ def _awa_rows(
     if len(whole) == 1:
         stem = whole[0].stem.replace("-features", "-labels")
         labels = next(iter(_files(folder, stem)), folder / f"{stem}.txt")
-        y = read_numbers(labels)
-        if y.shape[1] != 1:
-            raise ValueError(f"{labels} holds more than one whole number per line.")
-        y = counted_from_one(y[:, 0], f"{labels}:")
+        y = whole_numbers(read_numbers(labels).ravel(), f"{labels}:", first=1)
         return y, lambda: read_numbers(whole[0], len(y))
     images = [
         (code, file)
@@ -159,10 +156,8 @@ def _awa_rows(
     ]
 
     def read() -> np.ndarray:
-        vectors = [read_numbers(file).ravel() for _, file in images]
-        if len({len(vector) for vector in vectors}) != 1:
-            raise ValueError(f"{folder}: the files differ in length. Give all as many.")
-        return np.stack(vectors)
+        with damaged_file(folder, "the folder"):  # if its files differ in length
+            return np.stack([read_numbers(file).ravel() for _, file in images])
 
     return np.array([code for code, _ in images], dtype=int), read
 
@@ -181,15 +176,13 @@ def read_cub(path: Path) -> RawData:
     """Read the folder ``CUB_200_2011``, with ``features.npy`` among its files."""
     names = read_names(path / "classes.txt")
     n_images = len(read_names(path / "images.txt"))
-    labels = read_numbers(path / "image_class_labels.txt", n_images)
-    y = counted_from_one(labels[:, -1], f"{path / 'image_class_labels.txt'}:")
+    labels = path / "image_class_labels.txt"
+    y = whole_numbers(read_numbers(labels, n_images)[:, -1], f"{labels}:", first=1)
     tables = {}
-    for place in (path, path / "attributes"):
-        file = place / "class_attribute_labels_continuous.txt"
-        if file.is_file():
-            values = read_numbers(file, len(names)) / 100
-            table = pd.DataFrame(values, index=pd.Index(names))
-            tables = {f"att_{values.shape[1]}": table}
+    attributes = path / "attributes" / "class_attribute_labels_continuous.txt"
+    if attributes.is_file():
+        values = read_numbers(attributes, len(names)) / 100
+        tables[f"att_{values.shape[1]}"] = pd.DataFrame(values, index=pd.Index(names))
     origin = {"y": "image_class_labels.txt", "classes": "classes.txt"}
     return _with_own_features(path, y, names, tables, "cub-ps", origin)
 
@@ -210,10 +203,11 @@ def read_sun(path: Path) -> RawData:
     classes = [_sun_class(str(image), path) for image in images]
     y = as_texts(classes, f"{path / 'images.mat'}:")
     means = pd.DataFrame(values).groupby(y).mean().rename_axis(None)
-    if is_mat(path / "attributes.mat"):
-        columns = open_mat(path / "attributes.mat").names("attributes")
-        if len(columns) == values.shape[1]:
-            means.columns = columns.tolist()
+    attributes = path / "attributes.mat"
+    if is_mat(attributes):
+        columns = open_mat(attributes).names("attributes")
+        check_count(attributes, len(columns), values.shape[1], "attributes")
+        means.columns = columns.tolist()
     names = means.index.to_numpy().astype(str)
     origin = {"y": "images.mat", "classes": "images.mat"}
     tables = {"attributes": means}

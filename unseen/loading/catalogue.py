@@ -127,11 +127,9 @@ def _roles(entry: dict[str, Any], raw: RawData) -> dict[str, str]:
         return {"attributes" if width == entry["width"] else "words": "semantic"}
     found = {}
     for part, names in entry.items():
-        mine = [
-            name for name in raw.tables if isinstance(names, list) and name in names
-        ]
+        mine = [n for n in names if n in raw.tables] if isinstance(names, list) else []
         if mine:
-            found[part] = min(mine, key=names.index)
+            found[part] = mine[0]
     return found
 
 

@@ -52,22 +52,23 @@ def _feature_faults(raw: RawData) -> Iterator[Fault]:
     if raw.X.ndim != 2 or raw.X.size == 0:
         yield Fault(where, "", f"has shape {raw.X.shape}; give rows and features")
         return
-    missing, length = _measure(raw.X)
-    if missing.any():
-        yield Fault(where, row_list(np.flatnonzero(missing)), "holds NaN or infinity")
-    zero = np.flatnonzero((missing == 0) & (length == 0))
-    if len(zero):
-        yield Fault(where, row_list(zero), "is all zeros, so it has no direction")
+    missing, zero = _measure(raw.X)
+    for what, faulty in {
+        "holds NaN or infinity": missing > 0,
+        "is all zeros, so it has no direction": zero,
+    }.items():
+        if faulty.any():
+            yield Fault(where, row_list(np.flatnonzero(faulty)), what)
 
 
 def _table_faults(raw: RawData) -> Iterator[Fault]:
     if not raw.tables:
         yield Fault(raw.where, "", "has no class table; give one with --classes")
     for name, table in raw.tables.items():
-        missing, length = _measure(_numbers(table))
+        missing, zero = _measure(_numbers(table))
         for what, faulty in {
             "holds NaN or infinity": missing > 0,
-            "is all zeros, so nothing tells it from others": missing + length == 0,
+            "is all zeros, so nothing tells it from others": zero,
         }.items():
             for label in table.index[faulty]:
                 yield Fault(_called(raw, name), f"class {str(label)!r}", what)
@@ -92,18 +93,13 @@ def _numbers(table: pd.DataFrame) -> np.ndarray:
 
 
 def _measure(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for every row how many numbers are missing, and the length of the rest."""
-    missing, length = np.zeros(len(X), dtype=int), np.zeros(len(X))
-    start = 0
+    """Return for every row how many numbers are missing, and whether all are zero."""
+    missing, zero = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=bool)]
     for block in read_blocks(X):
-        block = block.astype(float, copy=False)
-        here = slice(start, start + len(block))
-        finite = np.isfinite(block)
-        missing[here] = (~finite).sum(axis=1)
-        with np.errstate(over="ignore"):
-            length[here] = np.linalg.norm(np.where(finite, block, 0.0), axis=1)
-        start += len(block)
-    return missing, length
+        numbers = block.astype(float, copy=False)
+        missing.append((~np.isfinite(numbers)).sum(axis=1))
+        zero.append((numbers == 0).all(axis=1))
+    return np.concatenate(missing), np.concatenate(zero)
 
 
 def describe(raw: RawData) -> dict[str, Any]:
@@ -114,16 +110,13 @@ def describe(raw: RawData) -> dict[str, Any]:
     n_unseen = int(np.isin(raw.class_names, unseen).sum())
     side, unlabelled = np.isin(raw.y, unseen), int((raw.y == "").sum())
     aside = 0 if raw.seen_test is None else int(np.count_nonzero(raw.seen_test))
-    missing, length = _measure(raw.X)
-    length = length if len(length) else np.zeros(1)
-    tables = {}
-    for name, table in raw.tables.items():
-        absent, lengths = _measure(_numbers(table))
-        tables[name] = {
+    tables = {
+        name: {
             "dimensions": table.shape[1],
-            "missing values": int(absent.sum()),
-            "mean length": float(lengths.mean()) if len(lengths) else 0.0,
+            "missing values": int(_measure(_numbers(table))[0].sum()),
         }
+        for name, table in raw.tables.items()
+    }
     return {
         "name": raw.name,
         "rows": len(raw.X),
@@ -137,11 +130,6 @@ def describe(raw: RawData) -> dict[str, Any]:
         "seen rows set aside": aside,
         "unseen rows": int(side.sum()),
         "unlabelled rows": unlabelled,
-        "missing values": int(missing.sum()),
-        "length of rows": [
-            float(length.min()),
-            float(length.mean()),
-            float(length.max()),
-        ],
+        "missing values": int(_measure(raw.X)[0].sum()),
         "tables": tables,
     }

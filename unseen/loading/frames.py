@@ -1,4 +1,4 @@
-"""Tables with one row per sample or per class: frames, CSV, Excel and parquet.
+"""Tables with one row per sample or per class: frames, CSV, Excel, parquet, a folder.
 
 Frames are those of pandas, polars, pyarrow, and whatever else narwhals reads. The
 labels are in a column called ``label``, ``class``, ``class_name``, ``y`` or ``target``,
@@ -16,6 +16,14 @@ CSV is separated by comma, semicolon, tab or ``|``; unless by comma, numbers may
 decimal comma. It is UTF-8, or UTF-16 with a byte-order mark; other bytes are read as
 Windows-1252, with a warning. Of an Excel workbook (.xlsx) the first sheet is read, of
 formulas the value that was saved; links to other files are not followed.
+
+A folder is the simplest way to bring data along. Its files::
+
+    features.npy    (n_samples, n_features), opened as a memory map
+    labels.csv      a class name per row, empty for unlabelled rows; a second column
+                    "split" may say "test" for rows of seen classes that are set aside
+                    for scoring
+    classes.csv     one row per class: its name, "split" (seen or unseen), its numbers
 """
 
 from __future__ import annotations
@@ -25,6 +33,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +44,17 @@ from unseen._command import needs_extra
 from unseen._encodings import decoded, open_text
 from unseen._words import listed, shown
 from unseen.data import as_pandas
-from unseen.limits import check_plain_file, check_unpacked, limits
-from unseen.loading.parquet import is_parquet, open_parquet, read_parquet
+from unseen.limits import check_unpacked, limits
+from unseen.loading.arrays import open_npy
 from unseen.loading.parts import RawData, as_texts, damaged_file, first_bytes, reader
 
 __all__ = [
+    "beside",
     "frame_to_table",
     "is_table",
     "iter_parquet",
+    "open_parquet",
+    "pyarrow",
     "read_frame",
     "read_table_of_classes",
 ]
@@ -93,22 +105,61 @@ def read_rows(path: Path, column: str | None = None, id: str | None = None) -> R
     r"""Read a file with one row per sample, and the class table beside it."""
     frame = read_table(path, texts=[name for name in (column, id) if name])
     raw = read_frame(frame, path.stem, str(path), label=column, id=id)
-    suffix = ".parquet" if is_parquet(path) else ".xlsx" if is_excel(path) else ".csv"
-    beside = path.with_name(f"{path.stem}.classes{suffix}")
-    add_class_table(raw, beside)
-    raw.origin["classes"] = str(beside)
+    return with_class_table(raw, beside(path))
+
+
+def beside(path: Path) -> Path:
+    """Return where the class table of a file with rows is."""
+    return path.with_name(f"{path.stem}.classes{path.suffix}")
+
+
+def is_folder(path: Path) -> bool:
+    """Tell a folder with features.npy and labels.csv."""
+    return all((path / name).is_file() for name in ("features.npy", "labels.csv"))
+
+
+@reader("folder with features.npy, labels.csv, classes.csv", is_folder)
+def read_folder(path: Path) -> RawData:
+    """Read a folder of plain files, see the head of :mod:`unseen.loading.frames`."""
+    X, labels = open_npy(path / "features.npy"), path / "labels.csv"
+    blank: Any = {"keep_default_na": False, "skip_blank_lines": False}
+    with damaged_file(labels):
+        rows = pd.read_csv(
+            labels, header=None, dtype=str, encoding="utf-8-sig", **blank
+        ).fillna("")
+    if rows.shape[1] > 2:
+        raise ValueError(
+            f"{labels} has {rows.shape[1]} columns. Give labels, at most a split."
+        )
+    if rows.iloc[0, 0].strip().lower() in (*LABELS, "labels", "name"):
+        rows = rows[1:]
+    if not rows[len(X) :].to_numpy().any():  # empty lines at the end
+        rows = rows[: len(X)]
+    y, aside = _as_labels(rows[0], "0", str(labels)), rows.iloc[:, -1] == "test"
+    raw = RawData(
+        name=path.resolve().name,
+        where=str(path),
+        X=X,
+        y=y,
+        class_names=np.unique(y[y != ""]),
+        seen_test=aside.to_numpy() if 1 in rows and aside.any() else None,
+        origin={"X": "features.npy", "y": "labels.csv", "unseen": "classes.csv"},
+    )
+    raw = with_class_table(raw, path / "classes.csv")
+    raw.origin["classes"] = "classes.csv"
     return raw
 
 
-def add_class_table(raw: RawData, path: Path) -> None:
+def with_class_table(raw: RawData, path: Path) -> RawData:
     """Let a file beside the rows, if it is there, describe the classes."""
-    if not path.is_file():
-        return
-    table, unseen = read_table_of_classes(path)
-    raw.class_names = table.index.to_numpy().astype(str)
-    raw.unseen = raw.unseen if unseen is None else unseen
-    if table.shape[1]:
-        raw.tables[""] = table
+    raw.origin["classes"] = str(path)
+    if path.is_file():
+        table, unseen = read_table_of_classes(path)
+        raw.class_names = table.index.to_numpy().astype(str)
+        raw.unseen = raw.unseen if unseen is None else unseen
+        if table.shape[1]:
+            raw.tables[""] = table
+    return raw
 
 
 def read_table(
@@ -119,9 +170,9 @@ def read_table(
     Columns of names stay text, so that class ``007`` is not class ``7``; so does the
     first column if ``names_first``, and so do the columns ``texts``.
     """
-    check_plain_file(path)
     if is_parquet(path):
-        return read_parquet(path)
+        with open_parquet(path) as (schema, batches):
+            return pyarrow(path)[0].Table.from_batches(batches, schema).to_pandas()
     with damaged_file(path):
         if is_excel(path):
             frame, commas = _read_excel(path), False
@@ -178,20 +229,16 @@ def _read_csv(file: Any, separator: str, texts: list[str]) -> pd.DataFrame:
 
 
 def _read_excel(path: Path) -> pd.DataFrame:
-    """Return the columns of the first sheet; its first row names them."""
+    """Return the first sheet; its first row names the columns."""
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
     check_unpacked(size, path.stat().st_size, path)
-    options: Any = {"header": None, "dtype": object, "na_values": [""]}
+    options: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
     try:
-        cells = pd.read_excel(path, engine="openpyxl", keep_default_na=False, **options)
+        cells = pd.read_excel(path, engine="openpyxl", **options)
+        return cells.rename(columns=str).infer_objects()
     except ImportError:
         raise needs_extra("openpyxl", "files", str(path)) from None
-    if not len(cells):
-        raise ValueError(f"{path}: the first sheet is empty.")
-    first = cells.iloc[0].tolist()
-    heads = [f"Unnamed: {i}" if pd.isna(h) else str(h) for i, h in enumerate(first)]
-    return cells.iloc[1:].reset_index(drop=True).set_axis(heads, axis=1).infer_objects()
 
 
 def _numbers_if_all(column: pd.Series, commas: bool) -> pd.Series:
@@ -205,6 +252,75 @@ def _numbers_if_all(column: pd.Series, commas: bool) -> pd.Series:
     numbers = pd.to_numeric(words, errors="coerce")
     whole = len(words) and numbers.notna().all()
     return numbers.reindex(column.index) if whole else column
+
+
+# ---- parquet -------------------------------------------------------------------------
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell a parquet file by its first bytes."""
+    return first_bytes(path, 4) == b"PAR1"
+
+
+def pyarrow(path: Path) -> tuple[Any, Any]:
+    """Return pyarrow and its module for parquet, or say what to install."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise needs_extra("pyarrow", "files", str(path)) from None
+    return pyarrow, pyarrow.parquet
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Yield the schema of a parquet file and its rows in batches of Arrow.
+
+    Texts are numbers of a dictionary. How many values the file claims to hold is
+    compared with its size before it is read.
+    """
+    pa, pq = pyarrow(path)
+    with damaged_file(path):
+        claims = pq.read_metadata(path)
+        n_columns = claims.num_columns
+        if n_columns > limits().columns:
+            raise ValueError(f"{path} has {n_columns} columns. Give a column of lists.")
+        groups = [claims.row_group(i) for i in range(claims.num_row_groups)]
+        n = sum(g.column(i).num_values for g in groups for i in range(n_columns))
+        check_unpacked(4 * n, path.stat().st_size, path)
+        fields = claims.schema.to_arrow_schema()
+        batch_bytes = 16 << 20  # not a whole column of a row group at once
+        with pq.ParquetFile(
+            path,
+            read_dictionary=[f.name for f in fields if pa.types.is_string(f.type)],
+            page_checksum_verification=True,
+            pre_buffer=False,
+            buffer_size=batch_bytes,
+        ) as file:
+            step = min(4096, max(1, batch_bytes // (8 * max(1, n_columns))))
+            yield file.schema_arrow, file.iter_batches(step, use_threads=False)
+
+
+def iter_parquet(path: Path, label: str | None = None) -> Iterator[Any]:
+    """Go through the rows of a file, or of all files below a folder, by name.
+
+    What their features are is told as in any table; with a ``label``, pairs of them
+    and that column are yielded.
+    """
+    inside = [file.relative_to(path) for file in path.rglob("*.parquet")]
+    shown = [f for f in inside if not any(part[0] in "._" for part in f.parts)]
+    files = [path / file for file in sorted(shown)] if path.is_dir() else [path]
+    if not files or not all(map(is_parquet, files)):
+        raise ValueError(f"{path} is neither .npy nor parquet. Give one of the two.")
+    for file in files:
+        with open_parquet(file) as (_, batches):
+            for batch in batches:
+                columns = dict(batch.to_pandas().items())
+                if label is not None and label not in columns:
+                    raise ValueError(f"{file} has no column {label!r}.")
+                y = None if label is None else np.asarray(columns.pop(label))
+                X, _ = _features(columns, str(file), ask=False)
+                yield X if y is None else (X, y)
 
 
 # ---- one row per sample --------------------------------------------------------------
@@ -245,8 +361,7 @@ def read_frame(
     unseen = seen_test = None
     split = next((c for c in columns if c.lower() == "split"), None)
     if split is not None and _holds(columns[split], str):
-        words = _as_labels(columns.pop(split), split, where)
-        side = np.char.lower(np.char.strip(words))
+        side = columns.pop(split).astype(str).str.strip().str.lower().to_numpy()
         unseen = np.unique(y[(side == "unseen") & (y != "")])
         seen_test = side == "test" if (side == "test").any() else None
     X, feature_names = _features(columns, where, ask=id is None)
@@ -268,28 +383,6 @@ def read_frame(
     )
 
 
-def iter_parquet(path: Path, label: str | None = None) -> Iterator[Any]:
-    """Go through the rows of a file, or of all files below a folder, by name.
-
-    What their features are is told as in any table; with a ``label``, pairs of them
-    and that column are yielded.
-    """
-    inside = [file.relative_to(path) for file in path.rglob("*.parquet")]
-    shown = [f for f in inside if not any(part[0] in "._" for part in f.parts)]
-    files = [path / file for file in sorted(shown)] if path.is_dir() else [path]
-    if not files or not all(map(is_parquet, files)):
-        raise ValueError(f"{path} is neither .npy nor parquet. Give one of the two.")
-    for file in files:
-        with open_parquet(file) as (_, batches):
-            for batch in batches:
-                columns = dict(batch.to_pandas().items())
-                if label is not None and label not in columns:
-                    raise ValueError(f"{file} has no column {label!r}.")
-                y = None if label is None else np.asarray(columns.pop(label))
-                X, _ = _features(columns, str(file), ask=False)
-                yield X if y is None else (X, y)
-
-
 def _label_column(columns: dict, where: str) -> str | None:
     named = [c for want in LABELS for c in columns if c.lower() == want]
     if named:
@@ -309,12 +402,6 @@ def _as_labels(column: pd.Series, name: str, where: str) -> np.ndarray:
     known = column.dropna()
     if known.dtype.kind == "f" and (known % 1 == 0).all():
         known = known.astype(np.int64)  # whole numbers that passed through a gap
-    other = [value for value in known if not isinstance(value, str)]
-    if 0 < len(other) < len(known):
-        raise ValueError(
-            f"{where}: column {name!r} holds text and {other[0]!r}, which is not a "
-            "text. Give one kind of class names."
-        )
     texts = known.map(str).reindex(column.index, fill_value="").tolist()
     texts = [text if text.strip() else "" for text in texts]
     return as_texts(texts, f"{where}: column {name!r}")
@@ -383,17 +470,14 @@ def _check_words(column: pd.Series, name: str, where: str) -> None:
 
 
 def _stack(column: pd.Series, name: str, where: str) -> np.ndarray:
-    cells = [np.asarray(cell) for cell in column]
-    if {cell.shape for cell in cells} != {(cells[0].size,)}:
-        sizes = sorted({cell.size if cell.ndim else 0 for cell in cells})
+    cells = [np.ravel(cell) for cell in column]
+    sizes = sorted({cell.size for cell in cells})
+    if len(sizes) > 1:
         raise ValueError(
             f"{where}: the lists in column {name!r} have {sizes[:5]} numbers. "
             "Give every row as many."
         )
-    stacked = np.stack(cells)
-    if stacked.dtype.kind not in "fiub":
-        raise ValueError(f"{where}: column {name!r} holds more than numbers.")
-    return stacked
+    return np.stack(cells)
 
 
 def _holds(column: pd.Series, kind: Any) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.loading.arrays import Arrays, is_mat, open_mat
-from unseen.loading.parts import RawData, as_float, reader
+from unseen.loading.parts import RawData, as_float, damaged_file, reader
 
 __all__ = ["read_authors", "read_xlsa17"]
 
@@ -42,12 +42,11 @@ def find_pair(path: Path, names: list[str], keys: tuple[set[str], ...]) -> list[
         return usual
     if path.is_file() and path.suffix != ".mat":
         return []
-    held = {file: mat_keys(file) for file in sorted(folder.glob("*.mat"))[:20]}
-    found = [[file for file in held if held[file] >= those] for those in keys]
-    if path.is_file():
-        found = [[path] if path in files else files for files in found]
-        found = found if [path] in found else []
-    return [files[0] for files in found] if all(found) else []
+    files = sorted(folder.glob("*.mat"), key=lambda file: (file != path, file))[:20]
+    held = {file: mat_keys(file) for file in files}
+    found = [[file for file in files if held[file] >= those] for those in keys]
+    pair = [fitting[0] for fitting in found if fitting]
+    return pair if len(pair) == 2 and (path in pair or path.is_dir()) else []
 
 
 def mat_keys(path: Path) -> set[str]:
@@ -126,31 +125,25 @@ def read_authors(path: Path) -> RawData:
     train, test = map(open_mat, find_authors(path))
     seen_rows, unseen_rows = _codes_by_count(train), test.rows("index")
     A_seen, A_unseen = _seen_embeddings(train, seen_rows), test.columns("semantic_uni")
-    shapes = [(train.shape("im_fea")[0], A_seen.shape[1])]
-    shapes.append((test.shape("im_fea")[0], A_unseen.shape[1]))
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"{path}: features and dimensions are {shapes[0]} in Train.mat, but "
-            f"{shapes[1]} in Test.mat. Give both the same."
-        )
     n_seen, n_unseen = len(A_seen), len(A_unseen)
-    names = np.array(
-        [f"seen {i + 1}" for i in range(n_seen)]
-        + [f"unseen {i + 1}" for i in range(n_unseen)]
-    )
+    names = [f"seen {i}" for i in range(1, n_seen + 1)]
+    names += [f"unseen {i}" for i in range(1, n_unseen + 1)]
     codes = np.where(unseen_rows < 0, -1, n_seen + unseen_rows)
-    table = pd.DataFrame(np.vstack([A_seen, A_unseen]), index=pd.Index(names))
+    with damaged_file(path, "the pair"):  # one file may have more dimensions
+        table = pd.DataFrame(np.concatenate([A_seen, A_unseen]), index=pd.Index(names))
 
     def read() -> np.ndarray:
         X_seen = train.columns("im_fea", len(seen_rows))
-        return np.concatenate([X_seen, test.columns("im_fea", len(unseen_rows))])
+        X_unseen = test.columns("im_fea", len(unseen_rows))
+        with damaged_file(path, "the pair"):
+            return np.concatenate([X_seen, X_unseen])
 
     return RawData(
         name=train.path.resolve().parent.name,
         where=str(path),
         X=read,
         y=np.concatenate([seen_rows, codes]),
-        class_names=names,
+        class_names=np.array(names),
         tables={"semantic": table},
         unseen=n_seen + np.arange(n_unseen),
         origin={"X": "Train.mat", "y": "index of Test.mat", "classes": "semantic_uni"},

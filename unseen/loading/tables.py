@@ -159,9 +159,9 @@ def choose_unseen(unseen: Any, known: list[str]) -> np.ndarray:
 def _proposed(known: list[str]) -> str:
     """Return the name of the proposed split (Xian et al.) of the set with classes."""
     mine = {simple_name(name) for name in known}
-    proposed = {k: one for k, one in standard_splits().items() if k.endswith("-ps")}
-    for name, split in proposed.items():
-        if mine >= {simple_name(one) for one in split.unseen}:
+    proposed = [name for name in standard_splits() if name.endswith("-ps")]
+    for name in proposed:
+        if mine >= {simple_name(one) for one in standard_splits()[name].unseen}:
             return name
     raise ValueError(
         f"There is no proposed split of {listed(known, 3)}; only {listed(proposed)}."
@@ -177,8 +177,8 @@ class Split(NamedTuple):
     name: str
     title: str
     source: str
-    seen: tuple[str, ...]
-    unseen: tuple[str, ...]
+    seen: list[str]
+    unseen: list[str]
 
 
 @cache
@@ -197,11 +197,8 @@ def standard_splits() -> dict[str, Split]:
      'apy-ps': 12}
     """
     text = resources.files("unseen.loading").joinpath("standard_splits.json")
-    splits = {}
-    for name, entry in json.loads(text.read_text("utf-8")).items():
-        seen, unseen = tuple(entry["seen"]), tuple(entry["unseen"])
-        splits[name] = Split(name, entry["title"], entry["source"], seen, unseen)
-    return splits
+    entries = json.loads(text.read_text("utf-8"))
+    return {name: Split(name=name, **entry) for name, entry in entries.items()}
 
 
 def match_names(wanted: Sequence[str], known: Sequence[str]) -> np.ndarray:

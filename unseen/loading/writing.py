@@ -14,16 +14,14 @@ import pandas as pd
 from unseen.data import ZeroShotData
 from unseen.files import replace_file
 from unseen.loading.arrays import read_blocks, write_hdf5, write_npz
-from unseen.loading.parquet import pyarrow
+from unseen.loading.frames import beside, pyarrow
 
 __all__ = ["WRITERS", "files_of", "save_data"]
 
 CSV: Any = {"index": False, "lineterminator": "\n"}  # the same bytes on any system
 
 
-def save_data(
-    data: ZeroShotData, path: str | os.PathLike[str], *, kind: str | None = None
-) -> Path:
+def save_data(data: ZeroShotData, path: str | os.PathLike[str]) -> Path:
     """Write a data set so that ``load_data`` reads it back.
 
     Parameters
@@ -31,10 +29,8 @@ def save_data(
     data : ZeroShotData
         What to write.
     path : path
-        Where to; a file that is there already is replaced, once the new is complete.
-    kind : str, optional
-        ``"npz"``, ``"hdf5"``, ``"csv"`` or ``"parquet"``; by default told by the
-        suffix.
+        Where to, ``.npz``, ``.h5``, ``.csv`` or ``.parquet``; a file that is there
+        already is replaced, once the new is complete.
 
     Returns
     -------
@@ -58,33 +54,25 @@ def save_data(
     ...     load_data(path).unseen[:3].tolist()
     ['airplane', 'automobile', 'bird']
     """
-    *beside, path = files_of(path, kind)
-    WRITERS[kind_of(path, kind)](data, path, *beside)
+    *table, path = files_of(path)
+    WRITERS[path.suffix.lower()](data, path, *table)
     return path
 
 
-def files_of(path: str | os.PathLike[str], kind: str | None = None) -> list[Path]:
+def files_of(path: str | os.PathLike[str]) -> list[Path]:
     """Return the files that :func:`save_data` would write, that of the rows last."""
     path = Path(path)
-    kind = kind_of(path, kind)
-    beside = path.with_name(f"{path.stem}.classes.{kind}")
-    return [beside, path] if kind in ("csv", "parquet") else [path]
-
-
-def kind_of(path: Path, kind: str | None = None) -> str:
-    """Return the kind to write: as asked, or as the suffix tells."""
-    suffix = path.suffix.lower().removeprefix(".")
-    kind = kind or {"h5": "hdf5"}.get(suffix, suffix)
-    if kind not in WRITERS:
+    suffix = path.suffix.lower()
+    if suffix not in WRITERS:
         raise ValueError(
-            f"{path}: no kind of file to write is called {kind!r}. "
-            f"Give one of {', '.join(WRITERS)}."
+            f"{path}: no kind of file to write ends like this. Give one of "
+            f"{', '.join(WRITERS)}."
         )
-    return kind
+    return [beside(path), path] if suffix in (".csv", ".parquet") else [path]
 
 
-def _write_csv(data: ZeroShotData, path: Path, beside: Path) -> None:
-    with replace_file(beside) as file:
+def _write_csv(data: ZeroShotData, path: Path, table: Path) -> None:
+    with replace_file(table) as file:
         _class_frame(data).to_csv(file, **CSV)
     names = data.feature_names
     columns = [f"x{i}" for i in range(data.X.shape[1])] if names is None else names
@@ -95,16 +83,16 @@ def _write_csv(data: ZeroShotData, path: Path, beside: Path) -> None:
             rows.to_csv(file, header=not file.tell(), **CSV)
 
 
-def _write_parquet(data: ZeroShotData, path: Path, beside: Path) -> None:
+def _write_parquet(data: ZeroShotData, path: Path, table: Path) -> None:
     pa, pq = pyarrow(path)
-    with replace_file(beside) as file:
+    with replace_file(table) as file:
         _class_frame(data).to_parquet(file, index=False)
     with ExitStack() as stack:
         file, writer = stack.enter_context(replace_file(path)), None
         for frame, X in _row_frames(data):
-            table = pa.Table.from_pandas(frame.assign(features=list(X)))
-            writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
-            writer.write_table(table)
+            rows = pa.Table.from_pandas(frame.assign(features=list(X)))
+            writer = writer or stack.enter_context(pq.ParquetWriter(file, rows.schema))
+            writer.write_table(rows)
 
 
 def _row_frames(data: ZeroShotData) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
@@ -134,8 +122,9 @@ def _class_frame(data: ZeroShotData) -> pd.DataFrame:
 
 
 WRITERS: dict[str, Callable[..., None]] = {
-    "npz": write_npz,
-    "hdf5": write_hdf5,
-    "csv": _write_csv,
-    "parquet": _write_parquet,
+    ".npz": write_npz,
+    ".h5": write_hdf5,
+    ".hdf5": write_hdf5,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
 }

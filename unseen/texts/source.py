@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from unseen._encodings import open_text
 from unseen._words import listed, shown
 from unseen.limits import allow_long_cells, check_plain_file, limits
-from unseen.loading.parquet import open_parquet
+from unseen.loading.frames import open_parquet
 
 __all__ = ["Batch", "TextSource", "holds_texts", "read_texts"]
 

@@ -3,7 +3,7 @@
 Of a set that sets no rows of seen classes aside, 20 % of the rows of each are, at
 random. Everything is chosen by :class:`~unseen.Calibrated` on what is left.
 
-    python studies/trust.py generalized trust open planted --data ../shared/data
+    python studies/trust.py generalized trust open --data ../shared/data
     python studies/trust.py open_study --data ../shared/data
 """
 
@@ -44,9 +44,8 @@ from unseen.trust.metrics import (
 )
 from unseen.trust.search import deal_classes
 
-PLANS = ("generalized", "trust", "open", "open_study", "planted")
+PLANS = ("generalized", "trust", "open", "open_study")
 N_FOLDS = 4
-FIRST = (5, 20, 50)  # doubts that are looked at
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -270,42 +269,6 @@ def fitting_lists(data: ZeroShotData, seed: int):
     yield "sizes by Zipf's law", np.concatenate(some), data.unseen
 
 
-def planted(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
-    """Make one cell of each unseen class wrong in turn, and look for it in the doubts.
-
-    The model learns from the seen classes alone; the others come as new classes, so
-    that it is fitted once.
-    """
-    data = bench.data(part)
-    table = data.class_embeddings
-    seen, unseen = table.loc[data.seen], table.loc[data.unseen]
-    model = bench.build(METHODS[key.method], part)
-    model.fit(data.X_seen, data.y_seen, class_embeddings=seen)
-    rng = np.random.default_rng([key.seed, 13])
-    places = []
-    for name in unseen.index:
-        column = int(rng.integers(table.shape[1]))
-        model.adapt(data.X_unseen, classes=with_wrong_cell(unseen, seen, name, column))
-        doubts = model.explain_class(name, n_top=table.shape[1]).doubts["column"]
-        place = np.flatnonzero(doubts.to_numpy() == column)
-        places.append(int(place[0]) if len(place) else table.shape[1])
-    for n in FIRST:
-        found = float(np.mean(np.array(places) < n))
-        yield Finding("found", str(n), value=found)
-        yield Finding("by chance", str(n), value=min(1.0, n / table.shape[1]))
-
-
-def with_wrong_cell(
-    table: pd.DataFrame, seen: pd.DataFrame, name: Any, column: int
-) -> pd.DataFrame:
-    """Return the table with a cell at the other end of what seen classes have."""
-    values = seen.iloc[:, column]
-    wrong = table.copy()
-    low = wrong.loc[name].iloc[column] > values.mean()
-    wrong.loc[name, wrong.columns[column]] = values.min() if low else values.max()
-    return wrong
-
-
 def auroc(score: np.ndarray, yes: np.ndarray) -> float:
     """Return how often a row that is has a higher score than one that is not."""
     order = np.sort(score[~yes])
@@ -409,28 +372,6 @@ def open_table(plan: Plan, results: pd.DataFrame) -> Table:
     return Table(plan.title, plan.caption, [("", names)], rows, "data", notes=said)
 
 
-def planted_table(plan: Plan, results: pd.DataFrame) -> Table:
-    """Tell how often a wrong cell is among the first that the pile doubts."""
-    mine = results[(results.task == plan.task) & (results.measure == "found")]
-    places = sorted(mine["item"].astype(int).unique())
-    heads = [f"{head} {n}" for n in places for head in ("first", "by chance")]
-    rows = []
-    for column in plan.columns:
-        for row in plan.rows:
-            own = results[in_column(results, column) & (results.method == row.method)]
-            own = own[own.task == plan.task]
-            own = own.assign(item=own["item"].astype(str))
-            cells = [
-                in_percent(own, measure, str(n))
-                for n in places
-                for measure in ("found", "by chance")
-            ]
-            rows.append((column.head, [row.label, *cells]))
-    names = [("", ["method", *heads])]
-    said = notes(plan, results)
-    return Table(plan.title, plan.caption, names, rows, "data", notes=said)
-
-
 def in_percent(results: pd.DataFrame, measure: str, item: str) -> str:
     """Write a measure, its mean and spread over seeds."""
     own = results[(results.measure == measure) & (results["item"].fillna("") == item)]
@@ -442,13 +383,11 @@ TASKS |= {
     "trust": trust,
     "open": open_piles,
     "open study": open_study,
-    "planted": planted,
 }
 MAKERS |= {
     "generalized": generalized_table,
     "trust": trust_table,
     "open": open_table,
-    "planted": planted_table,
 }
 
 

@@ -283,40 +283,6 @@ def test_contributions_are_what_changing_a_column_does(data):
     close(score(np.array([a, b])) @ [1, -1], why.margins[0], digits=6)
 
 
-def test_doubts_are_those_of_the_formula(data, adapted):
-    """z² (J·d)² / (|J|² |d|²), with J by differences, where the cell stands out."""
-    model, name = adapted, data.unseen[0]
-    found = model.explain_class(name, n_top=99).doubts
-    alone = model._asked([name])
-    (t,) = np.hstack(model._scale(alone.embeddings))
-
-    def prototype(t):
-        return model._from_embeddings([t[None]])[0]
-
-    steps = 1e-5 * np.eye(len(t))
-    J = np.array([prototype(t + h) - prototype(t - h) for h in steps]) / 2e-5
-    (place,) = model._adapted.candidates.find(alone.names, alone.embeddings)
-    coef = model._adapted.scorer.coef[place]
-    d = np.linalg.lstsq(model.axes_, coef, rcond=None)[0] - prototype(t)
-    S = np.hstack(model._seen_embeddings)
-    z = (t - S.mean(axis=0)) / S.std(axis=0)
-    doubt = z**2 * (J @ d) ** 2 / (J**2).sum(axis=1) / (d @ d)
-    doubt[(J @ d) * z >= 0] = 0
-    close(found["doubt"], np.sort(doubt[doubt > 0])[::-1], digits=4)
-    ways = np.where(J @ d > 0, "more", "less")[found["column"].to_numpy()]
-    assert_array_equal(found["should"], ways)
-
-
-def test_the_nearest_seen_classes_are_the_nearest(data):
-    table, name = data.class_embeddings, data.unseen[1]
-    found = fitted(data).explain_class(name, n_top=3)
-    units = table.to_numpy() / np.linalg.norm(table, axis=1, keepdims=True)
-    gaps = np.linalg.norm(units - units[data.classes == name], axis=1)
-    order = np.argsort(np.where(np.isin(data.classes, data.seen), gaps, np.inf))
-    assert_array_equal(found.nearest["class"], data.classes[order[:3]])
-    assert found.doubts.empty
-
-
 # ---- what other methods say of their labels ------------------------------------------
 
 

@@ -65,7 +65,7 @@ def left_out_sets(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         X, y = X[:MOST_ROWS], y[:MOST_ROWS]
         for name, changed in SETTINGS.items():
             start = time.process_time()
-            with patch.multiple(guided_mixture, **changed):
+            with patch.dict(vars(guided_mixture), changed):
                 model = GuidedMixture.from_prototypes(cell.prototypes, plain=plain)
                 labels = model.adapt(X).labels_
             seconds = time.process_time() - start

@@ -10,7 +10,7 @@ from unseen.experiments import run_demo
 from unseen.labels import label_table
 from unseen.photos.bundled import load_photos
 from unseen.photos.photo import read_square
-from unseen.report import write_demo_report
+from unseen.report.demo import write_demo_report
 from unseen.report.gallery import write_gallery
 
 pytestmark = pytest.mark.browser
@@ -129,7 +129,6 @@ def write_few(folder):
 def test_the_report_fits_and_all_is_drawn(folder, tmp_path, width):
     told = look(folder / "report.html", width, tmp_path)
     assert told["overflow"] <= 0
-    assert told["drawings"] == 1
 
 
 @pytest.mark.parametrize("width", [390, 1200])

@@ -74,7 +74,7 @@ def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     """Label the photos, write pages and table; return shares that are right."""
     from unseen.experiments import demo
     from unseen.labels import write_labels
-    from unseen.report import write_demo_report
+    from unseen.report.demo import write_demo_report
     from unseen.review.origins import Origin, note_origin
 
     result = demo.run_demo()

@@ -5,21 +5,12 @@ from typing import TYPE_CHECKING
 from unseen._lazy import lazy
 
 if TYPE_CHECKING:
-    from unseen.report.demo import write_demo_report
     from unseen.report.experiment import write_experiment_report
     from unseen.report.labels import write_labels_report
 
-__all__ = [
-    "write_demo_report",
-    "write_experiment_report",
-    "write_labels_report",
-]
+__all__ = ["write_experiment_report", "write_labels_report"]
 
 __getattr__ = lazy(
     __name__,
-    {
-        "demo": "write_demo_report",
-        "experiment": "write_experiment_report",
-        "labels": "write_labels_report",
-    },
+    {"experiment": "write_experiment_report", "labels": "write_labels_report"},
 )

@@ -7,12 +7,13 @@ colour-blind readers can tell apart (Okabe and Ito).
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from unseen.experiments.plan import Plan
+from unseen.experiments.plan import Column, Plan
 from unseen.experiments.tables import in_column
 from unseen.methods import METHODS
 from unseen.report.page import FAINT, INK, new_figure
@@ -33,6 +34,12 @@ def draw_plan(plan: Plan, results: pd.DataFrame) -> Figure | None:
     mine = results[(results.task == plan.task) & (results.measure != "failed")]
     found = DRAWINGS[plan.show](plan, mine)
     return found if found is not None and len(found.axes) else None
+
+
+def found_in(plan: Plan, mine: pd.DataFrame) -> list[tuple[Column, pd.DataFrame]]:
+    """Return the columns of a plan of which something was found, each with that."""
+    found = [(column, mine[in_column(mine, column)]) for column in plan.columns]
+    return [(column, here) for column, here in found if len(here)]
 
 
 def draw_workflow(plan: Plan, mine: pd.DataFrame) -> Figure:
@@ -72,9 +79,7 @@ def draw_workflow(plan: Plan, mine: pd.DataFrame) -> Figure:
 
 def draw_latent(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Fig. 3: rows and prototypes before and after, a row of panels per data set."""
-    found = [(c, mine[in_column(mine, c)]) for c in plan.columns]
-    found = [(column, here) for column, here in found if len(here)]
-    if not found:
+    if not (found := found_in(plan, mine)):
         return None
     figure = new_figure(7.2, 0.3 + 3.7 * len(found), 2, len(found))
     for row, (column, here) in enumerate(found):
@@ -151,25 +156,21 @@ def write_names(axes: Any, places: pd.DataFrame, names: list[str]) -> None:
 
 def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Fig. 4: the objective, the largest change of C, D and V, and ADMM's steps."""
-    figure = new_figure(9.6, 3.6, 3, sharey=False)
-    columns = [column for column in plan.columns if in_column(mine, column).any()]
-    n_lines = 0
-    for column in columns:
-        here = mine[in_column(mine, column)]
-        for reading in ("paper", "reference"):
-            own = here[here.item == reading].pivot_table(
-                index="round", columns="measure", values="value"
-            )
-            style = line_style(n_lines) | {"markevery": 5, "ms": 4, "lw": 1.5}
-            cost = own["objective"] / own["objective"].iloc[0]
-            changes = own.filter(like="change of").max(axis=1).dropna()
-            label = f"{column.head}, {reading}"
-            figure.axes[0].plot(cost.index, cost, label=label, **style)
-            figure.axes[1].plot(changes.index, changes, **style)
-            figure.axes[2].plot(own.index[1:], own["steps"].iloc[1:], **style)
-            n_lines += 1
-    if not n_lines:
+    if not (found := found_in(plan, mine)):
         return None
+    figure = new_figure(9.6, 3.6, 3, sharey=False)
+    lines = product(found, ("paper", "reference"))
+    for number, ((column, here), reading) in enumerate(lines):
+        own = here[here.item == reading].pivot_table(
+            index="round", columns="measure", values="value"
+        )
+        style = line_style(number) | {"markevery": 5, "ms": 4, "lw": 1.5}
+        cost = own["objective"] / own["objective"].iloc[0]
+        changes = own.filter(like="change of").max(axis=1).dropna()
+        label = f"{column.head}, {reading}"
+        figure.axes[0].plot(cost.index, cost, label=label, **style)
+        figure.axes[1].plot(changes.index, changes, **style)
+        figure.axes[2].plot(own.index[1:], own["steps"].iloc[1:], **style)
     figure.axes[0].set(ylim=(0, 1.05), ylabel="objective, share of the start")
     figure.axes[1].set(yscale="log", ylabel="largest relative change of D, C, V")
     figure.axes[2].set(ylim=(0, None), ylabel="ADMM steps of a sweep")
@@ -182,18 +183,17 @@ def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
 
 def draw_rates(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     """Fig. 5: accuracy after the round of each rate, a panel per data set."""
-    columns = [column for column in plan.columns if in_column(mine, column).any()]
-    if not columns:
+    if not (columns := found_in(plan, mine)):
         return None
-    panels = list(dict.fromkeys(column.data for column in columns))
+    panels = list(dict.fromkeys(column.data for column, _ in columns))
     figure = new_figure(1.2 + 3.0 * len(panels), 3.6, len(panels), sharey=False)
-    for number, column in enumerate(columns):
+    for number, (column, here) in enumerate(columns):
         axes = figure.axes[panels.index(column.data)]
         for row in plan.rows:
-            here = mine[in_column(mine, column) & (mine.method == row.method)]
-            if here.empty:
+            own = here[here.method == row.method]
+            if own.empty:
                 continue
-            curve, by_row = accuracy_by_rate(here)
+            curve, by_row = accuracy_by_rate(own)
             style = line_style(number)
             searched = row is plan.rows[0]
             style |= {"ls": "-" if searched else "--", "ms": 5, "lw": 1.6}
@@ -230,17 +230,14 @@ def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     for number, (letter, what) in enumerate(lines.items()):
         for axes, measure in zip(figure.axes, (what, "predict"), strict=True):
             own = mine[(mine.measure == measure) & (mine.item == letter)]
-            own = own.sort_values("round")
-            sizes = own["round"].to_numpy(float)
-            times = own["seconds"].to_numpy(float)
-            if not len(own):
+            if own.empty:
                 continue
-            label = None
-            if measure == what:
-                slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-                label = f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
-            else:
-                times = 1000 * times / own["value"].to_numpy(float)
+            own = own.sort_values("round")
+            sizes, times = own[["round", "seconds"]].to_numpy(float).T
+            slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+            label = f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
+            if measure == "predict":
+                label, times = None, 1000 * times / own["value"].to_numpy(float)
             axes.plot(sizes / sizes[0], times, label=label, **line_style(number))
     left, right = figure.axes
     left.set_ylabel("seconds")
@@ -279,13 +276,12 @@ def draw_separation(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             style["mfc"] = style["color"] if number % 2 else "none"
             name = METHODS[method].label if what == "separation" else None
             axes.plot(places, 100 * np.array(own), label=name, **style)
-        for column in plan.columns:
-            real = mine[in_column(mine, column) & (mine.measure == measured)]["value"]
-            if len(real):
-                axes.axvline(real.iloc[0], color=FAINT, lw=1)
-                words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
-                words |= {"va": "top", "transform": axes.get_xaxis_transform()}
-                axes.text(real.iloc[0], 0.99, plain(column.head), ha="right", **words)
+        for column, real in found_in(plan, mine[mine.measure == measured]):
+            place = real["value"].iloc[0]
+            axes.axvline(place, color=FAINT, lw=1)
+            words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
+            words |= {"va": "top", "transform": axes.get_xaxis_transform()}
+            axes.text(place, 0.99, plain(column.head), ha="right", **words)
     figure.axes[0].set_xlabel("separation: distance to the nearest class, in widths")
     figure.axes[0].set_ylabel("per-class accuracy, %")
     figure.axes[1].set(xlabel="how far prototypes are off (0 exact, 1 chance)")

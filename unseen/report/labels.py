@@ -13,14 +13,8 @@ import unseen
 from unseen.labels import find_truth, read_labels
 from unseen.named import unlike_message
 from unseen.report.figures import draw_confusion
-from unseen.report.page import AFTER, inline_svg, new_figure, write_page
-from unseen.trust.metrics import (
-    confusion,
-    expected_calibration_error,
-    per_class_accuracy,
-    reliability_curve,
-    risk_coverage,
-)
+from unseen.report.page import inline_svg, write_page
+from unseen.trust.metrics import confusion, per_class_accuracy
 
 __all__ = ["write_labels_report"]
 
@@ -79,50 +73,24 @@ def write_labels_report(
 def describe_names(given: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return, for every name, its rows and their reliability; the largest first."""
     named = given.assign(name=given["label"].replace("", "(no label)"))
-    found = named.groupby("name")["reliability"].agg(["size", "median", "count"])
-    found = found.set_axis(["n_rows", "reliability", "known"], axis=1)
-    found = found.sort_values("n_rows", ascending=False, kind="stable")
+    found = named.groupby("name")["reliability"].agg(["size", "median"])
+    found = found.sort_values("size", ascending=False, kind="stable")
+    found["median"] = [
+        "—" if np.isnan(median) else f"{min(median, 0.994):.2f}"  # never 1.00
+        for median in found["median"]
+    ]
     return found.reset_index().to_dict("records")
 
 
 def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
-    """Return accuracy, class by class, confusion, and what reliability is worth."""
+    """Return accuracy, class by class, and confusion."""
     given = given[~given["label"].isin(["", "unknown"])]
-    truth = find_truth(given, data)
-    called = given["label"].to_numpy(dtype=str)
-    table = confusion(truth, called)
-    present = table.loc[np.unique(truth)]
+    truth, called = find_truth(given, data), given["label"].to_numpy(dtype=str)
+    by_class = pd.Series(truth == called).groupby(truth).agg(["size", "mean"])
+    present = confusion(truth, called).loc[by_class.index]
     return {
-        "set": Path(data).stem if isinstance(data, str | os.PathLike) else "the set",
         "mean": per_class_accuracy(truth, called),
         "rows": float((truth == called).mean()),
         "confusion": inline_svg(draw_confusion(present), "confusion"),
-        "trust": trust(truth == called, given["reliability"].to_numpy(float)),
-        "classes": [
-            {
-                "name": str(name),
-                "n_rows": int((truth == name).sum()),
-                "share": float((called[truth == name] == name).mean()),
-            }
-            for name in present.index
-        ],
-    }
-
-
-def trust(right: np.ndarray, reliability: np.ndarray) -> dict[str, Any] | None:
-    """Return how far reliability is off, with two drawings; None if it is unknown."""
-    if not ((reliability >= 0) & (reliability <= 1)).all():
-        return None
-    curve = reliability_curve(right, reliability)
-    kept = risk_coverage(right, reliability)
-    diagram, risk = new_figure(3.4, 3.0), new_figure(3.4, 3.0)
-    diagram.axes[0].plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--")
-    diagram.axes[0].plot(curve["stated"], curve["right"], color=AFTER, marker="o")
-    risk.axes[0].plot(kept["coverage"], kept["right"], color=AFTER)
-    for figure, what in ((diagram, "reliability"), (risk, "share of rows kept")):
-        figure.axes[0].set(xlabel=what, ylabel="right", xlim=(0, 1), ylim=(0, 1.02))
-    return {
-        "error": expected_calibration_error(right, reliability),
-        "diagram": inline_svg(diagram, "diagram"),
-        "risk": inline_svg(risk, "risk"),
+        "classes": by_class.reset_index(names="name").to_dict("records"),
     }

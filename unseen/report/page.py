@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["inline_svg", "new_figure", "render", "write_page"]
 
-# Stand-ins in a figure for the page's own colours, which differ by light and dark.
-INK, BEFORE, AFTER = "#010203", "#010204", "#010205"
-PAGE_COLOURS = {INK: "currentColor", BEFORE: "var(--before)", AFTER: "var(--after)"}
-PAPER_COLOURS = {INK: "#1b1f24", BEFORE: "#b34d00", AFTER: "#0064a0"}  # in a file
+INK = "#010203"  # stands in a figure for the ink of its page, which may be light
 FAINT = "#8c8c8c"
 
 
@@ -88,8 +85,8 @@ def new_figure(
     return figure
 
 
-def as_svg(figure: Figure, name: str, colours: dict[str, str]) -> str:
-    """Draw a figure as SVG in these colours; its texts are escaped and stay text."""
+def as_svg(figure: Figure, name: str, ink: str) -> str:
+    """Draw a figure as SVG in this ink; its texts are escaped and stay text."""
     from matplotlib import rc_context
 
     buffer = StringIO()
@@ -97,24 +94,18 @@ def as_svg(figure: Figure, name: str, colours: dict[str, str]) -> str:
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with rc_context(settings):
         figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
-    svg = buffer.getvalue()
-    for stand_in, colour in colours.items():
-        svg = svg.replace(stand_in, colour)
-    return svg
+    return buffer.getvalue().replace(INK, ink)
 
 
 def as_files(figure: Figure, name: str) -> list[bytes]:
     """Draw a figure for print: as SVG, PDF and PNG, on white."""
-    svg = as_svg(figure, name, PAPER_COLOURS).replace("<defs>", WHITE, 1)
-    found = [svg.encode()]
+    white = '<rect width="100%" height="100%" fill="white"/><defs>'
+    found = [as_svg(figure, name, "#1b1f24").replace("<defs>", white, 1).encode()]
     for kind, unsaid in (("pdf", "CreationDate"), ("png", "Software")):
         buffer = BytesIO()
         figure.savefig(buffer, format=kind, dpi=200, metadata={unsaid: None})
         found.append(buffer.getvalue())
     return found
-
-
-WHITE = '<rect width="100%" height="100%" fill="white"/><defs>'
 
 
 def inline_svg(figure: Figure, name: str) -> Markup:
@@ -127,7 +118,7 @@ def inline_svg(figure: Figure, name: str) -> Markup:
     """
     from markupsafe import Markup
 
-    svg = as_svg(figure, name, PAGE_COLOURS)
+    svg = as_svg(figure, name, "currentColor")
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)

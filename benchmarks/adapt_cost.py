@@ -3,10 +3,10 @@
     python benchmarks/adapt_cost.py
     python benchmarks/adapt_cost.py --rows 20000 --only ZLaP
 
-Adapts every method to a made-up pile of 100,000 rows, 512 features and 100 classes,
+Adapts every method to 100,000 made-up rows, 512 features and 100 classes,
 each in a process of its own on two cores, and prints its time and peak memory; or what
 the method would need, if it refuses. The limits are five minutes and 4 GB. What the
-methods are worth is not for made-up piles to say: ``unseen reproduce transductive``.
+methods are worth is not for made-up rows to say: ``unseen reproduce transductive``.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def transducers() -> list[str]:
     ]
 
 
-def made_up_pile(
+def made_up_rows(
     n_rows: int, n_features: int = 512, n_classes: int = 100
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return unit rows in clusters, prototypes some way off their means, and labels."""
@@ -64,8 +64,8 @@ def taught(model, prototypes: np.ndarray):
 
 
 def measure(name: str, n_rows: int) -> dict[str, object]:
-    """Adapt one method to the pile; return what it took."""
-    X, prototypes, y = made_up_pile(n_rows)
+    """Adapt one method to the rows; return what it took."""
+    X, prototypes, y = made_up_rows(n_rows)
     if name in OWN_START:
         model = taught(getattr(unseen, name)(), prototypes)
     else:
@@ -129,7 +129,7 @@ def main() -> None:
     if arguments.here:
         print(json.dumps(measure(arguments.here, arguments.rows)))
         return
-    names = arguments.only or [*transducers(), "AnchoredSelfTraining", *OWN_START]
+    names = arguments.only or [*transducers(), "GuidedMixture", *OWN_START]
     run_scale(names, arguments.rows, arguments.threads)
 
 

@@ -11,10 +11,9 @@ A table stands between two comments. What is between them is made from
     <!-- results: end -->
 
 ``rows`` chooses methods, all by default; their answer a row at a time is
-``ast@by-row``.
-``columns=1,3`` chooses columns by their place, ``group=lite0`` those of a group,
-``caption=no`` leaves the caption away, and ``show=photos-short`` makes another table of
-the same results.
+``ast@by-row``. ``columns=1,3`` chooses columns by their place, ``caption=no`` omits the
+caption.
+
 ``docs/results/PLAN.csv`` are those lines of a ``results.csv``, by ``unseen reproduce``
 or a study of the folder ``studies``, that the table needs. Figures,
 ``_static/figures/PLAN.svg``, are drawn from the same results by ``docs/conf.py``.
@@ -160,9 +159,6 @@ def between(wanted: dict[str, str]) -> str:
         names = wanted["rows"].split(",")
         named = {name_of(row): row for row in plan.rows}
         plan = replace(plan, rows=tuple(named[name] for name in names))
-    if "group" in wanted:
-        mine = [column for column in plan.columns if column.group == wanted["group"]]
-        plan = replace(plan, columns=tuple(mine))
     if "columns" in wanted:
         places = [int(place) - 1 for place in wanted["columns"].split(",")]
         plan = replace(
@@ -173,7 +169,6 @@ def between(wanted: dict[str, str]) -> str:
                 for row in plan.rows
             ),
         )
-    plan = replace(plan, show=wanted.get("show", plan.show))
     path = stored_file(plan)
     nothing = pd.DataFrame(columns=list(COLUMNS))
     results = read_stored(path) if path.exists() else nothing

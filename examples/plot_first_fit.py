@@ -12,8 +12,8 @@ seen classes, label a thousand photos of the unseen ones, and teach the model on
 # ---------
 # ``fit`` meets rows of seen classes only: one for each, from the last layer of a neural
 # network, which stands for the mean of the class. ``predict`` then takes the photos one
-# by one. ``adapt`` takes them together: it labels them, learns from the labels that it
-# is surest of, then from more of them, and at last from all. No true label is used but
+# by one. ``adapt`` takes them together: it labels them, learns from the most certain
+# labels, then from more of them, and at last from all. No true label is used but
 # for scoring. TSTD is the paper's method; AST, the default of this package, warns that
 # the table explains little of how ImageNet's classes differ, and adapts all the same.
 import io

@@ -9,9 +9,9 @@ does, step by step.
 # %%
 # Names become prototypes
 # -----------------------
-# A network that knows a thousand classes by name is the bridge: from its names to its
-# features there is a map, and the ten new names take it, too. ``read_as_`` tells how
-# each name was understood.
+# The encoder knows a thousand classes by name. From their names to its features a map
+# is learned, and the ten new names go through the same map. ``read_as_`` tells how each
+# name was understood.
 import io
 
 import matplotlib.pyplot as plt
@@ -40,8 +40,8 @@ before, after = (
 print(f"by the names {before:.1%}, adapted {after:.1%}")
 
 # %%
-# The least sure ones
-# -------------------
+# The least reliable ones
+# -----------------------
 # Where a person's time is best spent: the photos with the lowest reliability. The
 # caption is the label and the second choice; red ones are wrong.
 doubtful = np.argsort(model.reliability_)[:21]

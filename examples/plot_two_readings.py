@@ -41,7 +41,7 @@ curves = {
 # %%
 # What happens
 # ------------
-# The authors' program hardly minds the weight. The printed equations start far below,
+# The weight hardly matters to the authors' program. The printed equations start far below,
 # and a larger weight brings them only part of the way.
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for (reading, curve), color in zip(curves.items(), ("#0072b2", "#d55e00"), strict=True):

@@ -41,8 +41,8 @@ curves = {
 # %%
 # What happens
 # ------------
-# The weight hardly matters to the authors' program. The printed equations start far below,
-# and a larger weight brings them only part of the way.
+# The weight hardly matters to the authors' program. The printed equations start far
+# below, and a larger weight brings them only part of the way.
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for (reading, curve), color in zip(curves.items(), ("#0072b2", "#d55e00"), strict=True):
     ax.semilogx(betas, curve, color=color, lw=2.5, marker="o", label=reading)

@@ -1,4 +1,4 @@
-"""The sure line beside other ways to find labels that can be used unseen.
+"""The sure line beside other ways to find labels that need no look.
 
 Labels of a set are made once, without an answer. Then a check is simulated 1,000 times:
 so many labels are drawn and answered with the truth, and three rules say which labels

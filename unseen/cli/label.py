@@ -93,7 +93,7 @@ def label(
         Path | None,
         typer.Option(
             help="CSV file of id and label: what a person said of some drawn at "
-            "random, to know which labels can be used unseen."
+            "random, to know which labels are sure."
         ),
     ] = None,
     unknown: Annotated[

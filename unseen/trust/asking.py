@@ -208,7 +208,7 @@ class AccuracyEstimate(NamedTuple):
         The same for the rows of each label: ``rows``, ``checked``, ``known``,
         ``accuracy``, ``low`` and ``high``, NaN where nothing was checked.
     sure : SureLine or None
-        Which labels are right enough to be used unseen, where reliability was given.
+        The sure line, where reliability was given: which labels need no look.
     """
 
     accuracy: float
@@ -291,7 +291,7 @@ def estimate_accuracy(
     reliability: Any = None,
     wanted: float = WANTED,
 ) -> AccuracyEstimate:
-    """Estimate how many labels are right, and which can be used unseen.
+    """Estimate how many labels are right, and which of them are sure.
 
     Nine of ten intervals hold the truth, and nine of ten sure lines keep their promise.
     Decide how many rows to check before you see an answer: who goes on until a line

@@ -1,4 +1,4 @@
-"""Which labels can be used unseen: the sure line, a promise from a random check.
+"""Which labels need no look: the sure line, a promise from a random check.
 
     S_1 ⊂ … ⊂ S_8   the surest rows, by reliability: eight sizes up to those drawn from
     n_k, e_k        rows of S_k that were checked, and how many labels were wrong

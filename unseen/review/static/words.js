@@ -12,7 +12,7 @@ export function accuracyText(check) {
 export function lineText(check) {
   if (check.line) return check.line.text;
   const left = check.drawn - check.checked;
-  return left > 0 && check.checked ? "Which labels can be used unseen is known after " + answersText(left) + " more." : "";
+  return left > 0 && check.checked ? "Which labels are sure is known after " + answersText(left) + " more." : "";
 }
 
 export function learnedText(last, n) {

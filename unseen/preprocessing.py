@@ -32,7 +32,7 @@ from unseen.core.params import (
     fit_context,
     not_finite,
 )
-from unseen.core.sums import Sums, check_range, sum_rows
+from unseen.core.sums import Sums, sum_rows
 
 
 class _KeepsPrecision(TransformerMixin, BaseEstimator):
@@ -107,7 +107,7 @@ class _FromSums(ClassNamePrefixFeaturesOutMixin, _KeepsPrecision):
         return X @ axes - (self.mean_ @ self.axes_).astype(X.dtype)
 
     def _add(self, X, codes, n_classes: int, *, first: bool) -> None:
-        sums = check_range(sum_rows(X, codes, n_classes), X)
+        sums = sum_rows(X, codes, n_classes)
         self._seen_sums: Sums = sums if first else self._seen_sums + sums
         self._solve(self._seen_sums)
 

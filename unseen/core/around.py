@@ -43,11 +43,16 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
 
     estimator: Any
     estimator_: Any
-    _mixes = True  # adapted scores have the scale of those of other classes
     _adapt_parameters: frozenset[str] = frozenset()
 
     def _estimator(self) -> Any:
         """Return the model to clone."""
+        if not isinstance(self.estimator, ZeroShotClassifier):
+            raise TypeError(
+                f"estimator={self.estimator!r} is not a zero-shot model of unseen. "
+                "Give one, or a class of your own that inherits from "
+                "ZeroShotClassifier."
+            )
         return self.estimator
 
     def _model(self) -> Any:
@@ -58,27 +63,18 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
         """Whether the estimator scales rows to unit length."""
         return self._model().unit_rows
 
-    def _checked_estimator(self) -> Any:
-        estimator = self._estimator()
-        if not isinstance(estimator, ZeroShotClassifier):
-            raise TypeError(
-                f"estimator={estimator!r} is not a zero-shot model of unseen. Give "
-                "one, or a class of your own that inherits from ZeroShotClassifier."
-            )
-        return estimator
-
     def _fit_sums(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
         return self._hold(self._fitted(sums, table, rows))
 
     def _fitted(self, sums: Sums, table: ClassTable, rows: tuple | None) -> Any:
         """Return a copy of the estimator that learned from rows of seen classes."""
-        estimator = clone(self._checked_estimator())
+        estimator = clone(self._estimator())
         estimator._validate_params()
-        own = (rows,) if estimator._needs_rows() else ()
-        return estimator._fit_sums(sums, table, *own)
+        own = rows if estimator._needs_rows() else None
+        return estimator._fit_sums(sums, table, own)
 
     def _needs_rows(self) -> bool:
-        return self._checked_estimator()._needs_rows()
+        return self._estimator()._needs_rows()
 
     def _hold(self, estimator: Any):
         """Keep the fitted estimator."""
@@ -92,9 +88,6 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
     def _candidates(self, classes):
         return self.estimator_._candidates(classes)
 
-    def _seen_as(self, names, embeddings):
-        return self.estimator_._seen_as(names, embeddings)
-
     def _describe(self, unlabelled, rows, name):
         return self.estimator_._describe(unlabelled, rows, name)
 
@@ -103,37 +96,18 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
         return adapted or self._model()._is_linear()
 
     def _scoring(self, candidates):
-        if self._adapted is None or not self._is_adapted_to(candidates):
+        if (self._met(candidates) < 0).all():
             return self.estimator_._scoring(candidates)
         return super()._scoring(candidates)
 
     def _rule(self, candidates: Candidates) -> LinearRule:
         """Score as ``adapt`` learned, or else as the estimator does."""
-        if self._adapted is None or not self._is_adapted_to(candidates):
+        if (self._met(candidates) < 0).all():
             return self.estimator_._rule(candidates)
-        if self._mixes:
-            return super()._rule(candidates)
-        theirs, scorer, unit_rows = self._adapted
-        place = theirs.find(candidates.names, candidates.embeddings)
-        scorer = LinearScorer(scorer.coef[place], scorer.intercept[place])
-        return LinearRule(candidates, scorer, unit_rows)
+        return super()._rule(candidates)
 
     def _scorer(self, candidates):
         return self.estimator_._scorer(candidates)
-
-    def _is_adapted_to(self, candidates: Candidates) -> bool:
-        """Tell whether classes were adapted to; refuse some of them beside others."""
-        assert self._adapted is not None
-        theirs = self._adapted.candidates
-        stranger = theirs.find(candidates.names, candidates.embeddings) < 0
-        if self._mixes or not stranger.any() or stranger.all():
-            return not stranger.all()
-        raise ValueError(
-            f"{type(self).__name__} was adapted to {len(theirs.columns)} classes, "
-            f"and {candidates.names[stranger].tolist()[0]!r} is not one of them. Ask "
-            "for either kind alone, or adapt with all candidates: "
-            "adapt(X, classes='all')."
-        )
 
 
 class Relabelled(NamedTuple):
@@ -155,13 +129,27 @@ class Relabelling(Around):
     classes do not compete with others: their scores have another scale.
     """
 
-    _mixes = False
     _method: Callable
 
     def _estimator(self):
         from unseen import AnchoredSelfTraining
 
-        return AnchoredSelfTraining() if self.estimator is None else self.estimator
+        return (
+            AnchoredSelfTraining() if self.estimator is None else super()._estimator()
+        )
+
+    def _met(self, candidates):
+        """Return which class adapted to each one is; refuse some beside others."""
+        place = super()._met(candidates)
+        if (place >= 0).any() and (place < 0).any():
+            raise ValueError(
+                f"{type(self).__name__} was adapted to "
+                f"{len(self._adapted.candidates.columns)} classes, and "
+                f"{candidates.names[place < 0].tolist()[0]!r} is not one of them. Ask "
+                "for either kind alone, or adapt with all candidates: "
+                "adapt(X, classes='all')."
+            )
+        return place
 
     @classmethod
     def from_prototypes(cls, prototypes, **parameters):
@@ -193,7 +181,7 @@ class Relabelling(Around):
         from unseen import GuidedMixture
 
         alone = self.estimator is None
-        estimator = GuidedMixture() if alone else self._checked_estimator()
+        estimator = GuidedMixture() if alone else super()._estimator()
         if not hasattr(estimator, "fit_prototypes"):
             raise ValueError(
                 f"estimator={estimator} learns from seen classes and cannot start from "

@@ -2,7 +2,8 @@
 
 A model gives its parameters and
 
-    _fit_sums(sums, table)           learn from sums; ends in ``_ready(table)``
+    _fit_sums(sums, table, rows=None)
+                                     learn from sums; ends in ``_ready(table)``
     _scorer(candidates)              (coef, intercept) of rows; where scores are not
                                      linear, ``_scoring(candidates)`` and ``_is_linear``
     _adapt(unlabelled, candidates, given)
@@ -10,7 +11,7 @@ A model gives its parameters and
 
 and, where it differs from the others,
 
-    _needs_rows()                    ``_fit_sums`` also gets the rows and their codes
+    _needs_rows()                    ``_fit_sums`` gets (rows, their codes) as ``rows``
     _streams()                       ``_adapt`` takes rows chunk by chunk
     _seen_as(names, embeddings)      equal rows of this compete as one class
     _describe(unlabelled, rows, name)
@@ -60,8 +61,8 @@ from unseen.core.params import (
     not_finite,
 )
 from unseen.core.rows import Unlabelled, in_one_piece, is_stream, open_stream
-from unseen.core.start import Start, best_row_means, sharpened
-from unseen.core.sums import RunningSums, Sums, check_range, sum_rows
+from unseen.core.start import Start
+from unseen.core.sums import RunningSums, sum_rows
 
 
 class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
@@ -126,9 +127,10 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
             X, y, estimator=self, ensure_all_finite=self._needs_rows()
         )
         table, codes = encode(y, class_embeddings)
-        sums = self._sums(rows, codes, len(table))
-        own = ((rows, codes),) if self._needs_rows() else ()
-        return self._fit_sums(sums, table, *own)._note_features(X)
+        how = {"unit_rows": self.unit_rows, "span": True}
+        sums = sum_rows(rows, codes, len(table), **how)
+        own = (rows, codes) if self._needs_rows() else None
+        return self._fit_sums(sums, table, own)._note_features(X)
 
     @available_if(lambda self: not self._needs_rows())
     @fit_context(prefer_skip_nested_validation=True)
@@ -162,11 +164,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         if running.sums is not None and np.count_nonzero(running.sums.counts) > 1:
             self._fit_sums(*running.finish())._note_features(X)
         return self
-
-    def _sums(self, X, codes, n_classes: int) -> Sums:
-        """Return the sums of rows, scaled as this model scales them."""
-        unit = self.unit_rows
-        return check_range(sum_rows(X, codes, n_classes, unit_rows=unit, span=True), X)
 
     def _note_features(self, X):
         """Note the number of features, and their names if X is a frame."""
@@ -339,16 +336,22 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _rule(self, candidates: Candidates) -> LinearRule:
         """Score as adapted where a class was adapted to, else inductively."""
-        scorer = self._scorer(candidates)
-        if self._adapted is not None:
-            theirs, adapted, _ = self._adapted
-            place = theirs.find(candidates.names, candidates.embeddings)
-            own = place >= 0
-            scorer = LinearScorer(
-                np.where(own[:, None], adapted.coef[place], scorer.coef),
-                np.where(own, adapted.intercept[place], scorer.intercept),
-            )
-        return LinearRule(candidates, scorer, self.unit_rows)
+        met = (place := self._met(candidates)) >= 0
+        if not met.any():
+            return LinearRule(candidates, self._scorer(candidates), self.unit_rows)
+        _, (coef, intercept), unit_rows = self._adapted
+        coef, intercept = coef[place], intercept[place]
+        if not met.all():
+            others = self._scorer(candidates)
+            coef = np.where(met[:, None], coef, others.coef)
+            intercept = np.where(met, intercept, others.intercept)
+        return LinearRule(candidates, LinearScorer(coef, intercept), unit_rows)
+
+    def _met(self, candidates: Candidates) -> np.ndarray:
+        """Return which of the classes adapted to each one is; -1 for none."""
+        if self._adapted is None:
+            return np.full(len(candidates), -1)
+        return self._adapted.candidates.find(candidates)
 
     # ---- learning from unlabelled rows -----------------------------------------------
 
@@ -439,9 +442,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         scores, rows = self._scoring(candidates)(unlabelled.X), to_unit(unlabelled.X)
         mean = rows.mean(axis=0, dtype=np.float64)
         rows = rows - mean
-        Z, logits = best_row_means(rows, scores), sharpened(scores)
-        made = candidates, rows, Z, scores, logits, None, None, mean
-        return Start(*made, unit_rows=True)
+        return Start.of_scores(candidates, rows, scores, mean=mean)
 
     # ---- afterwards ------------------------------------------------------------------
 

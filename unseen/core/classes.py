@@ -74,13 +74,14 @@ class Candidates:
 
     def count(self, counts: np.ndarray) -> np.ndarray:
         """Return counts of all that were asked for; of equal ones, in the first."""
-        first = np.isin(self.columns, self.names)
-        return np.where(first, self.spread(counts), counts.dtype.type(0))
+        whole = np.zeros((*counts.shape[:-1], len(self.columns)), counts.dtype)
+        whole[..., self.first] = counts
+        return whole
 
-    def find(self, names: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
+    def find(self, others: Candidates) -> np.ndarray:
         """Return which distinct class each is, by name and embedding; -1 for none."""
-        place = places(names, self.columns)
-        same = (self.described[place] == embeddings).all(axis=1)
+        place = places(others.names, self.columns)
+        same = (self.described[place] == others.embeddings).all(axis=1)
         return np.where((place >= 0) & same, self.column[place], -1)
 
     def only(self, keep: np.ndarray) -> Candidates:

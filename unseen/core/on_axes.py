@@ -8,7 +8,7 @@
 Such a model is a dataclass, and gives
 
     _learn(seen)                     learn from the seen classes; sets fitted names
-    _score(state, A)                 (coef, offset) on the axes, from codes of classes
+    _score(state, A)                 ``LinearScorer`` on the axes, from codes of classes
     _refit(state, A, sums, lam, mu)  learn from self-labelled rows: (state, objective);
                                      without it there is no ``SelfTraining``
 
@@ -17,7 +17,7 @@ and, where it differs from the others,
     _state()                         what unlabelled rows may move, by default ``coef_``
     _embed(A)                        codes from centred embeddings
     _codes(candidates, own_mean)     the same from the candidates as they are
-    _reported(state, view)           (coef, offset) that labels are reported by
+    _reported(state, view)           ``LinearScorer`` that labels are reported by
     _prototypes(state, A)            where classes lie on the axes, if that says more
                                      than the rows that score best for them
 """
@@ -35,7 +35,7 @@ from unseen.core.given import GivenRows
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome
 from unseen.core.params import COUNT, POSITIVE, StrOptions
 from unseen.core.rows import Rows, Unlabelled
-from unseen.core.start import Start, best_row_means, sharpened
+from unseen.core.start import Start
 from unseen.core.sums import Sums
 
 N_AXES = [*COUNT, StrOptions({"all"})]
@@ -82,12 +82,11 @@ class OnAxes(ZeroShotClassifier):
 
         Searches, streams and Dask share the sums.
         """
-        seen, space = self._see(sums, table, rows)
-        self._learn(seen)
-        return self._settle(space, table)
+        self._learn(self._see(sums, table, rows))
+        return self._ready(table)
 
-    def _see(self, sums: Sums, table: ClassTable, rows: tuple | None = None):
-        """Return what the solver gets, and (mean, axes, mean of embeddings)."""
+    def _see(self, sums: Sums, table: ClassTable, rows: tuple | None = None) -> Seen:
+        """Choose where rows are met; return what the solver gets."""
         n_axes: Any = None if self.n_axes == "all" else self.n_axes
         if self.whitening is None:
             reduced = sums.reduced(n_axes)
@@ -95,22 +94,17 @@ class OnAxes(ZeroShotClassifier):
             reduced = sums.whitened(n_axes, self.whitening)
             square = np.trace(reduced.sums.gram) / reduced.sums.n_rows
             reduced = reduced.scaled(1 / np.sqrt(square) if square > 0 else 1.0)
+        self.mean_, self.axes_, on_axes = reduced
         units = table.units()
-        embedding_mean = sums.counts @ units / sums.n_rows
-        A = (units - embedding_mean)[table.seen]
+        self.embedding_mean_ = sums.counts @ units / sums.n_rows
+        A = (units - self.embedding_mean_)[table.seen]
         diagonal = n_axes is not None and self.whitening is None
-        mean, axes, on_axes = reduced
         seen = Seen(on_axes.for_classes(table.seen), A, diagonal, table)
-        if rows is not None:
-            X, codes = rows
-            B = Unlabelled(X).around(mean, axes, self.unit_rows)
-            seen = seen._replace(B=B, codes=(np.cumsum(table.seen) - 1)[codes])
-        return seen, (mean, axes, embedding_mean)
-
-    def _settle(self, space: tuple, table: ClassTable):
-        """Store where rows are met; the last step of a fit on axes."""
-        self.mean_, self.axes_, self.embedding_mean_ = space
-        return self._ready(table)
+        if rows is None:
+            return seen
+        X, codes = rows
+        B = Unlabelled(X).around(self.mean_, self.axes_, self.unit_rows)
+        return seen._replace(B=B, codes=(np.cumsum(table.seen) - 1)[codes])
 
     # ---- scores ----------------------------------------------------------------------
 
@@ -128,11 +122,7 @@ class OnAxes(ZeroShotClassifier):
     def _scorer(self, candidates: Candidates) -> LinearScorer:
         """Return the inductive scorer of the competing classes."""
         scorer = self._score(self._state(), self._codes(candidates, False))
-        return self._in_features(scorer, self.mean_)
-
-    def _in_features(self, scorer: tuple, mean: np.ndarray) -> LinearScorer:
-        """Return a scorer on the axes, around a mean row, as one of rows."""
-        return LinearScorer(*scorer).on_features(self.axes_, mean)
+        return scorer.on_features(self.axes_, self.mean_)
 
     # ---- unlabelled rows -------------------------------------------------------------
 
@@ -146,7 +136,7 @@ class OnAxes(ZeroShotClassifier):
         B, mean = unlabelled.on(self.axes_, self.unit_rows, mean)
         return View(B, self._codes(candidates, own), mean)
 
-    def _reported(self, state: Any, view: View) -> tuple[np.ndarray, np.ndarray]:
+    def _reported(self, state: Any, view: View) -> LinearScorer:
         return self._score(state, view.A)
 
     def _adapt(
@@ -167,10 +157,10 @@ class OnAxes(ZeroShotClassifier):
         return Outcome(codes, confidence, [], rule)
 
     def _adapted_rule(
-        self, candidates: Candidates, scorer: tuple, view: View
+        self, candidates: Candidates, scorer: LinearScorer, view: View
     ) -> LinearRule:
         """Return the rule of new rows from a scorer on the axes of a view."""
-        scorer = self._in_features(scorer, view.mean)
+        scorer = scorer.on_features(self.axes_, view.mean)
         return LinearRule(candidates, scorer, self.unit_rows)
 
     def _describe(self, unlabelled: Unlabelled, rows: np.ndarray, name: Any):
@@ -182,9 +172,8 @@ class OnAxes(ZeroShotClassifier):
         b = some.around(self.mean_, self.axes_, self.unit_rows).mean(axis=0)
         A = self._table.units() - self.embedding_mean_
         state, dims = self._state(), self._embed(np.eye(A.shape[1]))
-        scorers = self._prototypes(state, dims)
-        scorers = self._score(state, dims)[0] if scorers is None else scorers
-        a = scorers @ b
+        Z = self._prototypes(state, dims)
+        a = (self._score(state, dims).coef if Z is None else Z) @ b
         length, size = np.sqrt(np.mean(np.sum(A * A, axis=1))), np.linalg.norm(a)
         return self.embedding_mean_ + a * (length / size if size > 0 else 0.0)
 
@@ -196,17 +185,7 @@ class OnAxes(ZeroShotClassifier):
         if not self._is_linear():
             return super()._lend(unlabelled, candidates)
         view, state = self._view(unlabelled, candidates), self._state()
-        coef, offset = self._reported(state, view)
-        rows = np.asarray(view.B)
-        scores, Z = rows @ coef.T + offset, self._prototypes(state, view.A)
-        return Start(
-            candidates,
-            rows,
-            best_row_means(rows, scores) if Z is None else Z,
-            scores,
-            sharpened(scores),
-            LinearScorer(coef, np.broadcast_to(offset, len(coef))),
-            self.axes_,
-            view.mean,
-            self.unit_rows,
-        )
+        scorer, rows = self._reported(state, view), np.asarray(view.B)
+        scores, Z = scorer.of(rows), self._prototypes(state, view.A)
+        space = {"mean": view.mean, "axes": self.axes_, "unit_rows": self.unit_rows}
+        return Start.of_scores(candidates, rows, scores, Z, scorer=scorer, **space)

@@ -23,6 +23,10 @@ class LinearScorer(NamedTuple):
     coef: np.ndarray
     intercept: np.ndarray
 
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the scores of rows."""
+        return rows @ self.coef.T + self.intercept
+
     def on_features(self, axes: np.ndarray | None, mean: np.ndarray) -> LinearScorer:
         """Return this score of ``(x - mean) @ axes`` as one of x."""
         coef = self.coef if axes is None else self.coef @ axes.T

@@ -13,7 +13,8 @@ the mean of the rows that score best for it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -35,13 +36,27 @@ class Start:
     prototypes: np.ndarray
     scores: np.ndarray
     logits: np.ndarray
-    scorer: LinearScorer | None  # makes scores of rows, if they are linear in them
-    axes: np.ndarray | None  # None where rows stay in the space of the features
+    _: KW_ONLY
     mean: np.ndarray
-    unit_rows: bool
+    axes: np.ndarray | None = None  # None where rows stay in the space of the features
+    unit_rows: bool = True
+    scorer: LinearScorer | None = None  # makes scores of rows, if linear in them
     # Where scores come from prototypes: the scorer of others, and logits over scores.
     rescore: Callable[[np.ndarray], LinearScorer] | None = None
     logit_scale: float = 1.0
+
+    @classmethod
+    def of_scores(
+        cls,
+        candidates: Candidates,
+        rows: np.ndarray,
+        scores: np.ndarray,
+        prototypes: np.ndarray | None = None,
+        **space: Any,
+    ) -> Start:
+        """Return a start from scores of any scale, and prototypes if there are some."""
+        Z = best_row_means(rows, scores) if prototypes is None else prototypes
+        return cls(candidates, rows, Z, scores, sharpened(scores), **space)
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -75,7 +90,7 @@ class Start:
         scores, logits, scorer = self.scores.copy(), self.logits.copy(), self.scorer
         if self.rescore is not None:
             scorer = self.rescore(Z)
-            scores = self.rows @ scorer.coef.T + scorer.intercept
+            scores = scorer.of(self.rows)
             logits = scores * self.logit_scale
         rows, codes = given.rows, given.codes[given.rows]
         for M in (scores, logits):
@@ -83,8 +98,8 @@ class Start:
             # common: some methods compare the rows of a class.
             own, best = M[rows, codes], M[rows].argmax(axis=1)
             M[rows, codes], M[rows, best] = M[rows, best], own
-        made = replace(self, prototypes=Z, scores=scores, logits=logits)
-        return replace(made, scorer=scorer)
+        moved = {"prototypes": Z, "scores": scores, "logits": logits}
+        return replace(self, scorer=scorer, **moved)
 
     def round(
         self,

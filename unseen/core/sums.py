@@ -250,7 +250,8 @@ def sum_rows(
     """Sum rows in float32 or float64, of classes 0 … n_classes - 1, block by block.
 
     ``unit_rows`` scales each row to unit length first; ``span`` sums rows that are few
-    and wide in the space they span.
+    and wide in the space they span. What is not finite shows in sums of squares, and is
+    told: no pass of its own is needed.
     """
     if span and is_wide(*X.shape):
         return sums_in_span(*span_of(X, unit_rows=unit_rows), codes, n_classes)
@@ -261,18 +262,10 @@ def sum_rows(
             rows = to_unit(X[here]) if unit_rows else X[here]
             gram += rows.T @ rows
             class_sums += indicator(codes[here], n_classes, X.dtype).T @ rows
+    if not (gram.diagonal() < 1e150).all():  # solvers multiply two such numbers
+        raise not_finite(X)
     counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
     return Sums(gram, class_sums, counts, X.dtype)
-
-
-def check_range(sums: Sums, X: np.ndarray) -> Sums:
-    """Return the sums of X, or raise if X is not finite, or products of them will be.
-
-    A pass of its own is not needed: what is not finite shows in sums of squares.
-    """
-    if not (sums.gram.diagonal() < 1e150).all():  # solvers multiply two such numbers
-        raise not_finite(X)
-    return sums
 
 
 @dataclass(eq=False)
@@ -383,8 +376,8 @@ def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray
         K = (X @ X.T).astype(DOUBLE)
     scale = inverse_lengths(X).astype(DOUBLE) if unit_rows else np.ones(n)
     K *= np.outer(scale, scale)
-    if not np.isfinite(K).all():
-        return Span(X, np.zeros((n, 1))), np.full((n, 1), np.nan)
+    if not (K.diagonal() < 1e150).all():
+        raise not_finite(X)
     values, U = linalg.eigh(K, driver="evd", check_finite=False)
     # Rounding of n x n numbers has eigenvalues of about the root of n times theirs.
     noise = 1e-5 if X.dtype.itemsize == 4 else 1e-13

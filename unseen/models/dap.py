@@ -46,7 +46,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.linalg import solve_on_axes
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.outcome import linear_scores
+from unseen.core.outcome import LinearScorer, linear_scores
 from unseen.core.params import POSITIVE, check_rows
 from unseen.core.sums import Sums
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
@@ -139,9 +139,9 @@ class DAP(OnAxes):
         """
         check_is_fitted(self)
         heights = logit(self.priors_) - self.slopes_ * self.midpoints_
-        scorer = (self.coef_ * self.slopes_).T, heights
+        scorer = LinearScorer((self.coef_ * self.slopes_).T, heights)
         rows = check_rows(self, X, reset=False)
-        scorer = self._in_features(scorer, self.mean_)
+        scorer = scorer.on_features(self.axes_, self.mean_)
         return expit(linear_scores(rows, scorer, self.unit_rows))
 
     def _seen_as(self, names, embeddings):
@@ -152,7 +152,7 @@ class DAP(OnAxes):
 
     def _score(self, W, U):
         T = (U + 1) / 2 * self.slopes_
-        return T @ W.T, -T @ self.midpoints_
+        return LinearScorer(T @ W.T, -T @ self.midpoints_)
 
 
 class IAP(PosteriorClassifier):

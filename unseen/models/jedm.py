@@ -50,6 +50,7 @@ from unseen.core.linalg import (
     transposed,
 )
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen, View
+from unseen.core.outcome import LinearScorer
 from unseen.core.params import (
     AT_LEAST_0,
     COUNT,
@@ -269,14 +270,14 @@ class JEDM(OnAxes):
 
     def _fit_weights(self, models: list[JEDM], sums: Sums, table: ClassTable) -> None:
         """Fit models that differ in alpha and beta alone; in one go if possible."""
-        seen, space = self._see(sums, table)
+        seen, *_ = [model._see(sums, table) for model in models]
         reading = self._reading()
         together = reading.dictionary == "reference" and not reading.tol
         together = together and all(model.beta for model in models)
         for some in [models] if together else [[model] for model in models]:
             self._learn_weights(some, seen)
         for model in models:
-            model._settle(space, table)
+            model._ready(table)
 
     def _state(self):
         return self.components_
@@ -287,18 +288,18 @@ class JEDM(OnAxes):
         return to_unit(Z) if self._reading().unit_prototypes else Z
 
     def _score(self, D, A):
-        return self._latent(A) @ D, np.zeros(len(A))  # (8)
+        return LinearScorer(self._latent(A) @ D, np.zeros(len(A)))  # (8)
 
     def _reported(self, D, view: View):
-        coef, offset = self._score(D, view.A)
+        coef, offset = scorer = self._score(D, view.A)
         if not self._reading().unit_scores:
-            return coef, offset
+            return scorer
         if not self._reading().unit_prototypes:
             W = self.compatibility_.T @ D  # (q, p): one row per embedding dimension
             coef = view.A @ (W / nonzero(linalg.norm(W, axis=1, keepdims=True)))
         # Scores B coefᵀ of a class have the squared length coef BᵀB coefᵀ.
         squares = np.einsum("ij,ij->i", coef @ view.B.gram(), coef)
-        return coef / np.sqrt(nonzero(squares))[:, None], offset
+        return LinearScorer(coef / np.sqrt(nonzero(squares))[:, None], offset)
 
     def _refit(self, D, A, sums: Sums, lam: float, mu: float):
         """Alternate (12) and (14); return D and the objective (10)."""

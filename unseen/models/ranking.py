@@ -383,7 +383,8 @@ class LatEm(RankingClassifier):
         if self.n_maps == 1:
             return super()._scoring(candidates)
         A, unit = self._codes(candidates, False), self.unit_rows
-        scorers = [self._in_features(self._score(W, A), self.mean_) for W in self.maps_]
+        scorers = [self._score(W, A) for W in self.maps_]
+        scorers = [one.on_features(self.axes_, self.mean_) for one in scorers]
 
         def scores(rows):
             return np.maximum.reduce([linear_scores(rows, s, unit) for s in scorers])

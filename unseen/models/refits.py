@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from unseen.core.linalg import solve_ridge
+from unseen.core.linalg import solve_ridge, to_unit
+from unseen.core.outcome import LinearScorer, nearest_scorer
 from unseen.core.sums import Sums
 
 
@@ -69,18 +70,13 @@ def class_map(
     return W, float(lam * near + mu * linalg.norm(W - before) ** 2)
 
 
-def bilinear(W: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (coef, offset) of the scores x W aᵀ."""
-    return A @ W.T, np.zeros(len(A))
+def bilinear(W: np.ndarray, A: np.ndarray) -> LinearScorer:
+    """Return the scorer x W aᵀ."""
+    return LinearScorer(A @ W.T, np.zeros(len(A)))
 
 
-def nearest_prototype(Z: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (coef, offset) of classes with prototypes Z.
-
-    The nearest prototype has the largest x · z - |z|² / 2; the one of largest cosine
-    the largest x · z / |z|.
-    """
-    lengths = linalg.norm(Z, axis=1)
+def nearest_prototype(Z: np.ndarray, metric: str) -> LinearScorer:
+    """Return what scores the nearest prototype best, or that of the largest cosine."""
     if metric == "euclidean":
-        return Z, -(lengths**2) / 2
-    return Z / np.where(lengths > 0, lengths, 1)[:, None], np.zeros(len(Z))
+        return nearest_scorer(Z)
+    return LinearScorer(to_unit(Z), np.zeros(len(Z)))

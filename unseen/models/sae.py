@@ -31,7 +31,7 @@ from unseen.core.linalg import to_unit
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen
 from unseen.core.params import POSITIVE, StrOptions
 from unseen.core.sums import Sums
-from unseen.models.refits import class_map, nearest_prototype, row_map
+from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
 
 
 @dataclass(eq=False, repr=False)
@@ -97,7 +97,7 @@ class SAE(OnAxes):
 
     def _score(self, W, A):
         if self.direction == "to_semantic":  # the class has unit length already
-            return A @ W.T, np.zeros(len(A))
+            return bilinear(W, A)
         return nearest_prototype(A @ W.T, "cosine")
 
     def _prototypes(self, W, A):

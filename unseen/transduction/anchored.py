@@ -410,12 +410,12 @@ class AnchoredSelfTraining(Explains):
             Z,
             scores,
             scores / self._temperature,
-            rescore(Z),
-            self.axes_,
-            self.mean_,
-            self.unit_rows,
-            rescore,
-            1 / self._temperature,
+            mean=self.mean_,
+            axes=self.axes_,
+            unit_rows=self.unit_rows,
+            scorer=rescore(Z),
+            rescore=rescore,
+            logit_scale=1 / self._temperature,
         )
 
 

@@ -332,10 +332,8 @@ class GuidedMixture(ZeroShotClassifier):
             units,
             scores,
             CLIP_SCALE * scores,
-            LinearScorer(units, np.zeros(len(units))),
-            axes=None,
             mean=np.zeros(rows.shape[1]),
-            unit_rows=True,
+            scorer=LinearScorer(units, np.zeros(len(units))),
             rescore=lambda Z: LinearScorer(to_unit(Z), np.zeros(len(Z))),
             logit_scale=CLIP_SCALE,
         )

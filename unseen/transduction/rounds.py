@@ -174,8 +174,8 @@ class SelfTraining(Around):
         "rounding": [StrOptions(set(ROUNDING))],
     }
 
-    def _checked_estimator(self):
-        model = super()._checked_estimator()
+    def _estimator(self):
+        model = super()._estimator()
         if not hasattr(model, "_refit") or not model._can_adapt():
             raise TypeError(
                 f"SelfTraining needs a refit to self-labelled rows, which {model} "

@@ -38,6 +38,7 @@ from unseen.core.linalg import row_lengths
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome
 from unseen.core.params import COUNT_OR_0, TWO_OR_MORE, HasMethods, share
 from unseen.core.rows import Unlabelled
+from unseen.core.sums import sum_rows
 from unseen.progress import counted
 from unseen.transduction.anchored import WeakStartWarning
 from unseen.trust.calibration import (
@@ -146,13 +147,14 @@ class Calibrated(Around):
     def _folds(self, X, codes, table: ClassTable) -> list[CalibrationFold]:
         """Fit the estimator once per fold; ``table`` and ``codes`` are of the seen."""
         random = np.random.default_rng(self.random_state)
-        folds, n, estimator = [], len(table), self._checked_estimator()
+        folds, n, estimator = [], len(table), self._estimator()
         for held_out in counted("folds", deal_classes(n, self.cv, self.random_state)):
             seen = np.ones(n, dtype=bool)
             seen[held_out] = False
             out = ~seen[codes] | some_rows(codes, random)
             rows = X[~out], codes[~out]
-            sums = estimator._sums(*rows, n)
+            unit_rows = estimator.unit_rows
+            sums = sum_rows(*rows, n, unit_rows=unit_rows, span=True)
             model = self._fitted(sums, replace(table, seen=seen), rows)
             model._note_features(X)
             who = model._candidates(table.names)

@@ -43,7 +43,6 @@ from unseen.core.params import (
 from unseen.core.rows import Unlabelled
 from unseen.core.sums import (
     Sums,
-    check_range,
     is_wide,
     span_of,
     sum_rows,
@@ -146,7 +145,7 @@ class ClasswiseSearchCV(Around):
         -------
         self
         """
-        stages, estimator, whole = self._stages(), self._checked_estimator(), X
+        stages, estimator, whole = self._stages(), self._estimator(), X
         if not isinstance(whole, ClasswiseFolds):
             whole = ClasswiseFolds(
                 X, y, n_folds=self.n_folds, random_state=self.random_state
@@ -361,7 +360,7 @@ class ClasswiseFolds:
     def sums(self, unit_rows: bool) -> tuple[Sums, list[Sums]]:
         """Return the sums of all rows, and of those that each fold is trained on."""
         if unit_rows not in self._sums:
-            own = [check_range(sums, self.X) for sums in self._own_sums(unit_rows)]
+            own = list(self._own_sums(unit_rows))
             whole = reduce(add, own)  # the folds hold every class once
             self._sums[unit_rows] = whole, [whole - sums for sums in own]
         return self._sums[unit_rows]

@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, fitted, make_data
 from unseen import ALE, SJE, DeViSE, LatEm, SelfTraining
-from unseen.models.ranking import latent_step
 
 
 @pytest.fixture
@@ -52,19 +51,21 @@ def test_a_step_follows_the_gradient_of_the_loss_as_written(small, kind, margin)
 
 
 @pytest.mark.parametrize("n_maps", [1, 3])
-def test_a_step_of_latem_follows_the_gradient_of_the_loss_as_written(n_maps):
-    rng = np.random.default_rng(0)
-    maps, X = rng.normal(size=(n_maps, 3, 4)), rng.normal(size=(9, 3))
-    own, wrong = rng.normal(size=(2, 9, 4))
+def test_a_step_of_latem_follows_the_gradient_of_the_loss_as_written(small, n_maps):
+    _, X, y, A = small
+    maps = np.random.default_rng(0).normal(size=(n_maps, 3, 4))
+    wrong = np.random.RandomState(7).randint(4, size=12)
+    wrong += wrong >= y
 
     def loss(w):
-        scores = [
-            np.max([np.sum(X @ W * e, axis=1) for W in w.reshape(maps.shape)], axis=0)
-            for e in (own, wrong)
-        ]
-        return np.maximum(0, 1 + scores[1] - scores[0]).mean()
+        maps_ = w.reshape(maps.shape)
+        own, other = (
+            np.max([np.sum(X @ W * A[c], axis=1) for W in maps_], axis=0)
+            for c in (y, wrong)
+        )
+        return np.maximum(0, 1 + other - own).mean()
 
-    value, slope = latent_step(maps, X, own, wrong, 1.0)
+    value, slope = LatEm(n_maps)._step(maps, X, y, A, np.random.RandomState(7))
     close(value, loss(maps.ravel()))
     expected = approx_fprime(maps.ravel(), loss, 1e-7).reshape(maps.shape)
     close(slope, expected, digits=5)

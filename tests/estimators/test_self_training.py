@@ -9,6 +9,7 @@ from tests.checks import close, make_data
 from unseen import CCA, ESZSL, JEDM, TSTD, ClasswiseSearchCV, SelfTraining
 from unseen.core.classes import Candidates
 from unseen.core.on_axes import View
+from unseen.core.outcome import LinearScorer
 from unseen.core.rows import Unlabelled
 from unseen.transduction.rounds import self_train
 
@@ -90,7 +91,7 @@ def test_rounds_end_when_no_larger_share_of_labels_changes_than_stated(tol, n_ro
             return View(B, np.eye(2), mean)
 
         def _score(self, state, A):  # of rows of the identity: what comes is scripted
-            return np.eye(2)[answers[state]].T, np.zeros(2)
+            return LinearScorer(np.eye(2)[answers[state]].T, np.zeros(2))
 
         def _refit(self, state, A, sums, lam, mu):
             return state + 1, 0.0

@@ -29,11 +29,6 @@ def test_exact_neighbours_are_those_of_brute_force(n, k, among):
     close(distances, expected, digits=10)
 
 
-def test_of_equal_rows_the_first_are_taken():
-    rows = np.ones((9, 3))
-    assert neighbours(rows, 2)[1].tolist() == [[1, 2], [0, 2]] + [[0, 1]] * 7
-
-
 def rows_like(n, p=512):
     """Rows that take no memory: a search would never end."""
     return np.broadcast_to(np.float32(0), (n, p))

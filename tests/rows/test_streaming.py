@@ -188,7 +188,7 @@ def test_classes_are_met_in_any_order(order):
     X, y = np.arange(12.0).reshape(6, 2), np.array(list("cabcab"))
     running = RunningSums.of(None)
     for row in order:
-        running.add(X[[row]], y[[row]])
+        running = running.add(X[[row]], y[[row]])
     sums, table = running.finish()
     assert table.names.tolist() == ["a", "b", "c"]
     close(sums.class_means, [(X[i] + X[i + 3]) / 2 for i in (1, 2, 0)])

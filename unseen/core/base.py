@@ -160,7 +160,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         rows, y = check_rows_and_labels(X, y, self, reset=first)
         if first:
             self._running = RunningSums.of(class_embeddings, self.unit_rows)
-        running = self._running.add(rows, y)
+        running = self._running = self._running.add(rows, y)
         if running.sums is not None and np.count_nonzero(running.sums.counts) > 1:
             self._fit_sums(*running.finish())._note_features(X)
         return self

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
@@ -123,7 +122,7 @@ def sum_chunk(empty: RunningSums, rows: np.ndarray, y: Any, number: int) -> Runn
     """Return the sums of a chunk; runs on a worker."""
     labels = np.array(np.asarray(y).tolist())
     check_lengths(f"X, chunk {number}", len(rows), len(labels))
-    return replace(empty).add(rows, labels)
+    return empty.add(rows, labels)
 
 
 def check_lengths(where: str, n_rows: int, n_labels: int) -> None:

@@ -1,9 +1,6 @@
 """Linear algebra: unit rows, small ridges, leading eigenvectors.
 
-For matrices of a hundred rows BLAS multiplies several times faster than it solves with
-a triangle, and the checks of general solvers take as long as the work: the Cholesky
-factor is inverted, and all else is products. A few eigenvectors of a large matrix come
-from a block Lanczos iteration.
+A few eigenvectors of a large matrix come from a block Lanczos iteration.
 """
 
 from __future__ import annotations
@@ -76,14 +73,13 @@ def nonzero(lengths: np.ndarray) -> np.ndarray:
 
 def solve_positive(K: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return K⁻¹ right for a symmetric positive K, or for a stack of them."""
-    root = inverse_factor(K)
-    return transposed(root) @ (root @ right)
+    return np.linalg.solve(regular(K), right)
 
 
 def inverse_positive(K: np.ndarray) -> np.ndarray:
     """Return K⁻¹, exactly symmetric, for one symmetric positive K or a stack."""
-    root = inverse_factor(K)
-    return transposed(root) @ root
+    inverse = np.linalg.inv(regular(K))
+    return (inverse + transposed(inverse)) / 2
 
 
 def transposed(stack: np.ndarray) -> np.ndarray:
@@ -91,26 +87,15 @@ def transposed(stack: np.ndarray) -> np.ndarray:
     return stack.swapaxes(-1, -2)
 
 
-def inverse_factor(K: np.ndarray) -> np.ndarray:
-    """Return L⁻¹ of K = L Lᵀ, or of a little more than K if it is singular.
-
-    For a stack of matrices, of every one.
-    """
-    if K.ndim > 2:
-        return np.stack([inverse_factor(one) for one in K])
-    L, failed = linalg.lapack.dpotrf(K.T, lower=1)
-    little = ROUNDING * (np.abs(K).max(initial=0) or 1.0) if failed else 0.0
-    for power in range(1, 7):
-        if not failed:
-            break
-        more = plus_diagonal(K.copy(), little * 10.0**power)
-        L, failed = linalg.lapack.dpotrf(more.T, lower=1)
-    if failed:
+def regular(K: np.ndarray) -> np.ndarray:
+    """Return K and, as it may be singular, as much more as rounding."""
+    largest = np.abs(K).max(axis=(-2, -1))
+    if not np.isfinite(largest).all():
         raise ValueError(
             "A step of the solver met numbers out of range. Scale X to ordinary "
             "numbers, or keep unit_rows=True."
         )
-    return linalg.lapack.dtrtri(L, lower=1, overwrite_c=1)[0]
+    return plus_diagonal(K.copy(), ROUNDING * nonzero(largest)[..., None])
 
 
 def solve_ridge(K: np.ndarray, ridge: float, right: np.ndarray) -> np.ndarray:

@@ -1,18 +1,15 @@
 """Nearest neighbours among rows: all pairs are looked at, while that takes minutes.
 
-The search is scikit-learn's, in float32; distances of those found are made in float64.
-What would take too long or not fit in memory is refused before any work.
+The search is scikit-learn's. What would take too long or not fit in memory is refused
+before any work.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from unseen.core.sums import row_blocks
-
 MEMORY_LIMIT = 4e9  # bytes: what a laptop can spare
 MOST_WORK = 2e13  # multiplications for all pairs: minutes of one core
-SLACK = 8  # more than k are looked at in float64: what rounding may have swapped
 
 
 def check_memory(method: str, needed: float, what: str) -> None:
@@ -30,8 +27,8 @@ def neighbours(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return distances and numbers of each row's k nearest others, nearest first.
 
-    Fewer than k if there are not that many others, of equally near ones the first. By
-    default the others are the rows themselves, each without itself.
+    Fewer than k if there are not that many others. By default the others are the rows
+    themselves, each without itself.
     """
     from sklearn.neighbors import NearestNeighbors  # slow to import
 
@@ -47,28 +44,8 @@ def neighbours(
             "sample of the rows and predict the others."
         )
     centre = among.mean(axis=0, dtype=np.float64)
-    scale = max(abs(M - c).max() for M, c in zip(among.T, centre, strict=True)) or 1.0
-    # Centred and of ordinary size: squares keep their digits in float32.
-    A = ((among - centre) / scale).astype(np.float32)
-    B = A if alone else ((rows - centre) / scale).astype(np.float32)
-    wanted = min(k + SLACK + alone, len(among))  # a row may find itself
-    search = NearestNeighbors(n_neighbors=wanted, algorithm="brute").fit(A)
-    numbers = search.kneighbors(B, return_distance=False)
-    return by_distance(rows, among, numbers, k, alone, scale)
-
-
-def by_distance(rows, among, numbers, k, alone: bool, scale: float) -> tuple:
-    """Return the k nearest of some candidates by distances in float64."""
-    distances = np.empty((len(rows), k))
-    chosen = np.empty((len(rows), k), dtype=np.intp)
-    for here in row_blocks(len(rows), numbers.shape[1] * rows.shape[1]):
-        found = np.sort(numbers[here], axis=1)
-        apart = np.subtract(among[found], rows[here, None], dtype=np.float64) / scale
-        squares = np.einsum("ijk,ijk->ij", apart, apart)
-        if alone:
-            squares[found == np.arange(len(rows))[here, None]] = np.inf
-        order = np.argsort(squares, axis=1, kind="stable")[:, :k]
-        near = np.take_along_axis(squares, order, axis=1)
-        distances[here] = np.sqrt(near) * scale
-        chosen[here] = np.take_along_axis(found, order, axis=1)
-    return distances, chosen
+    A = among - centre  # centred and of ordinary size: squares keep their digits
+    scale = np.abs(A).max() or 1.0
+    search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(A / scale)
+    found = search.kneighbors(None if alone else (rows - centre) / scale)
+    return found[0] * scale, found[1]

@@ -298,7 +298,7 @@ class RowStream(Elsewhere):
             own = labels if y is None else np.asarray(y[n_rows : n_rows + len(rows)])
             n_rows += len(rows)
             if len(own) == len(rows):
-                running.add(rows, own)
+                running = running.add(rows, own)
         if y is not None and n_rows != len(y):
             raise ValueError(
                 f"{self.what} has {n_rows} rows, but y has {len(y)} labels."

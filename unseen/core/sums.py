@@ -268,7 +268,7 @@ def sum_rows(
     return Sums(gram, class_sums, counts, X.dtype)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class RunningSums:
     """Sums over rows that come chunk by chunk, and the classes met so far.
 
@@ -280,8 +280,8 @@ class RunningSums:
     >>> import numpy as np
     >>> from unseen.core.sums import RunningSums
     >>> running = RunningSums.of(None)
-    >>> _ = running.add(np.eye(2), np.array(["seal", "otter"]))
-    >>> _ = running.add(np.ones((1, 2)), np.array(["seal"]))
+    >>> running = running.add(np.eye(2), np.array(["seal", "otter"]))
+    >>> running = running.add(np.ones((1, 2)), np.array(["seal"]))
     >>> sums, table = running.finish()
     >>> table.names.tolist(), sums.counts
     (['otter', 'seal'], array([1., 2.]))
@@ -296,49 +296,40 @@ class RunningSums:
     def of(cls, class_embeddings: Any, unit_rows: bool = False) -> RunningSums:
         """Return empty sums for the ``class_embeddings`` of a ``fit``."""
         if class_embeddings is None:
-            return cls(None, unit_rows, np.empty(0, dtype=np.intp))
+            return cls(None, unit_rows, np.empty(0))
         table = described(class_embeddings)
         return cls(table, unit_rows, table.names)
 
     def add(self, X: np.ndarray, y: np.ndarray) -> RunningSums:
-        """Add rows in float32 or float64 and their labels."""
-        if self.table is not None:
-            codes = self.table.codes(y)
+        """Return the sums with further rows in float32 or float64 and their labels."""
+        if self.table is None:
+            names, codes = np.unique(y, return_inverse=True)
         else:
-            self.names = with_new(self.names, y)
-            codes = places(y, self.names)
-        new = sum_rows(X, codes, len(self.names), unit_rows=self.unit_rows)
-        self.sums = new if self.sums is None else self._for(self.names) + new
-        return self
-
-    def _for(self, names: np.ndarray) -> Sums:
-        """Return the sums for these classes, its own among them."""
-        assert self.sums is not None
-        own = self.names[: len(self.sums.counts)]
-        return self.sums.for_table(places(own, names), len(names))
+            names, codes = self.names, self.table.codes(y)
+        new = sum_rows(X, codes, len(names), unit_rows=self.unit_rows)
+        return self + replace(self, names=names, sums=new)
 
     def __add__(self, other: RunningSums) -> RunningSums:
         """Return the sums of both, with the classes of both."""
-        names = with_new(self.names, other.names)
-        sums = self._for(names) + other._for(names)
-        return RunningSums(self.table, self.unit_rows, names, sums)
+        if self.sums is None or other.sums is None:
+            return other if self.sums is None else self
+        if self.table is not None:
+            return replace(self, sums=self.sums + other.sums)
+        names = np.union1d(self.names, other.names)
+        own, their = (
+            one.sums.for_table(places(one.names, names), len(names))
+            for one in (self, other)
+        )
+        return replace(self, names=names, sums=own + their)
 
     def finish(self) -> tuple[Sums, ClassTable]:
         """Return the sums and the class table, which needs two classes with rows."""
         if self.sums is None:
             raise ValueError("No rows were added. Give at least one chunk.")
-        seen = self.sums.counts > 0
-        if self.table is not None:
-            return self.sums, self.table.with_seen(seen)
-        order = np.flatnonzero(seen)[np.argsort(self.names[seen])]
-        own = described(pd.DataFrame(np.eye(len(order)), index=self.names[order]))
-        return self.sums.for_classes(order), own.with_seen(seen[order])
-
-
-def with_new(names: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return names, and behind them those of others that are not among them."""
-    new = np.setdiff1d(others, names) if len(names) else np.unique(others)
-    return np.concatenate([names, new]) if len(names) else new
+        table = self.table
+        if table is None:
+            table = described(pd.DataFrame(np.eye(len(self.names)), index=self.names))
+        return self.sums, table.with_seen(self.sums.counts > 0)
 
 
 # ---- few rows of many features -------------------------------------------------------

@@ -85,13 +85,16 @@ class RankingClassifier(OnAxes):
 
     def _step(self, maps, X, y, A, random) -> tuple[float, np.ndarray]:
         """Return the mean loss of a batch and its gradient by the maps."""
-        own, F = (np.arange(len(y)), y), X @ maps[0] @ A.T
+        F = np.stack([X @ W @ A.T for W in maps])
+        winner, F = F.argmax(axis=0), F.max(axis=0)
+        own = np.arange(len(y)), y
         V = self.margin + F - F[own][:, None]
         V[own] = 0
-        G = self._violations(V)  # how much each counts, 0 where there is none
+        G = self._violations(V, y, random)  # how much each counts, 0 where none is
         loss = float(np.vdot(G, V)) / len(y)
         G[own] = -G.sum(axis=1)
-        return loss, (X.T @ G @ A)[None] / len(y)
+        slopes = [X.T @ (G * (winner == k)) @ A for k in range(len(maps))]
+        return loss, np.stack(slopes) / len(y)
 
     def _first_maps(self, p: int, basis: np.ndarray, random) -> np.ndarray:
         """Return the maps to start from, in the span of the seen embeddings."""
@@ -218,7 +221,7 @@ class DeViSE(RankingClassifier):
     ((199, 843), 20)
     """
 
-    def _violations(self, V):
+    def _violations(self, V, y, random):
         return (V > 0).astype(V.dtype)
 
 
@@ -260,8 +263,11 @@ class ALE(RankingClassifier):
     True
     """
 
-    def _violations(self, V):
-        return rank_weights(V)
+    def _violations(self, V, y, random):
+        violated = V > 0
+        r = violated.sum(axis=1)
+        beta = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, V.shape[1] + 1))])
+        return violated * (beta[r] / np.maximum(r, 1)).astype(V.dtype)[:, None]
 
 
 class SJE(RankingClassifier):
@@ -297,7 +303,7 @@ class SJE(RankingClassifier):
     True
     """
 
-    def _violations(self, V):
+    def _violations(self, V, y, random):
         worst = np.arange(V.shape[1]) == V.argmax(axis=1)[:, None]
         return (worst & (V > 0)).astype(V.dtype)
 
@@ -364,10 +370,11 @@ class LatEm(RankingClassifier):
         # Drawn for every dimension: how the span is written down does not matter.
         return random.standard_normal((self.n_maps, p, len(basis))) @ basis / np.sqrt(p)
 
-    def _step(self, maps, X, y, A, random):
-        wrong = random.randint(len(A) - 1, size=len(y))
+    def _violations(self, V, y, random):
+        wrong = random.randint(V.shape[1] - 1, size=len(y))
         wrong += wrong >= y
-        return latent_step(maps, X, A[y], A[wrong], self.margin)
+        drawn = np.arange(V.shape[1]) == wrong[:, None]
+        return (drawn & (V > 0)).astype(V.dtype)
 
     def _learn(self, seen) -> None:
         self.maps_ = self._learn_maps(seen)
@@ -390,28 +397,6 @@ class LatEm(RankingClassifier):
             return np.maximum.reduce([linear_scores(rows, s, unit) for s in scorers])
 
         return scores
-
-
-def rank_weights(V: np.ndarray) -> np.ndarray:
-    """Return β_r / r for the violations of each row, r being their number."""
-    violated = V > 0
-    r = violated.sum(axis=1)
-    beta = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, V.shape[1] + 1))])
-    return violated * (beta[r] / np.maximum(r, 1)).astype(V.dtype)[:, None]
-
-
-def latent_step(maps, X, own, wrong, margin) -> tuple[float, np.ndarray]:
-    """Return the mean loss of rows with own and wrong embeddings, and its gradient."""
-    on_maps = np.stack([X @ W for W in maps])  # (maps, rows, dims)
-    for_own = np.einsum("kiq,iq->ki", on_maps, own)
-    for_wrong = np.einsum("kiq,iq->ki", on_maps, wrong)
-    loss = np.maximum(margin + for_wrong.max(axis=0) - for_own.max(axis=0), 0)
-    up, down = for_own.argmax(axis=0), for_wrong.argmax(axis=0)
-    slope = np.zeros_like(maps)
-    for k in range(len(maps)):
-        pushed, pulled = ((winner == k) & (loss > 0) for winner in (down, up))
-        slope[k] = X[pushed].T @ wrong[pushed] - X[pulled].T @ own[pulled]
-    return float(loss.mean()), slope / X.dtype.type(len(X))
 
 
 def root_mean_square(X: np.ndarray) -> float:

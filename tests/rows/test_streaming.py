@@ -215,7 +215,7 @@ BAD = np.array([[0.0, 1], [np.nan, 2], [np.inf, 3]])
         ([np.empty((0, 2))], "X gave no row"),
         ([np.ones((2, 2)), np.ones((2, 3))], r"chunk 1 has shape \(2, 3\).*had 2"),
         ([np.ones((2, 2)), BAD], "chunk 1 holds NaN or infinity in its row 1"),
-        ([np.ones(2)], "first chunk is a ndarray"),
+        ([np.ones(2)], "chunk 0 is a ndarray"),
         ([np.array([["a"]])], "could not convert string to float"),
         ([np.ones((2, 2)), (np.ones((2, 2)), [0, 1])], "2 rows with 2 labels"),
         ([(np.ones((2, 2)), [0])], "2 rows with 1 labels"),

@@ -187,8 +187,7 @@ class ClassTable:
         products are averaged and a full row keeps unit length.
         """
         own = self.embeddings if embeddings is None else embeddings
-        blocks = np.split(own, np.cumsum(self.widths)[:-1], axis=1)
-        return np.hstack([to_unit(block) for block in blocks]) / np.sqrt(len(blocks))
+        return np.hstack(unit_tables(own, self.widths)) / np.sqrt(len(self.widths))
 
     def codes(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label's class, or name the first without one."""
@@ -281,6 +280,12 @@ class ClassTable:
             )
         rank = np.where(known, place, len(self) + np.arange(len(names)))
         return names, np.where(known[:, None], own, embeddings), rank
+
+
+def unit_tables(embeddings: np.ndarray, widths: tuple[int, ...]) -> list[np.ndarray]:
+    """Return embeddings at unit length, table by table."""
+    tables = np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
+    return [to_unit(table) for table in tables]
 
 
 def encode(y: np.ndarray, class_embeddings: Any = None) -> tuple[ClassTable, Any]:

@@ -240,21 +240,13 @@ class RowStream(Elsewhere):
         once: bool = False,
     ):
         self.what, self.n_rows, self.once, self._open = what, n_rows, once, chunks
-        opened = iter(chunks())
-        for first in opened:
-            X, y = first if isinstance(first, tuple) else (first, None)
-            if getattr(X, "ndim", 0) != 2:
-                raise ValueError(
-                    f"{what}: the first chunk is a {type(X).__name__}. Give chunks of "
-                    "rows, two dimensions each, or pairs (rows, labels)."
-                )
-            if len(X):
-                self.head, self.labelled = X[:1], y is not None
-                self.dtype = checked_chunk(X[:1], what).dtype
-                self.n_features = X.shape[1]
-                self._begun: Any = chain([first], opened)
-                return
-        raise ValueError(f"{what} gave no row. Give at least one chunk with rows.")
+        self.head = None  # the first chunk says what the others have to be
+        opened = self._checked()
+        first = next(opened, None)
+        if first is None:
+            raise ValueError(f"{what} gave no row. Give at least one chunk with rows.")
+        self.dtype = first[0].dtype
+        self._begun: Iterator | None = chain([first], opened)
 
     def blocks(self, task: str = "reading") -> Iterator[tuple]:
         """Yield checked (rows, labels or None); the next may take the memory of these.
@@ -266,16 +258,47 @@ class RowStream(Elsewhere):
                 f"{self.what} can be gone through only once, and is needed again. Give "
                 "a list of chunks, a file, or an object whose __iter__ starts anew."
             )
-        chunks, self._begun, n_rows = self._begun or self._open(), None, 0
+        blocks, self._begun, n_rows = self._begun or self._checked(), None, 0
         with steps(task, None) as advance:
-            for number, chunk in enumerate(chunks):
-                X, y = chunk if isinstance(chunk, tuple) else (chunk, None)
-                X = self._checked(X, y, f"{self.what}, chunk {number}")
-                n_rows += len(X)
-                if len(X):
-                    yield X, None if y is None else np.asarray(y)
+            for block in blocks:
+                n_rows += len(block[0])
+                yield block
                 advance()
         self.n_rows = n_rows
+
+    def _checked(self) -> Iterator[tuple]:
+        """Yield (rows, labels or None) of every chunk with rows, alike in kind."""
+        dtype = None
+        for number, chunk in enumerate(self._open()):
+            X, y = chunk if isinstance(chunk, tuple) else (chunk, None)
+            where = f"{self.what}, chunk {number}"
+            if getattr(X, "ndim", 0) != 2:
+                raise ValueError(
+                    f"{where} is a {type(X).__name__}. Give chunks of rows, two "
+                    "dimensions each, or pairs (rows, labels)."
+                )
+            if not len(X):
+                continue
+            if self.head is None:
+                self.head, self.n_features = X[:1], X.shape[1]
+                self.labelled = y is not None
+            names, own = (getattr(one, "columns", None) for one in (self.head, X))
+            if X.shape[1] != self.n_features or not (
+                names is None or (own is not None and names.equals(own))
+            ):
+                raise ValueError(
+                    f"{where} has shape {X.shape}, and does not have the columns of "
+                    f"the first chunk, which had {self.n_features}."
+                )
+            if (y is not None) != self.labelled or (y is not None and len(y) != len(X)):
+                found = "no labels" if y is None else f"{len(y)} labels"
+                raise ValueError(
+                    f"{where}: {len(X)} rows with {found}. Give every chunk one label "
+                    "per row, or none of them any."
+                )
+            rows = checked_chunk(X, where, dtype)
+            dtype = rows.dtype
+            yield rows, None if y is None else np.asarray(y)
 
     def __len__(self) -> int:
         """Count the rows; the stream is gone through once for it."""
@@ -320,23 +343,6 @@ class RowStream(Elsewhere):
         mean = total / len(rows) if mean is None else mean
         rows.centre = mean @ axes
         return rows, mean
-
-    def _checked(self, X: Any, y: Any, where: str) -> np.ndarray:
-        named = getattr(self.head, "columns", None)
-        if np.shape(X)[1:] != (self.n_features,) or not (
-            named is None or (hasattr(X, "columns") and named.equals(X.columns))
-        ):
-            raise ValueError(
-                f"{where} has shape {np.shape(X)}, and does not have the columns of "
-                f"the first chunk, which had {self.n_features}."
-            )
-        if (y is not None) != self.labelled or (y is not None and len(y) != len(X)):
-            found = "no labels" if y is None else f"{len(y)} labels"
-            raise ValueError(
-                f"{where}: {len(X)} rows with {found}. Give every chunk one label "
-                "per row, or none of them any."
-            )
-        return checked_chunk(X, where, self.dtype)
 
 
 def checked_chunk(X: Any, where: str, dtype: Any = None) -> np.ndarray:

@@ -44,7 +44,9 @@ class Reduced(NamedTuple):
 
     def scaled(self, scale: float) -> Reduced:
         """Return the same with axes of another length."""
-        return Reduced(self.mean, self.axes * scale, self.sums.scaled(scale))
+        gram, class_sums = self.sums.gram * scale**2, self.sums.class_sums * scale
+        sums = replace(self.sums, gram=gram, class_sums=class_sums)
+        return Reduced(self.mean, self.axes * scale, sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +116,6 @@ class Sums:
         """Return the sums of ``x @ axes``."""
         gram = axes.T @ self.gram @ axes
         return replace(self, gram=gram, class_sums=self.class_sums @ axes)
-
-    def scaled(self, scale: float) -> Sums:
-        """Return the sums of ``scale * x``."""
-        gram, class_sums = self.gram * scale**2, self.class_sums * scale
-        return replace(self, gram=gram, class_sums=class_sums)
 
     def for_classes(self, chosen: np.ndarray) -> Sums:
         """Return the sums for these classes only; others must have no rows."""

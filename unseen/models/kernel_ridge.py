@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from unseen.core.linalg import inverse_positive, to_unit
+from unseen.core.classes import unit_tables
+from unseen.core.linalg import inverse_positive
 
 RIDGES = 10.0 ** np.arange(-2.5, 2.01, 0.25)
 INTERCEPT = 100.0  # added to every kernel: a mean that is hardly shrunk
@@ -36,25 +37,17 @@ class EmbeddingScale(NamedTuple):
     @classmethod
     def of(cls, embeddings: np.ndarray, widths: tuple[int, ...]) -> EmbeddingScale:
         """Measure the seen embeddings."""
-        units = [to_unit(block) for block in cls._split(embeddings, widths)]
-        means = [block.mean(axis=0) for block in units]
-        sizes = [
-            float(np.sqrt(np.mean(np.sum((b - m) ** 2, axis=1)))) or 1.0
-            for b, m in zip(units, means, strict=True)
-        ]
+        units = unit_tables(embeddings, widths)
+        means = [table.mean(axis=0) for table in units]
+        squares = [np.sum((t - m) ** 2) for t, m in zip(units, means, strict=True)]
+        sizes = [float(np.sqrt(square / len(embeddings))) or 1.0 for square in squares]
         return cls(widths, means, sizes)
 
     def __call__(self, embeddings: np.ndarray) -> list[np.ndarray]:
         """Return the scaled tables."""
-        blocks = self._split(embeddings, self.widths)
-        return [
-            (to_unit(b) - m) / s
-            for b, m, s in zip(blocks, self.means, self.sizes, strict=True)
-        ]
-
-    @staticmethod
-    def _split(embeddings, widths):
-        return np.split(embeddings, np.cumsum(widths)[:-1], axis=1)
+        units = unit_tables(embeddings, self.widths)
+        scaled = zip(units, self.means, self.sizes, strict=True)
+        return [(table - mean) / size for table, mean, size in scaled]
 
 
 def kernel(name: str, left: list[np.ndarray], right: list[np.ndarray]) -> np.ndarray:

@@ -134,9 +134,8 @@ class Relabelling(Around):
     def _estimator(self):
         from unseen import AnchoredSelfTraining
 
-        return (
-            AnchoredSelfTraining() if self.estimator is None else super()._estimator()
-        )
+        alone = self.estimator is None
+        return AnchoredSelfTraining() if alone else super()._estimator()
 
     def _met(self, candidates):
         """Return which class adapted to each one is; refuse some beside others."""

@@ -78,7 +78,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
     _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
 
     _own_rows = False  # whether a seen class is placed by rows of its own, too
-    _adapted: LinearRule | None
+    _adapted: Any  # the LinearRule that ``adapt`` left, or None
 
     def __sklearn_tags__(self):
         """Declare that sparse rows will do, where sums are enough."""

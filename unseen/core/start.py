@@ -98,7 +98,7 @@ class Start:
             # common: some methods compare the rows of a class.
             own, best = M[rows, codes], M[rows].argmax(axis=1)
             M[rows, codes], M[rows, best] = M[rows, best], own
-        moved = {"prototypes": Z, "scores": scores, "logits": logits}
+        moved: Any = {"prototypes": Z, "scores": scores, "logits": logits}
         return replace(self, scorer=scorer, **moved)
 
     def round(

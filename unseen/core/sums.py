@@ -313,10 +313,8 @@ class RunningSums:
         if self.table is not None:
             return replace(self, sums=self.sums + other.sums)
         names = np.union1d(self.names, other.names)
-        own, their = (
-            one.sums.for_table(places(one.names, names), len(names))
-            for one in (self, other)
-        )
+        own = self.sums.for_table(places(self.names, names), len(names))
+        their = other.sums.for_table(places(other.names, names), len(names))
         return replace(self, names=names, sums=own + their)
 
     def finish(self) -> tuple[Sums, ClassTable]:

@@ -236,10 +236,11 @@ def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
 
 
 def echo_readings(readings: Any, err: bool = False) -> None:
-    """Print how names were read in lines: name, trust, reading."""
+    """Print how names were understood, under a line of heads."""
     width = max((len(name) for name, *_ in readings), default=0)
-    for name, trust, how in readings:
-        line = printable(f"{name:<{width}}  {trust:<8}{how}")
+    heads = [("name", "trust", "understood as")] if len(readings) else []
+    for name, trust, how in [*heads, *readings]:
+        line = printable(f"{name:<{max(width, 4)}}  {trust:<8}{how}")
         typer.echo(line.rstrip(), err=err)
 
 

@@ -72,8 +72,9 @@ def whole(X, P, k, plain=0.5, given=None, pull=0.0):
     X, P = unit(X), unit(P)
     x, P = X.mean(axis=0), P - P.mean(axis=0)
     A, o = X - x, P @ x - (P @ x).mean()
-    said = A @ P.T + o if plain else A @ unit(P).T
-    said = 3 * said / spread_of(said)
+    centred = A @ unit(P).T
+    said = A @ P.T + o if plain else centred
+    said, centred = 3 * said / spread_of(said), 3 * centred / spread_of(centred)
     known = nats(soft(said))
     most = even_of(said.argmax(axis=1), K) + 0.05 if plain else 1.0
     B, Q = unit(A), np.eye(A.shape[1])
@@ -152,7 +153,7 @@ def whole(X, P, k, plain=0.5, given=None, pull=0.0):
                 break
     labels = R.argmax(axis=1)
     scores = nu * N + T / 2 * (B @ unit(M).T) + old
-    return labels, scores, R, share_right(said, labels)
+    return labels, scores, R, share_right(centred, labels)
 
 
 @pytest.mark.parametrize("plain", [0.0, 0.5])
@@ -356,3 +357,17 @@ def test_neighbours_by_cells_are_exact_with_all_cells_and_mostly_right_with_few(
     few = near_neighbours(rows, 4, cell_size=50, n_near=4)[1]
     found = [len({*a} & {*b}) / 4 for a, b in zip(few, numbers, strict=True)]
     assert np.mean(found) > 0.8
+
+
+def test_few_seen_rows_of_many_features_teach_what_their_sums_do():
+    rng = np.random.default_rng(0)
+    codes, A = np.arange(60) % 6, rng.normal(size=(8, 4))
+    looks = A @ rng.normal(size=(4, 600))
+    X = looks[codes] + rng.normal(size=(60, 600))
+    rows = looks[6 + np.arange(40) % 2] + rng.normal(size=(40, 600))
+    wide = GuidedMixture().fit(X, codes, class_embeddings=A)  # in the span of rows
+    summed = GuidedMixture().partial_fit(X, codes, class_embeddings=A)
+    for model in (wide, summed):
+        model.adapt(rows, classes=[6, 7])
+    assert_array_equal(wide.labels_, summed.labels_)
+    close(wide.reliability_, summed.reliability_, digits=5)

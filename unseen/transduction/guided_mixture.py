@@ -30,7 +30,7 @@ rows whitened by the scatter within soft classes; ν = max(T s / 2, 1.5, 3 w), s
 spread of b·unit(M). Reliability ρ is softmax(L / τ) of the label. τ makes its mean g,
 measured on the rows: the purer classes are by prototypes alone, the more are right.
 
-    S_ck = mean of softmax(3 name)_ik over rows with label c, names as they come
+    S_ck = mean of softmax(3 name)_ik over rows with label c, names centred
     purity = Σ_c n_c/n Σ_k S_ck²,    g / (1 - g) = (purity / (1 - purity))² · 4/3
 
 Given labels keep R one-hot, and pull their names: Z_c becomes
@@ -202,6 +202,8 @@ class GuidedMixture(ZeroShotClassifier):
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         """Learn a kernel ridge from class embeddings to class means."""
         means = sums.for_classes(table.seen).class_means
+        if sums.span is not None:  # few rows of many features
+            means = sums.span.lift(means.T).T
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
         S, middle = scale(table.embeddings[table.seen]), means.mean(axis=0)
         weights = fit_ridge(S, means - middle, "linear").weights
@@ -365,12 +367,12 @@ class Core:
         self.given = np.full(self.n, -1) if given is None else given
         self.given_pull = pull
         self.offset = P @ mean - (P @ mean).mean()
-        # Plain cosines but for what classes share; centred where these mean nothing.
-        names = P if plain else to_unit(P)
-        said = np.concatenate(rows.each(lambda block: block @ names.T))
-        said = said + self.offset if plain else said
+        said = np.concatenate(rows.each(lambda block: block @ to_unit(P).T))
         scale = NAMES / max(spread_within(said), SMALL)
-        self.start = scale * names, scale * self.offset * bool(plain)
+        self.start = scale * to_unit(P)
+        if plain:  # plain cosines but for what classes share
+            said = np.concatenate(rows.each(lambda block: block @ P.T)) + self.offset
+            scale = NAMES / max(spread_within(said), SMALL)
         codes, self.known = said.argmax(axis=1), evidence(softmax(scale * said, axis=1))
         # Weak names fill absent classes evenly; plain cosines, where they mean
         # something, know better.
@@ -531,7 +533,7 @@ class Core:
     def likely_right(self) -> float:
         """Return g, by how purely prototypes alone name every class that was found."""
         K, others = self.K, self.given < 0
-        rows, (coef, offset) = self.rows, self.start
+        rows, coef, offset = self.rows, self.start, np.zeros(K)
         if not others.all():  # names as they were corrected
             rows, (coef, offset, _) = self.B, self._names()
             coef, offset = NAMES * coef, NAMES * offset

@@ -1,17 +1,21 @@
 """Text files as people save them: UTF-8, or UTF-16 with a byte-order mark.
 
 Bytes that are not UTF-8 are read as Windows-1252, one by one, so that the rest of their
-line stays what it is.
+line stays what it is. Cells of a table lie between commas, semicolons or tabs.
 """
 
 from __future__ import annotations
 
 import codecs
+import csv
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["OddBytesWarning", "decoded", "open_text"]
+from unseen.limits import allow_long_cells, limits
+
+__all__ = ["OddBytesWarning", "decoded", "open_text", "table_rows"]
 
 ODD_BYTES = "unseen-windows-1252"
 
@@ -52,6 +56,38 @@ def open_text(path: Path) -> TextIO:
             stacklevel=2,
         )
     return open(path, encoding=encoding, errors=ODD_BYTES, newline="")
+
+
+def table_rows(file: TextIO, where: str) -> tuple[str, Iterator[tuple[int, list[str]]]]:
+    """Return what separates the cells of a table, and its rows with their lines.
+
+    Empty lines are passed over; all others have as many cells as the first.
+    """
+    allow_long_cells()
+    first = file.readline(limits().line_bytes)
+    separator = max(",;\t", key=first.count)
+    file.seek(0)
+
+    def rows() -> Iterator[tuple[int, list[str]]]:
+        reader = csv.reader(file, delimiter=separator, strict=True)
+        width = 0
+        try:
+            for cells in filter(None, reader):
+                width = width or len(cells)
+                if len(cells) != width:
+                    raise ValueError(
+                        f"{where}: line {reader.line_num} has {len(cells)} cells, but "
+                        f"there are {width} columns. Quote cells that hold "
+                        f"{separator!r}."
+                    )
+                yield reader.line_num, cells
+        except csv.Error as error:
+            raise ValueError(
+                f"{where}: line {reader.line_num} is not CSV ({error}). Put texts of "
+                "several lines between quotes."
+            ) from error
+
+    return separator, rows()
 
 
 def _encoding(start: bytes) -> str:

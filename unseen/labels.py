@@ -14,7 +14,6 @@ no number, is written behind an apostrophe, which is taken away when the table i
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import re
@@ -26,9 +25,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unseen._encodings import table_rows
 from unseen._words import listed, shown
 from unseen.files import replace_file
-from unseen.limits import allow_long_cells, check_plain_file, limits
+from unseen.limits import check_plain_file
 
 __all__ = [
     "COLUMNS",
@@ -211,56 +211,49 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
     0  0  okapi         0.75                     0
     """
     path = Path(path)
-    decimal, heads, lines, cells = _read_cells(path)
-    table = {name: [row[i] for row in cells] for i, name in enumerate(heads)}
-    check_ids(table["id"], str(path), lambda row: f"line {lines[row]}")
+    heads, lines, decimal = _read_lines(path)
+    table = {name: [cells[i] for _, cells in lines] for i, name in enumerate(heads)}
+    check_ids(table["id"], str(path), lambda row: f"line {lines[row][0]}")
+
+    def places(name: str) -> Iterator[tuple[str, str]]:
+        for (line, _), text in zip(lines, table.get(name, []), strict=False):
+            yield f"{path}: {name} in line {line}", text
+
     # A path may be any bytes, a name may not.
     for name in ("label", "second"):
-        for line, text in zip(lines, table.get(name, []), strict=False):
-            _check_utf8(text, f"{path}: {name} in line {line}")
-    more = {name: table[name] for name in heads if name not in COLUMNS}
-    first = _numbers(path, table, "first_trusted", decimal, lines)
+        for where, text in places(name):
+            _check_utf8(text, where)
+    sure = [_number(text, where, decimal) for where, text in places("reliability")]
+    first = [
+        _number(text, where, decimal, 1) for where, text in places("first_trusted")
+    ]
     return label_table(
         table["label"],
         ids=table["id"],
-        reliability=_numbers(path, table, "reliability", decimal, lines),
+        reliability=sure or None,
         second=table.get("second"),
-        first_trusted=np.nan_to_num(first).astype(int),
-        **more,
+        first_trusted=np.nan_to_num(first).astype(int) if first else None,
+        **{name: table[name] for name in heads if name not in COLUMNS},
     )
 
 
-def _read_cells(path: Path) -> tuple[str, list[str], list[int], list[list[str]]]:
-    """Return decimal sign, heads, and the number and cells of every line with any."""
+def _read_lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]], str]:
+    """Return heads, the number and cells of every line with any, the decimal sign."""
     check_plain_file(path)
-    allow_long_cells()
     with open(path, "rb") as binary:
         start = binary.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
         raise ValueError(f"{path} is not UTF-8 text. Save it as 'CSV UTF-8'.")
-    lines: list[int] = []
-    cells: list[list[str]] = []
     with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        first = file.readline(limits().line_bytes)
-        separator = max(",;\t", key=first.count)
-        file.seek(0)
-        reader = csv.reader(file, delimiter=separator, strict=True)
-        try:
-            heads = [_without_guard(head.strip()) for head in next(reader, [])]
-            check_columns(heads, str(path))
-            for row in filter(any, reader):  # spreadsheets leave empty lines at the end
-                if len(row) != len(heads):
-                    raise ValueError(
-                        f"{path}: line {reader.line_num} has {len(row)} cells, but "
-                        f"there are {len(heads)} columns. Give one cell for each."
-                    )
-                lines.append(reader.line_num)
-                cells.append([_without_guard(cell) for cell in row])
-        except csv.Error as error:
-            raise ValueError(
-                f"{path}: line {reader.line_num} is not CSV ({error})."
-            ) from error
-    return "," if separator == ";" else ".", heads, lines, cells
+        separator, rows = table_rows(file, str(path))
+        heads = [_without_guard(head.strip()) for head in next(rows, (0, []))[1]]
+        check_columns(heads, str(path))
+        # Spreadsheets leave empty lines at the end.
+        full = ((line, cells) for line, cells in rows if any(cells))
+        lines = [
+            (line, [_without_guard(cell) for cell in cells]) for line, cells in full
+        ]
+    return heads, lines, "," if separator == ";" else "."
 
 
 def _check_utf8(text: str, where: str) -> None:
@@ -268,23 +261,18 @@ def _check_utf8(text: str, where: str) -> None:
         raise ValueError(f"{where} is not UTF-8 text. Save the file as 'CSV UTF-8'.")
 
 
-def _numbers(
-    path: Path, table: dict[str, list[str]], name: str, decimal: str, lines: list[int]
-) -> np.ndarray:
-    """Return shares, or whole numbers for first_trusted; NaN where a cell is empty."""
-    numbers = np.full(len(lines), np.nan)
-    whole = name == "first_trusted"
-    for i, text in enumerate(map(str.strip, table.get(name, []))):
-        with suppress(ValueError):
-            numbers[i] = float(text.replace(decimal, "."))
-        sound = 0 <= numbers[i] <= (2**53 if whole else 1)
-        if text and not (sound and (numbers[i] % 1 == 0 or not whole)):
-            span = "whole, 0 or more" if whole else "0 to 1"
-            raise ValueError(
-                f"{path}: {name} in line {lines[i]} is {shown(text)}. Give a number, "
-                f"{span}, or leave it empty."
-            )
-    return numbers
+def _number(text: str, where: str, decimal: str, step: float = 0.0) -> float:
+    """Return a share, or a whole number for a step of 1; NaN for an empty cell."""
+    if not text.strip():
+        return np.nan
+    with suppress(ValueError):
+        number = float(text.replace(decimal, "."))
+        if 0 <= number <= (2**53 if step else 1) and not (step and number % step):
+            return number
+    span = "whole, 0 or more" if step else "0 to 1"
+    raise ValueError(
+        f"{where} is {shown(text)}. Give a number, {span}, or leave it empty."
+    )
 
 
 def check_columns(heads: list[str], where: str) -> None:

@@ -62,18 +62,24 @@ class NamedItems(BaseEstimator):
 
     # What a subclass gives, of items and of rows.
     _rows: Callable[[Any], np.ndarray]
-    _chances: Callable[[np.ndarray], np.ndarray]  # by class, in the order of classes_
     _by_names: Callable[[np.ndarray], np.ndarray]  # number of the nearest prototype
-    _novelty: Callable[[np.ndarray], np.ndarray]
+    _likeness: Callable[[np.ndarray], np.ndarray]  # cosines with every class
+    # Learns what is beside labels, once the mixture has adapted to the rows.
+    _learn: Callable[[np.ndarray, Mapping[int, str]], None]
 
-    def _learn(self, rows: np.ndarray, given: Mapping[int, str]) -> None:
-        """Learn what is beside labels, once the mixture has adapted to the rows."""
-
-    def _begin(self, names: Any, prototypes: np.ndarray) -> None:
+    def _begin(self, names: Any, prototypes: np.ndarray, plain: float = 0.5) -> None:
         self.classes_, self.prototypes_ = np.array(names), prototypes
         frame = pd.DataFrame(prototypes, index=self.classes_)
-        plain = getattr(self, "plain_", 0.5)
         self.model_ = GuidedMixture.from_prototypes(frame, plain=plain)
+
+    def _chances(self, rows: np.ndarray) -> np.ndarray:
+        """Return the probability of every class, in the order of ``classes_``."""
+        chances = self.model_.predict_proba(rows)
+        asked = getattr(self.model_, "competing_classes_", self.classes_)
+        return chances[:, pd.Index(asked).get_indexer(self.classes_)]
+
+    def _novelty(self, rows: np.ndarray) -> np.ndarray:
+        return np.clip(1 - self._likeness(rows).max(axis=1, initial=-1), 0, 1)
 
     # A second thread of BLAS spins for longer than it helps.
     @threadpool_limits.wrap(limits=1, user_api="blas")
@@ -102,23 +108,33 @@ class NamedItems(BaseEstimator):
             known = dict(zip(place[numbers[kept]].tolist(), labels[kept], strict=True))
         rows = rows[says]
         self.__dict__.pop("given_", None)
-        n_named = len(self.model_.classes_)  # without those that were given before
-        self._begin(self.classes_[:n_named], self.prototypes_[:n_named])
-        self.adapted_, self.rounds_ = False, []
-        self.stopped_because_ = f"No {self._items} say anything."
+        model = self.model_
+        n_named = len(model.classes_)  # without those that were given before
+        self.classes_ = self.classes_[:n_named]
+        self.prototypes_ = self.prototypes_[:n_named]
         if len(rows):
-            model = self.model_.adapt(rows, given=known or None)
+            model.adapt(rows, given=known or None)
             self.adapted_, self.rounds_ = bool(model.adapted_), model.rounds_
             self.stopped_because_ = model.stopped_because_
             if known:
                 places = np.flatnonzero(says)[model.given_.rows]
                 self.given_ = model.given_._replace(rows=places)
+        else:
+            self._begin(self.classes_, self.prototypes_, model.plain)
+            self.adapted_, self.rounds_ = False, []
+            self.stopped_because_ = f"No {self._items} say anything."
         self._learn(rows, known)
-        by_names = self.classes_[self._by_names(rows)]
+        best = self._by_names(rows)
+        by_names = self.classes_[best]
         self._add_given(rows, known)
         chances = self.predict_proba(rows)
         self.taught_ = remember(rows, chances) if self.adapted_ else None
-        labels, sure = self._judged(rows, known, chances)
+        if self.adapted_:
+            labels, sure = model.labels_, model.reliability_
+        else:  # too few: by the names alone
+            labels, sure = by_names.astype(object), chances[np.arange(len(rows)), best]
+            labels[list(known)] = list(known.values())
+            labels = labels.astype(str)
         sure[list(known)] = 1.0
         since = np.zeros(len(labels), dtype=int)  # when a row got its label
         answers = [by_names, *(done.labels for done in self.rounds_)]
@@ -148,14 +164,6 @@ class NamedItems(BaseEstimator):
                 prototype = centre + own.mean(axis=0) - units.mean(axis=0)
                 self.prototypes_ = np.vstack([self.prototypes_, prototype])
                 self.classes_ = np.append(self.classes_, name)
-
-    def _judged(
-        self, rows: np.ndarray, given: Mapping[int, str], chances: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels of rows that were adapted to, and their reliability."""
-        if not len(rows):
-            return np.array([], dtype=str), np.array([])
-        return self.model_.labels_, self.model_.reliability_
 
     def answer(self, X=None) -> pd.DataFrame:
         """Return label, reliability, second choice and novelty of items, as a table.

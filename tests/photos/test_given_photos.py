@@ -109,7 +109,8 @@ def test_a_new_name_makes_a_class_and_none_of_these_does_not(photos, rows, tmp_p
 def test_doubt_in_names_ends_with_photos_given_for_all(photos, rows):
     X, truth = photos.features[rows], photos.truth[rows]
     model = fitted(photos)
-    model.prototypes_ = np.random.default_rng(0).normal(size=model.prototypes_.shape)
+    draw = np.random.default_rng(0)
+    model._begin(model.classes_, draw.normal(size=model.prototypes_.shape))
     with pytest.warns(UserWarning, match="do not fit these photos well"):
         model.adapt(X)
     with pytest.warns(UserWarning, match="do not fit"):  # of all but one class

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
@@ -148,7 +147,7 @@ class NamedPhotos(NamedItems):
             read = getattr(text, "encode_names", text.encode)  # in sentences
             prototypes = np.asarray(read([known.get(name, name) for name in names]))
             prototypes = prototypes.astype(np.float64)
-            self.explained_, self.cosine_scale_, self.plain_ = np.nan, IN_ONE_SPACE, 0.5
+            self.explained_, self.cosine_scale_, plain = np.nan, IN_ONE_SPACE, 0.5
             self.read_as_ = np.full(len(names), "by the text encoder")
             self.trust_ = np.full(len(names), "")
             self._places: list[tuple[int, ...]] = [()] * len(names)
@@ -165,9 +164,9 @@ class NamedPhotos(NamedItems):
             self.trust_ = np.array([reading.trust for reading in readings])
             prototypes = self._through_head(readings, told, image, text)
             # The head's rows and features have means that say nothing of one another.
-            self.plain_ = 0.0
+            plain = 0.0
         self.rows_mean_ = np.zeros(prototypes.shape[1])
-        self._begin(names, prototypes)
+        self._begin(names, prototypes, plain)
         return self
 
     def _through_head(
@@ -214,21 +213,10 @@ class NamedPhotos(NamedItems):
         self.read_as_ = np.append(self.read_as_, ["by the photos you gave"] * new)
         self.trust_ = np.append(self.trust_, ["given"] * new)
 
-    def _judged(self, rows, given, chances) -> tuple[np.ndarray, np.ndarray]:
-        """Return labels and reliability: of too few photos, by the names alone."""
-        if self.adapted_:
-            return super()._judged(rows, given, chances)
-        best = self._by_names(rows)
-        labels = self.classes_[best].astype(object)
-        labels[list(given)] = list(given.values())
-        return labels.astype(str), chances[np.arange(len(rows)), best]
-
     def _chances(self, rows: np.ndarray) -> np.ndarray:
         rows = rows.astype(np.float32)
         if getattr(self, "adapted_", False):
-            chances = self.model_.predict_proba(rows)
-            order = pd.Index(self.model_.competing_classes_).get_indexer(self.classes_)
-            return chances[:, order]
+            return super()._chances(rows)
         return softmax(self.cosine_scale_ * self._cosines(rows), axis=1)
 
     def _by_names(self, rows: np.ndarray) -> np.ndarray:
@@ -239,6 +227,5 @@ class NamedPhotos(NamedItems):
         units = to_unit(to_unit(rows) - self.rows_mean_)
         return units @ centred(self.prototypes_).T
 
-    def _novelty(self, rows: np.ndarray) -> np.ndarray:
-        likeness = to_unit(rows.astype(np.float32)) @ to_unit(self.prototypes_).T
-        return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
+    def _likeness(self, rows: np.ndarray) -> np.ndarray:
+        return to_unit(rows.astype(np.float32)) @ to_unit(self.prototypes_).T

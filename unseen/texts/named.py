@@ -158,15 +158,11 @@ class NamedTexts(NamedItems):
         soft /= soft.sum(axis=1, keepdims=True)
         self.means_ = to_unit(soft.T @ (rows - self.mean_))
 
-    def _chances(self, rows: np.ndarray) -> np.ndarray:
-        return self.model_.predict_proba(rows)
-
     def _by_names(self, rows: np.ndarray) -> np.ndarray:
         return (rows @ to_unit(self.prototypes_).T).argmax(axis=1)
 
-    def _novelty(self, rows: np.ndarray) -> np.ndarray:
-        likeness = to_unit(rows - self.mean_) @ self.means_.T
-        return np.clip(1 - likeness.max(axis=1, initial=-1), 0, 1)
+    def _likeness(self, rows: np.ndarray) -> np.ndarray:
+        return to_unit(rows - self.mean_) @ self.means_.T
 
     def _loaded(self) -> None:
         """After loading: a file may name built-in encoders, and no other."""

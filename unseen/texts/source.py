@@ -14,7 +14,6 @@ path. A text that is missing (an empty cell, null) is an empty text, and keeps i
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
@@ -23,13 +22,13 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, count, islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unseen._encodings import open_text
+from unseen._encodings import open_text, table_rows
 from unseen._words import listed, shown
-from unseen.limits import allow_long_cells, check_plain_file, limits
+from unseen.limits import check_plain_file, limits
 from unseen.loading.frames import open_parquet
 
 __all__ = ["Batch", "TextSource", "holds_texts", "read_texts"]
@@ -190,27 +189,12 @@ def choose_columns(
 
 def read_csv(path: Path, where: str, choose: Choose) -> Pairs:
     """Read a table of commas, semicolons or tabs."""
-    allow_long_cells()
-    with open_text(path) as lines:
-        first = next(lines, "")
-        separator = max(",;\t", key=first.count)
-        rows = csv.reader(chain([first], lines), delimiter=separator, strict=True)
-        try:
-            heads = [head.strip() for head in next(rows, [])]
-            key, text = choose(heads, where)
-            for cells in filter(None, rows):  # no empty lines
-                if len(cells) != len(heads):
-                    raise ValueError(
-                        f"{where}: line {rows.line_num} has {len(cells)} cells, but "
-                        f"there are {len(heads)} columns. Quote cells that hold "
-                        f"{separator!r}."
-                    )
-                yield cells[key], cells[text]
-        except csv.Error as error:
-            raise ValueError(
-                f"{where}: line {rows.line_num} is not CSV ({error}). Put texts of "
-                "several lines between quotes."
-            ) from error
+    with open_text(path) as file:
+        _, rows = table_rows(file, where)
+        _, heads = next(rows, (0, []))
+        key, text = choose([head.strip() for head in heads], where)
+        for _, cells in rows:
+            yield cells[key], cells[text]
 
 
 def read_lines(path: Path, where: str, choose: Choose) -> Pairs:

@@ -206,11 +206,11 @@ def test_a_newer_format_a_foreign_file_and_a_missing_one(data, tmp_path):
     header, body = parts_of(path)
     header["__metadata__"]["unseen_format"] = "1"
     rewrite(path, header, body)
-    with pytest.raises(ValueError, match=r"has format 1, .*reads format 3"):
+    with pytest.raises(ValueError, match=r"has format 1, .*has format 3"):
         unseen.load_model(path)
     del header["__metadata__"]
     rewrite(path, header, body)
-    with pytest.raises(ValueError, match="a safetensors file, but no model of unseen"):
+    with pytest.raises(ValueError, match="has format None"):
         unseen.load_model(path)
     path.write_bytes(b"PK\3\4 something else")
     with pytest.raises(ValueError, match="is damaged or no model"):
@@ -241,8 +241,8 @@ def test_a_file_names_no_class_or_function_of_its_choice(tmp_path):
         ([[]], "it holds a list"),
         (3, "it holds a int"),
         ({"$": "dict", "items": []}, "it holds a dict"),
-        ({"$": "call", "name": "eval"}, "unknown kind 'call'"),
         ({"$": "dtype", "name": "O"}, "unknown kind"),
+        ({"$": "call", "name": "eval"}, "unknown kind 'call'"),
     ):
         path = save_model(unseen.JEDM(), tmp_path / "jedm")
         forge(path, lambda _, model=model: model)
@@ -295,7 +295,7 @@ def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
 def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match=r"is a pipe\. Give a plain file"):
+    with pytest.raises(ValueError, match="is a pipe or device"):
         unseen.load_model(tmp_path / "pipe")
 
 

@@ -1,20 +1,16 @@
 """Command lines in messages, spelled so that they run where they are printed.
 
 A console script is found by its name only if its folder is on the PATH. After ``make
-demo`` in a checkout it is not: there the command is ``.venv/bin/unseen``, and what is
-missing comes from the checkout, not from the package index.
+demo`` in a checkout it is not: there the command is ``.venv/bin/unseen``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import sys
-from importlib import metadata
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from unseen._words import printable
 
@@ -54,28 +50,13 @@ def program() -> str:
 def needs_extra(package: str, extra: str, what: str) -> ImportError:
     """Return the error that says how to install a package that ``what`` needs.
 
+    pip adds the extra to the ``unseen`` that is there, wherever that came from.
+
     >>> print(needs_extra("h5py", "files", "birds.h5"))
-    birds.h5 needs h5py. Install it with: ... -m pip install ...[files]...
+    birds.h5 needs h5py. Install it with: ... -m pip install 'unseen[files]'
     """
-    install = f"{_typed(Path(sys.executable))} -m pip install {_wanted(extra)}"
+    install = f"{_typed(Path(sys.executable))} -m pip install 'unseen[{extra}]'"
     return ImportError(f"{what} needs {package}. Install it with: {install}")
-
-
-def _wanted(extra: str) -> str:
-    """Return what pip is to install: an extra, from where this package came from."""
-    try:
-        noted = metadata.distribution("unseen").read_text("direct_url.json")
-    except metadata.PackageNotFoundError:  # sources that were never installed
-        noted = None
-    if noted is None:  # from the package index
-        return shlex.quote(f"unseen[{extra}]")
-    origin = json.loads(noted)
-    if origin.get("dir_info", {}).get("editable"):
-        folder = _shown(Path(unquote(urlsplit(origin["url"]).path)))
-        return f"-e {shlex.quote(f'{folder}[{extra}]')}"
-    kind = origin.get("vcs_info", {}).get("vcs")
-    url = f"{kind}+{origin['url']}" if kind else origin["url"]
-    return shlex.quote(f"unseen[{extra}] @ {url}")
 
 
 def _typed(file: Path) -> str:

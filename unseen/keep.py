@@ -167,16 +167,11 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
     except Exception as error:
         raise _damaged(path, _short(error)) from error
-    version = metadata.get("unseen_format")
-    if version is None:
-        raise ValueError(
-            f"{path} is a safetensors file, but no model of unseen. "
-            "Give one that model.save wrote."
-        )
+    version = str(metadata.get("unseen_format"))
     if version != FORMAT:
         raise ValueError(
-            f"{path} has format {version[:20]}, but this version of unseen reads "
-            f"format {FORMAT}. Load it with the version that saved it."
+            f"{path} has format {version[:20]}, but a model of this version of unseen "
+            f"has format {FORMAT}. Load it with the version that saved it."
         )
     if digest(metadata.get("model", ""), arrays) != metadata.get("digest"):
         raise _damaged(path, "its digest does not fit its content")
@@ -255,7 +250,7 @@ class Writer:
         if array.dtype.kind == "O":
             items = self.pack(array.ravel().tolist(), where)
             return {"$": "objects", "shape": list(array.shape), "items": items}
-        if array.dtype.kind == "U":  # four bytes a letter
+        if array.dtype.kind == "U":  # four bytes a letter: as large as they are
             letters = np.array(array, array.dtype.newbyteorder("<")).ravel().view("<u4")
             letters = letters.reshape(*array.shape, array.dtype.itemsize // 4)
             return {"$": "texts", "letters": self._array(letters, where)}

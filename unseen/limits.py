@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import os
-import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,8 +78,5 @@ def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> Non
     path = Path(path)
     if not path.exists() or path.is_file() or (folders and path.is_dir()):
         return
-    mode = path.stat().st_mode
-    kinds = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket", stat.S_IFDIR: "folder"}
-    kind = kinds.get(stat.S_IFMT(mode), "device")
-    wanted = "file or folder" if folders else "file"
-    raise ValueError(f"{path} is a {kind}. Give a plain {wanted}.")
+    kind = "folder" if path.is_dir() else "pipe or device"
+    raise ValueError(f"{path} is a {kind}. Give a plain file.")

@@ -106,7 +106,7 @@ def test_word_vectors_that_unpack_without_end(tmp_path):
 def test_pipes_and_devices(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     assert "is a pipe" in refusal(tmp_path / "pipe.csv")
-    assert "is a device" in refusal(Path(os.devnull))
+    assert "is a pipe or device" in refusal(Path(os.devnull))
     assert "is a pipe" in refusal(tmp_path / "pipe.csv", vectors)
     (tmp_path / "glove.txt").mkdir()
     assert "is a folder" in refusal(tmp_path / "glove.txt", vectors)

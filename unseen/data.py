@@ -220,15 +220,9 @@ def _check_table(name: str, table: pd.DataFrame) -> None:
         )
     if table.size == 0:
         raise ValueError(f"{what} is empty, with shape {table.shape}.")
-    odd = [label for label in table.index if not isinstance(label, str)]
-    if odd:
-        raise TypeError(
-            f"{what}: the index holds {odd[0]!r}, which is not a string. Index the "
-            "table by class name."
-        )
     # Control characters, separators of lines and halves of letters.
     unprintable = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-    for label in table.index:
+    for label in _as_names(name, "the index of class_embeddings", table.index, None):
         if unprintable.search(label) or len(label) > limits().name_letters:
             raise ValueError(
                 f"{what} has a class called {shown(label)}. Give a name of one line "

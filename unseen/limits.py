@@ -70,13 +70,12 @@ def allow_long_cells() -> None:
     csv.field_size_limit(max(csv.field_size_limit(), LIMITS.line_bytes))
 
 
-def check_plain_file(path: str | os.PathLike[str], folders: bool = False) -> None:
-    """Refuse pipes and devices, which may never end, and unless allowed folders.
+def check_plain_file(path: str | os.PathLike[str]) -> None:
+    """Refuse pipes and devices, which may never end, and folders.
 
     What is missing passes: whoever opens it will say so.
     """
     path = Path(path)
-    if not path.exists() or path.is_file() or (folders and path.is_dir()):
-        return
-    kind = "folder" if path.is_dir() else "pipe or device"
-    raise ValueError(f"{path} is a {kind}. Give a plain file.")
+    if path.exists() and not path.is_file():
+        kind = "folder" if path.is_dir() else "pipe or device"
+        raise ValueError(f"{path} is a {kind}. Give a plain file.")

@@ -124,7 +124,7 @@ MESSED = {
     "no features": (
         "awa2",
         lambda path: shutil.rmtree(path / "Features"),
-        r"no features of them\. Put them in Features",
+        r"kinds of features are: none\. Give the folder of one, Features",
     ),
     "objects": (
         "folder",
@@ -173,7 +173,7 @@ def test_awa_gives_both_matrices_and_its_split(write, tmp_path):
 def test_awa_with_several_kinds_of_features(tmp_path):
     path = write_awa(tmp_path / "AwA", decaf="images", vgg="npy")
     place = path / "Features" / "vgg"
-    with pytest.raises(ValueError, match=r"several kinds of features, decaf, vgg"):
+    with pytest.raises(ValueError, match=r"kinds of features are: decaf, vgg"):
         load_data(path)
     data = load_data(place)
     assert_array_equal(data.X, X)

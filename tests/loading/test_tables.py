@@ -96,7 +96,7 @@ def test_a_table_of_another_shape_or_kind_is_refused(tmp_path):
         load_data(source, classes=TABLE.assign(words="x"))
     (tmp_path / "note.txt").write_text("no table")
     with pytest.raises(ValueError, match="is not a class table"):
-        read_class_table(tmp_path / "note.txt")
+        read_class_table(tmp_path / "note.txt", np.array(NAMES))
 
 
 def test_the_standard_splits_are_those_of_the_real_data(shared_data):

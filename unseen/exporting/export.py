@@ -118,44 +118,35 @@ def select(
 
     Without a folder of photos they are texts. What people gave is reliable.
     """
-    ids, labels = table["id"].tolist(), table["label"].tolist()
-    sure = np.nan_to_num(table["reliability"].to_numpy(float), nan=-1.0)
+    texts = table["text"].tolist() if "text" in table else [""] * len(table)
     given = [bool(one) for one in table.get("given", [""] * len(table))]
     called = table.get("sure", pd.Series("", table.index))
-    sources: dict[int, Path | None] = {}
     left_out: Counter[str] = Counter()
+    rows: list[Row] = []
     found: set[Path] = set()
-    for row, name in enumerate(ids):
+    columns = table["id"], table["label"], table["reliability"], given, called, texts
+    for name, label, chance, by_person, sure, text in zip(*columns, strict=True):
         source = None
-        if not labels[row]:
+        if not label:
             left_out["have no label"] += 1
-        elif not given[row] and min_reliability > 0 and sure[row] < min_reliability:
+        elif not by_person and min_reliability > 0 and not chance >= min_reliability:
             left_out[f"are less reliable than {min_reliability:g}"] += 1
-        elif only_sure and called[row] != "yes":
+        elif only_sure and sure != "yes":
             left_out["are not sure (see unseen review, Check)"] += 1
         elif folder is not None and (source := find_photo(folder, name)) is None:
             left_out[f"are not pictures in {folder}"] += 1
         elif source is not None and source in found:
             left_out["lead to the photo of another row"] += 1
         else:
-            sources[row] = source
+            reliability = None if np.isnan(chance) else float(chance)
+            rows.append(Row(name, label, 0, reliability, by_person, text, source, ""))
             found |= set() if source is None else {source}
-    classes = sorted({labels[row] for row in sources})
+    classes = sorted({row.label for row in rows})
     codes = {name: code for code, name in enumerate(classes)}
-    paths = [PurePosixPath(ids[row]) for row in sources]
+    paths = [PurePosixPath(row.id) for row in rows]
     files = safe_names((path.stem, path.suffix.lower()) for path in paths)
-    texts = table["text"].tolist() if "text" in table else [""] * len(table)
     rows = [
-        Row(
-            id=ids[row],
-            label=labels[row],
-            code=codes[labels[row]],
-            reliability=float(sure[row]) if sure[row] >= 0 else None,
-            given=given[row],
-            text=texts[row],
-            source=source,
-            file=file,
-        )
-        for (row, source), file in zip(sources.items(), files, strict=True)
+        row._replace(code=codes[row.label], file=file)
+        for row, file in zip(rows, files, strict=True)
     ]
     return Selected(rows, classes, dict(left_out))

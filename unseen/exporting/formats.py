@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from unseen._command import needs_extra
 from unseen.exporting.placing import safe_names
 from unseen.labels import csv_lines
 from unseen.limits import limits
+from unseen.loading.frames import pyarrow
 from unseen.photos.photo import open_image, open_photo
 
 __all__ = ["FORMATS", "Row", "Selected"]
@@ -34,6 +34,10 @@ class Row(NamedTuple):
     text: str
     source: Path | None  # of a photo
     file: str  # a safe name for it, no two alike
+
+    def rated(self, key: str) -> dict[str, float]:
+        """Return the reliability under a key; nothing where it is unknown."""
+        return {} if self.reliability is None else {key: self.reliability}
 
 
 class Selected(NamedTuple):
@@ -94,8 +98,7 @@ def write_coco(chosen: Selected, draft: Path, target: Path) -> None:
             "area": width * height,
             "iscrowd": 0,
         }
-        sure = {} if row.reliability is None else {"score": row.reliability}
-        notes.append(note | sure)
+        notes.append(note | row.rated("score"))
     whole = {
         "info": {"description": "Labels of whole photos, by unseen"},
         "licenses": [],
@@ -113,9 +116,7 @@ def write_fiftyone(chosen: Selected, draft: Path, target: Path) -> None:
     """FiftyOneImageClassificationDataset: ``data/`` and ``labels.json``."""
     labels = {}
     for row in chosen.rows:
-        sure = {} if row.reliability is None else {"confidence": row.reliability}
-        name = Path(row.file).stem if Path(row.file).suffix else row.file
-        labels[name] = {"label": row.code} | sure
+        labels[Path(row.file).stem] = {"label": row.code} | row.rated("confidence")
     write_json(draft / "labels.json", {"classes": chosen.classes, "labels": labels})
 
 
@@ -144,29 +145,13 @@ def write_xmp(chosen: Selected, draft: Path, target: Path) -> None:
         write_text(path, XMP.format(name=keyword, level=keyword.replace("|", "/")))
 
 
-CARD = """---
-configs:
-- config_name: default
-  data_files:
-  - split: train
-    path: data/train-*.parquet
----
-{n} {items} in {k} classes, labelled by unseen. `reliability` is the estimated
-chance that a label is right, from 0 to 1.
-"""
-
-
 def write_parquet(chosen: Selected, draft: Path, target: Path) -> None:
-    """Hugging Face data sets: ``data/train-….parquet`` and ``README.md``.
+    """Hugging Face data sets: one file, ``data/train-….parquet``.
 
     The schema carries what ``datasets`` calls features, so that labels come back as
     names.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise needs_extra("pyarrow", "files", "Writing parquet") from None
+    pa, pq = pyarrow("Writing parquet")
     item = "image" if chosen.are_photos else "text"
     picture = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     columns = {
@@ -193,15 +178,11 @@ def write_parquet(chosen: Selected, draft: Path, target: Path) -> None:
         return {item: content, **known}
 
     (draft / "data").mkdir()
-    n_files = -(-len(chosen.rows) // 1_000)
-    for number in range(n_files):
-        rows = chosen.rows[number * 1_000 : (number + 1) * 1_000]
-        table = pa.Table.from_pylist([fields(row) for row in rows], schema=schema)
-        name = f"train-{number:05d}-of-{n_files:05d}.parquet"
-        pq.write_table(table, draft / "data" / name, row_group_size=100)
-    items = "photos" if chosen.are_photos else "texts"
-    card = CARD.format(n=len(chosen.rows), items=items, k=len(chosen.classes))
-    write_text(draft / "README.md", card)
+    path = draft / "data" / "train-00000-of-00001.parquet"
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, len(chosen.rows), 100):
+            rows = [fields(row) for row in chosen.rows[start : start + 100]]
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
 CONFIG = """<View>
@@ -242,8 +223,7 @@ def task(row: Row, target: Path) -> dict[str, Any]:
         data["image"] = f"/data/local-files/?d={place}"
     if row.given:
         return {"data": data, "annotations": [{"result": [result]}]}
-    sure = {} if row.reliability is None else {"score": row.reliability}
-    prediction = {"model_version": "unseen", "result": [result], **sure}
+    prediction = {"model_version": "unseen", "result": [result], **row.rated("score")}
     return {"data": data, "predictions": [prediction]}
 
 

@@ -121,15 +121,12 @@ def _feature_folder(path: Path, root: Path, names: list[str]) -> Path:
     found = [place for place in places if has_features(place)]
     if has_features(path):
         found = [path]
-    if len(found) > 1:
+    if len(found) != 1:
+        kinds = listed(place.name for place in found) or "none"
         raise ValueError(
-            f"{path}: there are several kinds of features, "
-            f"{listed(place.name for place in found)}. Give the folder of one."
-        )
-    if not found:
-        raise ValueError(
-            f"{path}: the classes are here, but no features of them. Put them in "
-            "Features/<kind>: a folder per class, or *-features.txt and *-labels.txt."
+            f"{path}: the kinds of features are: {kinds}. Give the folder of one, "
+            "Features/<kind>, with a folder per class, or *-features.txt and "
+            "*-labels.txt."
         )
     return found[0]
 

@@ -45,14 +45,15 @@ def catalogue() -> dict[str, Any]:
 
 def find_sets(folders: Sequence[str | os.PathLike[str]]) -> list[FoundSet]:
     """Return every known set below some folders, the best for a set first."""
-    return sorted(one for raw in look(folders).values() for one in known_sets(raw))
+    there = look(*map(os.path.abspath, folders)).values()
+    return sorted(one for raw in there for one in known_sets(raw))
 
 
 def what_was_there(folders: Sequence[str | os.PathLike[str]]) -> str:
     """Say what was looked for, and what is below the folders instead."""
     titles = [entry["title"] for entry in catalogue().values() if "split" in entry]
     seen = []
-    for place, raw in look(folders).items():
+    for place, raw in look(*map(os.path.abspath, folders)).items():
         if isinstance(raw, str):
             seen.append(f"{place} ({raw})")
         elif not list(known_sets(raw)):
@@ -67,13 +68,9 @@ def what_was_there(folders: Sequence[str | os.PathLike[str]]) -> str:
     )
 
 
-def look(folders: Sequence[str | os.PathLike[str]]) -> dict[Path, RawData | str]:
-    """Look at all that is below some folders; once for the same folders."""
-    return _look(tuple(os.path.abspath(folder) for folder in folders))
-
-
 @cache
-def _look(folders: tuple[str, ...]) -> dict[Path, RawData | str]:
+def look(*folders: str) -> dict[Path, RawData | str]:
+    """Look at all that is below some folders; once for the same folders."""
     return {place: raw for one in folders for place, raw in _below(Path(one), 6)}
 
 

@@ -262,13 +262,13 @@ def is_parquet(path: Path) -> bool:
     return first_bytes(path, 4) == b"PAR1"
 
 
-def pyarrow(path: Path) -> tuple[Any, Any]:
+def pyarrow(what: Path | str) -> tuple[Any, Any]:
     """Return pyarrow and its module for parquet, or say what to install."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise needs_extra("pyarrow", "files", str(path)) from None
+        raise needs_extra("pyarrow", "files", str(what)) from None
     return pyarrow, pyarrow.parquet
 
 

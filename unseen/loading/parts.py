@@ -253,7 +253,8 @@ def find_reader(path: Path) -> Reader:
             f"There is no file {str(path)!r}. Give a path, or the name of a bundled "
             "set: photos, photos-200."
         )
-    check_plain_file(path, folders=True)
+    if not path.is_dir():
+        check_plain_file(path)
     for known in sorted(readers, key=lambda known: known.general):
         if known.recognises(path):
             return known
@@ -272,12 +273,11 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
     """Turn whatever a parser makes of damaged bytes into one clear ``ValueError``."""
     try:
         yield
-    except ImportError:
-        raise
     except Exception as error:  # damaged bytes raise anything
         code = error.errno if isinstance(error, OSError) else None
         of_system = code not in (None, errno.EINVAL)  # not of what the file says
-        if of_system or str(error).startswith(str(path)):
+        told = isinstance(error, ImportError) or str(error).startswith(str(path))
+        if of_system or told:
             raise
         reason = " ".join(str(error).split())[:300]
         raise ValueError(

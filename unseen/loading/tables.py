@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,12 +29,9 @@ from unseen.loading.frames import (
     is_table,
     read_table_of_classes,
 )
-from unseen.loading.parts import check_count, read_lines
+from unseen.loading.parts import RawData, check_count, read_lines
 from unseen.loading.word_vectors import embed_names, is_word_vectors
 from unseen.naming.classes import existing_file, read_classes
-
-if TYPE_CHECKING:
-    from unseen.loading.parts import RawData
 
 __all__ = ["Split", "choose_table", "match_names", "standard_splits"]
 
@@ -54,7 +51,7 @@ def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
 
 
 def read_class_table(
-    path: str | os.PathLike[str], class_names: np.ndarray | None = None
+    path: str | os.PathLike[str], class_names: np.ndarray
 ) -> pd.DataFrame:
     """Read one class table from a file of its own, indexed by class name.
 
@@ -66,11 +63,9 @@ def read_class_table(
     path = Path(path)
     if is_npy(path):
         values = np.array(open_npy(path))
-        if class_names is None:
-            raise ValueError(f"{path} has no names of classes. Give class_names.")
         check_count(path, len(values), len(class_names), "classes")
         return pd.DataFrame(values, index=pd.Index(class_names))
-    if is_word_vectors(path) and class_names is not None:
+    if is_word_vectors(path):
         found = embed_names(class_names, path)
         absent = [n for n in class_names.tolist() if n not in found.table.index]
         if absent:
@@ -104,19 +99,12 @@ def _one(raw: RawData, name: str, source: Any) -> pd.DataFrame:
         return raw.tables[source].rename_axis(columns=source)
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):  # however long the text is
-            hint = "Give a file with one row per class: its name, then its numbers."
-            if any(raw.tables):
-                hint = f"The tables are {listed(filter(None, raw.tables))}."
             raise ValueError(
                 f"{raw.where}: there is no class table {str(source)!r}, nor a file "
-                f"of that name. {hint}"
+                "of that name. The tables are: "
+                f"{listed(filter(None, raw.tables)) or 'none that has a name'}."
             )
-        table = read_class_table(source, raw.class_names)
-        return table.rename_axis(columns=name)
-    if isinstance(source, np.ndarray):
-        where, names = f"{raw.where}: classes", raw.class_names
-        check_count(where, len(source), len(names), "classes")
-        return pd.DataFrame(source, index=pd.Index(raw.class_names))
+        return read_class_table(source, raw.class_names).rename_axis(columns=name)
     source = as_pandas(source)
     if not isinstance(source, pd.DataFrame):
         raise TypeError(

@@ -36,19 +36,12 @@ PLANS = ("left-out-sets",)
 IN_USE = "in use"
 SETTINGS: dict[str, dict] = {
     IN_USE: {},
-    "names 2": {"NAMES": 2.0},
     "names 4": {"NAMES": 4.0},
     "T 10, 40": {"SHARPNESS": (10.0, 40.0)},
-    "T 7, 14": {"SHARPNESS": (7.0, 14.0)},
     "neighbours 2": {"NEIGHBOURS": 2.0},
-    "neighbours 6": {"NEIGHBOURS": 6.0},
     "whitening 1": {"WHITENING": 1.0},
-    "whitening 6": {"WHITENING": 6.0},
     "evening 3": {"EVENING": 3.0},
-    "evening 12": {"EVENING": 12.0},
-    "evidence 2": {"EVIDENCE": 2.0},
     "evidence 10": {"EVIDENCE": 10.0},
-    "free .6": {"FREE": 0.6},
 }
 KINDS = ("full", "half absent", "Zipf", "ten rows per class")
 MOST_ROWS = 400

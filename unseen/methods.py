@@ -268,9 +268,8 @@ OWN: dict[str, Any] = {"adapts": True, "cost": 15}
 
 _register("tmv-hlp", "TMV-HLP", "TMVHLP", **AST)
 _register("sms", "SMS", "SMS", gamma=FEW[:2], lam=FEW[:2], start="eszsl", **OWN)
-# Without sparsity, which folds cannot tell from a little: the codes in one solve.
 _uda: dict[str, Any] = {"near": [10.0, 100.0], "pull": [0.01, 0.1]}
-_register("uda", "Kodirov et al.", "KodirovUDA", {"sparsity": 0.0}, **_uda, **OWN)
+_register("uda", "Kodirov et al.", "KodirovUDA", **_uda, **OWN)
 _wang: dict[str, Any] = {"n_components": [50, 150, 300], "alpha": [0.01, 0.1]}
 _wang |= {"fixed": {"transduction": "structured"}, "n_seeds": 3}
 _register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", **_wang, **OWN)

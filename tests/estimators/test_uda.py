@@ -1,4 +1,4 @@
-"""The dictionary of Kodirov et al.: lasso, refit and objective by other means."""
+"""The dictionary of Kodirov et al.: codes, refit and objective by other means."""
 
 import numpy as np
 from numpy.testing import assert_array_equal
@@ -8,25 +8,6 @@ from scipy.special import softmax
 from tests.checks import close, make_data, unit
 from unseen import KodirovUDA, RidgeToVisual
 from unseen.core.start import sharpened
-from unseen.transduction.uda import lasso, solve_codes
-
-
-def made_up(seed=0):
-    """Rows, where their codes are pulled to, and a dictionary."""
-    rng = np.random.default_rng(seed)
-    return [rng.normal(size=s) for s in [(9, 5), (9, 4), (4, 5)]]
-
-
-def test_codes_meet_the_conditions_of_the_lasso():
-    B, targets, D = made_up()
-    gram, right = D @ D.T + 0.5 * np.eye(4), B @ D.T + 0.5 * targets
-    Z = lasso(gram, right, 2.0, targets, n_steps=3000)
-    gradient = 2 * (Z @ D - B) @ D.T + 2 * 0.5 * (Z - targets)
-    zero = Z == 0
-    assert zero.any() and not zero.all()
-    assert (np.abs(gradient[zero]) <= 2.0 + 1e-6).all()
-    close(gradient[~zero], -2.0 * np.sign(Z[~zero]), digits=6)
-    close(solve_codes(B, D, targets, Z, 0.5, 2.0), Z)  # and stay there
 
 
 def test_rounds_alternate_between_two_least_squares():

@@ -58,22 +58,10 @@ import numpy as np
 from scipy import linalg
 from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.core.classes import (
-    Candidates,
-    ClassTable,
-    checked_prior,
-    evenness,
-    places,
-)
+from unseen.core.classes import Candidates, ClassTable, checked_prior, evenness, places
 from unseen.core.given import GivenRows
 from unseen.core.linalg import with_fixed_signs
-from unseen.core.outcome import (
-    LinearRule,
-    LinearScorer,
-    Outcome,
-    Round,
-    nearest_scorer,
-)
+from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round, nearest_scorer
 from unseen.core.params import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, StrOptions
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start

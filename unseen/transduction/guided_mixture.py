@@ -54,26 +54,15 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import brentq
 from scipy.special import softmax
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.classes import (
-    Candidates,
-    ClassTable,
-    described,
-    evenness,
-    places,
-)
+from unseen.core.classes import Candidates, ClassTable, described, evenness, places
 from unseen.core.given import GivenRows, described_by_rows
 from unseen.core.linalg import inverse_lengths, to_unit
 from unseen.core.neighbours import neighbours
-from unseen.core.outcome import (
-    LinearRule,
-    LinearScorer,
-    Outcome,
-    Round,
-    nearest_scorer,
-)
+from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round, nearest_scorer
 from unseen.core.params import (
     AT_LEAST_0,
     COUNT,
@@ -240,11 +229,10 @@ class GuidedMixture(ZeroShotClassifier):
         P = self._prototypes(candidates)
         if self._is_linear() and self._ridge is not None:
             return nearest_scorer(P)
-        P = to_unit(P)
         if self._is_linear():
-            return LinearScorer(P, np.zeros(len(P)))
+            return cosines_with(P)
         # Classes that the rows were not asked about, as classes without rows.
-        around, (direction, offset) = P - self._names_mean, self._pull
+        around, (direction, offset) = to_unit(P) - self._names_mean, self._pull
         coef = direction * to_unit(around @ self.turn_) @ self.turn_.T
         return LinearScorer(coef, offset * (around @ self.mean_))
 
@@ -336,9 +324,14 @@ class GuidedMixture(ZeroShotClassifier):
             CLIP_SCALE * scores,
             mean=np.zeros(rows.shape[1]),
             scorer=LinearScorer(units, np.zeros(len(units))),
-            rescore=lambda Z: LinearScorer(to_unit(Z), np.zeros(len(Z))),
+            rescore=cosines_with,
             logit_scale=CLIP_SCALE,
         )
+
+
+def cosines_with(P: np.ndarray) -> LinearScorer:
+    """Score unit rows by their cosines with prototypes."""
+    return LinearScorer(to_unit(P), np.zeros(len(P)))
 
 
 # ---- the rounds ----------------------------------------------------------------------
@@ -616,15 +609,13 @@ def evidence(R: np.ndarray) -> np.ndarray:
 
 def spread_within(scores: np.ndarray) -> float:
     """Return the standard deviation of scores around the mean of their row."""
-    around = scores - scores.mean(axis=1, keepdims=True)
-    return float(np.sqrt(np.mean(around**2)))
+    return float(np.sqrt(scores.var(axis=1).mean()))
 
 
 def by_spread(scores: np.ndarray) -> np.ndarray:
     """Return posteriors of scores on an unknown scale: that of each row's spread."""
-    around = scores - scores.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.mean(around**2, axis=1, keepdims=True))
-    return softmax(2 * around / np.where(spread > 0, spread, 1), axis=1)
+    spread = scores.std(axis=1, keepdims=True)
+    return softmax(2 * scores / np.where(spread > 0, spread, 1), axis=1)
 
 
 # ---- turned rows ---------------------------------------------------------------------
@@ -696,7 +687,4 @@ def mutual_neighbours(rows: np.ndarray, k: int) -> sparse.csr_array:
     """
     search = neighbours if len(rows) <= MOST_PAIRED else near_neighbours
     W = cosine_graph(*search(rows, k))
-    W = sparse.csr_array(W + W.T)
-    sums = np.asarray(W.sum(axis=1)).ravel()
-    scale = sparse.diags_array(np.where(sums > 0, 1 / np.where(sums > 0, sums, 1), 0))
-    return sparse.csr_array(scale @ W)
+    return sparse.csr_array(normalize(W + W.T, norm="l1"))

@@ -30,12 +30,7 @@ SMALLEST = 1e-8  # variance of a feature
 
 
 def stata(
-    start: Start,
-    *,
-    anchor=1.0,
-    likelihood_weight=0.02,
-    n_neighbors=3,
-    n_rounds=10,
+    start: Start, *, anchor=1.0, likelihood_weight=0.02, n_neighbors=3, n_rounds=10
 ) -> Relabelled:
     """StatA: a mixture whose means and variances are anchored to the prototypes.
 

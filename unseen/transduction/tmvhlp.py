@@ -191,10 +191,7 @@ def view_graph(view: np.ndarray, n_prototypes: int, k: int) -> sparse.csr_array:
 def hyperedges(views: list[np.ndarray], k: int) -> tuple[sparse.csr_array, np.ndarray]:
     """Return h (edges, nodes) and δ; the columns of √δ h have unit length."""
     first, second = views
-    found = [
-        neighbours(first, k, second),
-        neighbours(second, k, first),
-    ]
+    found = [neighbours(first, k, second), neighbours(second, k, first)]
     edges = [graph(gaussian(far), numbers, len(first)) for far, numbers in found]
     H = sparse.vstack(edges).tocsr()
     delta = H.sum(axis=1) / np.maximum((H > 0).sum(axis=1), 1)

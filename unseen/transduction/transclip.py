@@ -29,12 +29,7 @@ from unseen.transduction.graph import nearest_cosines
 
 
 def transclip(
-    start: Start,
-    *,
-    text_weight=1.0,
-    likelihood_weight=0.02,
-    n_neighbors=3,
-    n_rounds=10,
+    start: Start, *, text_weight=1.0, likelihood_weight=0.02, n_neighbors=3, n_rounds=10
 ) -> Relabelled:
     """TransCLIP: class means by a mixture that texts and neighbours hold in place.
 

@@ -4,9 +4,9 @@
     D  (q, p)   dictionary: an embedding becomes a row     D* from the seen classes
     Z  (n, q)   codes: an embedding for every row        w  (n, N)  soft labels
 
-    min  |B - Z D|² + near |D - D*|² + pull Σ_ij w_ij |z_i - t_j|² + sparsity |Z|₁
+    min  |B - Z D|² + near |D - D*|² + pull Σ_ij w_ij |z_i - t_j|²
 
-    Z ← a lasso, all rows with the one Gram matrix D Dᵀ + pull I   (FISTA)
+    Z ← (B Dᵀ + pull w T) (D Dᵀ + pull I)⁻¹
     D ← (ZᵀZ + near I)⁻¹ (ZᵀB + near D*)
 
 D* is the ridge from embeddings to rows. A row's label is the class whose embedding has
@@ -24,7 +24,7 @@ from scipy.special import softmax
 from unseen.core.linalg import solve_ridge, to_unit
 from unseen.core.neighbours import check_memory
 from unseen.core.outcome import Outcome, Round
-from unseen.core.params import AT_LEAST_0, COUNT_OR_0, POSITIVE
+from unseen.core.params import COUNT_OR_0, POSITIVE
 from unseen.core.start import sharpened
 from unseen.models.ridge import RidgeToVisual
 from unseen.progress import counted
@@ -45,8 +45,6 @@ class KodirovUDA(RidgeToVisual):
         Weight of the pull to the seen dictionary.
     pull : float, default=0.01
         Weight of the pull of codes to embeddings, by the soft labels of ``fit``.
-    sparsity : float, default=0.0
-        Weight of the sum of absolute codes; 0 for none.
     n_rounds : int, default=5
     whitening : float or None, default=0.1
         As for ``ESZSL``; without it the unlabelled rows hardly improve the answer.
@@ -66,8 +64,8 @@ class KodirovUDA(RidgeToVisual):
     paper; the updates follow from it. The soft labels w, there from a seen-class
     posterior (IAP), are here a softmax of the scores of ``fit``; the atoms have no
     bound, and the label propagation that the paper offers besides is left out. Codes
-    are dense by default: class-wise folds cannot tell that from a little sparsity, and
-    one solve takes the place of hundreds of steps. New rows are labelled by the nearest
+    are dense: class-wise folds could not tell that from a little sparsity, and one
+    solve takes the place of hundreds of steps. New rows are labelled by the nearest
     adapted prototype ``t D``, for which no code is needed.
 
     References
@@ -88,18 +86,16 @@ class KodirovUDA(RidgeToVisual):
 
     near: float = 100.0
     pull: float = 0.01
-    sparsity: float = 0.0
     n_rounds: int = 5
     whitening: float | None = 0.1
 
     _adapt_parameters = frozenset(
-        {"per_domain_centering", "metric", "near", "pull", "sparsity", "n_rounds"}
+        {"per_domain_centering", "metric", "near", "pull", "n_rounds"}
     )
     _parameter_constraints = {
         **RidgeToVisual._parameter_constraints,
         "near": POSITIVE,
         "pull": POSITIVE,
-        "sparsity": AT_LEAST_0,
         "n_rounds": COUNT_OR_0,
     }
 
@@ -118,10 +114,10 @@ class KodirovUDA(RidgeToVisual):
             w[given.rows] = np.eye(len(candidates))[given.codes[given.rows]]
         # w sums to 1: Σ_j w_j |z - t_j|² is |z - Σ_j w_j t_j|² and a constant.
         targets = w @ view.A
-        seen, Z, codes, rounds = self.coef_.T, targets, scores.argmax(axis=1), []
+        seen, codes, rounds = self.coef_.T, scores.argmax(axis=1), []
         D = seen
         for _ in counted("rounds", range(self.n_rounds)):
-            Z = solve_codes(B, D, targets, Z, self.pull, self.sparsity)
+            Z = solve_ridge(D @ D.T, self.pull, (B @ D.T + self.pull * targets).T).T
             D = solve_ridge(Z.T @ Z, self.near, Z.T @ B + self.near * seen)
             scores = Z @ units.T
             before, codes = codes, scores.argmax(axis=1)
@@ -129,40 +125,7 @@ class KodirovUDA(RidgeToVisual):
                 linalg.norm(B - Z @ D) ** 2
                 + self.near * linalg.norm(D - seen) ** 2
                 + self.pull * linalg.norm(Z - targets) ** 2
-                + self.sparsity * np.abs(Z).sum()
             )
             rounds.append(Round.of_all(candidates, before, codes, value))
         rule = self._adapted_rule(candidates, self._score(D.T, view.A), view)
         return Outcome(codes, scores.max(axis=1), rounds, rule)
-
-
-def solve_codes(B, D, targets, Z, pull: float, sparsity: float) -> np.ndarray:
-    """Minimise |B - Z D|² + pull |Z - targets|² + sparsity |Z|₁, from Z on."""
-    products, codes = D @ D.T, np.empty_like(Z)
-    gram = products + pull * np.eye(len(D))
-    for start in range(0, len(B), 4096):  # rows do not see each other
-        rows = slice(start, start + 4096)
-        target = B[rows] @ D.T + pull * targets[rows]
-        if sparsity:
-            codes[rows] = lasso(gram, target, sparsity, Z[rows])
-        else:
-            codes[rows] = solve_ridge(products, pull, target.T).T
-    return codes
-
-
-def lasso(gram, target, sparsity, Z, *, n_steps: int = 50) -> np.ndarray:
-    """Lower Z gram·Z - 2 target·Z + sparsity |Z|₁ from Z on, by accelerated steps."""
-    step = 1 / linalg.eigvalsh(gram, subset_by_index=[len(gram) - 1] * 2)[0]
-    ahead, t = Z, 1.0
-    for _ in range(n_steps):
-        moved = ahead - step * (ahead @ gram - target)
-        new = np.sign(moved) * np.maximum(np.abs(moved) - step * sparsity / 2, 0)
-        if np.vdot(ahead - new, new - Z) > 0:  # uphill: momentum starts anew
-            ahead, t = Z, 1.0
-            continue
-        later = (1 + np.sqrt(1 + 4 * t * t)) / 2
-        change = new - Z
-        ahead, Z, t = new + (t - 1) / later * change, new, later
-        if np.abs(change).max() <= 1e-9 * np.abs(Z).max():
-            break
-    return Z

@@ -86,11 +86,7 @@ def zlap(
 
 
 def joint_graph(
-    rows: np.ndarray,
-    classes: np.ndarray,
-    n_rows: int,
-    n_classes: int,
-    gamma: float,
+    rows: np.ndarray, classes: np.ndarray, n_rows: int, n_classes: int, gamma: float
 ) -> sparse.csr_array:
     """Return S over classes and rows, both of unit length, classes first."""
     among_rows = cosine_graph(*neighbours(rows, n_rows))

@@ -49,7 +49,7 @@ long: anchored_open.py.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -60,7 +60,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from unseen.core.classes import Candidates, ClassTable, checked_prior, evenness, places
 from unseen.core.given import GivenRows
-from unseen.core.linalg import with_fixed_signs
+from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round, nearest_scorer
 from unseen.core.params import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, StrOptions
 from unseen.core.rows import Rows, Unlabelled
@@ -254,9 +254,9 @@ class AnchoredSelfTraining(Explains):
         return 1.0 if adapted else self._metric()
 
     def _lengthen(self, Z: np.ndarray) -> np.ndarray:
-        lengths = linalg.norm(Z, axis=1, keepdims=True)
-        known = lengths > 1e-150  # what is shorter has no direction
-        return Z * np.where(known, self._length / np.where(known, lengths, 1), 0)
+        # What is shorter than this has no direction.
+        known = linalg.norm(Z, axis=1, keepdims=True) > 1e-150
+        return self._length * to_unit(np.where(known, Z, 0.0))
 
     def _from_embeddings(self, T: list[np.ndarray]) -> np.ndarray:
         """Return prototypes as the embeddings alone make them."""
@@ -346,12 +346,8 @@ class AnchoredSelfTraining(Explains):
         before = learner.mean_confidence(np.array([self._temperature]))[0]
         self.adapted_, self._adapted_temperature = len(learner.m) > 1, self._temperature
         if not self.adapted_:
-            self.stopped_because_ = (
-                "Kept the labels of predict: there is one candidate."
-            )
-            none = np.zeros(len(candidates.columns), dtype=int)
-            kept = 0.0, none, 0, -learner.J(), learner.labels(), self.stopped_because_
-            self.rounds_ = [Round(*kept, n)]
+            why = "Kept the labels of predict: there is one candidate."
+            self.rounds_, self.stopped_because_ = [learner.round(start, why)], why
             return learner
         self.rounds_ = learner.learn(self.max_rounds, self.tol)
         self.stopped_because_ = (
@@ -545,14 +541,19 @@ class Learner:
         for number in counted("rounds", range(1, max_rounds + 1)):
             before = self.codes
             self.refit(HEAT[min(number, len(HEAT) - 1)])
-            n_changed = int(np.count_nonzero(self.codes != before))
-            counts = np.bincount(self.codes, minlength=len(self.m))
-            kept = 1.0, self.candidates.count(counts), n_changed, -self.J()
-            rounds.append(Round(*kept, self.labels(), self._note(), len(self.rows)))
-            self.settled = number >= len(HEAT) and n_changed <= tol * len(self.rows)
+            rounds.append(self.round(before, self._note()))
+            few = rounds[-1].n_changed <= tol * len(self.rows)
+            self.settled = few and number >= len(HEAT)
             if self.settled:
                 break
         return rounds
+
+    def round(self, before: np.ndarray, note: str) -> Round:
+        """Return what came of labels ``before``; many have no names kept."""
+        done = Round.of_all(self.candidates, before, self.codes, -self.J(), note)
+        if self.rows.keeps_labels:
+            return done
+        return replace(done, labels=None, n_rows=len(self.rows))
 
     def refit(self, temperature: float = 1.0) -> float:
         """Take anchored means of the rows, label anew; return -J."""
@@ -636,11 +637,6 @@ class Learner:
         steps = np.sum((self.m - Z) ** 2 * firm) / 2
         prior = SIZE_ROWS * np.sum(self.u - log_N) if self.pull == 0 else 0.0
         return float(self.evidence[0] - len(self.rows) * log_N + prior - steps)
-
-    def labels(self) -> np.ndarray | None:
-        """Return labels by name, or None where there are too many to keep."""
-        names = self.candidates.names
-        return names[self.codes] if self.rows.keeps_labels else None
 
     def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean posterior of labels in the sample at each temperature."""

@@ -15,7 +15,7 @@
 
     W = ¼ (K_1 + 1.5 K_2) + ¾ hᵀ diag(δ) h,    S = D^-1/2 W D^-1/2
 
-5. L is 1 at the prototypes; `steps` times  L ← (1 - α)(I - αS)⁻¹ L.
+5. L is 1 at the prototypes, and labels are (1 - α)(I - αS)⁻¹ L.
 
 hᵀ diag(δ) h is never formed: conjugate gradients only multiply by it.
 
@@ -30,12 +30,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
+from sklearn.preprocessing import StandardScaler
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import COUNT, POSITIVE, share
+from unseen.core.params import COUNT, share
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -45,16 +46,10 @@ from unseen.transduction.graph import (
     propagate,
 )
 
+REGULARISATION = 1e-4  # added to the variances in CCA, whose columns have unit variance
 
-def tmvhlp(
-    start: Start,
-    *,
-    n_similar=30,
-    n_neighbors=30,
-    alpha=0.35,
-    steps=1,
-    regularisation=1e-4,
-) -> Relabelled:
+
+def tmvhlp(start: Start, *, n_similar=30, n_neighbors=30, alpha=0.35) -> Relabelled:
     """Transductive multi-view hypergraph label propagation, with two views.
 
     Parameters
@@ -64,12 +59,8 @@ def tmvhlp(
         has. The authors took 500 on AwA.
     n_neighbors : int, default=30
         k, of graphs and hyperedges.
-    alpha : float in [0, 1), default=0.35
-        How far labels flow in one step.
-    steps : int, default=1
-        How often labels flow, a round each.
-    regularisation : float, default=1e-4
-        Added to the variances in CCA, whose columns have unit variance.
+    alpha : float in (0, 1), default=0.35
+        How far labels flow.
 
     Notes
     -----
@@ -78,8 +69,8 @@ def tmvhlp(
     classes, which any estimator has. CCA is blind to a linear map of a view, so the
     attributes expected under the posterior would be the same view. Graphs and
     hyperedges keep nearest neighbours only and leave out the scaling of all n²
-    similarities and the weights of views by their agreement. And ``steps`` is fixed:
-    the program keeps the step with the best test accuracy.
+    similarities and the weights of views by their agreement. And labels flow once: the
+    program flows on, and keeps the step with the best test accuracy.
 
     References
     ----------
@@ -98,24 +89,19 @@ def tmvhlp(
     n, N = start.scores.shape
     # Two graphs both ways, hyperedges twice.
     check_spreading("TMVHLP", n + N, N, 8 * n_neighbors, "hypergraphs")
-    views, rho = two_views(start, n_similar, regularisation)
-    S = hypergraph(views, N, n_neighbors)
-    L, scores, rounds = np.eye(n + N, N), start.scores, []  # prototypes come first
+    views, rho = two_views(start, n_similar)
+    S, L = hypergraph(views, N, n_neighbors), np.eye(n + N, N)  # prototypes come first
+    F = (1 - alpha) * propagate(S, L, alpha)
+    scores, _ = start.keep_unreached(F[N:])
     note = f"The mean canonical correlation of the views is {rho.mean():.2f}."
-    for _ in range(steps):
-        L = (1 - alpha) * propagate(S, L, alpha)
-        before, (scores, _) = scores, start.keep_unreached(L[N:])
-        rounds.append(start.round(before, scores, note=note))
-    return Relabelled(scores, rounds)
+    return Relabelled(scores, [start.round(start.scores, scores, note=note)])
 
 
-def two_views(
-    start: Start, n_similar: int, regularisation: float
-) -> tuple[list[np.ndarray], np.ndarray]:
+def two_views(start: Start, n_similar: int) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the nodes in both views, prototypes first, and the correlations."""
     P = start.probabilities
-    X_scaled, P_scaled = standardised(start.rows), standardised(P)
-    to_shared_X, to_shared_P, rho = canonical(X_scaled, P_scaled, regularisation)
+    X_scaled, P_scaled = (StandardScaler().fit_transform(V) for V in (start.rows, P))
+    to_shared_X, to_shared_P, rho = canonical(X_scaled, P_scaled, REGULARISATION)
     weights = (1 + rho) ** 4
     semantic = P_scaled @ (to_shared_P * weights)
     visual = X_scaled @ (to_shared_X * weights)
@@ -129,13 +115,6 @@ def best_means(rows: np.ndarray, similarity: np.ndarray, k: int) -> np.ndarray:
     """Return, for every class, the mean of the k rows most similar to it."""
     nearest = np.argpartition(-similarity, k - 1, axis=0)[:k].T
     return np.stack([rows[own].mean(axis=0) for own in nearest])
-
-
-def standardised(view: np.ndarray) -> np.ndarray:
-    """Return columns of mean 0 and variance 1; constant ones become 0."""
-    centred = view - view.mean(axis=0)
-    spread = centred.std(axis=0)
-    return centred / np.where(spread > 0, spread, 1.0)
 
 
 def canonical(
@@ -240,8 +219,6 @@ TMVHLP = estimator_of(
     n_similar=COUNT,
     n_neighbors=COUNT,
     alpha=share("neither"),
-    steps=COUNT,
-    regularisation=POSITIVE,
 )
 PrototypeAveraging = estimator_of(
     prototype_averaging, "PrototypeAveraging", n_neighbors=COUNT

@@ -287,7 +287,7 @@ MIXED = {
     "plain": ("plain H", ""),
     "best": ("oracle H", ""),
     "AUSUC": ("AUSUC", ""),
-    "told": ("told_H", ""),
+    "side known": ("told_H", ""),
     "error": ("ECE", ""),
 }
 TRUST = {

@@ -131,7 +131,7 @@ def play(page: Page, home: Path, truth: pd.Series) -> tuple[list[Frame], list[st
     others = truth.index.difference(answered)
     after = right(taught["label"][others], truth[others])
     text = f"3. Teach.  It learns from ten answers: {after} % of the others are right"
-    frames.append((shot(page, text, "a click on Teach, and a few seconds"), 4500))
+    frames.append((shot(page, text, "a click on Teach"), 4500))
     return frames, [before, after]
 
 

@@ -56,6 +56,15 @@ def test_every_kind_of_file_holds_the_same_rows(table):
     assert pairs(read_texts(table)) == [(str(i), t) for i, (_, t) in enumerate(ROWS)]
 
 
+def test_the_first_sheet_of_a_workbook_is_read(tmp_path):
+    pytest.importorskip("openpyxl")
+    rows = [("a1", "my card is lost"), ("a2", ""), ("a3", "5")]
+    frame = pd.DataFrame(rows, columns=["number", "body"])
+    frame.to_excel(tmp_path / "rows.xlsx", index=False)
+    source = read_texts(tmp_path / "rows.xlsx", column="body", id="number")
+    assert holds_texts(tmp_path / "rows.xlsx") and pairs(source) == rows
+
+
 def test_a_line_is_a_text_and_an_empty_line_keeps_its_place(tmp_path):
     path = written(tmp_path, "a.txt", "one\r\n\ntwo three\nlast")
     assert pairs(read_texts(path)) == [
@@ -106,6 +115,7 @@ def test_many_rows_come_in_batches(tmp_path):
         ("a.csv", "n,text\n1,b,c\n", {}, "line 2 has 3 cells, but there are 2 columns"),
         ("a.csv", 'text\n"b\n', {}, "is not CSV"),
         ("a.jsonl", '{"text": "a"}\nnope\n', {}, "line 2 is not JSON"),
+        ("a.jsonl", '{"text": "a", "text": "b"}\n', {}, "a key is there twice"),
         ("a.jsonl", '{"text": "a"}\n[1]\n', {}, "line 2 is [1]. Give an object"),
         ("a.jsonl", '{"a": "a", "b": "c"}\n', {}, "line 1: which column"),
         ("a.txt", "hello\n", {"id": "n"}, "no column 'n'. Its columns are 'text'"),

@@ -60,8 +60,8 @@ def label(
     source: Annotated[
         str,
         typer.Argument(
-            help="Folder of photos; or texts: a .csv, .jsonl, .txt or .parquet file, "
-            "a folder of .txt files, or - for standard input."
+            help="Folder of photos; or texts: a .csv, .jsonl, .txt, .parquet or .xlsx "
+            "file, a folder of .txt files, or - for standard input."
         ),
     ],
     classes: Annotated[

@@ -175,7 +175,7 @@ def read_table(
             return pyarrow(path)[0].Table.from_batches(batches, schema).to_pandas()
     with damaged_file(path):
         if is_excel(path):
-            frame, commas = _read_excel(path), False
+            frame, commas = read_excel(path), False
             named = _names_in(frame.columns.tolist(), path, names_first, texts)
         else:
             with open_text(path) as file:
@@ -228,7 +228,7 @@ def _read_csv(file: Any, separator: str, texts: list[str]) -> pd.DataFrame:
         )
 
 
-def _read_excel(path: Path) -> pd.DataFrame:
+def read_excel(path: Path) -> pd.DataFrame:
     """Return the first sheet; its first row names the columns."""
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())

@@ -4,6 +4,7 @@
     tickets.jsonl    a field of an object per line, or a string per line
     tickets.txt      a text per line
     tickets.parquet  a column
+    tickets.xlsx     a column of the first sheet
     notes/           a folder of .txt and .md files, a text each
     -                standard input, which is copied to a temporary file
 
@@ -29,7 +30,8 @@ from typing import Any, NamedTuple
 from unseen._encodings import open_text, table_rows
 from unseen._words import listed, shown
 from unseen.limits import check_plain_file, limits
-from unseen.loading.frames import open_parquet
+from unseen.loading.frames import open_parquet, read_excel
+from unseen.loading.parts import damaged_file
 
 __all__ = ["Batch", "TextSource", "holds_texts", "read_texts"]
 
@@ -103,8 +105,8 @@ def read_texts(
     Parameters
     ----------
     source : path, "-", or sequence of str
-        A ``.csv``, ``.tsv``, ``.jsonl``, ``.txt`` or ``.parquet`` file; a folder of
-        ``.txt`` and ``.md`` files; ``"-"`` for standard input; or the texts.
+        A ``.csv``, ``.tsv``, ``.jsonl``, ``.txt``, ``.parquet`` or ``.xlsx`` file; a
+        folder of ``.txt`` and ``.md`` files; ``"-"`` for standard input; or the texts.
     column : str, optional
         The column with the texts. Not needed if there is one column, or one that is
         called text, body, content, message, question or title.
@@ -213,7 +215,7 @@ def read_jsonl(path: Path, where: str, choose: Choose) -> Pairs:
                 continue
             place = f"{where}: line {number}"
             try:
-                entry = json.loads(line)
+                entry = json.loads(line, object_pairs_hook=_object)
             except (ValueError, RecursionError) as error:
                 raise ValueError(
                     f"{place} is not JSON ({error}). Give an object per line."
@@ -229,6 +231,14 @@ def read_jsonl(path: Path, where: str, choose: Choose) -> Pairs:
             yield values[key], values[text]
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; refuse one in which a key is there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
 def read_parquet(path: Path, where: str, choose: Choose) -> Pairs:
     """Read a parquet file in parts."""
     with open_parquet(path) as (schema, batches):
@@ -236,6 +246,15 @@ def read_parquet(path: Path, where: str, choose: Choose) -> Pairs:
         for batch in batches:
             ids, texts = (batch.column(place).to_pylist() for place in places)
             yield from zip(ids, texts, strict=True)
+
+
+def read_sheet(path: Path, where: str, choose: Choose) -> Pairs:
+    """Read the first sheet of an Excel workbook."""
+    with damaged_file(path):
+        sheet = read_excel(path).astype(object)
+    key, text = choose(sheet.columns.tolist(), where)
+    cells = sheet.where(sheet.notna(), None)
+    yield from zip(cells.iloc[:, key], cells.iloc[:, text], strict=True)
 
 
 def _as_text(value: Any) -> str:
@@ -254,6 +273,7 @@ READERS = {
     ".md": read_lines,
     ".parquet": read_parquet,
     ".pq": read_parquet,
+    ".xlsx": read_sheet,
 }
 
 

@@ -55,9 +55,11 @@ def test_each_row_asked_is_the_most_worthy_that_is_unlike_the_others():
 def test_an_adapted_model_asks_on():
     X, truth, centres = make_rows()
     model = GuidedMixture.from_prototypes(centres).adapt(X)
-    first = model.suggest(X, 5)
-    model.adapt(X, given={int(row): int(truth[row]) for row in first})
-    assert not set(model.suggest(X, 5)) & set(first)
+    first = suggest(X, 5, reliability=model.reliability_)
+    given = {int(row): int(truth[row]) for row in first}
+    model.adapt(X, given=given)
+    again = suggest(X, 5, reliability=model.reliability_, given=given)
+    assert not set(again) & set(first)
 
 
 def test_what_cannot_be_asked_is_refused():

@@ -14,7 +14,7 @@ import pytest
 from numpy.linalg import LinAlgError
 from sklearn.base import clone
 
-from tests.checks import make_data, public_estimators
+from tests.checks import public_estimators
 from unseen import ESZSL, JEDM, Reading, SelfTraining, SumsPCA, WithinClassWhitener
 
 SPEEDS = {  # as little work as shows an error
@@ -186,22 +186,6 @@ def test_numbers_whose_products_leave_the_range_are_told(model, whole):
         model = ESZSL(unit_rows=False)
     with pytest.raises(ValueError, match="so large that their products leave"):
         model.fit(X, y)
-
-
-def test_masked_rows_labels_and_tables_are_refused():
-    data = make_data()
-    X, y, A = data.X_seen, data.y_seen, data.class_embeddings
-    masked = np.ma.masked_array(X, mask=X > 2)
-    with pytest.raises(ValueError, match="X is a masked array"):
-        ESZSL().fit(masked, y, class_embeddings=A)
-    with pytest.raises(ValueError, match="y is a masked array"):
-        ESZSL().fit(X, np.ma.masked_array(y), class_embeddings=A)
-    with pytest.raises(ValueError, match="class_embeddings is a masked array"):
-        ESZSL().fit(X, y, class_embeddings=np.ma.masked_array(A.to_numpy()))
-    model = ESZSL().fit(X, y, class_embeddings=A)
-    for asked in (model.predict, model.adapt, model.decision_function):
-        with pytest.raises(ValueError, match="X is a masked array"):
-            asked(masked)
 
 
 def test_labels_of_two_kinds_are_refused_by_name():

@@ -278,5 +278,3 @@ def test_one_class_is_no_start(named):
     X, _, _ = named
     with pytest.raises(ValueError, match="names 1 classes"):
         unseen.GuidedMixture().adapt(X, given={0: "a", 1: "a"})
-    with pytest.raises(ValueError, match="Leave classes out"):
-        unseen.GuidedMixture().adapt(X, given={0: "a", 1: "b"}, classes=["a"])

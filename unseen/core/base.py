@@ -42,7 +42,6 @@ from unseen.core.classes import (
     places,
 )
 from unseen.core.given import (
-    NONE_OF_THESE,
     adapt_given,
     prototypes_of,
 )
@@ -388,11 +387,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         if alone and self.__sklearn_is_fitted__():
             alone = hasattr(self, "given_") and self.given_.alone
         if alone:
-            if classes is not None:
-                raise ValueError(
-                    f"classes={classes!r}, but there are only given labels, which name "
-                    "the candidates. Omit classes, or start from prototypes."
-                )
             self.fit_prototypes(prototypes_of(X, given))
         check_is_fitted(self)
         unlabelled, candidates = self._unlabelled(X), self._candidates(classes)
@@ -462,27 +456,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         from unseen.keep import save_model
 
         return save_model(self, path)
-
-    def suggest(self, X, n: int) -> np.ndarray:
-        """Return the unlabelled rows to ask a person about; see ``unseen.suggest``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The rows that were adapted to.
-        n : int
-
-        Returns
-        -------
-        ndarray of int
-            Row numbers; none that has a given label.
-        """
-        from unseen import suggest
-
-        check_is_fitted(self, "labels_")
-        given = self.given_.rows.tolist() if hasattr(self, "given_") else []
-        asked = dict.fromkeys(given, NONE_OF_THESE)  # whatever it was
-        return suggest(X, n, reliability=self.reliability_, given=asked)
 
 
 def answer_block(

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from unseen._words import short_list
 from unseen.core.linalg import to_unit
-from unseen.core.params import refuse_masked, refuse_mixed
+from unseen.core.params import refuse_mixed
 from unseen.data import as_pandas, fuse_tables
 
 
@@ -371,7 +371,6 @@ def _as_names(index: pd.Index, what: str) -> np.ndarray:
 def _as_numbers(
     table: Any, names: np.ndarray | None, what: str, blank: bool
 ) -> np.ndarray:
-    refuse_masked(table, what)
     try:
         embeddings = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array
 
 from unseen.core.classes import Candidates, ClassTable, places
 from unseen.core.linalg import to_unit
-from unseen.core.params import DTYPES, refuse_masked, refuse_mixed
+from unseen.core.params import DTYPES, refuse_mixed
 from unseen.core.rows import Unlabelled, in_one_piece
 
 NONE_OF_THESE = "none of these"
@@ -195,7 +195,6 @@ def whole_labels(
 
 def prototypes_of(X: Any, given: Any) -> pd.DataFrame:
     """Return the mean of the given rows of each class, at unit length before."""
-    refuse_masked(X, "X")
     rows = check_array(in_one_piece(X), dtype=DTYPES, input_name="X")
     numbers, labels = read_given(given, len(rows))
     fits = labels != NONE_OF_THESE

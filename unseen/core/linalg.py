@@ -168,14 +168,10 @@ def leading_eigenvectors(
     return np.maximum(found[0][::-1], 0), with_fixed_signs(found[1][:, ::-1])
 
 
-def with_fixed_signs(vectors: np.ndarray, *, only: bool = False) -> np.ndarray:
-    """Return columns whose entry of largest magnitude is positive.
-
-    ``only`` returns the signs that make them so.
-    """
+def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
+    """Return columns whose entry of largest magnitude is positive."""
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
-    signs = np.where(largest[0] < 0, -1, 1)
-    return signs if only else vectors * signs
+    return vectors * np.where(largest[0] < 0, -1, 1)
 
 
 def block_lanczos(

@@ -33,19 +33,16 @@ def share(closed: str = "both") -> list[Interval]:
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:
-    """Return rows as an array, as ``validate_data`` would; refuse masked ones."""
-    refuse_masked(X, "X")
+    """Return rows as an array, as ``validate_data`` would."""
     with np.errstate(all="ignore"):  # what is not finite is an error, not a warning
         return validate_data(model, X, dtype=DTYPES, **options)
 
 
 def check_rows_and_labels(X: Any, y: Any, model: Any = None, **options: Any) -> tuple:
-    """Return rows and labels as arrays; refuse masked rows and labels of two kinds.
+    """Return rows and labels as arrays; refuse labels of two kinds.
 
     With a model, its features are noted or compared, as ``validate_data`` does.
     """
-    refuse_masked(X, "X")
-    refuse_masked(y, "y")
     refuse_mixed(y, "y")
     with np.errstate(all="ignore"):
         if model is None:
@@ -64,15 +61,6 @@ def not_finite(X: np.ndarray) -> ValueError:
         "X holds numbers so large that their products leave the range of "
         f"{X.dtype}. Scale X, or give float64."
     )
-
-
-def refuse_masked(X: Any, what: str) -> None:
-    """Raise if the array is masked: nothing here knows what a masked number means."""
-    if isinstance(X, np.ma.MaskedArray):
-        raise ValueError(
-            f"{what} is a masked array. Fill its masked values ({what}.filled(0)) or "
-            "leave their rows out."
-        )
 
 
 def refuse_mixed(names: Any, what: str) -> None:

@@ -25,8 +25,8 @@ from scipy import linalg, sparse
 from unseen.core.classes import ClassTable, described, places
 from unseen.core.linalg import (
     DOUBLE,
-    inverse_lengths,
     leading_eigenvectors,
+    nonzero,
     to_unit,
     with_fixed_signs,
 )
@@ -74,7 +74,7 @@ class Sums:
     class_sums: np.ndarray
     counts: np.ndarray
     dtype: np.dtype = DOUBLE
-    span: Span | None = None  # where the numbers are, if not in the features
+    basis: np.ndarray | None = None  # in which rows are, if not in the features
     _reduced: dict = field(default_factory=dict, init=False, repr=False)
 
     def __add__(self, other: Sums) -> Sums:
@@ -82,7 +82,7 @@ class Sums:
         dtype = min(self.dtype, other.dtype, key=lambda kind: kind.itemsize)
         class_sums = self.class_sums + other.class_sums
         gram, counts = self.gram + other.gram, self.counts + other.counts
-        return Sums(gram, class_sums, counts, dtype, self.span)
+        return Sums(gram, class_sums, counts, dtype, self.basis)
 
     def __sub__(self, other: Sums) -> Sums:
         """Return the sums without the other's rows, which must be among these."""
@@ -95,7 +95,7 @@ class Sums:
     @property
     def n_features(self) -> int:
         """How many features the rows have."""
-        return len(self.gram) if self.span is None else self.span.X.shape[1]
+        return len(self.gram if self.basis is None else self.basis)
 
     @property
     def n_rows(self) -> float:
@@ -180,7 +180,7 @@ class Sums:
             # In this basis the Gram matrix is the eigenvalues.
             gram, class_sums = np.diag(values), class_sums @ axes
         whole = Reduced(mean, axes, replace(self, gram=gram, class_sums=class_sums))
-        return whole if self.span is None else lifted(whole, self.span)
+        return whole if self.basis is None else lifted(whole, self.basis)
 
 
 def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:
@@ -251,7 +251,8 @@ def sum_rows(
     told: no pass of its own is needed.
     """
     if span and is_wide(*X.shape):
-        return sums_in_span(*span_of(X, unit_rows=unit_rows), codes, n_classes)
+        basis, rows = span_of(X, unit_rows=unit_rows)
+        return sums_in_span(basis, rows, codes, n_classes, X.dtype)
     p = X.shape[1]
     gram, class_sums = np.zeros((p, p)), np.zeros((n_classes, p))
     with np.errstate(all="ignore"):  # what is not finite shows in the sums
@@ -330,62 +331,47 @@ class RunningSums:
 # ---- few rows of many features -------------------------------------------------------
 
 
-class Span(NamedTuple):
-    """The space that few and wide rows span.
-
-        X  (n, p)   rows, n far below p; as they come or scaled to unit length
-        K  (n, n)   X Xᵀ = U diag(s²) Uᵀ
-        Q  (p, r)   Xᵀ U / s, an orthonormal basis of the span, Xᵀ weights; never formed
-        C  (n, r)   X Q = U s, the rows in it
-
-    Whatever is learned from sums of rows lies in their span, so a solver that is given
-    the sums of C answers as if it had those of X, with r numbers per row in place of p.
-    """
-
-    X: np.ndarray
-    weights: np.ndarray
-
-    def lift(self, V: np.ndarray) -> np.ndarray:
-        """Return vectors of the span, one a column, in the space of the features."""
-        return (self.X.T @ (self.weights @ V).astype(self.X.dtype)).astype(DOUBLE)
-
-
 def is_wide(n_rows: int, n_features: int) -> bool:
     """Tell whether rows are so few that their span is the cheaper place."""
     return n_features >= 512 and 2 * n_rows <= n_features  # below, XᵀX is cheap
 
 
-def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray]:
-    """Return the span of rows, and the rows in it."""
-    n = len(X)
+def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return an orthonormal basis of what few and wide rows span, and the rows in it.
+
+        K  (n, n)   X Xᵀ = U diag(s²) Uᵀ
+        Q  (p, r)   Xᵀ U / s, the basis
+        C  (n, r)   X Q = U s, the rows in it
+
+    What is learned from sums of rows lies in their span, so a solver that is given the
+    sums of C answers as if it had those of X, with r numbers per row in place of p.
+    """
     with np.errstate(all="ignore"):  # what is not finite shows in the squares
+        X = to_unit(X) if unit_rows else X
         K = (X @ X.T).astype(DOUBLE)
-    scale = inverse_lengths(X).astype(DOUBLE) if unit_rows else np.ones(n)
-    K *= np.outer(scale, scale)
     if not (K.diagonal() < 1e150).all():
         raise not_finite(X)
     values, U = linalg.eigh(K, driver="evd", check_finite=False)
     # Rounding of n x n numbers has eigenvalues of about the root of n times theirs.
     noise = 1e-5 if X.dtype.itemsize == 4 else 1e-13
-    kept = values > noise * np.trace(K) / n * np.sqrt(n)
-    if not kept.any():  # all rows are zero: one direction, which no row has
-        return Span(X, np.zeros((n, 1))), np.zeros((n, 1))
-    roots, U = np.sqrt(values[kept]), U[:, kept]
-    return Span(X, scale[:, None] * (U / roots)), U * roots
+    kept = values > noise * np.trace(K) / np.sqrt(len(X))
+    kept[-1] = True  # one direction, if all rows are zero
+    roots, U = np.sqrt(nonzero(np.maximum(values[kept], 0))), U[:, kept]
+    return (X.T @ (U / roots).astype(X.dtype)).astype(DOUBLE), U * roots
 
 
 def sums_in_span(
-    span: Span, coordinates: np.ndarray, codes: np.ndarray, n_classes: int
+    basis: np.ndarray, rows: np.ndarray, codes: np.ndarray, n_classes: int, dtype: Any
 ) -> Sums:
-    """Return the sums of rows given by their coordinates in a span."""
-    made = sum_rows(coordinates, codes, n_classes)
-    return replace(made, dtype=span.X.dtype, span=span)
+    """Return the sums of rows given in a basis, which have the precision ``dtype``."""
+    return replace(sum_rows(rows, codes, n_classes), dtype=dtype, basis=basis)
 
 
-def lifted(found: Reduced, span: Span) -> Reduced:
+def lifted(found: Reduced, basis: np.ndarray) -> Reduced:
     """Return what was found in a span in the space of the features."""
-    axes, sums = span.lift(found.axes), found.sums
-    signs = with_fixed_signs(axes, only=True)
-    gram, class_sums = sums.gram * np.outer(signs, signs), sums.class_sums * signs
-    made = replace(sums, gram=gram, class_sums=class_sums, span=None)
-    return Reduced(span.lift(found.mean[:, None])[:, 0], axes * signs, made)
+    axes = basis @ found.axes
+    fixed = with_fixed_signs(axes)
+    signs = np.where((fixed == axes).all(axis=0), 1, -1)
+    gram, class_sums = found.sums.gram * np.outer(signs, signs), found.sums.class_sums
+    made = replace(found.sums, gram=gram, class_sums=class_sums * signs, basis=None)
+    return Reduced(basis @ found.mean, fixed, made)

@@ -45,7 +45,7 @@ from sklearn.utils.validation import check_array
 
 from unseen.core.given import read_given
 from unseen.core.linalg import inverse_lengths
-from unseen.core.params import DTYPES, refuse_masked
+from unseen.core.params import DTYPES
 from unseen.core.rows import in_one_piece
 from unseen.trust.sure import (
     WANTED,
@@ -99,7 +99,6 @@ def suggest(
     >>> sorted(truth[suggest(X, 3)].tolist())
     [0, 1, 2]
     """
-    refuse_masked(X, "X")
     rows = check_array(in_one_piece(X), dtype=DTYPES, input_name="X")
     if n < 0:
         raise ValueError(f"n={n} rows cannot be asked for. Give 0 or more.")

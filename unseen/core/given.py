@@ -87,25 +87,21 @@ def include(
     candidates: Candidates,
     labels: np.ndarray,
     table: ClassTable,
-    describe: Callable[[np.ndarray], np.ndarray],
+    describe: Callable[[Any], np.ndarray],
 ) -> tuple[Candidates, np.ndarray, np.ndarray]:
     """Let every class that was given compete, described by the table or by its rows.
 
     Returns the candidates, the class number of each label, and which classes are new.
     """
-    labels = np.array([_alike(label, candidates.names) for label in labels], object)
-    known, described = candidates.columns.tolist(), table.names.tolist()
-    names = [label for label in pd.unique(labels) if label not in known]
+    others = pd.Index(labels).unique().difference(candidates.columns, sort=False)
+    place = places(others, table.names)
     embeddings = [
-        table.embeddings[described.index(name)]
-        if name in described
-        else describe(np.flatnonzero(labels == name))
-        for name in names
+        describe(name) if row < 0 else table.embeddings[row]
+        for name, row in zip(others, place, strict=True)
     ]
-    new = [False] * len(candidates) + [name not in described for name in names]
-    candidates = candidates.extended(names, np.array(embeddings))
-    place = places(labels.tolist(), candidates.columns.tolist())
-    return candidates, candidates.column[place], np.array(new)
+    new = np.append(np.zeros(len(candidates), dtype=bool), place < 0)
+    candidates = candidates.extended(others.tolist(), np.array(embeddings))
+    return candidates, candidates.column[places(labels, candidates.columns)], new
 
 
 def _alike(label: Any, names: np.ndarray) -> Any:
@@ -149,48 +145,39 @@ def adapt_given(
     kept[rows[~fits]] = False
     if not kept.all():
         unlabelled = unlabelled.only(np.flatnonzero(kept))
-    own, labels = (kept.cumsum() - 1)[rows[fits]], labels[fits]
-    known = None
+    labels = np.array([_alike(one, candidates.names) for one in labels[fits]], object)
+    own, known = (kept.cumsum() - 1)[rows[fits]], None
     if len(own):
         candidates, codes, new = include(
             candidates,
             labels,
             model._table,
-            lambda at: model._describe(unlabelled, own[at], labels[at][0]),
+            lambda name: model._describe(unlabelled, own[labels == name], name),
         )
         known = GivenRows(np.full(int(kept.sum()), -1), new)
         known.codes[own] = codes
     model._record(model._adapt(unlabelled, candidates, known))
-    model.labels_ = whole_labels(model.labels_, kept, rows[fits], labels)
+
+    def whole(found: np.ndarray, rest: Any, called: np.ndarray) -> np.ndarray:
+        """Return what holds of all rows; given ones are as they were called."""
+        kinds = found, np.array(rest), np.array([rest, *called])
+        made = np.full(n, rest, dtype=np.result_type(*kinds))
+        made[kept], made[rows[fits]] = found, called
+        return made
+
+    none = NO_CLASS if candidates.names.dtype.kind in "iu" else NONE_OF_THESE
+    model.labels_ = whole(model.labels_, none, labels)
     for at, done in enumerate(model.rounds_):
         if done.labels is not None:
-            whole = whole_labels(done.labels, kept, rows[fits], labels)
-            model.rounds_[at] = replace(done, labels=whole, n_rows=n)
-    for name in ("reliability_", "novelty_"):  # rows that no class fits are certain
-        if hasattr(model, name):
-            certain = np.ones(n)
-            certain[kept] = getattr(model, name)
-            setattr(model, name, certain)
-    model.reliability_[rows] = 1.0
+            names = whole(done.labels, none, labels)
+            model.rounds_[at] = replace(done, labels=names, n_rows=n)
+    certain = np.ones(len(labels))
+    model.reliability_ = whole(model.reliability_, 1.0, certain)
+    if hasattr(model, "novelty_"):
+        novelty = model.novelty_[own]
+        model.novelty_ = whole(model.novelty_, 1.0, novelty)
     model.given_ = Given(rows, model.labels_[rows], alone)
     return model
-
-
-def whole_labels(
-    labels: np.ndarray, kept: np.ndarray, rows: np.ndarray, given: np.ndarray
-) -> np.ndarray:
-    """Return labels of all rows from those of the kept: no class fits the others.
-
-    Given ones are called by the name that was given, in ``rows`` of all.
-    """
-    none: Any = NO_CLASS if labels.dtype.kind in "iu" else NONE_OF_THESE
-    own = np.array([_alike(label, labels[:1]) for label in given], dtype=object)
-    kinds = [labels, *([] if kept.all() else [np.array(none)])]
-    kinds += [np.array(own.tolist())] if len(own) else []
-    whole = np.full(len(kept), none, dtype=np.result_type(*kinds))
-    whole[kept] = labels
-    whole[rows] = own
-    return whole
 
 
 def prototypes_of(X: Any, given: Any) -> pd.DataFrame:

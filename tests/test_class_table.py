@@ -21,13 +21,6 @@ def words():
     return pd.DataFrame([[1.0, 0, 3], [0, 2, 1], [1, 1, 5]], index=NAMES)
 
 
-def test_an_array_table_is_met_by_row_numbers(looks):
-    table, codes = encode(np.array([2, 0, 2]), looks.to_numpy())
-    assert_array_equal(codes, [2, 0, 2])
-    assert_array_equal(table.names, [0, 1, 2])
-    assert_array_equal(table.candidates().names, [1])
-
-
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series])
 def test_a_mapping_of_names_to_vectors_is_a_table(looks, kind):
     vectors = {name: kind(row) for name, row in looks.T.to_dict("list").items()}

@@ -88,16 +88,6 @@ def test_the_first_in_the_table_wins_whatever_the_order_asked_for(model):
     close(one[:, 0], scores[:, 2], digits=10)
 
 
-def test_the_first_has_the_probability_of_both():
-    data = make_data(1)
-    with pytest.warns(EqualDescriptionsWarning):
-        model = fitted(AnchoredSelfTraining(), data, with_twin(data, place=12))
-    alone = fitted(AnchoredSelfTraining(), data, data.class_embeddings)
-    both = model.predict_proba(data.X_unseen)
-    assert_array_equal(both[:, 3], 0.0)
-    close(both[:, :3], alone.predict_proba(data.X_unseen))
-
-
 def test_a_seen_class_with_the_same_description_has_rows_of_its_own():
     data = make_data(1)
     table = data.class_embeddings.copy()

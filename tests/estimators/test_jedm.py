@@ -56,16 +56,6 @@ def eq2(X, Y, A, D, V, C, alpha, beta):
     )
 
 
-@pytest.mark.parametrize("coding", ["one_hot", "signed"])
-def test_the_products_of_both_codings_are_those_of_the_samples(small, coding):
-    X, H, *_, sums = small
-    Y = H if coding == "one_hot" else 2 * H - 1
-    made = products(sums, coding)
-    close(made.XtX, X.T @ X)
-    close(made.XtY, X.T @ Y, digits=10)
-    close(made.YtY, Y.T @ Y)
-
-
 def brute_codes(X, Y, A, D, V, ridge=0.0):
     start = np.zeros((len(X), len(D)))
     return minimise(
@@ -81,17 +71,6 @@ def test_the_code_step_is_the_minimum_of_eq_3(small, ridge):
     codes = update_codes(products(sums), D, A @ V.T, ALPHA, ridge)
     for ours, theirs in zip(codes, (C.T @ C, C.T @ X, C.T @ Y), strict=True):
         close(ours[0], theirs, digits=5)
-
-
-def test_more_atoms_than_features_and_classes_give_the_code_of_least_norm(small):
-    X, H, A, *_, sums = small
-    rng = np.random.default_rng(0)
-    D, V = rng.normal(size=(15, 5)), rng.normal(size=(15, 6))
-    Y, Z = 2 * H - 1, A @ V.T
-    stacked = np.hstack([D, np.sqrt(0.7) * Z.T])  # C @ stacked ≈ [X, √alpha Y]
-    C = np.hstack([X, np.sqrt(0.7) * Y]) @ np.linalg.pinv(stacked)
-    codes = update_codes(products(sums), D, Z, ALPHA, 0)
-    close(codes.CtC[0], C.T @ C, digits=8)
 
 
 def test_the_compatibility_step_is_the_minimum_of_eq_5_and_eq_2_its_value(small):

@@ -121,19 +121,6 @@ def test_codes_of_rows_are_the_minimum_of_their_problem(rows):
         close(alone, np.linalg.lstsq(stacked, wanted, rcond=None)[0])
 
 
-def test_the_objective_is_the_one_at_the_head(rows):
-    X, D, W, signs = rows
-    rng = np.random.default_rng(1)
-    Z, U = rng.normal(size=(12, 3)), rng.normal(size=(5, 5))
-    model = JLSE(code_ridge=0.2, reconstruction=0.7, lam=0.3)
-    found = model._objective(squared_hinge(signs.argmax(axis=1), 5), X, Z, D, W, U)
-    wanted = 0.3 / 2 * np.sum(W**2)
-    for x, z, sign in zip(X, Z, signs, strict=True):
-        wanted += (0.2 / 2 * z @ z + 0.7 / 2 * np.sum((x - z @ D) ** 2)) / 12
-        wanted += np.sum(np.maximum(0, 1 - sign * (U @ (z @ W))) ** 2) / (12 * 5)
-    close(found, wanted)
-
-
 def test_atoms_end_at_the_best_of_length_one_at_most(rows):
     X, D, *_ = rows
     Z, costs = X[:, :3] + 0.3, []

@@ -1,10 +1,5 @@
 """Dask workers send sums, and the answer is that of one process."""
 
-import os
-import signal
-import threading
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,41 +84,6 @@ def test_dataframes_go_through(client):
     assert ours.feature_names_in_.tolist() == names
     assert_array_equal(ours.adapt(parts).labels_, theirs.labels_)
     assert_array_equal(ours.predict(parts).compute(), theirs.predict(pile))
-
-
-def slowly(block, pids, seconds):
-    """Say which process is at work, and take a while."""
-    with open(os.path.join(pids, f"{os.getpid()}"), "w") as file:
-        file.write("here")
-    time.sleep(seconds)
-    return block
-
-
-def test_a_worker_killed_in_mid_fit_changes_nothing(client, tmp_path):
-    data = make_data(5)
-    X, y, A = data.X_seen, data.y_seen, data.class_embeddings
-    slow = da.from_array(X, chunks=(16, 16)).map_blocks(
-        slowly, str(tmp_path), 0.1, dtype=X.dtype, meta=np.empty((0, 0))
-    )
-    killed, fitted = [], threading.Event()
-
-    def kill_one():
-        end = time.monotonic() + 60
-        while time.monotonic() < end and len(list(tmp_path.iterdir())) < 2:
-            time.sleep(0.01)
-        killed.append(int(next(tmp_path.iterdir()).name))
-        os.kill(killed[0], signal.SIGKILL)
-        killed.append(fitted.is_set())
-
-    killer = threading.Thread(target=kill_one)
-    killer.start()
-    ours = JEDM().fit(slow, y, class_embeddings=A)
-    fitted.set()
-    killer.join()
-    assert killed[1] is False, "it was killed in the middle"
-    assert killed[0] not in client.run(os.getpid).values()
-    theirs = JEDM().fit(X, y, class_embeddings=A)
-    close(ours.components_, theirs.components_, digits=8)
 
 
 # ---- without a cluster: threads of this process --------------------------------------

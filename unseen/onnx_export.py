@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from unseen._command import needs_extra
 from unseen.files import replace_file
@@ -67,8 +68,9 @@ def export_onnx(
         raise needs_extra("onnx", "files", str(path)) from None
     if hasattr(model, "turned_rule"):
         rule, turning = model.turned_rule(classes)
-    elif hasattr(model, "linear_rule"):
-        rule, turning = model.linear_rule(classes), None
+    elif hasattr(model, "to_onnx"):
+        check_is_fitted(model)
+        rule, turning = model._rule(model._asked(classes)), None
     else:
         raise TypeError(
             f"{type(model).__name__} has no linear scores. Export a model whose scores "

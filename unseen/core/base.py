@@ -271,24 +271,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._of_rows(X, classes, self._probabilities)
 
-    @available_if(lambda self: self._is_linear())
-    def linear_rule(self, classes=None) -> LinearRule:
-        """Return the candidates and the linear scores that new rows are labelled by.
-
-        Parameters
-        ----------
-        classes : optional
-            The candidates; explained at ``decision_function``.
-
-        Returns
-        -------
-        LinearRule
-            ``candidates``, ``scorer`` with its ``coef`` and ``intercept``, and
-            ``unit_rows``: whether rows get unit length first.
-        """
-        check_is_fitted(self)
-        return self._rule(self._asked(classes))
-
     @available_if(lambda self: self._is_linear() or hasattr(self, "turned_rule"))
     def to_onnx(self, path, *, classes=None):
         """Write the (adapted) classifier as an ONNX file.

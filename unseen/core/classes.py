@@ -318,41 +318,38 @@ def read_table(
 
     Where rows may be ``blank``, those of named classes may hold nothing but NaN.
     """
+    frame, named = _as_frame(table, what)
+    widths: tuple[int, ...] = (frame.shape[1],)
+    if frame.columns.nlevels > 1:
+        first = frame.columns.get_level_values(0)
+        parts = [frame.loc[:, first == key] for key in dict.fromkeys(first)]
+        widths = tuple(part.shape[1] for part in parts)
+        frame = pd.concat(parts, axis=1)
+    names = _as_names(frame.index, what) if named else None
+    return names, _as_numbers(frame, what, blank and named), widths
+
+
+def _as_frame(table: Any, what: str) -> tuple[pd.DataFrame, bool]:
+    """Return a table as a frame, and whether it names its classes."""
     if isinstance(table, Mapping):
-        if not table or not all(np.ndim(one) == 1 for one in table.values()):
-            return _read_several(table, what, blank)
-        table = pd.DataFrame({name: pd.Series(one) for name, one in table.items()}).T
-    names: np.ndarray | None = None
-    widths: tuple[int, ...] | None = None
+        if table and all(np.ndim(one) == 1 for one in table.values()):
+            return pd.DataFrame({k: pd.Series(v) for k, v in table.items()}).T, True
+        read = {key: _as_frame(one, f"{what}[{key!r}]") for key, one in table.items()}
+        frames = {key: frame for key, (frame, _) in read.items()}
+        return fuse_tables(frames), all(named for _, named in read.values())
     other = as_pandas(table)
-    if other is not table:
-        table = _named_by_a_column(other, what)
     if isinstance(table, pd.DataFrame):
-        names = _as_names(table.index, what)
-        if table.columns.nlevels > 1:
-            first = table.columns.get_level_values(0)
-            parts = [table.loc[:, first == key] for key in dict.fromkeys(first)]
-            widths = tuple(part.shape[1] for part in parts)
-            table = pd.concat(parts, axis=1)
-    embeddings = _as_numbers(table, names, what, blank and names is not None)
-    return names, embeddings, widths or (embeddings.shape[1],)
-
-
-def _read_several(tables: Mapping, what: str, blank: bool):
-    frames: dict[Any, pd.DataFrame] = {}
-    for key, table in tables.items():
-        names, embeddings, _ = read_table(table, what=f"{what}[{key!r}]", blank=blank)
-        frames[key] = pd.DataFrame(embeddings, names)
-    fused = fuse_tables(frames)
-    widths = tuple(frame.shape[1] for frame in frames.values())
-    return None if names is None else fused.index.to_numpy(), fused.to_numpy(), widths
-
-
-def _named_by_a_column(frame: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return a frame of a library without an index, named by its first text column."""
-    for column in frame:
-        if all(isinstance(value, str | None) for value in frame[column]):
-            return frame.set_index(column)
+        return table, True
+    if other is table:
+        if np.ndim(table) != 2:
+            raise ValueError(
+                f"{what} has shape {np.shape(table)}. Give one row per class and at "
+                "least one column."
+            )
+        return pd.DataFrame(np.asarray(table)), False
+    for column in other:  # of a library without an index: the first text column names
+        if all(isinstance(value, str | None) for value in other[column]):
+            return other.set_index(column), True
     raise ValueError(
         f"{what} is a frame without a text column. Give one with the names of the "
         "classes."
@@ -368,14 +365,12 @@ def _as_names(index: pd.Index, what: str) -> np.ndarray:
     return names.astype(str) if all(isinstance(n, str) for n in names) else names
 
 
-def _as_numbers(
-    table: Any, names: np.ndarray | None, what: str, blank: bool
-) -> np.ndarray:
+def _as_numbers(frame: pd.DataFrame, what: str, blank: bool) -> np.ndarray:
     try:
-        embeddings = np.asarray(table, dtype=np.float64)
+        embeddings = np.asarray(frame, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} holds more than numbers: {error}.") from None
-    if embeddings.ndim != 2 or 0 in embeddings.shape:
+    if 0 in embeddings.shape:
         raise ValueError(
             f"{what} has shape {embeddings.shape}. Give one row per class and at least "
             "one column."
@@ -384,8 +379,6 @@ def _as_numbers(
     if blank:
         bad &= ~np.isnan(embeddings).all(axis=1)
     if bad.any():
-        where = (np.arange(len(embeddings)) if names is None else names)[bad]
-        raise ValueError(
-            f"{what} holds NaN or infinity in the row of {short_list(where)}."
-        )
+        where = short_list(frame.index[bad])
+        raise ValueError(f"{what} holds NaN or infinity in the row of {where}.")
     return embeddings

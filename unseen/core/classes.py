@@ -379,6 +379,6 @@ def _as_numbers(frame: pd.DataFrame, what: str, blank: bool) -> np.ndarray:
     if blank:
         bad &= ~np.isnan(embeddings).all(axis=1)
     if bad.any():
-        where = short_list(frame.index[bad])
+        where = short_list(frame.index.to_numpy()[bad])
         raise ValueError(f"{what} holds NaN or infinity in the row of {where}.")
     return embeddings

@@ -109,8 +109,9 @@ class Sums:
 
     @property
     def class_means(self) -> np.ndarray:
-        """Mean row of each class (zeros for a class without rows)."""
-        return self.class_sums / np.maximum(self.counts, 1)[:, None]
+        """Mean row of each class in the features (zeros for a class without rows)."""
+        means = self.class_sums / np.maximum(self.counts, 1)[:, None]
+        return means if self.basis is None else means @ self.basis.T
 
     def projected(self, axes: np.ndarray) -> Sums:
         """Return the sums of ``x @ axes``."""

@@ -191,8 +191,6 @@ class GuidedMixture(ZeroShotClassifier):
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         """Learn a kernel ridge from class embeddings to class means."""
         means = sums.for_classes(table.seen).class_means
-        if sums.span is not None:  # few rows of many features
-            means = sums.span.lift(means.T).T
         scale = EmbeddingScale.of(table.embeddings[table.seen], table.widths)
         S, middle = scale(table.embeddings[table.seen]), means.mean(axis=0)
         weights = fit_ridge(S, means - middle, "linear").weights

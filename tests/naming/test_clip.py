@@ -250,7 +250,7 @@ def test_a_checkpoint_that_was_replaced_is_another_encoder(
             "label", tmp_path / kind, *words, "--save", model, "--out", table
         ).exit_code
         ids[kind] = pd.read_csv(table)["id"].astype(str).tolist()
-        find_features(ids[kind], find_origin(table), None, None, None)
+        find_features(ids[kind], find_origin(table))
     encode = ["encode", photos, "--encoder", path, "--out", features, "--json"]
     assert json.loads(run(*encode).output)["encoded_now"] == 0  # all is known
     moved = shutil.copy(path, tmp_path / "moved.safetensors")
@@ -273,8 +273,7 @@ def test_a_checkpoint_that_was_replaced_is_another_encoder(
         assert answer.exit_code == 2 and "They do not mix" in answer.output
         origin = find_origin(tmp_path / f"{kind}.labels.csv")
         with pytest.raises(ValueError, match=r"labelled with .* do not mix"):
-            find_features(ids[kind], origin, None, None, None)
-        find_features(ids[kind], origin, None, None, str(path))  # what is named, is
+            find_features(ids[kind], origin)
     answer = run(*words, "--force")
     assert answer.exit_code == 2 and "They do not mix" in answer.output
     before = np.load(features)["features"]

@@ -263,8 +263,7 @@ def test_ctrl_c_while_it_gets_ready_ends_in_peace(tmp_path):
     make_review(tmp_path, n=400, wrong=0)
     for seconds in (0.0, 1.5):
         cache = tmp_path / f"cache-{seconds}"
-        options = ["--photos", "photos", "--encoder", "lite0"]
-        server = Served(tmp_path, *options, cache=cache)
+        server = Served(tmp_path, "--photos", "photos", cache=cache)
         time.sleep(seconds)
         code, _, err = server.stop()
         assert code == 0 and not err.partition("by then.\n")[2]

@@ -227,5 +227,5 @@ def test_review_finds_texts_and_vectors_again(table, tmp_path, monkeypatch):
     labels, origin = read_labels(out), find_origin(out)
     items = find_items(labels, origin)
     assert items.kind == "text" and items.texts[3] == DEMO.texts[3]
-    X = find_features(labels["id"].tolist(), origin, None, None, None)
+    X = find_features(labels["id"].tolist(), origin)
     np.testing.assert_array_equal(X, WordLlama().encode(DEMO.texts))

@@ -30,10 +30,6 @@ def review(
         Path | None,
         typer.Option(help="Features to learn from, .npz or .npy, a row per label."),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(help="Encoder of the features.", show_default="as labelled"),
-    ] = None,
     show: Annotated[
         str | None,
         typer.Option(
@@ -62,9 +58,7 @@ def review(
         from unseen.review.opening import open_review
 
         columns = [name.strip() for name in (show or "").split(",") if name.strip()]
-        session = open_review(
-            labels, folder=photos, features=features, encoder=encoder, show=columns
-        )
+        session = open_review(labels, folder=photos, features=features, show=columns)
         for notice in session.notices:
             typer.echo(notice, err=True)
 

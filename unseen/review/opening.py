@@ -30,23 +30,21 @@ def open_review(
     *,
     folder: Path | None = None,
     features: Path | None = None,
-    encoder: str | None = None,
     show: Sequence[str] = (),
 ) -> Session:
     """Open a review of a table of labels, which needs its ids and labels only.
 
     ``folder`` is that of the photos, if it is not where the labels were made;
-    ``features`` a file with a row per row of the table, or per path; ``encoder`` what
-    encodes the photos, if it is not what labelled them; ``show`` are columns by which
-    to judge rows of features.
+    ``features`` a file with a row per row of the table, or per path; ``show`` are
+    columns by which to judge rows of features.
     """
     origin, table = find_origin(labels), read_labels(labels)
     ids = table["id"].tolist()
 
     def prepare(stop: Stop) -> Teacher:
-        X = find_features(ids, origin, folder, features, encoder, progress=stop)
+        X = find_features(ids, origin, folder, features, progress=stop)
         stop()
-        start = find_start(origin, encoder)
+        start = None if features else find_start(origin)
         stop()
         return Teacher(X, start)
 
@@ -122,47 +120,45 @@ def digest_of(labels: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def find_start(origin: Origin, encoder: str | None) -> Any:
+def find_start(origin: Origin) -> Any:
     """Return the mixture that made the labels of names; None where it is not known.
 
     So teaching is what ``unseen label --given`` does.
     """
-    if not origin.names or origin.model or encoder is not None:
+    from unseen.photos.precomputed import is_features
+
+    known: Any = None
+    if not origin.names or origin.model:
         return None
     if origin.kind == "texts":
         from unseen.texts import NamedTexts
 
         return NamedTexts(origin.encoder or "wordllama").fit(origin.names).model_
-    from unseen.photos import NamedPhotos
-    from unseen.photos.precomputed import is_features
-
     if origin.kind == "demo":
         from unseen.photos.bundled import load_photos
 
         photos = load_photos()
-        named = NamedPhotos(photos.image_encoder, photos.text_encoder)
-    elif origin.kind == "photos":
-        if is_features(origin.encoder) or is_features(origin.text):
-            return None  # no encoders
-        named = NamedPhotos(origin.encoder or "lite0", origin.text or None)
-    else:
-        return None
-    known = origin.descriptions
-    return named.fit(origin.names, descriptions=known, allow_unknown=True).model_
+        known = photos.image_encoder, photos.text_encoder
+    elif origin.kind == "photos" and not is_features(origin.encoder):
+        known = origin.encoder or "lite0", origin.text or None
+    if known is None or is_features(known[1]):
+        return None  # no encoders
+    from unseen.photos import NamedPhotos
+
+    more = {"descriptions": origin.descriptions, "allow_unknown": True}
+    return NamedPhotos(*known).fit(origin.names, **more).model_
 
 
 def find_features(
     ids: list[str],
     origin: Origin,
-    folder: Path | None,
-    features: Path | None,
-    encoder: str | None,
+    folder: Path | None = None,
+    features: Path | None = None,
     progress: Any = None,
 ) -> np.ndarray:
     """Return the features of all rows of a table, as they were labelled by."""
     from unseen.naming.encoders import check_same, encode_texts, find_encoder
 
-    labelled_by = origin.version if encoder is None else ""  # what is named, is meant
     if features is not None:
         from unseen.photos.precomputed import read_features
 
@@ -170,7 +166,7 @@ def find_features(
         if paths is None and len(X) != len(ids):
             raise ValueError(
                 f"{features} has {len(X)} rows, but the table has {len(ids)}. Give "
-                "features of every row of the table, in the same order."
+                "one row each, in the same order."
             )
         return X if paths is None else in_order(ids, paths, X, str(features))
     if origin.kind == "demo":
@@ -182,19 +178,17 @@ def find_features(
         _, X, known = noted_rows(origin)
         return in_order(ids, known, X, origin.source)
     if origin.kind == "texts":
-        reader = find_encoder(encoder or origin.encoder or "wordllama")
-        check_same(reader, labelled_by, "the texts were labelled")
+        reader = find_encoder(origin.encoder or "wordllama")
+        check_same(reader, origin.version, "the texts were labelled")
         return encode_texts(reader, noted_texts(origin, ids))
-    if folder is None and origin.kind != "photos":
+    place = folder or (Path(origin.source) if origin.kind == "photos" else None)
+    if place is None:
         raise ValueError(
-            "To learn, the features of these rows are needed, and it is not known "
-            "where they are. Start again with --features features.npz, or --photos "
-            "FOLDER."
+            "To learn, the features of these rows are needed, and nobody noted where "
+            "they are. Start again with --features features.npz, or --photos FOLDER."
         )
     from unseen.photos.label import see_folder
 
-    place = folder if folder is not None else Path(origin.source)
-    used = encoder or origin.encoder or "lite0"
-    seen = see_folder(place, used, progress=progress)
-    check_same(seen.encoder, labelled_by, "the photos were labelled")
+    seen = see_folder(place, origin.encoder or "lite0", progress=progress)
+    check_same(seen.encoder, origin.version, "the photos were labelled")
     return in_order(ids, seen.paths, seen.features(), str(place))

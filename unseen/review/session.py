@@ -34,6 +34,7 @@ from unseen.review.answers import (
 from unseen.review.items import Items
 from unseen.review.journal import FIELDS, UNDOABLE, Entry, Journal, fault_of, is_number
 from unseen.review.teaching import Learning, Stop, Teacher
+from unseen.trust.asking import suggest
 from unseen.trust.sure import draw_surest, drawn_from, surest_first
 
 __all__ = ["Session"]
@@ -230,12 +231,12 @@ class Session:
     def suggest(self, n: int) -> list[int]:
         """Return rows whose labels would help most, none that has one."""
         with self.lock:
-            model, given = self.state.model, set(self.state.given)
-        if self.learning.teacher is not None:
-            return self.learning.teacher.suggest(model, n, given)
-        free = np.setdiff1d(np.arange(len(self.ids)), np.fromiter(given, int))
-        doubt = np.nan_to_num(model.reliability[free])
-        return free[np.argsort(doubt, kind="stable")[:n]].tolist()
+            given = dict.fromkeys(self.state.given, "known")
+            sure = self.state.model.reliability
+        if (teacher := self.learning.teacher) is not None:
+            return suggest(teacher.units, n, reliability=sure, given=given).tolist()
+        doubtful = np.argsort(np.nan_to_num(sure), kind="stable").tolist()
+        return [row for row in doubtful if row not in given][:n]
 
     def check(self, n: int, uid: str, tab: str, wanted: int = 95) -> list[int]:
         """Return a random sample of rows to check; what was drawn before comes first.

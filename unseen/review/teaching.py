@@ -13,7 +13,7 @@ they taught.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ import pandas as pd
 from unseen.core.given import NONE_OF_THESE
 from unseen.core.linalg import to_unit
 from unseen.review.answers import ModelLabels
-from unseen.trust.asking import suggest
 
 if TYPE_CHECKING:
     from unseen.transduction.guided_mixture import GuidedMixture
@@ -90,14 +89,6 @@ class Teacher:
         for row, name in given.items():
             new.labels[row], new.reliability[row] = name, 1.0
         return new
-
-    def suggest(
-        self, current: ModelLabels, n: int, given: Collection[int]
-    ) -> list[int]:
-        """Return the rows to ask for, as ``unseen.suggest`` chooses them."""
-        known = dict.fromkeys(given, NONE_OF_THESE)  # whatever their labels are
-        doubt = current.reliability
-        return suggest(self.units, n, reliability=doubt, given=known).tolist()
 
     def _without(self, rows: np.ndarray) -> ModelLabels:
         """Return what names alone come to; it is kept for the next time."""

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -35,6 +36,19 @@ def own_cache(tmp_path_factory):
         folder = tmp_path_factory.mktemp("cache")
         patch.setenv("UNSEEN_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Debian's browser, for tests of pages."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = shutil.which("chromium")
+    assert found, "install Debian's chromium, as .ci/run does"
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=found, args=quiet)
+        yield browser
+        browser.close()
 
 
 if os.environ.get("UNSEEN_TEST_ULP"):

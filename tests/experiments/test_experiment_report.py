@@ -142,12 +142,14 @@ def test_tables_and_figures_are_files_too(folder):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
-def test_pages_fit_a_desk_and_a_phone_and_all_is_drawn(folder, tmp_path, width):
+def test_pages_fit_a_desk_and_a_phone_and_all_is_drawn(
+    chromium, folder, tmp_path, width
+):
     names = [HOSTILE, "a name that is rather long, as names of birds often are", "0"]
     labels = write_labels(label_table(names * 20), tmp_path / "labels.csv")
     page = write_labels_report(labels, tmp_path / "labels.html")
     for path, drawings in ((folder / "report.html", 5), (page, 0)):
-        told = look(path, width, tmp_path)
+        told = look(chromium, path, width)
         assert told["overflow"] <= 0 and told["broken"] == told["flat"] == 0
         assert told["drawings"] >= drawings
 

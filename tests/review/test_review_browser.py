@@ -3,7 +3,6 @@
 import os
 import re
 import resource
-import shutil
 import subprocess
 import time
 from contextlib import contextmanager
@@ -12,7 +11,8 @@ import numpy as np
 import pytest
 from reviewing import MAIN, Served, make_review
 
-from unseen.labels import label_table, read_labels, write_labels
+from tests.browser import shown
+from unseen.labels import read_labels, write_labels
 from unseen.review.journal import read_journal
 
 pytestmark = pytest.mark.browser
@@ -22,37 +22,13 @@ expect.set_options(timeout=30_000)  # the machine may be busy
 WITH = ("--photos", "photos", "--features", "features.npz")
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    found = shutil.which("chromium")
-    assert found, "install Debian's chromium, as .ci/run does"
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=quiet)
-        yield browser
-        browser.close()
-
-
 @contextmanager
 def tab(chromium, server, width=1440, height=900, shows=".caption", **options):
-    """Open the page; at the end nothing may have been said or asked elsewhere."""
-    said, asked = [], []
-    context = chromium.new_context(
-        viewport={"width": width, "height": height}, **options
-    )
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: said.append("a dialog: " + dialog.message))
-    page.said = said
-    page.goto(server.url)
-    page.wait_for_selector(f".tile {shows}:not(:empty)")
-    yield page
-    context.close()
-    assert not said
-    assert all(url.startswith(server.url) for url in asked), asked
+    """Open the page; nothing may have been asked elsewhere."""
+    with shown(chromium, server.url, width, height, **options) as page:
+        page.wait_for_selector(f".tile {shows}:not(:empty)")
+        yield page
+    assert all(url.startswith(server.url) for url in page.asked), page.asked
 
 
 def start(home, **options):
@@ -504,44 +480,6 @@ def test_hostile_names_are_only_text(chromium, tmp_path):
         assert server.get("state")["classes"][-1]["name"] == evil + "2"
 
 
-def test_a_page_of_another_origin_gets_nothing(chromium, tmp_path):
-    _, server = start(tmp_path)
-
-    attack = """async (url) => {
-      const told = [];
-      const body = JSON.stringify({entries: [{op: "class", name: "evil"}]});
-      const tries = [
-        ["api/state", {}],
-        ["api/state", {mode: "no-cors"}],
-        ["api/answers", {method: "POST", body}],
-        ["api/answers", {method: "POST", body, mode: "no-cors",
-          headers: {"Content-Type": "text/plain"}}],
-        ["api/answers", {method: "POST", body,
-          headers: {"Content-Type": "application/json"}}],
-      ];
-      for (const [path, how] of tries) {
-        try { const a = await fetch(url + path, how); told.push(a.type + a.status); }
-        catch (error) { told.push("failed"); }
-      }
-      const image = new Image();
-      told.push(await new Promise((done) => {
-        image.onload = () => done("seen"); image.onerror = () => done("failed");
-        image.src = url + "api/small/0";
-      }));
-      return told;
-    }"""
-    with server:
-        context = chromium.new_context()
-        page = context.new_page()
-        evil = {"body": "<title>evil</title>", "content_type": "text/html"}
-        page.route("http://127.0.0.1:9/", lambda route: route.fulfill(**evil))
-        page.goto("http://127.0.0.1:9/")
-        assert page.title() == "evil"
-        assert page.evaluate(attack, server.url) == ["failed"] * 6
-        assert server.get("state")["seq"] == 0
-        context.close()
-
-
 def test_an_answer_waits_for_a_server_that_comes_back(chromium, tmp_path):
     _, server = start(tmp_path)
     with server, tab(chromium, server) as page:
@@ -579,18 +517,6 @@ def test_a_full_disk_and_answers_to_carry_over_are_told(chromium, tmp_path):
         expect(page.locator("#disk")).to_be_hidden()
         saved(page, server)
         page.said.clear()  # the browser told of answers that had to wait
-
-
-def test_texts_and_rows_are_cards(chromium, tmp_path):
-    texts = [f"<b>text</b> number {i} " + "long " * 100 for i in range(9)]
-    table = label_table(np.array(["a", "b", "c"])[np.arange(9) % 3], text=texts)
-    write_labels(table, tmp_path / "labels.csv")
-    with Served(tmp_path) as server, tab(chromium, server, shows="p") as page:
-        expect(page.locator(".tile p").first).to_contain_text("<b>text</b> number 0")
-        page.locator(".tile").first.click()
-        expect(page.locator("#view-text")).to_contain_text("number 0")
-        expect(page.locator("#teach")).to_be_disabled()
-        expect(page.locator("#accuracy")).to_contain_text("--features")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

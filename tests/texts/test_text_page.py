@@ -1,7 +1,6 @@
 """The page of texts: everything escaped, long texts collapsed, any script and class."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -66,9 +65,7 @@ def test_a_text_is_shown_once_and_classes_without_any_are_named(tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_fits_a_phone_and_a_desk(tmp_path, width):
-    if shutil.which("chromium") is None:
-        pytest.skip("chromium is not installed")
+def test_the_page_fits_a_phone_and_a_desk(chromium, tmp_path, width):
     texts = [HEBREW, JAPANESE, "x" * 900, "word " * 900, HOSTILE, ""]
     page(tmp_path, ["a"] * 5 + ["b" * 80], texts, reliability=np.linspace(0, 1, 6))
-    assert look(tmp_path / "p.html", width, tmp_path / "profile")["overflow"] == 0
+    assert look(chromium, tmp_path / "p.html", width)["overflow"] == 0

@@ -6,7 +6,7 @@
 Adapts every method to 100,000 made-up rows, 512 features and 100 classes,
 each in a process of its own on two cores, and prints its time and peak memory; or what
 the method would need, if it refuses. The limits are five minutes and 4 GB. What the
-methods are worth is not for made-up rows to say: ``unseen reproduce transductive``.
+methods are worth is not for made-up rows to say: ``studies/race.py``.
 """
 
 import argparse

@@ -26,9 +26,9 @@ PLANS = ("ablation", "study")
 def study(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Score every point of a method's grid on held-out seen classes, and no other."""
     method, data = METHODS[key.method], bench.data(part)
-    search = ClasswiseSearchCV(
-        bench.build(method, part), method.grid, transductive=method.adapts
-    )
+    start = method.start and bench.searched(METHODS[method.start], part)
+    model = method.make(start)
+    search = ClasswiseSearchCV(model, method.grid, transductive=method.adapts)
     folds, _ = bench.view(method)
     search.fit(folds, class_embeddings=data.class_embeddings.loc[folds.names])
     found = search.cv_results_

@@ -105,13 +105,17 @@ class Method:
             self.start is not None and METHODS[self.start].searchable
         )
 
-    def searched(self, X: Any, y: Any, class_embeddings: Any, *, n_folds: int) -> Any:
+    def searched(
+        self, X: Any, y: Any, class_embeddings: Any, *, n_folds: int, inner: Any = None
+    ) -> Any:
         """Return the estimator with the parameters that class-wise folds choose.
 
-        What it starts from is searched first. It is not fitted yet.
+        What it starts from is searched first, unless it is given as ``inner``. It is
+        not fitted yet.
         """
-        start = None if self.start is None else METHODS[self.start]
-        inner = start and start.searched(X, y, class_embeddings, n_folds=n_folds)
+        if inner is None and self.start is not None:
+            start = METHODS[self.start]
+            inner = start.searched(X, y, class_embeddings, n_folds=n_folds)
         model = self.make(inner)
         if not self.grid:
             return model

@@ -21,7 +21,7 @@ from unseen.report.figures import draw_plan
 HOSTILE = "<script>alert(1)</script>"
 SHOWN = ["table2", "table3", "table4", "table5", "table6"]
 FIGURES = ["fig1", "fig3", "fig4", "fig5", "complexity", "separation"]
-SHOWN += [*FIGURES, "race"]
+SHOWN += [*FIGURES, "readings"]
 PLANS = [read_plan(name) for name in SHOWN]
 MEASURES = {"objective": 100.0, "change of D": 1.0, "steps": 60}
 NAMES = [HOSTILE, '"><img src=x onerror=y>', "$\\frac{", "okapi & zebra"]
@@ -97,7 +97,7 @@ def test_the_page_needs_no_other_file_and_links_lead_somewhere(folder):
 
 def test_every_plan_is_on_the_page_with_a_caption(folder):
     html = (folder / "report.html").read_text("utf-8")
-    for name in ("table2", "table3", "table5", "table6", "race"):
+    for name in ("table2", "table3", "table5", "table6", "readings"):
         section = html.split(f'<section id="{name}">')[1].split("</section>")[0]
         assert "<table" in section
         assert ("In the paper" in section) == name.startswith("table")

@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from unseen.core.classes import encode
 from unseen.core.linalg import to_unit
 from unseen.data import ZeroShotData
 from unseen.experiments.sources import Source
 from unseen.methods import METHODS, Method
-from unseen.trust.search import ClasswiseFolds, ClasswiseSearchCV
+from unseen.trust.search import ClasswiseFolds
 
 __all__ = ["Bench", "bench_of"]
 
@@ -33,7 +34,7 @@ class Bench:
     def __init__(self, source: Source):
         self.source = source
         self._data: dict[str, ZeroShotData] = {}
-        self._winners: dict[tuple[str, str], dict[str, Any]] = {}
+        self._searched: dict[tuple[str, str], Any] = {}
         self.kept: dict[Any, Any] = {}  # what a task wants to find again
 
     def data(self, part: str) -> ZeroShotData:
@@ -76,38 +77,27 @@ class Bench:
         """Return the folds and the unlabelled rows as a method gets them."""
         return self.reduced if method.from_rows else (self.folds, self.unlabelled)
 
-    def winner(self, method: Method, part: str) -> dict[str, Any]:
-        """Return what class-wise cross-validation chooses for a method."""
-        if not method.grid:
-            return {}
+    def searched(self, method: Method, part: str) -> Any:
+        """Return the method as its searches chose it, not fitted; each is made once."""
         key = method.name, part
-        if key not in self._winners:
-            table, model = self.data(part).class_embeddings, self.build(method, part)
-            search = ClasswiseSearchCV(model, method.grid, transductive=method.adapts)
-            search.fit(self.view(method)[0], class_embeddings=table)
-            self._winners[key] = search.best_params_
-        return self._winners[key]
+        if key not in self._searched:
+            inner = None
+            if method.start is not None:
+                inner = self.searched(METHODS[method.start], part)
+            if method.from_rows:  # they have unit length already
+                fixed = {**method.parameters, "unit_rows": False}
+                method = replace(method, parameters=fixed)
+            table, folds = self.data(part).class_embeddings, self.view(method)[0]
+            self._searched[key] = method.searched(
+                folds, None, table, n_folds=self.source.n_folds, inner=inner
+            )
+        return clone(self._searched[key])
 
-    def build(self, method: Method, part: str) -> Any:
-        """Return the method before its own search, from the winner it starts from."""
-        inner = None
-        if method.start is not None:
-            start = METHODS[method.start]
-            inner = self.build(start, part).set_params(**self.winner(start, part))
-        model = method.make(inner)
-        if method.from_rows:
-            model.set_params(unit_rows=False)  # they have unit length already
-        return model
-
-    def fitted(self, method: Method, part: str, seed: int, **parameters: Any) -> Any:
-        """Return the method as its search chose it, fitted on all seen classes.
-
-        ``parameters`` have the last word.
-        """
-        model = self.build(method, part).set_params(**self.winner(method, part))
+    def fitted(self, method: Method, part: str, seed: int) -> Any:
+        """Return the method as its searches chose it, fitted on all seen classes."""
+        model = self.searched(method, part)
         if seed and "random_state" in model.get_params():
             model.set_params(random_state=seed)
-        model.set_params(**parameters)
         table, folds = self.data(part).class_embeddings, self.view(method)[0]
         folds.fit_all(model, table, encode(folds.y, table)[0])
         return model

@@ -180,7 +180,7 @@ ORDER = (
     "fig1",
     *(f"table{number}" for number in range(2, 7)),
     *("fig3", "fig4", "fig5", "complexity"),
-    *("gains", "separation", "readings", "race", "inductive", "transductive"),
+    *("gains", "separation", "readings"),
 )
 
 

@@ -34,7 +34,8 @@ def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     method = METHODS[key.method]
     data, (_, unlabelled) = bench.data(part), bench.view(method)
     model = bench.fitted(method, part, key.seed)
-    yield Finding("chosen", note=json.dumps(bench.winner(method, part)))
+    chosen = {name: model.get_params()[name] for name in method.grid}
+    yield Finding("chosen", note=json.dumps(chosen))
     labels = model.predict(unlabelled)
     truth = data.y_unseen
     yield Finding("accuracy", round=0, value=per_class_accuracy(truth, labels))

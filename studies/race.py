@@ -1,0 +1,12 @@
+"""All methods on the class tables at hand, most of them beyond the paper.
+
+python studies/race.py race inductive transductive --data ../shared/data
+"""
+
+PLANS = ("race", "inductive", "transductive")
+
+
+if __name__ == "__main__":
+    from laboratory import main
+
+    main("race")

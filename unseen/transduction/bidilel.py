@@ -214,24 +214,18 @@ def place_landmarks(seen, to_seen, between, random) -> np.ndarray:
 def stress(flat, seen, to_seen, between) -> tuple[float, np.ndarray]:
     """Return the stress of landmarks and its gradient."""
     N, M = to_seen.shape
+    # Every pair of new ones counts from both ends, none with itself.
+    apart = (1 - np.eye(N)) / max(N * (N - 1), 1)
+    weights = np.hstack([np.full((N, M), 1 / (M * N)), apart])
+    wanted = np.hstack([to_seen, between])
     b = flat.reshape(N, -1)
-    value, gradient = weighted_stress(b, seen, to_seen, 1 / (M * N))
-    if N > 1:
-        # Every pair counts from both ends, so its weight is halved; both ends move.
-        np.fill_diagonal(between := between.copy(), np.inf)
-        own, turned = weighted_stress(b, b, between, 1 / (N * (N - 1)))
-        value, gradient = value + own, gradient + 2 * turned
-    return value, gradient.ravel()
-
-
-def weighted_stress(b, others, wanted, weight) -> tuple[float, np.ndarray]:
-    """Return weight · Σ (d - δ)²/δ and its gradient in b, the others fixed."""
-    d = np.maximum(cdist(b, others), 1e-12)
-    finite = np.isfinite(wanted)
-    misses = np.where(finite, d - np.where(finite, wanted, 0), 0)
-    value = weight * np.sum(misses**2 / wanted)
-    pull = 2 * weight * misses / (wanted * d)
-    return float(value), pull.sum(axis=1)[:, None] * b - pull @ others
+    everyone = np.vstack([seen, b])
+    d = np.maximum(cdist(b, everyone), 1e-12)
+    misses = weights * (d - wanted) / wanted
+    pull = 2 * misses / d
+    pull[:, M:] *= 2  # both ends move
+    gradient = pull.sum(axis=1)[:, None] * b - pull @ everyone
+    return float(np.vdot(misses, d - wanted)), gradient.ravel()
 
 
 def nearest_means(rows: np.ndarray, b: np.ndarray, k: int) -> np.ndarray:

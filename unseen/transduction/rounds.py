@@ -107,12 +107,8 @@ def trusted(
 def checked_rates(rates: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the rates as an array, or say which of them is not a share."""
     rates = np.asarray(rates, dtype=np.float64)
-    outside = rates[~((rates > 0) & (rates <= 1))] if rates.ndim == 1 else rates
-    if rates.ndim != 1 or len(outside):
-        raise ValueError(
-            f"rates={rates.tolist()} must be a list of shares in (0, 1]"
-            + (f"; {outside[0]} is not." if rates.ndim == 1 else ".")
-        )
+    if rates.ndim != 1 or not ((rates > 0) & (rates <= 1)).all():
+        raise ValueError(f"rates={rates.tolist()} must be a list of shares in (0, 1].")
     return rates
 
 

@@ -16,7 +16,6 @@ ABLATION: dict[str, dict[str, Any]] = {
     "20 rounds": {"max_rounds": 20},
     "100 axes": {"n_axes": 100},
     "300 axes": {"n_axes": 300},
-    "sizes known to be equal": {"class_prior": "uniform"},
 }
 for _change, _parameters in ABLATION.items():
     register(

@@ -208,11 +208,9 @@ def nearest_to(model, c):
     return int(np.where(np.arange(len(Z)) == c, np.inf, far).argmin())
 
 
-def test_given_labels_and_known_sizes_keep_the_list_as_it_is(data):
+def test_given_labels_keep_the_list_as_it_is(data):
     with pytest.raises(ValueError, match=r"Given labels .*drop_absent"):
         fitted(data, drop_absent=True).adapt(data.X_unseen, given={0: data.unseen[0]})
-    with pytest.raises(ValueError, match=r"class_prior .*drop_absent"):
-        fitted(data, class_prior="uniform", drop_absent=True).adapt(data.X_unseen)
 
 
 def test_the_background_is_a_gaussian_as_wide_as_the_seen_means(data):

@@ -53,3 +53,5 @@ def test_labels_follow_a_given_prior_whatever_the_start_says():
     sizes = np.bincount(model.labels_, minlength=3)
     assert np.abs(sizes - prior).max() <= 1
     close(model.class_prior_, prior / 60)
+    with pytest.raises(ValueError, match=r"class_prior has shape \(2,\).* 3 competing"):
+        OTTER.from_prototypes(texts, class_prior=[0.5, 0.5]).adapt(X)

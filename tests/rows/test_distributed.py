@@ -41,7 +41,7 @@ def a_pile(data):
 
 
 MODELS = [
-    AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5], max_rounds=3),
+    AnchoredSelfTraining(max_rounds=3),
     TSTD(),
     SelfTraining(ESZSL()),
 ]

@@ -35,7 +35,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")
 MODELS = [
     TSTD(),
     AnchoredSelfTraining(),
-    AnchoredSelfTraining(class_prior=[0.2, 0.3, 0.5]),
     SelfTraining(CCA()),
     SelfTraining(DAP()),
     SMS(),

@@ -114,10 +114,8 @@ class Candidates:
         )
 
 
-def checked_prior(prior, candidates: Candidates) -> np.ndarray | None:
-    """Return known class sizes as shares of the distinct classes, or None."""
-    if prior is None:
-        return None
+def checked_prior(prior, candidates: Candidates) -> np.ndarray:
+    """Return known class sizes as shares of the distinct classes."""
     if isinstance(prior, str):
         return np.full(len(candidates), 1 / len(candidates))
     n_classes = len(candidates.columns)

@@ -26,9 +26,9 @@ of Z_c in units of v. At T = 1 this is EM, and what it maximises never falls:
 
 Sizes are free in the first run: u = log(Σ_i R_i + 10). If labels come out clear and
 even, the classes are most likely all there and of like size; then a second run starts
-at the prototypes again, and sizes are held even by transport (ρ = ∞: known sizes):
+at the prototypes again, and sizes are held even by transport:
 
-    u_c ← u_c + (ρ log(share_c n / Σ_i R_ic) - u_c) / (1 + ρ),     share_c = 1/N
+    u_c ← u_c + (ρ log(n / N Σ_i R_ic) - u_c) / (1 + ρ)
 
 It keeps a class from being emptied by its neighbours in the first rounds, after which
 it could not come back. A sample of the rows tells u: a round is one pass over the rows.
@@ -52,17 +52,17 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.special import log_softmax, logsumexp, softmax
 
-from unseen.core.classes import Candidates, ClassTable, checked_prior, evenness, places
+from unseen.core.classes import Candidates, ClassTable, evenness, places
 from unseen.core.given import GivenRows
 from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round, nearest_scorer
-from unseen.core.params import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE, StrOptions
+from unseen.core.params import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Reduced, Sums, indicator
@@ -113,8 +113,6 @@ class AnchoredSelfTraining(Explains):
     radius : float or None, default=0.5
         Class means stay within this mean squared distance of their prototype, in
         units of v; ``None`` for no limit.
-    class_prior : None, 'uniform' or array of shape (n_competing,), default=None
-        Class sizes you *know*. Imposed on the answer, so wrong ones ruin it.
     max_rounds : int, default=10
         Rounds of a run; a second run follows if labels come out clear and even.
     tol : float, default=0.001
@@ -180,7 +178,6 @@ class AnchoredSelfTraining(Explains):
     whitening: float | None = 0.1
     kappa: float = 3.0
     radius: float | None = 0.5
-    class_prior: Any = None
     max_rounds: int = 10
     tol: float = 0.001
     unit_rows: bool = True
@@ -193,7 +190,6 @@ class AnchoredSelfTraining(Explains):
         "whitening": [*POSITIVE, None],
         "kappa": AT_LEAST_0,
         "radius": [*POSITIVE, None],
-        "class_prior": [StrOptions({"uniform"}), "array-like", None],
         "max_rounds": COUNT_OR_0,
         "tol": AT_LEAST_0,
         "unit_rows": ["boolean"],
@@ -328,11 +324,10 @@ class AnchoredSelfTraining(Explains):
         teach = partial(self._teach, rows, given)
         if not self.drop_absent:
             return self._answer(teach(candidates))
-        if self.class_prior is not None or given is not None:
-            what = "class_prior gives" if given is None else "Given labels say"
+        if given is not None:
             raise ValueError(
-                f"{what} which classes there are, and drop_absent=True may drop them. "
-                "Omit one of the two."
+                "Given labels say which classes there are, and drop_absent=True may "
+                "drop them. Omit one of the two."
             )
         return self._answer(without_absent(teach, candidates, self._prototypes))
 
@@ -517,20 +512,17 @@ class Learner:
         self.handicap = model.handicap * (own_rows > 0)  # off scores in R alone
         self.sample = rows.sample(-(-len(rows) // SAMPLE))
         self.settled, self.moved, self.n_held = False, 0.0, 0
-        prior = checked_prior(model.class_prior, candidates)
-        self._begin(0.0 if prior is None else np.inf, prior)
+        self._begin(0.0)
 
-    def _begin(self, pull: float, shares: np.ndarray | None = None) -> None:
-        """Go back to the prototypes; ``pull`` is ρ, towards ``shares`` or even ones."""
-        N = len(self.anchors.Z)
-        self.pull, self.u = pull, np.zeros(N)
-        self.shares = np.full(N, 1 / N) if shares is None else shares
+    def _begin(self, pull: float) -> None:
+        """Go back to the prototypes; ``pull`` is ρ."""
+        self.pull, self.u = pull, np.zeros(len(self.anchors.Z))
         self._label(self.anchors.start, self.metric, HEAT[0], n_steps=10)
 
     def learn(self, max_rounds: int, tol: float) -> list[Round]:
         """Run the rounds, twice if labels are clear and even; say what each did."""
         rounds = self._run(max_rounds, tol)
-        pull = self.even_pull() if self.pull == 0 and max_rounds else 0.0
+        pull = self.even_pull() if max_rounds else 0.0
         if pull:
             self._begin(pull)
             rounds += self._run(max_rounds, tol)
@@ -568,7 +560,7 @@ class Learner:
         self.m, self.q = m, q
         if self.pull > 0:
             S = (gaussian_scores(self.sample, m, q) - self.handicap) / temperature
-            self.u = transported(S, self.u, self.shares, self.pull, n_steps)
+            self.u = transported(S, self.u, self.pull, n_steps)
         inside, reported = self.u - self.handicap / temperature, self.reported_sizes()
         small = np.min_scalar_type(len(m))
 
@@ -656,7 +648,7 @@ class Learner:
 
     def _note(self) -> str:
         held = f"; {self.n_held} of them stayed at the limit" if self.n_held else ""
-        even = " Class sizes were pulled together." if 0 < self.pull < np.inf else ""
+        even = " Class sizes were pulled together." if self.pull else ""
         spread = f"{self.moved:.2f} times the spread of the prototypes"
         return f"Class means moved by {spread}{held}.{even}"
 
@@ -684,16 +676,14 @@ def sufficient(a: np.ndarray, b: np.ndarray, least: np.ndarray, radius: float):
     return kappa
 
 
-def transported(S, u, shares: np.ndarray, pull: float, n_steps: int) -> np.ndarray:
-    """Return log sizes u under which soft labels have nearly the given shares.
+def transported(S, u, pull: float, n_steps: int) -> np.ndarray:
+    """Return log sizes u under which classes have nearly the same share.
 
-    Unbalanced transport: ``pull`` is ρ. Sizes that are known (ρ = ∞) are met exactly.
+    Unbalanced transport: ``pull`` is ρ.
     """
-    weight = pull / (1 + pull) if np.isfinite(pull) else 1.0
-    for _ in range(n_steps if np.isfinite(pull) else 50):
-        found = softmax(S + u, axis=1).mean(axis=0)
-        lack = np.log(shares) - np.log(np.maximum(found, 1e-300))
-        step = weight * lack - (1 - weight) * u
+    for _ in range(n_steps):
+        found = softmax(S + u, axis=1).mean(axis=0) * S.shape[1]
+        step = (-pull * np.log(np.maximum(found, 1e-300)) - u) / (1 + pull)
         u = u + step
         if np.abs(step).max() < 1e-6:
             break

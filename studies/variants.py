@@ -49,8 +49,8 @@ for _name, _grids in STUDY.items():
             METHODS[_name].label,
             METHODS[_name].estimator,
             parameters=_fixed,
-            grid={_parameter: _values},
             adapts=METHODS[_name].adapts,
+            **{_parameter: _values},
             **(ROWS if METHODS[_name].from_rows else {"cost": 30}),
         )
 

@@ -133,19 +133,29 @@ class Method:
 METHODS: dict[str, Method] = {}
 
 
-def register(name: str, label: str, estimator: str | type, **more: Any) -> Method:
-    """Add a method; see :class:`Method` for what else can be said of it.
+def register(
+    name: str,
+    label: str,
+    estimator: str | type,
+    parameters: dict[str, Any] | None = None,
+    **more: Any,
+) -> Method:
+    """Add a method; of what else is said of it, every list is searched.
+
+    See :class:`Method` for what can be said.
 
     Examples
     --------
     >>> from unseen.methods import METHODS, register
-    >>> register("mine", "My own", "ESZSL", parameters={"gamma": 10.0}).make()
+    >>> register("mine", "My own", "ESZSL", {"gamma": 10.0}, lam=[0.1, 1.0]).make()
     ESZSL(gamma=10.0)
-    >>> del METHODS["mine"]
+    >>> METHODS.pop("mine").grid
+    {'lam': [0.1, 1.0]}
     """
     if name in METHODS:
         raise ValueError(f"There is a method {name!r} already. Choose another name.")
-    METHODS[name] = Method(name, label, estimator, **more)
+    grid = {key: more.pop(key) for key in list(more) if isinstance(more[key], list)}
+    METHODS[name] = Method(name, label, estimator, parameters or {}, grid, **more)
     return METHODS[name]
 
 
@@ -181,52 +191,42 @@ OF_CCA: dict[str, Any] = {"regularisation": GRID, "power": [0, 1, 2, 4]}
 OF_ESZSL: dict[str, Any] = {"gamma": GRID, "lam": GRID}
 
 
-def _register(
-    name: str, label: str, estimator: str, fixed: Any = None, **more: Any
-) -> None:
-    """Add a method: of what else is said of it, every list is searched."""
-    grid = {key: more.pop(key) for key in list(more) if isinstance(more[key], list)}
-    register(name, label, estimator, parameters=fixed or {}, grid=grid, **more)
-
-
 # Inductive.
 
 ROWS: dict[str, Any] = {"from_rows": True, "cost": 12}
 EPOCHS = {"max_iter": 30, "n_iter_no_change": 5}
-RANKING: dict[str, Any] = {"fixed": EPOCHS, "n_seeds": 3, **ROWS}
+RANKING: dict[str, Any] = {"parameters": EPOCHS, "n_seeds": 3, **ROWS}
 LATEM: dict[str, Any] = {"learning_rate": [3.0, 10.0, 30.0], "n_seeds": 3, **ROWS}
 JEDM: dict[str, Any] = {"alpha": GRID, "beta": GRID, "n_seeds": 3, "cost": 30}
 
-_register("dap", "DAP", "DAP", lam=TENS)
-_register("iap", "IAP", "IAP", **GAUSSIAN)
-_register("conse", "ConSE", "ConSE", n_top=[1, 3, 10, 30], **GAUSSIAN)
-_register("cca", "CCA", "CCA", **OF_CCA)
-_register("eszsl", "ESZSL", "ESZSL", **OF_ESZSL)
+register("dap", "DAP", "DAP", lam=TENS)
+register("iap", "IAP", "IAP", **GAUSSIAN)
+register("conse", "ConSE", "ConSE", n_top=[1, 3, 10, 30], **GAUSSIAN)
+register("cca", "CCA", "CCA", **OF_CCA)
+register("eszsl", "ESZSL", "ESZSL", **OF_ESZSL)
 _l21 = {"penalty": "l21"}
-_register("eszsl-l21", "Qiao et al. (ESZSL with ℓ2,1)", "ESZSL", _l21, **OF_ESZSL)
-_register("to-semantic", "Ridge, rows to table", "RidgeToSemantic", lam=TENS)
-_register("to-visual", "Ridge, table to rows", "RidgeToVisual", lam=TENS)
-_register("sae", "SAE, table to rows", "SAE", lam=TENS)
+register("eszsl-l21", "Qiao et al. (ESZSL with ℓ2,1)", "ESZSL", _l21, **OF_ESZSL)
+register("to-semantic", "Ridge, rows to table", "RidgeToSemantic", lam=TENS)
+register("to-visual", "Ridge, table to rows", "RidgeToVisual", lam=TENS)
+register("sae", "SAE, table to rows", "SAE", lam=TENS)
 _back = {"direction": "to_semantic"}
-_register("sae-to-semantic", "SAE, rows to table", "SAE", _back, lam=TENS)
+register("sae-to-semantic", "SAE, rows to table", "SAE", _back, lam=TENS)
 # The authors' score takes means and score lengths from all rows, so JEDM adapts.
-_register("jedm", "JEDM", "JEDM", adapts=True, **JEDM)
+register("jedm", "JEDM", "JEDM", adapts=True, **JEDM)
 _lam = [1e-6, 1e-5, 1e-4, 1e-3]
 _loss = {"loss": "squared"}
-_register(
-    "sync-squared", "SynC, squared loss", "SynC", _loss, lam=_lam, sharpness=SHARP
-)
+register("sync-squared", "SynC, squared loss", "SynC", _loss, lam=_lam, sharpness=SHARP)
 _one = "SynC, one-vs-other loss"
-_register("sync-one", _one, "SynC", lam=_lam[:3], sharpness=SHARP, **ROWS)
+register("sync-one", _one, "SynC", lam=_lam[:3], sharpness=SHARP, **ROWS)
 _hinge = {"loss": "structured", "tol": 0.01}
-_register("sync", "SynC", "SynC", _hinge, lam=_lam[1:3], sharpness=SHARP, **ROWS)
+register("sync", "SynC", "SynC", _hinge, lam=_lam[1:3], sharpness=SHARP, **ROWS)
 # By its defaults: it has many weights, and a fit of AwA takes half a minute.
-_register("jlse", "JLSE", "JLSE", {"tol": 0.01}, from_rows=True, cost=30)
-_register("devise", "DeViSE", "DeViSE", learning_rate=RATES, **RANKING)
-_register("ale", "ALE", "ALE", learning_rate=RATES, **RANKING)
-_register("sje", "SJE", "SJE", learning_rate=RATES[1:], margin=[0.1, 1.0], **RANKING)
-_register("latem", "LatEm", "LatEm", EPOCHS, **LATEM)
-_register("latem-one", "LatEm, one map", "LatEm", {**EPOCHS, "n_maps": 1}, **LATEM)
+register("jlse", "JLSE", "JLSE", {"tol": 0.01}, from_rows=True, cost=30)
+register("devise", "DeViSE", "DeViSE", learning_rate=RATES, **RANKING)
+register("ale", "ALE", "ALE", learning_rate=RATES, **RANKING)
+register("sje", "SJE", "SJE", learning_rate=RATES[1:], margin=[0.1, 1.0], **RANKING)
+register("latem", "LatEm", "LatEm", EPOCHS, **LATEM)
+register("latem-one", "LatEm, one map", "LatEm", {**EPOCHS, "n_maps": 1}, **LATEM)
 
 # Self-training, and both readings of the paper: the authors' program, and the equations
 # as they are printed.
@@ -235,34 +235,34 @@ SELF: dict[str, Any] = {"adapts": True, "cost": 30, "lam": GRID, "mu": GRID}
 PRINTED = {"reading": "paper"}
 WHITE = {"whitening": 0.1}
 
-_register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
-_register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
-_register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, **SELF)
-_register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
-_register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
-_register("tstd-printed", "TSTD, as printed", "TSTD", PRINTED, adapts=True)
-_register("jedm-cv", "JEDM, as printed, searched", "JEDM", PRINTED, adapts=True, **JEDM)
+register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
+register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
+register("tstd", "TSTD", "TSTD", start="jedm", n_seeds=3, **SELF)
+register("tstd-authors", "TSTD, authors' settings", "TSTD", adapts=True, n_seeds=3)
+register("jedm-authors", "JEDM, authors' settings", "JEDM", adapts=True, n_seeds=3)
+register("tstd-printed", "TSTD, as printed", "TSTD", PRINTED, adapts=True)
+register("jedm-cv", "JEDM, as printed, searched", "JEDM", PRINTED, adapts=True, **JEDM)
 # Section III-F implies a dictionary as large as the features, and no principal axes.
-_wide: dict[str, Any] = {"fixed": {"n_axes": "all", "n_components": 1000}}
+_wide: dict[str, Any] = {"parameters": {"n_axes": "all", "n_components": 1000}}
 _wide |= {"adapts": True, "cost": 300}
-_register("tstd-wide", "TSTD, d = 1,000, no axes", "TSTD", **_wide)
+register("tstd-wide", "TSTD, d = 1,000, no axes", "TSTD", **_wide)
 _cv: dict[str, Any] = {"start": "jedm-cv", "n_seeds": 3, **SELF}
-_register("tstd-cv", "TSTD, as printed, searched", "TSTD", PRINTED, **_cv)
+register("tstd-cv", "TSTD, as printed, searched", "TSTD", PRINTED, **_cv)
 for _kind in ("CCA", "ESZSL"):
     _name = f"{_kind.lower()}-default"
-    _register(_name, f"{_kind}, defaults", _kind)
+    register(_name, f"{_kind}, defaults", _kind)
     _label = f"{_kind}-ST, defaults"
-    _register(f"{_name}-st", _label, "SelfTraining", start=_name, adapts=True)
+    register(f"{_name}-st", _label, "SelfTraining", start=_name, adapts=True)
 for _kind, _grid in {"CCA": OF_CCA, "ESZSL": OF_ESZSL}.items():
     _name = f"{_kind.lower()}-white"
-    _register(_name, f"{_kind}, whitened", _kind, WHITE, **_grid)
+    register(_name, f"{_kind}, whitened", _kind, WHITE, **_grid)
     _label = f"{_kind}-ST, whitened"
-    _register(f"{_name}-st", _label, "SelfTraining", start=_name, **SELF)
+    register(f"{_name}-st", _label, "SelfTraining", start=_name, **SELF)
 _readings = [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)]
 _white: dict[str, Any] = {"alpha": [0.01, 0.1, 1.0], "reading": _readings, "cost": 15}
-_register("jedm-white", "JEDM, whitened", "JEDM", {**WHITE, "n_axes": 500}, **_white)
+register("jedm-white", "JEDM, whitened", "JEDM", {**WHITE, "n_axes": 500}, **_white)
 _after: dict[str, Any] = {"start": "jedm-white", "adapts": True, "cost": 25}
-_register("tstd-white", "TSTD, whitened", "TSTD", lam=FEW, mu=FEW, **_after)
+register("tstd-white", "TSTD, whitened", "TSTD", lam=FEW, mu=FEW, **_after)
 
 # Transductive: of the paper's Table VI, and of today; one start for those that relabel.
 # What folds of seen classes can tell is searched, the rest is the default.
@@ -270,34 +270,32 @@ _register("tstd-white", "TSTD, whitened", "TSTD", lam=FEW, mu=FEW, **_after)
 AST: dict[str, Any] = {"start": "ast", "adapts": True, "cost": 10}
 OWN: dict[str, Any] = {"adapts": True, "cost": 15}
 
-_register("tmv-hlp", "TMV-HLP", "TMVHLP", **AST)
-_register("sms", "SMS", "SMS", gamma=FEW[:2], lam=FEW[:2], start="eszsl", **OWN)
+register("tmv-hlp", "TMV-HLP", "TMVHLP", **AST)
+register("sms", "SMS", "SMS", gamma=FEW[:2], lam=FEW[:2], start="eszsl", **OWN)
 _uda: dict[str, Any] = {"near": [10.0, 100.0], "pull": [0.01, 0.1]}
-_register("uda", "Kodirov et al.", "KodirovUDA", **_uda, **OWN)
+register("uda", "Kodirov et al.", "KodirovUDA", **_uda, **OWN)
 _wang: dict[str, Any] = {"n_components": [50, 150, 300], "alpha": [0.01, 0.1]}
-_wang |= {"fixed": {"transduction": "structured"}, "n_seeds": 3}
-_register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", **_wang, **OWN)
-_register("pst", "PST", "PST", alpha=[0.5, 0.9], **AST)
+_wang |= {"parameters": {"transduction": "structured"}, "n_seeds": 3}
+register("bidilel", "Wang et al. (BiDiLEL)", "BiDiLEL", **_wang, **OWN)
+register("pst", "PST", "PST", alpha=[0.5, 0.9], **AST)
 _clip: dict[str, Any] = {"likelihood_weight": [0.005, 0.02, 0.1], **AST}
-_register("transclip", "TransCLIP", "TransCLIP", **_clip)
-_register("zlap", "ZLaP", "ZLaP", alpha=[0.3, 0.7], **AST)
-_register("stata", "StatA", "StatA", **AST)
+register("transclip", "TransCLIP", "TransCLIP", **_clip)
+register("zlap", "ZLaP", "ZLaP", alpha=[0.3, 0.7], **AST)
+register("stata", "StatA", "StatA", **AST)
 _gauss: dict[str, Any] = {"alone": {"prior": "logits"}, **AST}
-_register("adapt", "ADAPT", "GaussianAlignment", {"prior": "probabilities"}, **_gauss)
-_register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
-_register("otter", "OTTER", "OTTER", **AST)
-_register("csls", "CSLS", "CSLS", n_neighbors=[5, 10, 30], **AST)
-_register("spreading", "Label spreading", "SpreadLabels", **AST)
-_register("global", "Global correction", "GlobalCorrection", **AST)
-_register("normalised", "Normalised scores", "NormalisedScores", **AST)
-_register(
-    "inverted", "Inverted softmax", "InvertedSoftmax", beta=[0.1, 0.3, 1.0], **AST
-)
-_register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
+register("adapt", "ADAPT", "GaussianAlignment", {"prior": "probabilities"}, **_gauss)
+register("em-dirichlet", "EM-Dirichlet", "EMDirichlet", **AST)
+register("otter", "OTTER", "OTTER", **AST)
+register("csls", "CSLS", "CSLS", n_neighbors=[5, 10, 30], **AST)
+register("spreading", "Label spreading", "SpreadLabels", **AST)
+register("global", "Global correction", "GlobalCorrection", **AST)
+register("normalised", "Normalised scores", "NormalisedScores", **AST)
+register("inverted", "Inverted softmax", "InvertedSoftmax", beta=[0.1, 0.3, 1.0], **AST)
+register("averaging", "Prototype averaging", "PrototypeAveraging", **AST)
 _xu: dict[str, Any] = {**AST, "start": "to-semantic"}
-_register("xu", "Xu et al. (self-training)", "PrototypeAveraging", **_xu)
+register("xu", "Xu et al. (self-training)", "PrototypeAveraging", **_xu)
 
 # Ours.
 
-_register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True)
-_register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)
+register("ast", "AST (ours)", "AnchoredSelfTraining", adapts=True)
+register("guided", "Guided mixture (ours)", "GuidedMixture", adapts=True)

@@ -106,18 +106,6 @@ def test_every_estimator_answers_the_same_after_loading(name, data, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} <= {"plan", "fitted", "adapted"}
 
 
-def test_names_of_features_and_numbered_classes_are_kept(data, tmp_path):
-    frame = pd.DataFrame(data.X_seen, columns=[f"pixel {i}" for i in range(16)])
-    table, numbers = data.class_embeddings.to_numpy(), np.unique(data.y_seen)
-    y = np.searchsorted(numbers, data.y_seen)
-    model = unseen.ESZSL().fit(frame, y, class_embeddings=table)
-    again = unseen.load_model(save_model(model, tmp_path / "eszsl"))
-    assert again.feature_names_in_.tolist() == frame.columns.tolist()
-    pile = pd.DataFrame(data.X_unseen, columns=frame.columns)
-    assert again.predict(pile).dtype == model.predict(pile).dtype
-    assert_array_equal(again.predict(pile), model.predict(pile))
-
-
 def test_a_pipeline_is_kept_with_its_preprocessing(data, tmp_path):
     steps = [StandardScaler(), PCA(8, random_state=0), Normalizer(), unseen.ESZSL()]
     model = make_pipeline(*steps)
@@ -151,17 +139,12 @@ def test_what_happens_to_a_file_after_loading_does_not_reach_the_model(data, tmp
     model = fitted(unseen.JEDM(), data)
     path = save_model(model, tmp_path / "jedm")
     again, whole = unseen.load_model(path), path.read_bytes()
-    with open(path, "r+b") as file:  # in place, as an editor or a sync would
-        file.write(bytes(len(whole)))
-    assert_same_answers(model, again, data.X_unseen)
     with open(path, "r+b") as file:
         file.truncate(10)  # a mapped page beyond the end would kill the process
     assert_same_answers(model, again, data.X_unseen)
     path.write_bytes(whole)
     again.axes_[0, 0] = 99
     assert path.read_bytes() == whole
-    save_model(again, path)
-    assert unseen.load_model(path).axes_[0, 0] == 99
 
 
 def test_what_cannot_be_stored_is_named(data, tmp_path):
@@ -351,13 +334,11 @@ def test_onnx_needs_a_fitted_linear_model(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("as_frame", [True, False])
-def test_a_model_that_starts_from_prototypes_is_kept(as_frame, tmp_path):
+def test_a_model_that_starts_from_prototypes_is_kept(tmp_path):
     rng = np.random.default_rng(0)
     texts = pd.DataFrame(rng.normal(size=(3, 20)), index=["a", "b", "c"])
     X = np.repeat(texts.to_numpy(), 40, axis=0) + 0.5 * rng.normal(size=(120, 20))
-    given = texts if as_frame else texts.to_numpy()
-    model = unseen.GuidedMixture.from_prototypes(given)
+    model = unseen.GuidedMixture.from_prototypes(texts)
     unfitted = unseen.load_model(model.save(tmp_path / "unfitted"))
     model.adapt(X)
     adapted = unseen.load_model(model.save(tmp_path / "adapted"))

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from layouts import (
     LAYOUTS,
     NAMES,
@@ -281,26 +279,13 @@ def test_without_a_column_of_labels_all_rows_are_unlabelled():
         load_data(pd.DataFrame(X), table, unseen=UNSEEN)
 
 
-words = st.text(
-    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]),
-    min_size=1,
-    max_size=8,
-).filter(str.strip)
-
-
 @pytest.mark.parametrize("kind", ["h5", "csv", "parquet"])
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    deadline=None,
-    max_examples=5,
-)
-@given(
-    names=st.lists(words, min_size=2, max_size=4, unique=True), seed=st.integers(0, 99)
-)
-@example(names=["007", "7", "7.0", "nan"], seed=0)
-@example(names=["a,b", 'say "hi"', "true", "label"], seed=0)
-def test_any_names_survive_any_kind(kind, tmp_path, names, seed):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("names", [
+    ["007", "7", "7.0", "nan"], ["a,b", 'say "hi"', "true", "label"],
+    [" b", "=1+1", "None", "\u3000\u00e4\ufeff"],
+])  # fmt: skip
+def test_any_names_survive_any_kind(kind, tmp_path, names):
+    rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(len(names), 2)), index=names)
     y = np.array(names + names[:1], dtype=str)
     X = rng.normal(size=(len(y), 3))

@@ -153,7 +153,7 @@ def read_layout(arrays: Arrays) -> RawData:
         n = arrays.shape("X")[0]
         y = arrays.labels("y") if "y" in arrays else np.zeros(n, dtype="<U1")
         if y.dtype.kind == "U":
-            return RawData(y=y, class_names=np.unique(y[y != ""]), **parts)
+            return RawData(y=y, **parts)
     optional: dict[str, Callable[[str], np.ndarray]] = {
         "unseen": arrays.labels,
         "seen_test": arrays.read,

@@ -93,7 +93,6 @@ def read_awa(path: Path) -> RawData:
         where=str(path),
         X=read,
         y=y,
-        class_names=names,
         tables=tables,
         unseen=_side(root / "testclasses.txt"),
         first=1,

@@ -141,18 +141,15 @@ def read_folder(path: Path) -> RawData:
         where=str(path),
         X=X,
         y=y,
-        class_names=np.unique(y[y != ""]),
         seen_test=aside.to_numpy() if 1 in rows and aside.any() else None,
         origin={"X": "features.npy", "y": "labels.csv", "unseen": "classes.csv"},
     )
-    raw = with_class_table(raw, path / "classes.csv")
-    raw.origin["classes"] = "classes.csv"
-    return raw
+    return with_class_table(raw, path / "classes.csv")
 
 
 def with_class_table(raw: RawData, path: Path) -> RawData:
     """Let a file beside the rows, if it is there, describe the classes."""
-    raw.origin["classes"] = str(path)
+    raw.origin["classes"] = path.name
     if path.is_file():
         table, unseen = read_table_of_classes(path)
         raw.class_names = table.index.to_numpy().astype(str)
@@ -372,7 +369,6 @@ def read_frame(
         feature_names=feature_names,
         ids=ids,
         y=y,
-        class_names=np.unique(y[y != ""]),
         unseen=unseen,
         seen_test=seen_test,
         origin={

@@ -52,6 +52,7 @@ class RawData:
         Class names, or row numbers of ``class_names`` counted from 0, which become
         names. An empty name or -1 is an unlabelled row.
     class_names : ndarray of str
+        By default those of the first table, or else the labels that there are.
     tables : dict of str to DataFrame
         Class tables by name; their rows follow ``class_names``. May be empty.
     unseen : ndarray or None
@@ -87,7 +88,7 @@ class RawData:
     where: str
     X: Any
     y: np.ndarray
-    class_names: np.ndarray
+    class_names: Any = None
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     unseen: np.ndarray | None = None
     seen_test: np.ndarray | None = None
@@ -101,6 +102,10 @@ class RawData:
         """Make names of row numbers; a number that is not a row is named by itself."""
         if callable(self.X):
             self._read_features = self.__dict__.pop("X")
+        if self.class_names is None and self.tables:
+            self.class_names = np.array(next(iter(self.tables.values())).index, str)
+        elif self.class_names is None:
+            self.class_names = np.unique(self.y[self.y != ""])
         rows = dict(enumerate(self.class_names.tolist()))
         for part, names in {"y": {**rows, -1: ""}, "unseen": rows}.items():
             labels = getattr(self, part)

@@ -95,23 +95,20 @@ def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
     candidates, (coef, intercept), unit_rows = rule
     constants = {"coef": coef.T, "intercept": intercept}
-    nodes, raw = [], "raw"
+    rows, measured, nodes = "features", "features", []
+    if turning is not None:
+        constants |= {"mean": turning.mean, "turn": turning.turn}
+        rows, measured = "centred", "turned"
+        nodes += [
+            *_divided(node, "features", "features", "unit"),
+            node("Sub", ["unit", "mean"], ["centred"]),
+            node("MatMul", ["centred", "turn"], ["turned"]),
+        ]
+    nodes.append(node("MatMul", [rows, "coef"], ["raw"]))
+    raw = "raw"
     if unit_rows or turning is not None:
         constants |= {"zero": np.zeros(()), "one": np.ones(())}
-    if turning is None:
-        nodes += [node("MatMul", ["features", "coef"], ["raw"])]
-        if unit_rows:
-            nodes += _divided(node, "raw", "features", "scaled")
-            raw = "scaled"
-    else:
-        constants |= {"mean": turning.mean, "turn": turning.turn}
-        nodes += _divided(node, "features", "features", "unit")
-        nodes += [
-            node("Sub", ["unit", "mean"], ["centred"]),
-            node("MatMul", ["centred", "coef"], ["raw"]),
-            node("MatMul", ["centred", "turn"], ["turned"]),
-            *_divided(node, "raw", "turned", "scaled"),
-        ]
+        nodes += _divided(node, "raw", measured, "scaled")
         raw = "scaled"
     # Classes with equal descriptions are scored once, and shown in every column.
     columns = candidates.spread(np.arange(len(candidates)))

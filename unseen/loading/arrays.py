@@ -408,16 +408,12 @@ def check_stored(dataset: Any, where: str) -> None:
 def _texts(dataset: Any, path: Path, where: str) -> np.ndarray:
     """Read text in pieces: many entries may point to one long text."""
     texts = dataset.asstr("utf-8")
-    if dataset.shape == ():
-        return np.array(texts[()])
-    if dataset.ndim != 1:
-        raise ValueError(f"{where} has shape {dataset.shape}. Give one dimension.")
     step = max(1, limits().unpacked_free // path.stat().st_size)
     parts = [
         as_texts(texts[start : start + step].tolist(), where)
         for start in range(0, len(dataset), step)
     ]
-    return np.concatenate(parts) if parts else np.array([], dtype=str)
+    return np.concatenate(parts)
 
 
 def open_h5(path: Path) -> Arrays:

@@ -199,15 +199,13 @@ class Reader(NamedTuple):
 
     def raw(self, path: Path, column: str | None, id: str | None) -> RawData:
         """Read a file; its labels and ids are in columns, if they are named."""
-        if self.by_column:
-            return self.read(path, column, id)
-        if column or id:
+        if (column or id) and not self.by_column:
             what = f"column={column!r}" if column else f"id={id!r}"
             raise ValueError(
                 f"{path}: {what} names a column, which only CSV, parquet and Excel "
                 f"files have. This is: {self.kind}."
             )
-        return self.read(path)
+        return self.read(path, column, id) if self.by_column else self.read(path)
 
 
 readers: list[Reader] = []

@@ -58,7 +58,7 @@ def test_eszsl_is_the_minimum_of_its_objective(small, gamma, lam, coding):
     target = np.zeros(sum(map(len, terms)))
     target[: Y.size] = Y.ravel()
     W = np.linalg.lstsq(np.vstack(terms), target, rcond=None)[0].reshape(p, q)
-    XtX, XtY, _ = label_products(sum_rows(X, codes, 6), coding)
+    XtX, XtY, *_ = label_products(sum_rows(X, codes, 6), coding)
     close(solve_eszsl(XtX, XtY, A, gamma, lam, diagonal=False), W, digits=10)
 
 

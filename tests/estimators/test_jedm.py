@@ -18,7 +18,6 @@ from unseen.core.sums import label_products, sum_rows
 from unseen.models.dictionary import solve_by_admm, solve_by_reference_admm
 from unseen.models.jedm import (
     READINGS,
-    Products,
     objective,
     solve_jedm,
     update_codes,
@@ -43,10 +42,6 @@ def small():
     return X, H, A, D, V, sums
 
 
-def products(sums, coding="signed"):
-    return Products(*label_products(sums, coding), sums.dtype)
-
-
 def eq2(X, Y, A, D, V, C, alpha, beta):
     VA = V @ A.T
     return (
@@ -68,7 +63,7 @@ def test_the_code_step_is_the_minimum_of_eq_3(small, ridge):
     X, H, A, D, V, sums = small
     Y = 2 * H - 1
     C = brute_codes(X, Y, A, D, V, ridge)
-    codes = update_codes(products(sums), D, A @ V.T, ALPHA, ridge)
+    codes = update_codes(label_products(sums, "signed"), D, A @ V.T, ALPHA, ridge)
     for ours, theirs in zip(codes, (C.T @ C, C.T @ X, C.T @ Y), strict=True):
         close(ours[0], theirs, digits=5)
 
@@ -77,8 +72,8 @@ def test_the_compatibility_step_is_the_minimum_of_eq_5_and_eq_2_its_value(small)
     X, H, A, D, V, sums = small
     Y = 2 * H - 1
     C = brute_codes(X, Y, A, D, V)
-    codes = update_codes(products(sums), D, A @ V.T, ALPHA, 0)
-    value = objective(products(sums), codes, D, A @ V.T, ALPHA, BETA)
+    codes = update_codes(label_products(sums, "signed"), D, A @ V.T, ALPHA, 0)
+    value = objective(label_products(sums, "signed"), codes, D, A @ V.T, ALPHA, BETA)
     close(value[0], eq2(X, Y, A, D, V, C, 0.7, 0.2), digits=8)
     best = minimise(lambda V: eq2(X, Y, A, D, V, C, 0.7, 0.2), V)
     [ours] = update_compatibility(codes, right_factor(A, 0), BETA / ALPHA)
@@ -93,7 +88,7 @@ def test_the_papers_objective_never_rises(small, alpha, beta):
     D = unit(D)
     weights = np.array([alpha, beta], dtype=float)[:, None, None, None]
     sixty = PAPER._replace(max_iter=60, tol=0.0)
-    *_, [history] = solve_jedm(products(sums), A, D, V, *weights, sixty)
+    *_, [history] = solve_jedm(label_products(sums, "signed"), A, D, V, *weights, sixty)
     never_rises(history)
     assert history[-1] < history[0]
 
@@ -157,7 +152,7 @@ def problem():
 def test_many_weights_in_one_go_equal_each_alone_to_the_last_bit(small):
     _, _, A, D, V, sums = small
     weights = np.array([[0.01, 0.1, 5.0], [2.0, 0.01, 30.0]])[..., None, None]
-    given = products(sums, "one_hot"), A, D, V
+    given = label_products(sums, "one_hot"), A, D, V
     stack = solve_jedm(*given, *weights, Reading(max_iter=6))
     for i in range(3):
         alone = solve_jedm(*given, *weights[:, i : i + 1], Reading(max_iter=6))

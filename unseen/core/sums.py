@@ -197,15 +197,23 @@ def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:
     return (vectors / np.sqrt(values + shrinkage * mean)) @ vectors.T
 
 
-def label_products(
-    sums: Sums, coding: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return XᵀX, XᵀY and YᵀY for Y in 0/1, or in ±1, which is 2 one_hot - 1."""
+class Products(NamedTuple):
+    """XᵀX, XᵀY and YᵀY, of rows in a precision: what solvers know of the samples."""
+
+    XtX: np.ndarray
+    XtY: np.ndarray
+    YtY: np.ndarray
+    dtype: np.dtype
+
+
+def label_products(sums: Sums, coding: str) -> Products:
+    """Return products for Y in 0/1, or in ±1, which is 2 one_hot - 1."""
     XtY, counts = sums.class_sums.T, sums.counts
     if coding == "one_hot":
-        return sums.gram, XtY, np.diag(counts)
+        return Products(sums.gram, XtY, np.diag(counts), sums.dtype)
     YtY = 4 * np.diag(counts) - 2 * (counts[:, None] + counts) + sums.n_rows
-    return sums.gram, 2 * XtY - XtY.sum(axis=1, keepdims=True), YtY
+    XtY = 2 * XtY - XtY.sum(axis=1, keepdims=True)
+    return Products(sums.gram, XtY, YtY, sums.dtype)
 
 
 # ---- summing -------------------------------------------------------------------------

@@ -207,10 +207,9 @@ class IAP(PosteriorClassifier):
         return binary(embeddings, known.mean(axis=0))
 
     def _score_posterior(self, Q, candidates):
-        embeddings = self.class_embeddings_[self._table.seen]
-        thresholds = embeddings.mean(axis=0)
-        known = binary(embeddings, thresholds)
-        T, prior = binary(candidates.embeddings, thresholds), attribute_priors(known)
+        known = self._seen_as(None, self.class_embeddings_[self._table.seen])
+        T = self._seen_as(None, candidates.embeddings)
+        prior = attribute_priors(known)
         P = np.clip(Q @ known, 1e-3, 1 - 1e-3)
         scores = np.log(P / prior) @ T.T + np.log((1 - P) / (1 - prior)) @ (1 - T).T
         # Posteriors at the clip are few numbers: classes tie, and sums round apart.

@@ -107,7 +107,7 @@ class ESZSL(OnAxes):
     _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
-        XtX, XtY, _ = label_products(seen.sums, self.label_coding)
+        XtX, XtY, *_ = label_products(seen.sums, self.label_coding)
         solve = {"l2": solve_eszsl, "l21": solve_silencing}[self.penalty]
         self.coef_ = solve(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
 

@@ -58,7 +58,7 @@ from unseen.core.params import (
     StrOptions,
     validate_parameter_constraints,
 )
-from unseen.core.sums import Sums, label_products
+from unseen.core.sums import Products, Sums, label_products
 from unseen.models.dictionary import DICTIONARY_SOLVERS
 from unseen.progress import counted
 
@@ -259,7 +259,7 @@ class JEDM(OnAxes):
         """Learn for models that differ in alpha and beta alone, in one go."""
         alpha, beta = np.array([[m.alpha, m.beta] for m in models]).T[..., None, None]
         reading, shape = self._reading(), (len(seen.sums.gram), seen.A.shape[1])
-        s = Products(*label_products(seen.sums, reading.label_coding), seen.sums.dtype)
+        s = label_products(seen.sums, reading.label_coding)
         random = check_random_state(self.random_state)
         start = random_start(random, self.n_components, *shape)
         with one_thread():  # d × d: threads only hinder
@@ -315,15 +315,6 @@ class JEDM(OnAxes):
 
 # ---- the sweeps over the seen classes ----------------------------------------------
 # With alpha and beta of shape (n, 1, 1) they solve n problems, one per leading index.
-
-
-class Products(NamedTuple):
-    """XᵀX, XᵀY and YᵀY: all that the sweeps know of the samples; their precision."""
-
-    XtX: np.ndarray
-    XtY: np.ndarray
-    YtY: np.ndarray
-    dtype: np.dtype
 
 
 class Codes(NamedTuple):

@@ -122,7 +122,7 @@ class SynC(RelativeCodesClassifier):
         self._phantoms, M = seen.A, len(seen.A)
         self.history_: list[float] = []
         if self.loss == "squared":
-            XtX, XtY, _ = label_products(seen.sums, "signed")
+            XtX, XtY, *_ = label_products(seen.sums, "signed")
             ridge = self.lam * seen.sums.n_rows * M / 2
             self.coef_ = solve_on_axes(XtX, XtY, ridge, diagonal=seen.diagonal)
             self.n_iter_ = 1  # one solve

@@ -89,7 +89,7 @@ class SMS(OnAxes):
     _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
-        XtX, XtY, _ = label_products(seen.sums, self.label_coding)
+        XtX, XtY, *_ = label_products(seen.sums, self.label_coding)
         self.coef_ = solve_eszsl(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
 

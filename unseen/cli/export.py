@@ -70,16 +70,16 @@ def export(
         from unseen.review.opening import finished_review
 
         which: dict[str, Any] = {"min_reliability": min_reliability, "sure": sure}
-        plan = plan_export(labels, to, out, how=how, photos=photos, **which)
-        for line in describe(plan):
-            typer.echo(line)
         corrected = finished_review(labels)
-        if corrected is not None:
+        if corrected is not None:  # said before an export of none that are sure fails
             typer.echo(
                 f"Corrections of these labels are in {corrected}; export that file to "
                 "have them.",
                 err=True,
             )
+        plan = plan_export(labels, to, out, how=how, photos=photos, **which)
+        for line in describe(plan):
+            typer.echo(line)
         if not yes:
             typer.echo("Nothing is written yet: add --yes to do it.")
             return

@@ -156,8 +156,9 @@ class Session:
         }
         if "ids" in fields:
             n, rows = len(self.ids), entry.get("rows")
-            sound = isinstance(rows, list)
-            if not sound or not all(is_number(row, 0, n - 1) for row in rows):
+            if not isinstance(rows, list) or not all(
+                is_number(row, 0, n - 1) for row in rows
+            ):
                 raise ValueError(f"rows are not a list of numbers from 0 to {n - 1}.")
             noted["ids"] = [self.ids[row] for row in rows]
         fault = fault_of(noted, self.journal.entries)

@@ -191,7 +191,7 @@ class Learning:
         if self.hindrance:
             raise ValueError(self.hindrance)
         if self.last["state"] != "running":
-            self._lesson = self._thread.submit(learn, self.teacher)
+            self._lesson = self._thread.submit(learn, self._prepared.result())
 
     def stop(self) -> bool:
         """Ask the thread to end; return whether it has, within a few seconds."""

@@ -225,11 +225,14 @@ class AccuracyEstimate(NamedTuple):
         ):
             return (
                 f"All {self.n_checked:,} checks drawn at random are right: at least "
-                f"{self.low:.0%} of labels are, with 90 % confidence."
+                f"{100 * self.low:.0f} % of labels are, with 90 % confidence."
             )
+        share, low, high = (
+            f"{100 * value:.1f} %" for value in (self.accuracy, self.low, self.high)
+        )
         return (
-            f"{self.accuracy:.1%} of labels are right ({self.low:.1%} to "
-            f"{self.high:.1%}), by {self.n_checked:,} checks drawn at random."
+            f"{share} of labels are right ({low} to {high}), by {self.n_checked:,} "
+            "checks drawn at random."
         )
 
 
@@ -323,7 +326,7 @@ def estimate_accuracy(
     >>> labels = ["okapi"] * 80 + ["zebra"] * 20
     >>> checked = {int(row): labels[row] for row in draw_check(labels, 10)}
     >>> print(estimate_accuracy(labels, checked))
-    All 10 checks drawn at random are right: at least 8...% of labels are, with ...
+    All 10 checks drawn at random are right: at least 8... % of labels are, with ...
     """
     labels = np.asarray(labels)
     rows, truth = read_given(checked, len(labels))

@@ -17,7 +17,7 @@ from unseen.experiments import (
     read_results,
 )
 from unseen.experiments.bench import Bench
-from unseen.experiments.sources import find_path, how_to_fetch
+from unseen.experiments.sources import how_to_fetch
 from unseen.experiments.tables import MAKERS
 from unseen.experiments.tasks import TASKS, run_task
 from unseen.methods import METHODS
@@ -136,13 +136,3 @@ def test_a_plan_takes_any_set_by_its_path(tmp_path):
     assert data.tables == ("words", "tree")
     final = found.loc[found.measure == "final", "value"].item()
     assert cells == [f"{100 * final:.1f}"]
-
-
-def test_a_folder_may_end_as_the_path_begins(tmp_path):
-    for name in ("texts", "letters"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "in.csv").write_text("text\n")
-    folders = [tmp_path / "letters", tmp_path / "texts"]
-    assert find_path("texts/in.csv", folders) == tmp_path / "texts" / "in.csv"
-    assert find_path("texts/in.csv", [tmp_path]) == tmp_path / "texts" / "in.csv"
-    assert find_path("texts/in.csv", folders[:1]) is None

@@ -21,7 +21,6 @@ from unseen.experiments.plan import PlannedRun
 from unseen.experiments.run import RunKey, batches
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tasks import run_task
-from unseen.loading import load_data, save_data
 
 METHODS = ["eszsl", "cca", "to-visual", "to-semantic"]
 
@@ -76,23 +75,9 @@ def test_a_finished_plan_runs_nothing_but_what_failed(tmp_path):
 def test_other_data_under_the_same_name_is_refused(tmp_path, monkeypatch):
     plan = replace(read_plan("table5").on([]), task="statistics")
     run_plans([plan], [], tmp_path, n_jobs=1)
-    other = {"photos": "something else"}
-    monkeypatch.setattr(Source, "origins", lambda self, part: other)
+    monkeypatch.setattr(Source, "digest", lambda self, part: "something else")
     with pytest.raises(ValueError, match="Give another --out"):
         run_plans([plan], [], tmp_path, n_jobs=1)
-
-
-def test_two_sets_of_one_name_are_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    save_data(load_data("photos-200"), tmp_path / "p.npz").rename(
-        tmp_path / "photos-200"
-    )
-    plan = tmp_path / "two.toml"
-    quick = quick_plan("eszsl", data="photos-200", classes="words")
-    other = '[[column]]\nhead = "b"\ndata = "./photos-200"\nclasses = "words"\n'
-    plan.write_text(quick + other)
-    done = CliRunner().invoke(app, ["reproduce", str(plan), "--jobs", "1"])
-    assert done.exit_code == 2 and "are both called photos-200" in done.stderr
 
 
 def test_counts_seeds_objectives_and_drawings_are_of_the_set_and_the_model(monkeypatch):

@@ -107,7 +107,8 @@ def run_plans(
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     paths = [Path(folder) for folder in folders]
-    wanted = without_duplicates(run for plan in plans for run in plan.runs(paths))
+    planned = (run for plan in plans for run in plan.runs(paths))
+    wanted = list({run.key: run for run in planned}.values())  # every run once
     with ResultsFile(out / "results.csv") as results:
         remember_origin(out / "origin.json", wanted)
         missing = [run for run in wanted if run.key not in results.finished]
@@ -118,19 +119,6 @@ def run_plans(
             if progress is not None:
                 progress(run, findings, 1 - left / total)
     return results.path
-
-
-def without_duplicates(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
-    """Return every run once; complain of two sets that go by one name."""
-    known: dict[RunKey, PlannedRun] = {}
-    for run in runs:
-        other = known.setdefault(run.key, run)
-        if run.source != other.source and run.source and other.source:
-            raise ValueError(
-                f"{other.source.path} and {run.source.path} are both called "
-                f"{run.key.data} in results.csv. Give one of them another name."
-            )
-    return list(known.values())
 
 
 def run_all(
@@ -200,20 +188,20 @@ def make_runs(
 
 def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
     """Write down version and data; complain if results of others are there."""
-    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
     now = {"unseen": unseen.__version__}
-    sources = {(run.key.task, run.key.data, run.part): run.source for run in runs}
-    for (task, _, part), source in sources.items():
-        for name, digest in source.origins(part).items() if source else ():
-            now[f"{task}: {name}" if name.startswith("foreign") else name] = digest
+    for where, run in {run.key[1:3]: run for run in runs}.items():
+        if run.source is not None:
+            now[" ".join(where)] = run.source.digest(run.part)
     for name, digest in now.items():
-        if digest != before.get(name, digest):
+        other = known.setdefault(name, digest)
+        if digest != other:
             raise ValueError(
-                f"{path.parent} holds results of {name} {before[name]:.12}, this is "
+                f"{path.parent} holds results of {name} {other:.12}, this is "
                 f"{digest:.12}. Give another --out."
             )
     with replace_file(path) as file:
-        file.write(json.dumps({**before, **now}, indent=2).encode())
+        file.write(json.dumps(known, indent=2).encode())
 
 
 # ---- results.csv ---------------------------------------------------------------------
@@ -276,20 +264,15 @@ def complete_runs(path: Path) -> list[list[str]]:
     if ",".join(COLUMNS).startswith(text.strip()):  # torn in its first line
         return []
     head, *lines = csv.reader(io.StringIO(text, newline=""))
-    if head != list(COLUMNS):
-        raise ValueError(
-            f"{path} is not a results.csv of this version: its first line is "
-            f"{text.splitlines()[:1]!r:.80}. Give another --out."
-        )
     if not text.endswith("\n"):
         lines.pop()
     ended = {tuple(x[:5]) for x in lines if x[5:6] in (["done"], ["failed"])}
     lines = [line for line in lines if tuple(line[:5]) in ended]
-    odd = [x for x in lines if len(x) != len(COLUMNS) or not x[4].isdecimal()]
-    if odd:
+    wrong = [x for x in lines if len(x) != len(COLUMNS) or not x[4].isdecimal()]
+    if head != list(COLUMNS) or wrong:
         raise ValueError(
-            f"{path} holds a row that no run writes: {odd[0]!r:.80}. Remove it, or "
-            "give another --out."
+            f"{path} is not a results.csv of this version: it holds the line "
+            f"{','.join((wrong or [head])[0])!r:.80}. Give another --out."
         )
     return lines
 

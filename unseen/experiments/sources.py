@@ -47,27 +47,15 @@ class Source:
             return part
         return table if isinstance(table, str) else "+".join(table)
 
-    def origins(self, part: str) -> dict[str, str]:
-        """Return the digest of each file that decides what a run loads, by its name.
-
-        The split and the column of labels count as part of the rows.
-        """
-        given = [self.options.get(key, "") for key in ("unseen", "column", "id")]
-        found = {self.name: digest_of([*with_class_tables(self.path), *given])}
-        found |= {
-            table: digest_of([table])
-            for table in np.atleast_1d(self.tables[part] or []).tolist()
-            if Path(table).is_file()
-        }
-        if self.foreign:
-            found[f"foreign to {self.name}"] = digest_of([self.foreign])
-        return found
-
-
-def with_class_tables(path: str) -> list[str]:
-    """Return a path with the class tables that are read beside it."""
-    beside = Path(path).parent.glob(f"{glob.escape(Path(path).stem)}.classes.*")
-    return [path, *map(str, beside)] if Path(path).is_file() else [path]
+    def digest(self, part: str) -> str:
+        """Return the digest of all that decides what a run loads."""
+        path = Path(self.path)
+        beside = path.parent.glob(f"{glob.escape(path.stem)}.classes.*")
+        tables = np.atleast_1d(self.tables[part] or []).tolist()
+        given = [f"{key} {one}" for key, one in sorted(self.options.items())]
+        return digest_of(
+            [self.path, *map(str, sorted(beside)), *tables, *given, self.foreign]
+        )
 
 
 def digest_of(given: Sequence[str]) -> str:
@@ -157,16 +145,8 @@ def plays(data: str, classes: str, column: Any) -> bool:
 
 
 def find_path(data: str, folders: Sequence[str | Path]) -> Path | None:
-    """Return where a path leads, by itself or below one of the folders.
-
-    A folder may end as the path begins: ``sets/birds.npz`` is found in ``my/sets``.
-    """
-    parts = Path(data).parts
-    places = [Path(data)]
-    for folder in map(Path, folders):
-        for n in range(len(parts)):
-            if folder.resolve().parts[-n:] == parts[:n] or n == 0:
-                places.append(folder.joinpath(*parts[n:]))
+    """Return where a path leads, by itself or below one of the folders."""
+    places = [Path(data), *(Path(folder, data) for folder in folders)]
     return next((place for place in places if place.exists()), None)
 
 

@@ -55,8 +55,9 @@ def public_properties(name: str) -> list[str]:
 
 listed = (Path(__file__).parent / "api" / "index.rst").read_text()
 names = re.findall(r"^   (unseen[\w.]+)$", listed, re.MULTILINE)
-stale = (Path(__file__).parent / "api" / "generated").glob("*.rst")
-exclude_patterns += [f"**/{page.name}" for page in stale if page.stem not in names]
+for page in (Path(__file__).parent / "api" / "generated").glob("*.rst"):
+    if page.stem not in names:
+        page.unlink()  # of a name that went after an earlier build
 autosummary_context = {"properties": {name: public_properties(name) for name in names}}
 
 sphinx_gallery_conf = {

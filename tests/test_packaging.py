@@ -44,7 +44,7 @@ def test_importing_loads_core_dependencies_only():
 
 def test_who_labels_photos_waits_for_no_other_method():
     others = ["unseen.experiments", "unseen.models.jedm", "unseen.transduction.tstd"]
-    others += ["unseen.texts.named", "unseen.report.experiment"]
+    others += ["unseen.report.experiment"]
     tell = (
         "import sys, unseen.photos, unseen.report.gallery, unseen.texts.source; "
         f"print(*[m for m in {others} if m in sys.modules])"

@@ -10,11 +10,14 @@ import os
 import shlex
 import shutil
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from unseen._words import printable
 
-__all__ = ["command_line", "needs_extra", "program"]
+__all__ = ["command_line", "needs_extra", "optional", "program", "wheel_folder"]
 
 
 def command_line(*words: object) -> str:
@@ -57,6 +60,23 @@ def needs_extra(package: str, extra: str, what: str) -> ImportError:
     """
     install = f"{_typed(Path(sys.executable))} -m pip install 'unseen[{extra}]'"
     return ImportError(f"{what} needs {package}. Install it with: {install}")
+
+
+def optional(module: str, extra: str, what: str) -> Any:
+    """Import a module that ``what`` needs, or say how to install its package."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0].replace("_", "-")
+        raise needs_extra(package, extra, what) from None
+
+
+def wheel_folder(package: str, extra: str, what: str) -> Path:
+    """Return where a package lies that is never imported, only its files are read."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise needs_extra(package, extra, what)
+    return Path(spec.origin).parent
 
 
 def _typed(file: Path) -> str:

@@ -260,29 +260,50 @@ class NamedItems(BaseEstimator):
 
 
 class LabelJob:
-    """Items to label, and what labels them; :meth:`parts` yields tables of labels."""
+    """Items to label, and what labels them; :meth:`parts` yields tables of labels.
+
+    Parameters
+    ----------
+    kind : type
+        What labels them.
+    classes : str, path, list, dict or DataFrame, optional
+        What the classes are, unless ``model`` knows.
+    model : path, optional
+        A model saved before, instead of ``classes``: items get its answers as it is,
+        nothing is adapted.
+    given : mapping of str to str, optional
+        Labels of some items by their ids, which are certain. A name that no class has
+        makes a new class; ``unseen.NONE_OF_THESE`` says that no class fits.
+    unknown : bool, default=False
+        Set items apart that are like no class, as ``unseen.NONE_OF_THESE``.
+    progress : callable, optional
+        Called with the number of items done and in all.
+    """
 
     items: str  # what gets labels, for messages
     fitted: Any  # a NamedItems
-    adapts: bool  # whether it learns from the items; a saved model does not
     skipped: list[tuple[str, str]]  # path and reason of files that hold no such item
-    n_items: int  # known after parts
     parts: Callable[[], Iterator[pd.DataFrame]]
 
     def __init__(
         self,
         kind: type,
         classes: Any,
-        model: str | os.PathLike[str] | None,
-        given: Mapping[str, str] | None,
-        unknown: bool,
+        *,
+        model: str | os.PathLike[str] | None = None,
+        given: Mapping[str, str] | None = None,
+        unknown: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         if (classes is None) == (model is None):
             raise ValueError(
                 "Give either the classes or a saved model, which has them."
             )
-        self.given, self.unknown = dict(given or {}), unknown
-        self.adapts, self.n_items, self.n_unlike = model is None, 0, 0
+        self.given, self.unknown, self.progress = dict(given or {}), unknown, progress
+        self.adapts = model is None  # whether it learns from the items
+        self.n_items = self.n_unlike = 0  # known after parts, as what follows
+        self.weak_names, self.advice = "", ""  # why not to trust names; what is better
+        self.readings: list[tuple[str, str, str]] = []  # name, trust, how it was read
         if model is not None:
             self.fitted = load_model(model)
             if not isinstance(self.fitted, kind):

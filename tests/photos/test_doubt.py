@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.checks import close
-from unseen.photos.doubt import agreement, doubt_in_names, on_leading_axes, own_groups
+from unseen.photos.doubt import agreement, doubt_in_names, own_groups
 
 
 def groups(n_classes=4, per_class=30, noise=0.3):
@@ -40,14 +39,6 @@ def test_agreement_hangs_on_no_order_and_no_draw():
     np.random.seed(3)  # noqa: NPY002 - whoever draws from it would be found out
     one = agreement(X, labels, 6)
     assert agreement(X[order], labels[order], 6) == pytest.approx(one, abs=1e-9)
-
-
-def test_leading_axes_are_those_of_a_singular_value_decomposition():
-    X = np.random.default_rng(0).normal(size=(12, 30)) * np.arange(1, 31)
-    U, sizes, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    theirs = (U * sizes)[:, :5]
-    ours = on_leading_axes(X, 5)
-    close(ours * np.sign(np.sum(ours * theirs, axis=0)), theirs, digits=8)
 
 
 def test_a_weak_list_is_told_what_is_weak_about_it():

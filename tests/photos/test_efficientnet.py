@@ -48,6 +48,6 @@ def test_batches_change_nothing():
 
 
 def test_a_missing_wheel_names_its_extra(monkeypatch):
-    monkeypatch.setattr("unseen.photos.efficientnet.find_spec", lambda _: None)
+    monkeypatch.setattr("unseen._command.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install .*\[photos\]"):
         find_encoder("lite2", "image")

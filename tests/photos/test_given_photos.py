@@ -66,17 +66,6 @@ def test_ten_corrections_of_wrong_labels_do_not_ruin_the_rest(photos):
         assert np.mean(taught.labels_ == truth) >= before + gain
 
 
-def test_without_given_labels_nothing_changes_not_even_after_some(photos, rows):
-    X, truth = photos.features[rows], photos.truth[rows]
-    plain, other = fitted(photos).adapt(X), fitted(photos)
-    other.adapt(X, given=some(truth, 2) | {5: "tricycle"}).adapt(X)
-    assert not hasattr(other, "given_")
-    assert_array_equal(other.classes_, plain.classes_)
-    assert_array_equal(other.labels_, plain.labels_)
-    assert_array_equal(other.reliability_, plain.reliability_)
-    assert_array_equal(other.predict_proba(X), plain.predict_proba(X))
-
-
 def test_a_new_name_makes_a_class_and_none_of_these_does_not(photos, rows, tmp_path):
     X, truth = photos.features[rows], photos.truth[rows]
     names = [name for name in photos.classes if name != LEFT_OUT]

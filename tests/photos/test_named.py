@@ -155,18 +155,6 @@ def test_saved_and_loaded_it_answers_the_same(demo, photos, tmp_path):
     assert demo.image_encoder is photos.image_encoder  # it keeps what it had
 
 
-def test_labels_and_chances_agree_also_of_photos_too_few_to_adapt_to(photos):
-    model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
-    X = photos.features.astype(np.float32)
-    for n in (0, 3):
-        if n:
-            assert not model.adapt(X[:n]).adapted_
-        labels = model.predict(X)
-        likeliest = model.predict_proba(X).argmax(axis=1)
-        assert_array_equal(model.classes_[likeliest], labels)
-    assert_array_equal(model.labels_, labels[:3])
-
-
 def test_a_name_nobody_knows_is_taken_if_asked_for(small):
     model = NamedPhotos(Eyes(), Letters())
     model.fit(["dog", "xqzzt"], allow_unknown=True)

@@ -16,7 +16,6 @@ from unseen import NONE_OF_THESE, draw_check
 from unseen.cli import app
 from unseen.labels import COLUMNS, read_labels
 from unseen.texts import NamedTexts, label_texts, load_demo_texts
-from unseen.texts.encoders import WordLlama
 from unseen.texts.label import TextJob
 from unseen.texts.named import FOREIGN
 
@@ -213,19 +212,3 @@ def test_memory_does_not_grow_with_the_file_and_texts_are_quick(tmp_path):
     assert int(peak) < 700
     assert 200_000 / float(cpu) > 5_000
     assert len(read_labels(tmp_path / "l.csv")) == 200_000
-
-
-def test_review_finds_texts_and_vectors_again(table, tmp_path, monkeypatch):
-    from unseen.review.items import find_items
-    from unseen.review.opening import find_features
-    from unseen.review.origins import find_origin
-
-    monkeypatch.setenv("UNSEEN_CACHE", str(tmp_path / "cache"))
-    out = tmp_path / "l.csv"
-    ended = run(table, "--id", "number", "--classes", NAMES, "--out", out)
-    assert f"unseen review {out}" in ended.output
-    labels, origin = read_labels(out), find_origin(out)
-    items = find_items(labels, origin)
-    assert items.kind == "text" and items.texts[3] == DEMO.texts[3]
-    X = find_features(labels["id"].tolist(), origin)
-    np.testing.assert_array_equal(X, WordLlama().encode(DEMO.texts))

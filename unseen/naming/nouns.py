@@ -20,7 +20,7 @@ from __future__ import annotations
 import gzip
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import NamedTuple
@@ -124,14 +124,22 @@ class Nouns:
         made = {f"{stem}{ending}" for stem in stems for ending in endings}
         return sorted(made & self.adjectives)
 
-    def is_below(self, node: int, other: int) -> bool:
-        """Tell whether a node is another, or a kind of it."""
-        return other in self.lineages[node]
+    def above(self, place: Iterable[int]) -> list[int]:
+        """Return the nodes of a place and all above them, in order."""
+        return sorted({up for node in place for up in self.lineages[node]})
 
     @cached_property
     def lineages(self) -> list[list[int]]:
         """Every node's own number and those of all nodes above it."""
-        return [sorted(self._above([node])) for node in range(len(self.words))]
+        found: dict[int, list[int]] = {}
+
+        def lineage(node: int) -> list[int]:
+            if node not in found:
+                above = {up for parent in self.parents[node] for up in lineage(parent)}
+                found[node] = sorted(above | {node})
+            return found[node]
+
+        return [lineage(node) for node in range(len(self.words))]
 
     @cached_property
     def members(self) -> list[list[int]]:
@@ -158,21 +166,11 @@ class Nouns:
         table = np.zeros((len(places), len(self.words)))
         shares = np.ones(len(places)) if known is None else np.asarray(known)
         for row, place, share in zip(table, places, shares, strict=True):
-            above = sorted(self._above(list(place)))
+            above = self.above(place)
             row[above] = self.information[above]
             length = np.sqrt(row @ row)
             row *= np.sqrt(share) / length if length > 0 else 0.0
         return table
-
-    def _above(self, place: list[int]) -> set[int]:
-        found: set[int] = set()
-        waiting = list(place)
-        while waiting:
-            node = waiting.pop()
-            if node not in found:
-                found.add(node)
-                waiting += self.parents[node]
-        return found
 
 
 @cache

@@ -292,7 +292,7 @@ def _points(sense: Sense, others: np.ndarray | None = None) -> float:
 @cache
 def _above(place: tuple[int, ...]) -> set[str]:
     """Return the first words of all nodes above a place."""
-    return {first_word(up) for one in place for up in nouns().lineages[one]}
+    return {first_word(up) for up in nouns().above(place)}
 
 
 @cache
@@ -315,7 +315,7 @@ def _below(place: tuple[int, ...]) -> int:
 def _unit(place: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return the nodes above a place, and their weights at unit length."""
     tree = nouns()
-    above = np.array(sorted({up for node in place for up in tree.lineages[node]}))
+    above = np.array(tree.above(place))
     weights = tree.weights[above]
     return above, weights / max(float(np.linalg.norm(weights)), 1e-300)
 
@@ -324,7 +324,7 @@ def likeness(one: Sense, other: Sense) -> float:
     """Return the cosine of two places; 1 if one is a kind of the other."""
     tree = nouns()
     pairs = [(a, b) for a in one.place for b in other.place]
-    if any(tree.is_below(a, b) or tree.is_below(b, a) for a, b in pairs):
+    if any(b in tree.lineages[a] or a in tree.lineages[b] for a, b in pairs):
         narrow = min(len(tree.members[b]) for _, b in pairs)
         return 1.0 if narrow <= BROAD else 0.5  # to be an animal says less
     above, values = _unit(one.place)

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen._command import needs_extra
+from unseen._command import optional
+from unseen._download import hash_of
 from unseen.limits import read_small
 from unseen.naming.classes import spoken
 
@@ -41,11 +42,8 @@ class Graph:
     """Collects nodes and constants; every method returns the name of its output."""
 
     def __init__(self) -> None:
-        try:
-            import onnx
-        except ImportError:
-            raise needs_extra("onnx", "photos", "Building an image encoder") from None
-        self.onnx, self.nodes = onnx, []  # type: Any, list[Any]
+        self.onnx = optional("onnx", "photos", "Building an image encoder")
+        self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
 
     def add(self, kind: str, *inputs: str, out: str | None = None, **options) -> str:
@@ -90,10 +88,7 @@ def start_session(graph: bytes | str, weights: Path | None = None) -> Any:
     """
     silence = "ORT_DISABLE_TELEMETRY"
     os.environ.setdefault(silence, "1")
-    try:
-        import onnxruntime
-    except ImportError:
-        raise needs_extra("onnxruntime", "photos", "Encoding photos") from None
+    onnxruntime = optional("onnxruntime", "photos", "Encoding photos")
     if os.environ[silence] == "1":
         onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
@@ -234,8 +229,7 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
         ) from error
     version = hashlib.sha256()
     for part in sorted(path for path in home.iterdir() if path.is_file()):
-        with open(part, "rb") as file:
-            version.update(hashlib.file_digest(file, "sha256").digest())
+        version.update(bytes.fromhex(hash_of(part)))
     graph = home / ("visual.onnx" if kind == "image" else "textual.onnx")
     session = start_session(str(graph))
     place = [one.name for one in session.get_outputs()].index(_output(session))
@@ -245,11 +239,8 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
     known = str(folder), f"sha256:{version.hexdigest()[:12]}", n, lambda: session
     if kind == "image":
         return ImageTower(*known, size=size, mean=mean, std=std, view=asked["view"])
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise needs_extra("tokenizers", "clip", "Reading class names") from None
-    pieces = Tokenizer.from_file(str(home / "tokenizer.json"))
+    tokenizers = optional("tokenizers", "clip", "Reading class names")
+    pieces = tokenizers.Tokenizer.from_file(str(home / "tokenizer.json"))
     pieces.no_padding()
     pieces.enable_truncation(asked["length"] or asked["longest"])
     clean = str.lower if asked["lowercase"] else str

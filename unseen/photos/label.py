@@ -94,37 +94,19 @@ class PhotoJob(LabelJob):
     Parameters
     ----------
     folder : path
-    classes : str, path, list, dict or DataFrame, optional
-        What the classes are, unless ``model`` knows.
+    classes, model, given, unknown, progress
+        See :class:`unseen.named.LabelJob`; ``given`` is by paths.
     encoder : str, path or Encoder, default="auto"
         A name of ``unseen.naming.encoders("image")``, a checkpoint of CLIP, a folder
         with a pair of ONNX graphs, an encoder, or a ``.npz`` or ``.npy`` file of
-        features; ``"auto"`` is CLIP if its weights were fetched, else ``"lite0"``.
+        features; ``"auto"`` is CLIP if its weights were fetched, else ``"lite0"``. A
+        saved model has its own.
     text : str, path or Encoder, optional
         What turns the names into vectors: an encoder, its name (one of
         ``unseen.naming.encoders("text")``), or a ``.npy`` file of class vectors in the
         space of the features. By default the image encoder's own, or ``"wordllama"``.
-    model : path, optional
-        A model saved before, instead of ``classes``: photos get its answers as it is,
-        nothing is adapted. Its image encoder is used.
-    given : mapping of str to str, optional
-        Labels of some photos by their paths, which are certain. A name that no class
-        has makes a new class; ``unseen.NONE_OF_THESE`` says that no class fits.
-    unknown : bool, default=False
-        Set photos apart that are like no class, as ``unseen.NONE_OF_THESE``.
     cache : path, optional
         Folder for features; by default the user's cache folder.
-    progress : callable, optional
-        Called with the number of files done and in all.
-
-    Attributes
-    ----------
-    photos : EncodedFolder
-    advice : str
-        How to get a better encoder; "" if one was asked for.
-    weak_names : str
-        Why the names say too little about these photos; "" if they do not.
-    readings : list of (name, trust, how it was read)
     """
 
     items = "photos"
@@ -136,48 +118,35 @@ class PhotoJob(LabelJob):
         *,
         encoder: Any = None,
         text: Any = None,
-        model: str | os.PathLike[str] | None = None,
         given: Mapping[str, str] | None = None,
-        unknown: bool = False,
         cache: str | os.PathLike[str] | None = None,
-        progress: Any = None,
+        **options: Any,
     ) -> None:
         paths = {os.path.normpath(path): label for path, label in (given or {}).items()}
-        super().__init__(NamedPhotos, classes, model, paths, unknown)
-        self.named: Any = None if classes is None else read_classes(classes)
-        self.asked, self.advice = (encoder if is_features(encoder) else "", text), ""
-        options = {"cache": cache, "progress": progress}
-        if model is not None:
-            encoder = encoder if is_features(encoder) else self.fitted.image_encoder
-            self.photos = see_folder(folder, encoder, **options)
-            known = self.fitted.encoder_version_
-            check_same(self.photos.encoder, known, "the model was taught")
-        elif is_features(encoder):
-            self.photos = see_folder(folder, encoder)
-            self.fitted = fit_names(self.named, self.photos.encoder, text)
-        else:  # a name that cannot be read is said before hours of encoding
+        super().__init__(NamedPhotos, classes, given=paths, **options)
+        self.named: Any = read_classes(classes) if self.adapts else None
+        stored = is_features(encoder)
+        self.asked = encoder if stored else "", text
+        if not (self.adapts or stored):
+            encoder = self.fitted.image_encoder
+        elif not stored:
             asked, encoder = encoder, find_encoder(encoder or "auto", "image")
             if asked in (None, "auto") and encoder.name == "lite0":
                 self.advice = advice()
-            if unknown and isinstance(encoder, ImageTower):
+            if self.unknown and isinstance(encoder, ImageTower):
                 raise ValueError(
                     f"--unknown is not measured for {encoder.name}, only for lite0 and "
                     "lite2. Name one of them, or add a class for what is foreign."
                 )
+            # A name that cannot be read is said before hours of encoding.
             self.fitted = fit_names(self.named, encoder, text)
-            self.photos = see_folder(folder, encoder, **options)
-        self.skipped = list(self.photos.skipped)
-
-    @property
-    def weak_names(self) -> str:  # noqa: D102
-        return self.fitted.weak_names_ if self.adapts else ""
-
-    @property
-    def readings(self) -> list[tuple[str, str, str]]:  # noqa: D102
-        model = self.fitted
+        self.photos = see_folder(folder, encoder, cache=cache, progress=self.progress)
         if not self.adapts:
-            return []
-        return list(zip(model.classes_, model.trust_, model.read_as_, strict=True))
+            known = self.fitted.encoder_version_
+            check_same(self.photos.encoder, known, "the model was taught")
+        elif stored:
+            self.fitted = fit_names(self.named, self.photos.encoder, text)
+        self.skipped = list(self.photos.skipped)
 
     def parts(self) -> Iterator[pd.DataFrame]:
         """Adapt to the photos, and yield the table of their labels."""
@@ -190,6 +159,9 @@ class PhotoJob(LabelJob):
             model.adapt(photos.features(), given=given if self.given else None)
             found = model.answer()
             answer = "adapted" if model.adapted_ else "names only"
+            self.weak_names = model.weak_names_
+            readings = zip(model.classes_, model.trust_, model.read_as_, strict=True)
+            self.readings = list(readings)
         else:
             found, more = self.saved_answer(photos.features())
             answer = "saved model"

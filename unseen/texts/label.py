@@ -13,7 +13,7 @@ the file.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from heapq import nsmallest
 from typing import Any
 
@@ -27,8 +27,6 @@ from unseen.texts.named import FOREIGN, NamedTexts
 from unseen.texts.source import TextSource, read_texts
 
 __all__ = ["TextJob", "label_texts"]
-
-Progress = Callable[[int, int], None]
 
 
 def label_texts(source: Any, classes: Any = None, **options: Any) -> pd.DataFrame:
@@ -68,32 +66,20 @@ class TextJob(LabelJob):
     Parameters
     ----------
     source : path, "-", or sequence of str
-    classes : str, path, list, dict or DataFrame, optional
-        What the classes are, unless ``model`` knows.
+    classes, model, given, unknown, progress
+        See :class:`unseen.named.LabelJob`.
     column, id : str, optional
         Columns of a table that hold the texts and their ids.
     encoder : str, path, callable or Encoder, default="wordllama"
         See :func:`unseen.naming.find_encoder`.
     template : str, default=""
         A sentence with ``{}`` where a class name goes.
-    given : mapping of str to str, optional
-        Labels of some texts by their ids, which are certain.
-    unknown : bool, default=False
-        Set texts apart that are like no class, as ``unseen.NONE_OF_THESE``.
     learn_from : int, optional
         Most texts to learn from; by default 5,000, or 10 per class if that is more, up
         to 20,000.
-    model : path, optional
-        A model saved before, instead of ``classes``; nothing is learned.
     cache : path, optional
         Folder for vectors; by default the user's cache folder, and none for encoders
         that are as quick as a cache.
-    progress : callable, optional
-        Called with the number of texts labelled and in all.
-
-    Attributes
-    ----------
-    source : TextSource
 
     Examples
     --------
@@ -115,21 +101,17 @@ class TextJob(LabelJob):
         id: str | None = None,
         encoder: Any = None,
         template: str = "",
-        given: Mapping[str, str] | None = None,
-        unknown: bool = False,
         learn_from: int | None = None,
-        model: str | os.PathLike[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(NamedTexts, classes, model, given, unknown)
+        super().__init__(NamedTexts, classes, **options)
         self.source: TextSource = read_texts(source, column=column, id=id)
         self.skipped = self.source.skipped
         self.n_silent = 0
-        self.progress = progress or (lambda done, total: None)
-        own = "wordllama" if model is None else self.fitted.encoder
+        own = "wordllama" if self.adapts else self.fitted.encoder
         reader = remembering(encoder or own, cache)
-        if model is None:
+        if self.adapts:
             names, more = read_classes(classes)
             self.fitted = NamedTexts(reader, template=template)
             self.fitted.fit(names, descriptions=more)
@@ -169,7 +151,8 @@ class TextJob(LabelJob):
                 set_apart(found, FOREIGN)
             yield self.table(found, ids, text=texts, **more)
             done += len(ids)
-            self.progress(done, self.n_items)
+            if self.progress:
+                self.progress(done, self.n_items)
 
     def _learn(self) -> pd.DataFrame:
         """Read once, adapt to a sample; return its answers by the texts' digests."""

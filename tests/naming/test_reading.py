@@ -182,7 +182,7 @@ def test_the_command_shows_how_names_are_read():
     words = ["label", "photos", "--dry-run", "--classes"]
     shown = CliRunner().invoke(app, [*words, names])
     assert shown.exit_code == 1 and "Bella" in shown.stdout
-    lines = shown.stdout.splitlines()
+    _, *lines = shown.stdout.splitlines()
     assert lines[1].split()[:2] == ["mouse", "exact"] and "as described" in lines[1]
     assert lines[2].split()[:2] == ["Bella", "unknown"]
     assert "a kind of lifting device" in lines[0]  # no bird

@@ -326,12 +326,14 @@ class LabelJob:
         foreign = unlike_message(self.n_unlike, self.n_items, self.items)
         return f"{message} {foreign}".rstrip()
 
-    def saved_answer(self, X: Any) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-        """Return what a saved model answers, and a column of what it does not know."""
+    def answer(self, X: Any) -> pd.DataFrame:
+        """Return what the model answers; a saved one says what it does not know."""
+        if self.adapts:
+            return self.fitted.answer(X)
         rows = self.fitted._rows(X)  # texts are read once
         unlike = self.fitted.unlike(rows)
         self.n_unlike += int(unlike.sum())
-        return self.fitted.answer(rows), {"unlike": np.where(unlike, "yes", "")}
+        return self.fitted.answer(rows).assign(unlike=np.where(unlike, "yes", ""))
 
     def frame(self) -> pd.DataFrame:
         """Return all labels as one table, whose ``attrs`` hold what else is known."""

@@ -45,7 +45,7 @@ def test_rows_without_paths_follow_the_photos(folder, tmp_path):
         (np.eye(3, dtype=int), "int64"),
         (np.full((3, 2), np.nan), "NaN or infinity"),
         (np.array([["a"]] * 3), "Give one row of floats"),
-        (np.array([[None]] * 3, dtype=object), "never unpickled"),
+        (np.array([[None]] * 3, dtype=object), "Python objects"),
         ({"X": np.eye(3)}, "no array 'features'"),
         ({"features": np.eye(3), "paths": ["a.png"]}, "3 rows, but 1 paths"),
         ({"features": np.eye(3), "paths": [*"aba"]}, r"f\.npz: the path 'a' is there"),

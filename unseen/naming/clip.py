@@ -170,6 +170,7 @@ class Checkpoint:
             length = self.shape("positional_embedding")[0]
             pieces = clip_pieces()
             pieces.enable_truncation(length)
+            pieces.enable_padding()
             options = {"pieces": pieces, "prompts": PROMPTS, "clean": clean_text}
             return TextTower(name, version, self.dimension, start, **options)
         return ImageTower(name, version, self.dimension, start, size=self.size)

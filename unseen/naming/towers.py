@@ -179,29 +179,22 @@ class TextTower(_Tower):
         pieces: Any,
         prompts: Sequence[str],
         clean: Callable[[str], str] = str,
-        length: int = 0,
-        pad: int = 0,
     ) -> None:
         super().__init__(*about)
         self.space, self.prompts, self.clean = self.name, prompts, clean
-        self._pieces, self._length, self._pad = pieces, length, pad
+        self._pieces = pieces
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Turn n texts into (n, dimension) ``float32``."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
-        filled = [place for place, text in enumerate(texts) if text.strip()]
-        cleaned = [self.clean(texts[place]) for place in filled]
-        ids = [one.ids for one in self._pieces.encode_batch_fast(cleaned)]
-        order = np.argsort([len(one) for one in ids], kind="stable")
-        for start in range(0, len(ids), 32):  # texts of one length share a batch
-            some = order[start : start + 32]
-            length = self._length or max(len(ids[row]) for row in some)
-            numbers = np.full((len(some), length), self._pad, np.int64)
-            mask = np.zeros_like(numbers)
-            for row, one in enumerate(some):
-                numbers[row, : len(ids[one])] = ids[one]
-                mask[row, : len(ids[one])] = 1
-            rows[np.take(filled, some)] = self._run(numbers, mask)
+        filled = [row for row, text in enumerate(texts) if text.strip()]
+        filled.sort(key=lambda row: len(texts[row]))
+        for start in range(0, len(filled), 32):  # texts of like lengths share a batch
+            some = filled[start : start + 32]
+            cleaned = [self.clean(texts[row]) for row in some]
+            found = self._pieces.encode_batch_fast(cleaned)
+            mask = np.array([one.attention_mask for one in found])
+            rows[some] = self._run(np.array([one.ids for one in found]), mask)
         return rows
 
     def encode_names(self, names: Sequence[str]) -> np.ndarray:
@@ -241,8 +234,7 @@ def open_pair(folder: Any, kind: str) -> ImageTower | TextTower:
         return ImageTower(*known, size=size, mean=mean, std=std, view=asked["view"])
     tokenizers = optional("tokenizers", "clip", "Reading class names")
     pieces = tokenizers.Tokenizer.from_file(str(home / "tokenizer.json"))
-    pieces.no_padding()
+    pieces.enable_padding(length=asked["length"] or None, pad_id=asked["pad"])
     pieces.enable_truncation(asked["length"] or asked["longest"])
     clean = str.lower if asked["lowercase"] else str
-    more = {key: asked[key] for key in ("prompts", "length", "pad")}
-    return TextTower(*known, pieces=pieces, clean=clean, **more)
+    return TextTower(*known, pieces=pieces, prompts=asked["prompts"], clean=clean)

@@ -151,7 +151,6 @@ class PhotoJob(LabelJob):
     def parts(self) -> Iterator[pd.DataFrame]:
         """Adapt to the photos, and yield the table of their labels."""
         photos, model = self.photos, self.fitted
-        more: dict[str, Any] = {}
         lost = set(self.given) - set(photos.paths)
         self.refuse_lost(lost, f"{photos.folder} has no photo of that path")
         if self.adapts:
@@ -163,7 +162,7 @@ class PhotoJob(LabelJob):
             readings = zip(model.classes_, model.trust_, model.read_as_, strict=True)
             self.readings = list(readings)
         else:
-            found, more = self.saved_answer(photos.features())
+            found = self.answer(photos.features())
             answer = "saved model"
         if self.unknown:
             # Of the photos of the classes (cats and dogs, as it was measured) a share
@@ -173,7 +172,7 @@ class PhotoJob(LabelJob):
             mistaken = 0.02 * len(found) / max(int(apart.sum()), 1)
             found.loc[apart, "reliability"] = max(1 - mistaken, 0.0)
         self.n_items = len(found)
-        yield self.table(found, photos.paths, answer=[answer] * len(found), **more)
+        yield self.table(found, photos.paths, answer=[answer] * len(found))
 
 
 def see_folder(

@@ -13,6 +13,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,8 @@ def read_vectors(path: str | os.PathLike[str]) -> np.ndarray:
 def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
     """Return features, the photos they are of (None: unsaid), encoder and version."""
     check_plain_file(path)
-    file = open_npz(path) if path.suffix == ".npz" else {"features": read_vectors(path)}
+    packed = path.suffix == ".npz"
+    file: Any = open_npz(path) if packed else {"features": read_vectors(path)}
     if "features" not in file:
         raise ValueError(f"{path} has no array 'features', only {listed(file.shapes)}.")
     features = file["features"]

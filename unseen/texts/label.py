@@ -135,21 +135,16 @@ class TextJob(LabelJob):
         for ids, texts in self.source:
             place = answers.index.get_indexer(pd.Index([digest(one) for one in texts]))
             learned, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
-            parts, more = [], {}  # type: Any, Any
+            parts = []
             if len(learned):
                 parts.append(answers.iloc[place[learned]].set_index(learned))
             if len(new):
-                others = [texts[row] for row in new]
-                if self.adapts:
-                    own = self.fitted.answer(others)
-                else:  # then all are new
-                    own, more = self.saved_answer(others)
-                parts.append(own.set_index(new))
+                parts.append(self.answer([texts[row] for row in new]).set_index(new))
             found = pd.concat(parts).sort_index()
             self.n_silent += int((found["label"] == "").sum())
             if self.unknown:
                 set_apart(found, FOREIGN)
-            yield self.table(found, ids, text=texts, **more)
+            yield self.table(found, ids, text=texts)
             done += len(ids)
             if self.progress:
                 self.progress(done, self.n_items)

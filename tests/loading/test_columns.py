@@ -9,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 from unseen._encodings import OddBytesWarning
 from unseen.loading import load_data, read_raw
+from unseen.loading.frames import iter_parquet
 
 NAMES = ["éléphant", "Grizzly Bär", "okapi"]
 TABLE = pd.DataFrame({"a": [1.0, 2, 3], "b": [0.5, 0, 1]}, index=NAMES)
@@ -177,3 +178,20 @@ def test_an_excel_workbook_and_its_class_table(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r"rows.xlsx needs openpyxl.*\[files\]"):
         load_data(path)
+
+
+def test_all_parquet_rows_of_a_folder_come_in_order_with_their_labels(tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y = np.arange(60_000.0).reshape(20_000, 3), np.resize(NAMES, 20_000)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=y)
+    frame.insert(0, "id", np.arange(len(frame)))  # numbers the rows: no feature
+    frame[:2].to_parquet(tmp_path / "first.parquet")
+    frame[2:].to_parquet(tmp_path / "second.parquet", row_group_size=7_000)
+    (tmp_path / "_drafts").mkdir()
+    (tmp_path / "_drafts" / "x.parquet").write_bytes(b"no parquet")
+    features, labels = zip(*iter_parquet(tmp_path, "kind"), strict=True)
+    assert len(features) > 3
+    assert_array_equal(np.concatenate(features), X)
+    assert np.concatenate(labels).tolist() == y.tolist()
+    again = iter_parquet(tmp_path / "second.parquet")
+    assert_array_equal(np.concatenate(list(again)), X[2:])

@@ -31,16 +31,11 @@ TARGETS = {
 def damaged(content: bytes, rng: random.Random) -> bytes:
     """Cut, flip, double or fill a piece of the content."""
     start = rng.randrange(len(content) + 1)
-    end = min(len(content), start + rng.choice([1, 4, 40]))
+    end = start + rng.choice([1, 4, 40])
     piece = content[start:end]
-    new = rng.choice(
-        [
-            b"",
-            piece * 2,
-            bytes(byte ^ (1 << rng.randrange(8)) for byte in piece),
-            rng.choice([b"\0", b"\xff", b"9", b"-", b'"', b"\n", b","]) * len(piece),
-        ]
-    )
+    flipped = bytes(byte ^ (1 << rng.randrange(8)) for byte in piece)
+    filled = rng.choice([b"\0", b"\xff", b"9", b"-", b'"', b"\n", b","]) * len(piece)
+    new = rng.choice([b"", piece * 2, flipped, filled])
     rest = b"" if rng.random() < 0.2 else content[end:]
     return content[:start] + new + rest
 

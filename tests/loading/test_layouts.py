@@ -1,6 +1,5 @@
 """Every layout of the field, made by hand, is read as what it is."""
 
-import os
 import shutil
 from dataclasses import replace
 
@@ -128,21 +127,6 @@ MESSED = {
         "folder",
         lambda path: np.save(path / "features.npy", np.array([[None]])),
         "Python objects in dtype",
-    ),
-    "cut short": (
-        "folder",
-        lambda path: os.truncate(path / "features.npy", 150),
-        r"features\.npy: the file is damaged",
-    ),
-    "two labels": (
-        "folder",
-        lambda path: (path / "labels.csv").write_text("label\nrat\nrat,seal\n"),
-        r"labels.csv: the file is damaged .*line 3",
-    ),
-    "three columns": (
-        "folder",
-        lambda path: (path / "labels.csv").write_text("a,b,c\n"),
-        "has 3 columns",
     ),
 }
 

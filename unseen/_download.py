@@ -19,30 +19,29 @@ def hash_of(path: Path, kind: str = "sha256") -> str:
         return hashlib.file_digest(file, kind).hexdigest()
 
 
-def is_one_of(archive: Path, *known: str | None) -> bool:
-    """Tell whether a file has one of some hashes, such as ``"md5:..."``."""
-    pairs = (one.split(":") for one in known if one)
-    return any(hash_of(archive, kind) == digest for kind, digest in pairs)
+def has_hash(path: Path, expected: str) -> bool:
+    """Tell whether a file has a hash, such as ``"md5:..."``."""
+    kind, digest = expected.split(":")
+    return hash_of(path, kind) == digest
 
 
 def download(
     url: str,
     archive: Path,
     expected: str | None,
-    before: str | None = None,
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Get a file unless it is there; never over one that is not ours.
+    """Get a file unless it is there; never over one that is there.
 
     It gets its name when it is whole and has the hash that is ``expected``, such as
-    ``"sha256:..."``, if one is; ``before`` is the hash of an earlier download.
+    ``"sha256:..."``, if one is.
     """
-    if archive.exists() and expected and is_one_of(archive, expected):
-        return
-    if archive.exists() and not is_one_of(archive, before):
+    if archive.exists():
+        if expected and has_hash(archive, expected):
+            return
         raise FileExistsError(
-            f"{archive} is there already and was not fetched by this program. "
+            f"{archive} is there already, and is not what would be fetched. "
             "Move it away, or give another folder."
         )
     part = archive.with_name(f".unseen-{archive.name}.part")
@@ -65,7 +64,7 @@ def download(
                     f"{url}: broke off after {have} bytes ({reason}). Run it again to "
                     "continue."
                 ) from error
-    if expected and not is_one_of(part, expected):
+    if expected and not has_hash(part, expected):
         part.unlink()
         part.with_suffix(".tag").unlink()
         raise ValueError(

@@ -137,11 +137,6 @@ class ZeroShotData:
         return self.y[self._in_unseen]
 
     @property
-    def X_unlabelled(self) -> np.ndarray:  # noqa: N802
-        """Features of the rows without a label."""
-        return self.X[self.y == ""]
-
-    @property
     def to_label(self) -> np.ndarray:
         """Row numbers of what ``adapt`` may see, ``X[to_label]``.
 

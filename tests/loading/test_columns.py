@@ -149,7 +149,6 @@ def test_a_label_that_is_no_class_is_named_with_what_it_may_mean(label, said):
         ('label,f0,f1\na,"1,500",2\n', r"'f0' holds .*'1,500'.* decimal point"),
         ("label,f0\na,1\na,2\na,2.0x\n", r"column 'f0' holds numbers, but '2\.0x'"),
         ("label,a,b\nzebra,1,2\nokapi,4,5,6\n", r"rows\.csv: the file is damaged"),
-        ("label,a,a\nzebra,1,2\n", "two columns called 'a'"),
     ],
 )
 def test_a_cell_or_a_head_that_is_wrong_is_no_reason_to_drop_it(

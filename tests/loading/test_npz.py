@@ -87,7 +87,7 @@ def test_rows_and_names_are_enough_where_the_table_comes_from_elsewhere(tmp_path
     data = load_data(tmp_path / "rows.npz", classes=table)
     assert data.unseen.tolist() == ["c"]
     assert data.y.tolist() == ["a", "b", "", ""]
-    assert len(data.X_unlabelled) == 2
+    assert data.to_label.tolist() == [2, 3]
     with pytest.raises(ValueError, match="class"):
         load_data(tmp_path / "rows.npz")
     bare = load_data(tmp_path / "bare.npz", classes=table)

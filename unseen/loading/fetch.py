@@ -106,7 +106,7 @@ def fetch(
     before = f"sha256:{mark.read_text().strip()}" if mark.is_file() else None
     expected = f"sha256:{sha256.lower()}" if sha256 else entry.checksum or before
     archive = home / re.sub(r"[^\w.-]", "_", entry.url.rsplit("/", 1)[-1])
-    download(entry.url, archive, expected, before, progress=progress)
+    download(entry.url, archive, expected, progress=progress)
     found = hash_of(archive, "sha256")
     if before != f"sha256:{found}":
         check_folder(target)  # may hold what an earlier archive held

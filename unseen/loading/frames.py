@@ -192,16 +192,11 @@ def read_table(
 def _names_in(
     heads: list[str], path: Path, names_first: bool, texts: Sequence[str]
 ) -> list[str]:
-    """Return which columns hold names; refuse too many columns, or two alike."""
+    """Return which columns hold names; refuse too many columns."""
     if len(heads) > limits().columns:
         raise ValueError(
             f"{path} has {len(heads)} columns. Give at most {limits().columns}; "
             "features.npy takes any number."
-        )
-    twice = pd.Index(heads)[pd.Index(heads).duplicated()]
-    if len(twice):
-        raise ValueError(
-            f"{path} has two columns called {shown(twice[0])}. Rename one."
         )
     naming = (*LABELS, "name")
     named = [head for head in heads if head.lower() in naming or head in texts]

@@ -61,8 +61,8 @@ def download(
                 have = part.stat().st_size if part.exists() else 0
                 reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
                 raise OSError(
-                    f"{url}: broke off after {have} bytes ({reason}). Run it again to "
-                    "continue."
+                    f"The download of {url} broke off after {have} bytes ({reason}). "
+                    "Run it again to continue."
                 ) from error
     if expected and not has_hash(part, expected):
         part.unlink()

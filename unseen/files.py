@@ -104,7 +104,7 @@ def check_outputs(
     for file in filter(None, files):
         target = check_target(file, reading=reading)
         if target in targets:
-            raise ValueError(f"{file}: would be written twice. Give another name.")
+            raise ValueError(f"{file} would be written twice. Give another name.")
         targets.add(target)
         if target.exists() and not force:
             raise _already(file)
@@ -127,7 +127,7 @@ def check_results(
     if asked != question and not force and folder.is_dir() and any(folder.iterdir()):
         holds = "other files" if asked is None else f"the results of {asked!r}"
         raise FileExistsError(
-            f"{folder}: already exists, with {holds}. Give another name, such as "
+            f"{folder} already exists, with {holds}. Give another name, such as "
             f"{free_name(folder)}, or write into it with force=True."
         )
     check_outputs(*files, reading=reading, force=True)
@@ -185,7 +185,7 @@ def check_apart(path: AnyPath, reading: Iterable[AnyPath | None]) -> None:
             raise FileExistsError(f"{path} is being read. Give another name.")
         if read in target.parents:
             raise FileExistsError(
-                f"{path}: would lie in {source}, which is being read. Give a name in "
+                f"{path} would lie in {source}, which is being read. Give a name in "
                 "another folder."
             )
 
@@ -264,6 +264,6 @@ def lock(file: IO[bytes], path: Path) -> None:
 
 def _already(path: Path) -> FileExistsError:
     return FileExistsError(
-        f"{path}: already exists. Give another name, such as {free_name(path)}, or "
+        f"{path} already exists. Give another name, such as {free_name(path)}, or "
         "replace it with force=True."
     )

@@ -135,7 +135,7 @@ def test_without_a_checksum_the_first_is_trusted_and_the_next_must_match(
     with pytest.raises(ValueError, match="not what was expected"):
         get()
     assert (home / "set" / "set" / "classes.txt").read_text() == "1 seal\n"
-    with pytest.raises(FileExistsError, match="set: already exists"):
+    with pytest.raises(FileExistsError, match="set already exists"):
         get(sha256=sha256(server.body))
     shutil.rmtree(home / "set")
     assert get(sha256=sha256(server.body)).sha256 == sha256(server.body)

@@ -189,7 +189,7 @@ def test_encode_from_the_shell(folder, tmp_path):
         (["empty", "--classes", "cat"], "there is no file in this folder"),
         (["one", "--classes", "cat"], "no photo among its 1 files or folders; a: not"),
         (["empty", "--classes", "a", "--encoder", "resnet"], "no image encoder"),
-        ([".", "--classes", "a"], "labels.csv: would lie in ., which is being read"),
+        ([".", "--classes", "a"], "labels.csv would lie in ., which is being read"),
         (["empty", "--classes", "file", "--out", "file"], "file is being read"),
         (["empty", "--classes", "a", "--out", "x", "--save", "x/labels.csv"], "twice"),
         (["empty"], "either the classes or a saved model"),

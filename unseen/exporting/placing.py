@@ -67,7 +67,7 @@ def place_all(places: list[tuple[Path, Path]], how: str) -> None:
                 os.link(os.path.realpath(source), place)
             except OSError as error:
                 raise OSError(
-                    f"{source}: cannot have a second name there "
+                    f"{source} cannot have a second name there "
                     f"({error.strerror or error}). Use --how copy or symlink."
                 ) from error
 
@@ -80,7 +80,7 @@ def move_all(places: list[tuple[Path, Path]]) -> None:
             move(source, place)
         except OSError as error:
             raise OSError(
-                f"{source}: could not be moved ({error.strerror or error}). {done} of "
+                f"{source} could not be moved ({error.strerror or error}). {done} of "
                 f"{len(places)} are at their new place, the others where they were; "
                 "moved.csv lists all."
             ) from error

@@ -266,7 +266,7 @@ def read_blocks(X: Any, step: int | None = None) -> Iterator[np.ndarray]:
             read = np.fromfile(X.filename, X.dtype, block.size, offset=place)
             if len(read) < block.size:
                 raise ValueError(
-                    f"{X.filename}: ended while it was read. Fetch or save the file "
+                    f"{X.filename} ended while it was read. Fetch or save the file "
                     "again."
                 )
             block = read.reshape(block.shape)

@@ -145,7 +145,7 @@ def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
         for number, line in enumerate(map(bytes.rstrip, lines), 1 + header):
             if isinstance(file, gzip.GzipFile) and file.tell() > most:
                 raise ValueError(
-                    f"{path}: unpacks to far more than its size. If you trust it, "
+                    f"{path} unpacks to far more than its size. If you trust it, "
                     "unpack it first."
                 )
             # A word may hold spaces: the numbers are the last fields.

@@ -123,7 +123,7 @@ class RowCards(Sequence[str]):
         lost = [name for name in self.show if name not in shown]
         if lost:
             raise ValueError(
-                f"{self.origin.source}: has no column {lost[0]!r} to show. It has "
+                f"{self.origin.source} has no column {lost[0]!r} to show. It has "
                 f"{listed(list(map(str, shown.columns)))}."
             )
         return shown[self.show or list(X.columns)], X, known

@@ -302,7 +302,7 @@ class Session:
         table = read_labels(self.folder / file)
         if table["id"].tolist() != self.ids:
             raise ValueError(
-                f"{self.folder / file}: does not have the rows of {self.labels.name}. "
+                f"{self.folder / file} does not have the rows of {self.labels.name}. "
                 f"Put the old files back, or move {self.folder.name} away."
             )
         return ModelLabels.of(table)

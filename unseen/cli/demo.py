@@ -102,8 +102,8 @@ def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     shown = TextPage(demo.classes)
     shown.add(table)
     write_labels(table.assign(sure="unchecked"), labels)
-    where = {"source": str(TEXTS), "column": "text", "id": "id"}
-    note_origin(labels, Origin("texts", names=demo.classes, **where))
+    origin = Origin("texts", str(TEXTS), names=demo.classes, column="text", id="id")
+    note_origin(labels, origin)
     shown.write(page, title="200 texts, ten names", about=table.attrs["message"])
     by_names = NamedTexts().fit(demo.classes).predict(demo.texts)
     answers = {"before": by_names, "after": table["label"].to_numpy(str)}

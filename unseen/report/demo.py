@@ -3,6 +3,8 @@
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 import unseen
 from unseen._command import program
 from unseen.experiments.demo import DemoResult
@@ -31,5 +33,5 @@ def write_demo_report(result: DemoResult, path: Path) -> Path:
         program=program(),
         result=result,
         by_class=result.by_class(),
-        changes=[int((one != other).sum()) for one, other in pairwise(answers)],
+        changes=[int(np.sum(one != other)) for one, other in pairwise(answers)],
     )

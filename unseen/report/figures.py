@@ -235,7 +235,9 @@ def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             own = own.sort_values("round")
             sizes, times = own[["round", "seconds"]].to_numpy(float).T
             slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-            label = f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
+            label: Any = (
+                f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
+            )
             if measure == "predict":
                 label, times = None, 1000 * times / own["value"].to_numpy(float)
             axes.plot(sizes / sizes[0], times, label=label, **line_style(number))

@@ -27,7 +27,7 @@ from unseen.review.journal import Entry
 from unseen.trust.asking import estimate_accuracy
 from unseen.trust.sure import CONFIDENCE, ENOUGH, recalibrated, sure_line, surest_first
 
-__all__ = ["ModelLabels", "ReviewState", "View", "given_by_id", "replay", "view_of"]
+__all__ = ["ModelLabels", "ReviewState", "View", "replay", "view_of"]
 
 
 class ModelLabels(NamedTuple):
@@ -131,16 +131,6 @@ def replay(
         new = [name for name in names if name and name not in state.classes]
         state.classes += new
     return state
-
-
-def given_by_id(entries: Sequence[Entry]) -> dict[str, str]:
-    """Return the label that people gave to every id, whatever table it is of."""
-    ids = sorted({name for entry in entries for name in entry.get("ids", [])})
-    rows = {name: row for row, name in enumerate(ids)}
-    blank = np.full(len(ids), "", object)
-    model = ModelLabels(blank, np.ones(len(ids)), blank)
-    state = replay(entries, ReviewState(model, []), rows, lambda file: model)
-    return {ids[row]: label for row, label in state.given.items()}
 
 
 class View(NamedTuple):

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from unseen.labels import read_labels
-from unseen.review.answers import given_by_id
 from unseen.review.items import find_items, in_order, noted_rows, noted_texts
-from unseen.review.journal import Entry, read_head, read_journal
+from unseen.review.journal import Entry, read_head
 from unseen.review.origins import Origin, find_origin
 from unseen.review.session import Session
 from unseen.review.teaching import Stop, Teacher
@@ -58,19 +57,16 @@ def open_review(
     own, others = find_review(labels, head)
     session = Session(labels, table, items, own, head, prepare)
     if others and not session.journal.entries:
-        answers: dict[str, str] = {}
-        for other in others:  # the latest answer counts
-            answers |= answers_about(other, head)
-        session.offer(others[-1], answers)
+        session.offer(list(others)[-1], earlier_answers(others, head))
     return session
 
 
-def find_review(labels: Path, head: Entry) -> tuple[Path, list[Path]]:
+def find_review(labels: Path, head: Entry) -> tuple[Path, dict[Path, Entry]]:
     """Find the folder of a table's own review, which may not be there yet.
 
     Also returns the reviews of other tables that had its name, the latest as the last.
     """
-    others = []
+    others = {}
     for folder, known in reviews_of(labels):
         for path in (folder, *(folder.iterdir() if folder.is_dir() else ())):
             if path.is_symlink():
@@ -80,18 +76,20 @@ def find_review(labels: Path, head: Entry) -> tuple[Path, list[Path]]:
         bound = ("table", "kind", "classes")  # what answers belong to
         if known is None or all(known.get(key) == head[key] for key in bound):
             break
-        others.append(folder)
+        others[folder] = known
     return folder, others
 
 
-def answers_about(other: Path, head: Entry) -> dict[str, str]:
-    """Return another review's answers, by id, if they are about the same items."""
-    try:
-        about, entries, _ = read_journal(other / "answers.jsonl")
-    except ValueError:  # a damaged one is named when that review is opened
-        return {}
-    same = about and all(about.get(key) == head[key] for key in ("kind", "source"))
-    return given_by_id(entries) if same else {}
+def earlier_answers(others: dict[Path, Entry], head: Entry) -> dict[str, str]:
+    """Return answers of other reviews about the same items, by id; the latest count."""
+    answers: dict[str, str] = {}
+    for folder, known in others.items():
+        given = folder / "corrections.csv"
+        same = all(known.get(key) == head[key] for key in ("kind", "source"))
+        if same and given.exists():
+            table = read_labels(given)
+            answers |= dict(zip(table["id"], table["label"], strict=True))
+    return answers
 
 
 def finished_review(labels: Path) -> Path | None:

@@ -119,5 +119,4 @@ def test_known_sizes_of_equal_classes_add_up():
     three = np.vstack([Z, Z[0]])
     with pytest.warns(EqualDescriptionsWarning):
         both = OTTER.from_prototypes(three, class_prior=[0.2, 0.5, 0.3]).adapt(X)
-    close(both.class_prior_, alone.class_prior_)
     assert_array_equal(both.labels_, alone.labels_)

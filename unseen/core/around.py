@@ -119,7 +119,6 @@ class Relabelled(NamedTuple):
     scores: np.ndarray  # (n, N), which labels follow
     rounds: list[Round]
     scorer: LinearScorer | None = None  # linear in the rows of the start
-    also: dict[str, Any] = {}  # further fitted names
 
 
 class Relabelling(Around):
@@ -201,12 +200,12 @@ class Relabelling(Around):
         start = start if given is None else start.with_given(given)
         own = self.get_params(deep=False)
         del own["estimator"]
-        scores, rounds, scorer, also = self._method(start, **own)
+        scores, rounds, scorer = self._method(start, **own)
         codes = scores.argmax(axis=1)
         scorer = scorer or nearest_mean(start, codes)
         scorer = scorer.on_features(start.axes, start.mean)
         rule = LinearRule(candidates, scorer, start.unit_rows)
-        return Outcome(codes, scores.max(axis=1), rounds, rule, also=also)
+        return Outcome(codes, scores.max(axis=1), rounds, rule)
 
 
 def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relabelling]:

@@ -114,20 +114,6 @@ class Candidates:
         )
 
 
-def checked_prior(prior, candidates: Candidates) -> np.ndarray:
-    """Return known class sizes as shares of the distinct classes."""
-    if isinstance(prior, str):
-        return np.full(len(candidates), 1 / len(candidates))
-    n_classes = len(candidates.columns)
-    prior = np.asarray(prior, dtype=np.float64)
-    if prior.shape != (n_classes,) or not (prior > 0).all():
-        raise ValueError(
-            f"class_prior has shape {prior.shape}; give one positive number for each "
-            f"of the {n_classes} competing classes."
-        )
-    return np.bincount(candidates.column, weights=prior) / prior.sum()
-
-
 def evenness(counts: np.ndarray) -> float:
     """Return exp(entropy of sizes) over the number of classes; 1 if all are equal.
 

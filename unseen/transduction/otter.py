@@ -22,7 +22,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.around import Relabelled, estimator_of
-from unseen.core.classes import checked_prior
+from unseen.core.classes import Candidates
 from unseen.core.outcome import LinearScorer
 from unseen.core.params import POSITIVE, StrOptions
 from unseen.core.start import Start
@@ -37,22 +37,15 @@ def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabel
 
     Parameters
     ----------
-    class_prior : 'uniform', 'estimated' or array-like, default='uniform'
-        Sizes of the candidate classes. ``'estimated'`` takes the shares of the start's
-        soft labels, and changes little.
+    class_prior : 'uniform' or array of shape (n_candidates,), default='uniform'
+        Sizes of the candidate classes that you *know*.
     regularisation : float, default=0.1
         ε, in units of log probability; near 0 the plan is the exact optimal transport.
-
-    Attributes
-    ----------
-    class_prior_ : ndarray of shape (n_distinct,)
-        The prior that was used; classes with equal descriptions count as one.
 
     Notes
     -----
     The authors solve the transport exactly, by default to equal sizes, and else take
-    the prior as given or estimate it from labelled rows; the estimate without labels is
-    ours.
+    the prior as given or estimate it from labelled rows.
 
     References
     ----------
@@ -72,18 +65,28 @@ def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabel
     """
     S, scorer = start.contrast()
     L = log_softmax(S.astype(np.float64), axis=1)
-    if isinstance(class_prior, str) and class_prior == "estimated":
-        origin, prior = "estimated", np.maximum(np.exp(L).mean(axis=0), 1e-12)
-    else:
-        origin, prior = "given", checked_prior(class_prior, start.candidates)
+    prior = shares(class_prior, start.candidates)
     g = transport_prices(L, prior, regularisation)
     scores = L + g
     cost = -np.vdot(softmax(scores / regularisation, axis=1), L) / len(L)
-    note = f"Shares from {prior.min():.1%} to {prior.max():.1%}; {origin}."
+    note = f"Shares from {prior.min():.1%} to {prior.max():.1%}."
     done = start.round(L, scores, cost, note)
     if scorer is not None:
         scorer = LinearScorer(scorer.coef, scorer.intercept + g)
-    return Relabelled(scores, [done], scorer, {"class_prior_": prior})
+    return Relabelled(scores, [done], scorer)
+
+
+def shares(class_prior, candidates: Candidates) -> np.ndarray:
+    """Return class sizes as shares of the distinct classes."""
+    if isinstance(class_prior, str):
+        return np.full(len(candidates), 1 / len(candidates))
+    prior, n_classes = np.asarray(class_prior, float), len(candidates.columns)
+    if prior.shape != (n_classes,) or not (prior > 0).all():
+        raise ValueError(
+            f"class_prior has shape {prior.shape}; give one positive number for each "
+            f"of the {n_classes} competing classes."
+        )
+    return np.bincount(candidates.column, weights=prior) / prior.sum()
 
 
 def transport_prices(L: np.ndarray, prior: np.ndarray, epsilon: float) -> np.ndarray:
@@ -123,6 +126,6 @@ def negative_dual(g, L, prior, epsilon) -> tuple[float, np.ndarray]:
 OTTER = estimator_of(
     otter,
     "OTTER",
-    class_prior=[StrOptions({"uniform", "estimated"}), "array-like"],
+    class_prior=[StrOptions({"uniform"}), "array-like"],
     regularisation=POSITIVE,
 )

@@ -400,12 +400,11 @@ class Taught(NamedTuple):
 
     def unlike(self, X: Any) -> np.ndarray:
         """Tell which rows are unlike those."""
-        parts = [X[at : at + MOST] for at in range(0, len(X), MOST)]
-        found = [
-            distances(to_unit(np.asarray(x, np.float32)), self.means) for x in parts
-        ]
-        nearest = [far.min(axis=1) > self.usual for far in found]
-        return np.concatenate([np.zeros(0, bool), *nearest])
+        found = np.zeros(len(X), dtype=bool)
+        for at in range(0, len(X), MOST):
+            rows = to_unit(np.asarray(X[at : at + MOST], np.float32))
+            found[at : at + MOST] = distances(rows, self.means).min(axis=1) > self.usual
+        return found
 
 
 def remember(X: Any, shares: np.ndarray, *, whole_classes: bool = False) -> Taught:

@@ -69,19 +69,6 @@ def test_every_class_of_imagenet_finds_its_leaf():
     assert not wrong
 
 
-def test_homonyms_in_imagenet_are_few_and_a_description_decides():
-    shared = []
-    for leaf, words in classes_of_imagenet():
-        if read_name(words[0]).place == (leaf,):
-            continue
-        shared.append(words[0])
-        kind = nouns().words[nouns().parents[leaf][0]].split(", ")[0]
-        described = read_name(words[0], f"a {kind}")
-        same_kind = described.place[0] in nouns().members[nouns().parents[leaf][0]]
-        assert described.trust == "exact" and same_kind, words[0]
-    assert len(shared) <= 8, shared
-
-
 @pytest.mark.parametrize(
     ("names", "kind"),
     [

@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import json
 import os
 import shutil
 from pathlib import Path
@@ -156,30 +155,6 @@ def test_a_folder_named_like_the_page_keeps_its_photos(folder, tmp_path, monkeyp
     assert ended.exit_code == 0, ended.output
     assert {path: path.read_bytes() for path in photos.rglob("*.*")} == before
     assert len(list(Path("holiday").rglob("*.jpg"))) == 20
-
-
-def test_label_as_json_is_json_alone(folder, tmp_path):
-    model = tmp_path / "m.unseen"
-    options = ["--classes", "palace,flower", "--save", str(model)]
-    for out in ("l.csv", "n.csv"):
-        options += ["--out", str(tmp_path / out), "--json"]
-        ended = runner.invoke(app, ["label", str(folder), *options])
-        answer = json.loads(ended.stdout)
-        assert answer["labels"] == {"palace": 10, "flower": 10}
-        options = ["--model", str(model)]
-    assert answer["photos"] == 20 and model.exists()
-
-
-def test_encode_from_the_shell(folder, tmp_path):
-    out = tmp_path / "f.npz"
-    ended = runner.invoke(app, ["encode", str(folder), "--out", str(out)])
-    assert ended.exit_code == 0, ended.output
-    assert ended.stdout.startswith("20 photos x 1280 features")
-    assert ended.stdout.endswith(f"Written to {out}\n")
-    again = ["encode", str(folder), "--out", str(out), "--json", "--force"]
-    ended = runner.invoke(app, again)
-    answer = json.loads(ended.stdout)
-    assert answer["photos"] == 20 and answer["encoded_now"] == 0
 
 
 @pytest.mark.parametrize(

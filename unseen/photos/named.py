@@ -53,9 +53,6 @@ class NamedPhotos(NamedItems):
         The names.
     prototypes_ : ndarray of shape (n_classes, n_features)
         What each name should look like.
-    explained_ : float
-        Share of the variance of ImageNet's prototypes that names explain for classes
-        left out; NaN where nothing had to be learned.
     cosine_scale_ : float
         Scale on which cosines become probabilities, by leaving classes out; with a
         text encoder in the space of the photos it is IN_ONE_SPACE.
@@ -147,7 +144,7 @@ class NamedPhotos(NamedItems):
             read = getattr(text, "encode_names", text.encode)  # in sentences
             prototypes = np.asarray(read([known.get(name, name) for name in names]))
             prototypes = prototypes.astype(np.float64)
-            self.explained_, self.cosine_scale_, plain = np.nan, IN_ONE_SPACE, 0.5
+            self.cosine_scale_, plain = IN_ONE_SPACE, 0.5
             self.read_as_ = np.full(len(names), "by the text encoder")
             self.trust_ = np.full(len(names), "")
             self._places: list[tuple[int, ...]] = [()] * len(names)
@@ -179,7 +176,6 @@ class NamedPhotos(NamedItems):
                 "'lite2', or a text encoder made for these features."
             )
         to_prototypes = NameMap(image.head()[0], text)
-        self.explained_ = to_prototypes.learned.explained
         self.cosine_scale_ = to_prototypes.learned.cosine_scale
         more = [descriptions.get(r.name) or saying(r) for r in readings]
         pairs = zip(readings, more, strict=True)

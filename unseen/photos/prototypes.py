@@ -27,7 +27,6 @@ honest there. The map depends on the encoders alone, so it is kept in the cache.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -37,7 +36,7 @@ from scipy.special import logsumexp
 
 from unseen.cache import Cache
 from unseen.core.linalg import inverse_positive, to_unit
-from unseen.models.kernel_ridge import INTERCEPT, explained_share
+from unseen.models.kernel_ridge import INTERCEPT
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.reading import Reading
 
@@ -48,10 +47,9 @@ MENTIONED = 0.5  # the weight of classes explained by a name, where the tree is 
 
 
 class Learned(NamedTuple):
-    """What is kept: the ridge, and what leaving classes out said."""
+    """What is kept: the ridge, and the scale that leaving classes out showed."""
 
     alpha: np.ndarray
-    explained: float
     cosine_scale: float
 
 
@@ -141,11 +139,7 @@ def learn_map(
     inverse = inverse_positive(K + INTERCEPT + 0.5 * np.eye(len(K)))
     alpha = inverse @ np.vstack([C, C])
     Z = left_out(inverse, alpha, C, branches(12))
-    return Learned(
-        alpha=alpha.astype(np.float32).astype(np.float64),
-        explained=explained_share(float(np.mean((C - Z) ** 2)), C),
-        cosine_scale=measure_scale(C, Z),
-    )
+    return Learned(alpha.astype(np.float32).astype(np.float64), measure_scale(C, Z))
 
 
 def left_out(
@@ -210,18 +204,18 @@ def kept_or_learned(
 ) -> Learned:
     """Return what was learned from these very tables before, or learn and keep it."""
     kept = Cache("maps")
-    # The 2 is to be raised when the map would change for the same encoders.
-    digest = hashlib.sha256(f"2 {tree}".encode())
+    # The 3 is to be raised when the map would change for the same encoders.
+    digest = hashlib.sha256(f"3 {tree}".encode())
     for table in (seen, places, C):
         digest.update(f"{table.shape} {table.dtype}".encode())
         digest.update(np.ascontiguousarray(table).data)
     key = digest.digest()
-    if numbers := kept.picture(key):
+    if scale := kept.picture(key):
         alpha = kept.vectors([key]).reshape(-1, C.shape[1])
-        return Learned(alpha.astype(np.float64), *json.loads(numbers))
+        return Learned(alpha.astype(np.float64), float(scale))
     learned = learn_map(seen, places, C, tree)
-    alpha, *rest = learned
-    kept.add([key], alpha.reshape(1, -1), [json.dumps(rest).encode()])
+    scale = str(learned.cosine_scale).encode()
+    kept.add([key], learned.alpha.reshape(1, -1), [scale])
     return learned
 
 

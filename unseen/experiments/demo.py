@@ -40,8 +40,8 @@ class DemoResult:
     def by_round(self) -> list[float]:
         """Mean accuracy per class by the names alone, and after every round."""
         truth = self.photos.truth
-        rounds = [per_class_accuracy(truth, one.labels) for one in self.model.rounds_]
-        return [self.before, *rounds]
+        answers = [one.labels for one in self.model.rounds_ if one.labels is not None]
+        return [self.before, *(per_class_accuracy(truth, one) for one in answers)]
 
     def by_class(self) -> pd.DataFrame:
         """Return the share of each class's photos with its label, before and after."""

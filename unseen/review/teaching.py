@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.core.given import NONE_OF_THESE
-from unseen.core.linalg import to_unit
+from unseen.core.linalg import leading_eigenvectors, to_unit
 from unseen.review.answers import ModelLabels
 
 if TYPE_CHECKING:
@@ -47,18 +47,14 @@ class Teacher:
 
     def __post_init__(self) -> None:
         # Slow to import, so not when somebody waits for the first answer.
-        from scipy.linalg import eigh
-
         from unseen.transduction.guided_mixture import GuidedMixture
 
         self.learner = GuidedMixture
         units = to_unit(self.X)
         self.many, self.axes = len(units) >= MANY, None
-        d = units.shape[1]
-        if self.many and d > AXES:
+        if self.many and units.shape[1] > AXES:
             moments = (units.T @ units).astype(np.float64)
-            main = eigh(moments, subset_by_index=[d - AXES, d - 1])[1]
-            self.axes = main.astype(units.dtype)
+            self.axes = leading_eigenvectors(moments, AXES)[1].astype(units.dtype)
             units = units @ self.axes
         self.units = np.ascontiguousarray(units)
         self._unanswered: tuple[np.ndarray, ModelLabels] | None = None

@@ -1,5 +1,6 @@
 """The command line: what is printed where, and how it ends."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from PIL import Image
 from typer.testing import CliRunner
 
 import unseen
@@ -117,9 +119,25 @@ def test_a_fault_is_a_line_and_exit_code_2(tmp_path, monkeypatch, words, said):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_behind_standard_output_is_a_line_and_exit_code_2():
-    command = [sys.executable, "-m", "unseen", "run", "--help"]
+@pytest.mark.parametrize(
+    "words",
+    [["run", "--help"], ["label", "a.txt", "--classes", "dog, rain", "--out", "-"]],
+)
+def test_a_full_disk_behind_standard_output_is_a_line_and_exit_code_2(tmp_path, words):
+    (tmp_path / "a.txt").write_text("my dog\n")
+    command = [sys.executable, "-m", "unseen", *words]
     with open("/dev/full", "w") as full:
-        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        ended = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
     assert ended.returncode == 2
-    assert ended.stderr == "unseen: standard output: No space left on device\n"
+    assert ended.stderr.endswith("unseen: standard output: No space left on device\n")
+
+
+def test_what_is_counted_and_named_is_printed_as_a_stranger_may_read_it(tmp_path):
+    Image.new("RGB", (20, 20)).save(tmp_path / "b.jpg")
+    (tmp_path / "labels.csv").write_text("id,label,reliability\nb.jpg,cow,1\n")
+    words = ["labels.csv", "--to", "folders", "--photos", ".", "--out", "../s\x1b[2Jx"]
+    with contextlib.chdir(tmp_path):
+        said = run("export", *words).stdout
+    assert said.startswith("1 photo, copied, in 1 class, as folders, to ../s\\x1b[2Jx")

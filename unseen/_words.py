@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-__all__ = ["listed", "printable", "short_list", "shown"]
+__all__ = ["counted", "listed", "printable", "short_list", "shown"]
 
 
 def printable(text: Any, keep: str = "") -> str:
@@ -22,6 +22,15 @@ def printable(text: Any, keep: str = "") -> str:
         else sign.encode("unicode_escape").decode("ascii")
         for sign in str(text)
     )
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """Return a number with what is counted, by its own word if it is one.
+
+    >>> counted(1, "row"), counted(2000, "class", "classes")
+    ('1 row', '2,000 classes')
+    """
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
 
 
 def shown(value: Any, most: int = 60) -> str:

@@ -22,7 +22,7 @@ from unseen.cli import (
     review,
     run,
 )
-from unseen.cli.options import Command, complain
+from unseen.cli.options import STDOUT, Command, complain, say
 
 __all__ = ["app", "main"]
 
@@ -42,7 +42,7 @@ for command in data.app.registered_commands:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"unseen {__version__}")
+        say(f"unseen {__version__}")
         raise typer.Exit
 
 
@@ -65,6 +65,6 @@ def main() -> None:
     try:
         app(prog_name="unseen")
     except OSError as error:  # where results are printed to, such as a full disk
-        complain(f"standard output: {error.strerror or error}")
+        complain(f"{STDOUT}: {error.strerror or error}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(2) from error

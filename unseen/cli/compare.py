@@ -18,8 +18,8 @@ from unseen.cli.options import (
     Tables,
     Unseen,
     examples,
-    file_errors,
     print_json,
+    say,
 )
 
 EXAMPLES = examples(
@@ -56,31 +56,29 @@ def compare(
     Every run adds its lines to OUT/results.csv as it ends; the same command continues
     an interrupted run.
     """
-    with file_errors():
-        from unseen.cli.reproduce import show_runs
-        from unseen.experiments import make_table, read_results, run_plans
-        from unseen.experiments.compare import compare_plan, count_folds
-        from unseen.files import check_results
-        from unseen.report.experiment import files_of, write_experiment_report
+    from unseen.cli.reproduce import show_runs
+    from unseen.experiments import make_table, read_results, run_plans
+    from unseen.experiments.compare import compare_plan, count_folds
+    from unseen.files import check_results
+    from unseen.report.experiment import files_of, write_experiment_report
 
-        names = [name.strip() for name in methods.split(",") if name.strip()]
-        if not names:
-            raise ValueError(f"--methods is empty. Try --methods {USUAL}")
-        asked = DataOptions(data, classes, unseen, column, id)
-        names = list(dict.fromkeys(names))
-        plan = compare_plan(data, names, asked.tables, n_seeds=seeds, **asked.given)
-        loaded = asked.load()  # bad data fails here, before any run
-        count_folds(loaded)
-        typer.echo(repr(loaded), err=True)
-        question = command_line("compare", data, *asked.words())
-        files = files_of([plan], out)
-        check_results(out, question, *files, reading=asked.files, force=force)
-        with show_runs() as progress:
-            results = run_plans([plan], [], out, n_jobs=jobs, progress=progress)
-        found = read_results(results)
-        table = make_table(plan, found)
-        page = write_experiment_report(results, plans=[plan])[0]
-        ends = found[found.measure == "failed"]
+    names = [*dict.fromkeys(filter(None, map(str.strip, methods.split(","))))]
+    if not names:
+        raise ValueError(f"--methods is empty. Try --methods {USUAL}")
+    asked = DataOptions(data, classes, unseen, column, id)
+    plan = compare_plan(data, names, asked.tables, n_seeds=seeds, **asked.given)
+    loaded = asked.load()  # bad data fails here, before any run
+    count_folds(loaded)
+    say(*repr(loaded).split("\n"), err=True)
+    question = command_line("compare", data, *asked.words())
+    files = files_of([plan], out)
+    check_results(out, question, *files, reading=asked.files, force=force)
+    with show_runs() as progress:
+        results = run_plans([plan], [], out, n_jobs=jobs, progress=progress)
+    found = read_results(results)
+    table = make_table(plan, found)
+    page = write_experiment_report(results, plans=[plan])[0]
+    ends = found[found.measure == "failed"]
     if as_json:
         rows = {
             label: dict(zip(table.heads[0][1], cells, strict=True))
@@ -88,9 +86,8 @@ def compare(
         }
         print_json({"table": rows, "results": results, "report": page})
     else:
-        typer.echo(f"{table.to_markdown()}\n")
-        typer.echo(f"Open {page}")
+        say(*table.to_markdown().split("\n"), "", f"Open {page}")
     for _, line in ends.iterrows():
-        typer.echo(f"{line.method} failed: {line.note}", err=True)
+        say(f"{line.method} failed: {line.note}", err=True)
     if len(ends):
         raise typer.Exit(1)

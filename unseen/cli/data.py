@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen._command import command_line
-from unseen._words import printable
+from unseen._words import counted, printable
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -19,8 +19,8 @@ from unseen.cli.options import (
     Tables,
     Unseen,
     examples,
-    file_errors,
     print_json,
+    say,
 )
 
 app = typer.Typer(
@@ -56,10 +56,9 @@ def list_sets(as_json: AsJson = False) -> None:
         print_json(answer)
         return
     for title, entries in answer.items():
-        typer.echo(f"{title}:")
-        for name in entries:
-            text = entries[name] if isinstance(entries, dict) else ""
-            typer.echo(f"  {name:<16}{text}".rstrip())
+        texts = entries.values() if isinstance(entries, dict) else [""] * len(entries)
+        lines = zip(entries, texts, strict=True)
+        say(f"{title}:", *(f"  {name:<16}{text}".rstrip() for name, text in lines))
 
 
 @app.command(
@@ -79,15 +78,14 @@ def info(
 
     The answer is what the files say, before anything is checked.
     """
-    with file_errors():
-        from unseen.loading.faults import describe
+    from unseen.loading.faults import describe
 
-        asked = DataOptions(path, classes, unseen, column)
-        found = describe(asked.raw())
+    asked = DataOptions(path, classes, unseen, column)
+    found = describe(asked.raw())
     if as_json:
         print_json(found)
     else:
-        typer.echo("\n".join(as_lines(found)))
+        say(*as_lines(found))
 
 
 @app.command(
@@ -104,19 +102,16 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """List everything that is wrong with PATH. Exit code 1 if anything is wrong."""
-    with file_errors():
-        from unseen.loading.faults import find_faults
+    from unseen.loading.faults import find_faults
 
-        asked = DataOptions(path, classes, unseen, column)
-        faults = find_faults(asked.raw())
+    asked = DataOptions(path, classes, unseen, column)
+    faults = find_faults(asked.raw())
     if as_json:
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
         print_json({"path": path, "faults": rows})
     else:
-        for fault in faults:
-            typer.echo(printable(fault))
-        faulty = "1 fault" if len(faults) == 1 else f"{len(faults) or 'no'} faults"
-        typer.echo(f"{printable(path)}: {faulty}.")
+        n_faults = counted(len(faults), "fault") if faults else "no faults"
+        say(*faults, f"{path}: {n_faults}.")
     if faults:
         raise typer.Exit(1)
 
@@ -139,30 +134,30 @@ def fetch(
     """
     from rich.progress import DownloadColumn
 
-    with file_errors():
-        from unseen.loading.fetch import CATALOGUE
-        from unseen.loading.fetch import fetch as fetch_archive
-        from unseen.naming.clip import fetch_clip
-        from unseen.progress import show_items
+    from unseen.loading.fetch import CATALOGUE
+    from unseen.loading.fetch import fetch as fetch_archive
+    from unseen.naming.clip import fetch_clip
+    from unseen.progress import show_items
 
-        with show_items(printable(name), DownloadColumn()) as progress:
-            if name == "clip":
-                typer.echo(f"CLIP's weights are in {fetch_clip(progress)}")
-                return
-            fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
+    with show_items(printable(name), DownloadColumn()) as progress:
+        if name == "clip":
+            say(f"CLIP's weights are in {fetch_clip(progress)}")
+            return
+        fetched = fetch_archive(name, out, sha256=sha256, progress=progress)
     entry = CATALOGUE[name]
     if fetched.trust == "first use":
-        typer.echo(
+        say(
             "The source gives no checksum for this archive, so this download could not "
             "be checked. Its SHA-256 is noted, and later downloads must match it.",
             err=True,
         )
-    typer.echo(f"sha256   {fetched.sha256} ({fetched.trust})")
-    typer.echo(f"licence  {entry.licence}")
-    typer.echo(f"cite     {entry.citation}")
-    if entry.note:
-        typer.echo(f"note     {entry.note}")
-    typer.echo(f"Look at it:  {command_line('data', 'info', fetched.folder)}")
+    say(
+        f"sha256   {fetched.sha256} ({fetched.trust})",
+        f"licence  {entry.licence}",
+        f"cite     {entry.citation}",
+        *([f"note     {entry.note}"] if entry.note else []),
+        f"Look at it:  {command_line('data', 'info', fetched.folder)}",
+    )
 
 
 @app.command(epilog=examples("unseen data convert xlsa17/data/CUB cub.h5"))
@@ -179,23 +174,20 @@ def convert(
     If the set has several class tables, its default one is written; repeat --classes to
     write more.
     """
-    with file_errors():
-        from unseen.files import check_outputs
-        from unseen.loading import save_data
-        from unseen.loading.writing import files_of
+    from unseen.files import check_outputs
+    from unseen.loading import save_data
+    from unseen.loading.writing import files_of
 
-        asked = DataOptions(source, classes, unseen, column)
-        check_outputs(*files_of(target), reading=asked.files, force=force)
-        data = asked.load()
-        written = save_data(data, target)
-        offered = () if classes else asked.raw().tables
-        left = sorted(set(offered) - {"", *data.tables})
-    typer.echo(repr(data))
+    asked = DataOptions(source, classes, unseen, column)
+    check_outputs(*files_of(target), reading=asked.files, force=force)
+    data = asked.load()
+    written = save_data(data, target)
+    offered = () if classes else asked.raw().tables
+    left = sorted(set(offered) - {"", *data.tables})
+    say(*repr(data).split("\n"))
     if left:
-        typer.echo(
-            f"Class tables not written: {', '.join(left)}. --classes keeps them."
-        )
-    typer.echo(f"Look at it:  {command_line('data', 'info', written)}")
+        say(f"Class tables not written: {', '.join(left)}. --classes keeps them.")
+    say(f"Look at it:  {command_line('data', 'info', written)}")
 
 
 def as_lines(found: dict[str, Any]) -> Iterator[str]:
@@ -205,10 +197,10 @@ def as_lines(found: dict[str, Any]) -> Iterator[str]:
         shown = f"{value:,}" if type(value) is int else value
         if isinstance(value, bool):
             shown = "yes" if value else "no"
-        yield f"{key:<22}{printable(shown)}"
+        yield f"{key:<22}{shown}"
     for name, table in tables.items():
         yield (
-            f"{'class table':<22}{printable(name) or '(no name)'}: "
+            f"{'class table':<22}{name or '(no name)'}: "
             f"{table['dimensions']} dimensions, "
             f"{table['missing values']} missing values"
         )

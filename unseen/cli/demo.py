@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
-from unseen.cli.options import AsJson, Force, examples, file_errors, print_json
+from unseen.cli.options import (
+    AsJson,
+    Force,
+    examples,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,34 +45,30 @@ def demo(
     """
     page, labels = out / ("texts.html" if texts else "report.html"), out / "labels.csv"
     question = "unseen demo --texts" if texts else "unseen demo"
-    with file_errors():
-        from unseen.files import check_results
+    from unseen.files import check_results
 
-        check_results(out, question, page, labels, force=force)
-        typer.echo(
-            "Labelling by the names, then learning from the unlabelled items ...",
-            err=True,
-        )
-        numbers, by_class = (run_texts if texts else run_photos)(page, labels)
+    check_results(out, question, page, labels, force=force)
+    say("Labelling by the names, then learning from the unlabelled items ...", err=True)
+    numbers, by_class = (run_texts if texts else run_photos)(page, labels)
     if as_json:
         shares = {"by_class": by_class.to_dict("index")}
         print_json(numbers | shares | {"report": page, "labels": labels})
         return
     items = "texts" if texts else "photos"
-    typer.echo(f"{items.capitalize()} of each class that got the right label, in %")
-    typer.echo(f"{'class':<12}{'names':>8}{'learned':>8}{'gain':>8}")
     before, after = 100 * numbers["before"], 100 * numbers["after"]
     rows = [*(100 * by_class).itertuples(name=None), ("mean", before, after)]
-    for name, one, other in rows:
-        typer.echo(f"{name:<12}{one:>8.1f}{other:>8.1f}{other - one:>+8.1f}")
-    typer.echo(
+    say(
+        f"{items.capitalize()} of each class that got the right label, in %",
+        f"{'class':<12}{'names':>8}{'learned':>8}{'gain':>8}",
+        *(
+            f"{row[0]:<12}{row[1]:>8.1f}{row[2]:>8.1f}{row[2] - row[1]:>+8.1f}"
+            for row in rows
+        ),
         f"{200 if texts else 1000:,} {items}, none labelled: {before:.1f} % right by "
         f"the names alone, {after:.1f} % after learning from the {items}. "
-        "Guessing would give 10 %."
-    )
-    typer.echo(f"See all {items}: open {page}")
-    typer.echo(
-        f"Check some, correct some, and it learns: {command_line('review', labels)}"
+        "Guessing would give 10 %.",
+        f"See all {items}: open {page}",
+        f"Check some, correct some, and it learns: {command_line('review', labels)}",
     )
 
 

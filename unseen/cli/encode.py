@@ -7,8 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen._words import printable
-from unseen.cli.options import AsJson, Force, examples, file_errors, print_json
+from unseen._words import counted
+from unseen.cli.options import (
+    AsJson,
+    Force,
+    examples,
+    print_json,
+    say,
+)
 
 EXAMPLES = examples(
     "unseen encode photos/ --out features.npz",
@@ -37,18 +43,17 @@ def encode(
     listed with the reason. Photos encoded before come from the cache, so an interrupted
     run can be continued.
     """
-    with file_errors():
-        from unseen.files import check_outputs
-        from unseen.naming.clip import advice
-        from unseen.photos import encode_folder, write_features
-        from unseen.progress import show_items
+    from unseen.files import check_outputs
+    from unseen.naming.clip import advice
+    from unseen.photos import encode_folder, write_features
+    from unseen.progress import show_items
 
-        if out.suffix != ".npz":
-            raise ValueError(f"{out}: features are written as .npz.")
-        check_outputs(out, reading=[folder], force=force)
-        with show_items("files") as progress:
-            encoded = encode_folder(folder, encoder=encoder, progress=progress)
-        write_features(encoded, out)
+    if out.suffix != ".npz":
+        raise ValueError(f"{out}: features are written as .npz.")
+    check_outputs(out, reading=[folder], force=force)
+    with show_items("files") as progress:
+        encoded = encode_folder(folder, encoder=encoder, progress=progress)
+    write_features(encoded, out)
     if as_json:
         print_json(
             {
@@ -62,19 +67,18 @@ def encode(
         )
         return
     list_skipped(encoded.skipped)
-    typer.echo(
-        f"{len(encoded)} photos x {encoded.encoder.dimension} features of "
+    say(
+        f"{counted(len(encoded), 'photo')} x {encoded.encoder.dimension} features of "
         f"{encoded.encoder.name} ({encoded.n_new} encoded now, the rest from the "
-        "cache)."
+        "cache).",
+        f"Written to {out}",
     )
-    typer.echo(f"Written to {out}")
     if encoder == "auto" and encoded.encoder.name == "lite0":
-        typer.echo(advice(), err=True)
+        say(advice(), err=True)
 
 
 def list_skipped(skipped: Any, most: int = 20) -> None:
     """Say on stderr which files were left out, and why."""
-    for path, reason in skipped[:most]:
-        typer.echo(f"skipped {printable(path)}: {printable(reason)}", err=True)
+    say(*(f"skipped {path}: {reason}" for path, reason in skipped[:most]), err=True)
     if len(skipped) > most:
-        typer.echo(f"skipped {len(skipped) - most} more; --json lists all", err=True)
+        say(f"skipped {len(skipped) - most} more; --json lists all", err=True)

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen._words import printable
-from unseen.cli.options import Labels, PhotosFolder, examples, file_errors
+from unseen._words import counted
+from unseen.cli.options import (
+    Labels,
+    PhotosFolder,
+    examples,
+    say,
+)
 
 if TYPE_CHECKING:
     from unseen.exporting.export import Export
@@ -65,32 +70,28 @@ def export(
 
     Without --yes it only says what it would do. No file is ever overwritten.
     """
-    with file_errors():
-        from unseen.exporting.export import plan_export
-        from unseen.review.opening import finished_review
+    from unseen.exporting.export import plan_export
+    from unseen.review.opening import finished_review
 
-        which: dict[str, Any] = {"min_reliability": min_reliability, "sure": sure}
-        corrected = finished_review(labels)
-        if corrected is not None:  # said before an export of none that are sure fails
-            typer.echo(
-                f"Corrections of these labels are in {corrected}; export that file to "
-                "have them.",
-                err=True,
-            )
-        plan = plan_export(labels, to, out, how=how, photos=photos, **which)
-        for line in describe(plan):
-            typer.echo(line)
-        if not yes:
-            typer.echo("Nothing is written yet: add --yes to do it.")
-            return
+    corrected = finished_review(labels)
+    if corrected is not None:  # said before an export of none that are sure fails
+        say(
+            f"Corrections of these labels are in {corrected}; export that file to "
+            "have them.",
+            err=True,
+        )
+    least: Any = {"min_reliability": min_reliability, "sure": sure}
+    plan = plan_export(labels, to, out, how=how, photos=photos, **least)
+    say(*describe(plan))
+    if yes:
         plan.run()
-        typer.echo(f"Written to {out}")
+    say(f"Written to {out}" if yes else "Nothing is written yet: add --yes to do it.")
 
 
 def describe(plan: Export) -> list[str]:
     """Say what would be done, in a few lines."""
     rows, classes, left_out = plan.chosen
-    items = "photos" if plan.chosen.are_photos else "texts"
+    items = counted(len(rows), "photo" if plan.chosen.are_photos else "text")
     words = {
         "copy": "copied",
         "hardlink": "given a second name (hard link)",
@@ -98,13 +99,13 @@ def describe(plan: Export) -> list[str]:
         "move": "MOVED away from where they are",
     }
     done = f", {words[plan.how]}," if plan.places else ""
-    n, k = len(rows), len(classes)
-    lines = [f"{n:,} {items}{done} in {k} classes, as {plan.to}, to {plan.out}"]
+    into = counted(len(classes), "class", "classes")
+    lines = [f"{items}{done} in {into}, as {plan.to}, to {plan.out}"]
     lines += [f"  {count:,} {why} and stay" for why, count in left_out.items()]
     sizes = Counter(row.label for row in rows)
     lines += [f"  {sizes[name]:>7,} {name}" for name in classes[:20]]
-    if k > 20:
-        lines.append(f"  ... and {k - 20} more classes")
+    if len(classes) > 20:
+        lines.append(f"  ... and {len(classes) - 20} more classes")
     for row, place in zip(rows[:3], plan.places or [""] * 3, strict=False):
         lines.append(f"  such as {row.source or row.id} -> {place or row.label}")
-    return [printable(line) for line in lines]
+    return lines

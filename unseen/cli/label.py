@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
-from unseen._words import printable
 from unseen.cli.encode import list_skipped
 from unseen.cli.options import (
+    STDOUT,
     AsJson,
     Force,
     Given,
     Model,
     Save,
     examples,
-    file_errors,
     labels_and_page,
     print_json,
     read_given,
+    say,
 )
+from unseen.files import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,54 +150,52 @@ def label(
     for_texts["learn_from"] = learn_from
     of_texts, piped = holds_texts(source), str(out) == "-"
     if piped and as_json:
-        raise typer.BadParameter("labels go to standard output; give --out a file.")
+        raise ValueError("Labels go to standard output. For --json give --out a file.")
     target, page = (None, None) if piped else labels_and_page(out)
-    with file_errors():
-        from unseen.files import check_outputs
-        from unseen.progress import show_items
+    from unseen.files import check_outputs
+    from unseen.progress import show_items
 
-        warnings.simplefilter("default")  # as long as file_errors shows them
-        if dry_run:
-            from unseen.naming.encoders import has_own_text
+    warnings.simplefilter("default")  # until the command ends
+    if dry_run:
+        from unseen.naming.encoders import has_own_text
 
-            show_names(classes, of_texts or has_own_text(encoder), as_json)
-            return
-        used = [encoder, *(encoder or "").split("+")]
-        answers = [given, checked]
-        reading = [None if source == "-" else source, classes, model, *answers, *used]
-        check_outputs(target, page, save, reading=reading, force=force)
-        useless = [name for name, value in for_texts.items() if value]
-        if given and checked:
-            raise ValueError(
-                "--checked judges labels that were made without its answers. Omit "
-                "--given."
-            )
-        if useless and not of_texts:
-            option = f"--{useless[0].replace('_', '-')}"
-            raise ValueError(f"{option} does nothing for photos. Omit it.")
-        with show_items("texts" if of_texts else "files") as progress:
-            options: dict[str, Any] = {
-                "encoder": encoder,
-                "model": model,
-                "given": read_given(given),
-                "unknown": unknown,
-                "progress": progress,
-            }
-            if of_texts:
-                from unseen.texts.label import TextJob
+        show_names(classes, of_texts or has_own_text(encoder), as_json)
+        return
+    used = [encoder, *(encoder or "").split("+")]
+    answers = [given, checked]
+    reading = [None if source == "-" else source, classes, model, *answers, *used]
+    check_outputs(target, page, save, reading=reading, force=force)
+    useless = [name for name, value in for_texts.items() if value]
+    if given and checked:
+        raise ValueError(
+            "--checked judges labels that were made without its answers. Omit --given."
+        )
+    if useless and not of_texts:
+        option = f"--{useless[0].replace('_', '-')}"
+        raise ValueError(f"{option} does nothing for photos. Omit it.")
+    with show_items("texts" if of_texts else "files") as progress:
+        options: dict[str, Any] = {
+            "encoder": encoder,
+            "model": model,
+            "given": read_given(given),
+            "unknown": unknown,
+            "progress": progress,
+        }
+        if of_texts:
+            from unseen.texts.label import TextJob
 
-                job: Any = TextJob(source, classes, **options, **for_texts)
-            else:
-                from unseen.photos.label import PhotoJob
+            job: Any = TextJob(source, classes, **options, **for_texts)
+        else:
+            from unseen.photos.label import PhotoJob
 
-                if encoder and not os.path.exists(encoder) and "+" in encoder:
-                    options["encoder"], _, options["text"] = encoder.rpartition("+")
-                job = PhotoJob(source, classes, **options)
-            counts, judged = write(job, target, page, checked)
-        if save:
-            job.fitted.save(save)
-        if target and source != "-":
-            note(job, source, target, save or model, column, id)
+            if encoder and not os.path.exists(encoder) and "+" in encoder:
+                options["encoder"], _, options["text"] = encoder.rpartition("+")
+            job = PhotoJob(source, classes, **options)
+        counts, judged = write(job, target, page, checked)
+    if save:
+        job.fitted.save(save)
+    if target and source != "-":
+        note(job, source, target, save or model, column, id)
     tell(job, counts, judged, {"out": target, "report": page, "model": save}, as_json)
 
 
@@ -229,8 +228,7 @@ def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
         print_json(rows)
     else:
         echo_readings(readings)
-        for trust in filter(None, trusts):
-            typer.echo(f"{trust}: {TRUST[trust]}", err=True)
+        say(*(f"{trust}: {TRUST[trust]}" for trust in trusts if trust), err=True)
     if "unknown" in trusts:
         raise typer.Exit(1)
 
@@ -239,9 +237,8 @@ def echo_readings(readings: Any, err: bool = False) -> None:
     """Print how names were understood, under a line of heads."""
     width = max((len(name) for name, *_ in readings), default=0)
     heads = [("name", "trust", "understood as")] if len(readings) else []
-    for name, trust, how in [*heads, *readings]:
-        line = printable(f"{name:<{max(width, 4)}}  {trust:<8}{how}")
-        typer.echo(line.rstrip(), err=err)
+    rows = [(f"{name:<{max(width, 4)}}", *more) for name, *more in [*heads, *readings]]
+    say(*(f"{name}  {trust:<8}{how}".rstrip() for name, trust, how in rows), err=err)
 
 
 def write(
@@ -272,9 +269,10 @@ def write(
             yield part.drop(columns="text", errors="ignore")
 
     if target is None:
-        for content in labels_as_csv(parts(), "standard output"):
-            sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        with named(Path(STDOUT)):
+            for content in labels_as_csv(parts(), STDOUT):
+                sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
     else:
         write_labels(parts(), target)
     judged = judged or unchecked(job)
@@ -304,7 +302,6 @@ def unchecked(job: Any) -> str:
     if job.items == "texts" or not job.adapted:
         return said
     if (name := job.photos.encoder.name) != "lite0":
-        name = printable(name)
         return f"{said} How often labels by {name} are right was not measured."
     # Between these lie 90 % of the parts of ten development sets, seen by lite0; for
     # texts a range of other sets does not hold. See ``studies/unchecked.py``.
@@ -409,30 +406,24 @@ def tell(
             }
         )
         return
-    piped = files["out"] is None
     list_skipped(job.skipped)
     order = list(TRUST)
     worst = sorted(readings, key=lambda reading: order.index(reading[1]))[:20]
     echo_readings(worst, err=True)
     if len(readings) > len(worst):
-        typer.echo(f"{len(readings) - 20} more names; --json lists all", err=True)
-    width = max([5, *(len(printable(name)) for name in counts.index)])
-    typer.echo(f"{'label':<{width}}{job.items:>8}{'reliability':>13}", err=piped)
+        say(f"{len(readings) - 20} more names; --json lists all", err=True)
+    if job.advice:
+        say(job.advice, err=True)
+    width = max([5, *map(len, counts.index)])
+    lines = [f"{'label':<{width}}{job.items:>8}{'reliability':>13}"]
     for name, size, median in counts.itertuples(name=None):
         least = 100 * median // 1 / 100  # nothing is called certain
-        line = f"{printable(name):<{width}}{size:>8}{least:>13.2f}"
-        typer.echo(line, err=piped)
-    if n_none:
-        typer.echo(f"{n_none:,} without a label", err=piped)
-    typer.echo(printable(job.message), err=piped)
-    if job.advice:
-        typer.echo(job.advice, err=True)
-    typer.echo(judged, err=piped)
-    if not piped:
-        typer.echo(f"Labels are in {files['out']}")
+        lines.append(f"{name:<{width}}{size:>8}{least:>13.2f}")
+    lines += [f"{n_none:,} without a label"] if n_none else []
+    lines += [job.message, judged]
+    if files["out"]:
         look = command_line("review", files["out"])
-        typer.echo(f"Check and correct some:  {look}")
-    if files["model"]:
-        typer.echo(f"The model is in {files['model']}", err=piped)
-    if files["report"]:
-        typer.echo(f"Open {files['report']}")
+        lines += [f"Labels are in {files['out']}", f"Check and correct some:  {look}"]
+    lines += [f"The model is in {files['model']}"] if files["model"] else []
+    lines += [f"Open {files['report']}"] if files["report"] else []
+    say(*lines, err=files["out"] is None)

@@ -6,8 +6,6 @@ import glob
 import json
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -16,11 +14,13 @@ from typer.core import TyperCommand
 
 from unseen._command import program
 from unseen._words import printable
+from unseen.files import named
 
 if TYPE_CHECKING:
     from unseen.data import ZeroShotData
     from unseen.loading import RawData
 
+STDOUT = "standard output"
 Source = Annotated[str, typer.Argument(help="File, folder or bundled set.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Force = Annotated[
@@ -136,23 +136,40 @@ def examples(*lines: str, then: str = "") -> str:
     return "\n".join(["\b", "Examples:", *typed, "", then])
 
 
-@contextmanager
-def file_errors() -> Iterator[None]:
-    """Let a fault that the user can mend be one line and exit code 2, no traceback.
+class Command(TyperCommand):
+    """A command whose faults are one line and exit code 2, and its warnings a line.
 
-    A warning is one line on stderr too.
+    Its help calls values by their options, ``--out OUT``.
     """
-    try:
-        with warnings.catch_warnings():
-            # What it says, not where the code is.
-            warnings.showwarning = lambda told, *_: complain(f"warning: {told}")
-            yield
-    except (OSError, ValueError, TypeError, ImportError) as error:
-        text = str(error)
-        if isinstance(error, OSError) and error.filename is not None:
-            text = f"{error.filename}: {error.strerror}"
-        complain(text)
-        raise typer.Exit(2) from error
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for param in self.params:
+            if not getattr(param, "is_flag", False):
+                param.metavar = f"{param.name}".upper()
+
+    def invoke(self, context: Any) -> Any:
+        """Run the command."""
+        try:
+            with warnings.catch_warnings():
+                # What it says, not where the code is.
+                warnings.showwarning = lambda told, *_: complain(f"warning: {told}")
+                return super().invoke(context)
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            text = str(error)
+            if isinstance(error, OSError) and error.filename is not None:
+                if error.filename == STDOUT:
+                    raise  # main ends it
+                text = f"{error.filename}: {error.strerror}"
+            complain(text)
+            raise typer.Exit(2) from error
+
+
+def say(*lines: Any, err: bool = False) -> None:
+    """Print lines, which no terminal obeys."""
+    with named(Path(STDOUT)):
+        for line in lines:
+            typer.echo(printable(line), err=err)
 
 
 def in_options(text: str) -> str:
@@ -172,7 +189,7 @@ def in_options(text: str) -> str:
 def complain(text: str) -> None:
     """Write an error or a warning on stderr: one line, which no terminal obeys."""
     line = in_options(" ".join(str(text).split()))
-    typer.echo(f"unseen: {printable(line)}", err=True)
+    say(f"unseen: {line}", err=True)
 
 
 def labels_and_page(out: Path) -> tuple[Path, Path | None]:
@@ -199,14 +216,4 @@ def read_given(path: Path | None) -> dict[str, str]:
 
 def print_json(answer: Any) -> None:
     """Print an answer as JSON, which every program reads."""
-    typer.echo(json.dumps(answer, indent=2, default=str))
-
-
-class Command(TyperCommand):
-    """A command whose help calls values by their options, ``--out OUT``."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        for param in self.params:
-            if not getattr(param, "is_flag", False):
-                param.metavar = f"{param.name}".upper()
+    say(*json.dumps(answer, indent=2, default=str).split("\n"))

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.options import AsJson, Force, examples, file_errors, print_json
+from unseen._words import counted
+from unseen.cli.options import (
+    AsJson,
+    Force,
+    examples,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import PlannedRun
@@ -54,41 +61,38 @@ def reproduce(
     Every run adds its lines to OUT/results.csv as it ends. It may be stopped at
     any time, even killed: the same command continues. Exit code 1 if a run failed.
     """
-    with file_errors():
-        from unseen.experiments import (
-            make_table,
-            plan_names,
-            read_plan,
-            read_results,
-            run_plans,
-        )
-        from unseen.experiments.sources import how_to_fetch, what_was_there
-        from unseen.experiments.tables import MAKERS
-        from unseen.files import check_results
-        from unseen.report.experiment import files_of, write_experiment_report
+    from unseen.experiments import (
+        make_table,
+        plan_names,
+        read_plan,
+        read_results,
+        run_plans,
+    )
+    from unseen.experiments.sources import how_to_fetch, what_was_there
+    from unseen.experiments.tables import MAKERS
+    from unseen.files import check_results
+    from unseen.report.experiment import files_of, write_experiment_report
 
-        names = list(plan_names()) if "all" in plan else list(dict.fromkeys(plan))
-        folders = [str(folder) for folder in data or []]
-        plans = [read_plan(name).on(folders) for name in names]
-        ready = [one for one in plans if one.runs(folders) or not one.columns]
-        for name in dict.fromkeys(
-            name for one in plans for name in one.absent(folders)
-        ):
-            typer.echo(how_to_fetch(name), err=True)
-        if not ready:
-            there = what_was_there(folders) if folders else "Give its folder: --data."
-            raise ValueError(f"None of the data was found. {there}")
-        for one in plans:
-            if one not in ready:
-                typer.echo(f"{one.name} is skipped: its data was not found.", err=True)
-        runs = [run for item in ready for run in item.runs(folders)]
-        reading = {run.source.path for run in runs if run.source is not None}
-        outputs = files_of(ready, out)
-        check_results(out, "unseen reproduce", *outputs, reading=reading, force=force)
-        with show_runs() as progress:
-            results = run_plans(ready, folders, out, n_jobs=jobs, progress=progress)
-        found = read_results(results)
-        page, *files = write_experiment_report(results, plans=ready, folders=folders)
+    names = plan_names() if "all" in plan else dict.fromkeys(plan)
+    folders = [str(folder) for folder in data or []]
+    plans = [read_plan(name).on(folders) for name in names]
+    ready = [one for one in plans if one.runs(folders) or not one.columns]
+    absent = dict.fromkeys(name for one in plans for name in one.absent(folders))
+    say(*map(how_to_fetch, absent), err=True)
+    if not ready:
+        there = what_was_there(folders) if folders else "Give its folder: --data."
+        raise ValueError(f"None of the data was found. {there}")
+    for one in plans:
+        if one not in ready:
+            say(f"{one.name} is skipped: its data was not found.", err=True)
+    runs = [run for item in ready for run in item.runs(folders)]
+    reading = {run.source.path for run in runs if run.source is not None}
+    outputs = files_of(ready, out)
+    check_results(out, "unseen reproduce", *outputs, reading=reading, force=force)
+    with show_runs() as progress:
+        results = run_plans(ready, folders, out, n_jobs=jobs, progress=progress)
+    found = read_results(results)
+    page, *files = write_experiment_report(results, plans=ready, folders=folders)
     keys = {run.key for run in runs}
     failed = found[found.measure == "failed"].iloc[:, :5].itertuples(index=False)
     n_failed = sum(tuple(key) in keys for key in failed)
@@ -98,9 +102,9 @@ def reproduce(
     else:
         tables = [plan for plan in ready if plan.show in MAKERS and len(ready) <= 2]
         for item in tables:  # more are for the page
-            typer.echo(f"{make_table(item, found).to_markdown()}\n")
-        typer.echo(f"{len(keys)} runs, {n_failed} failed. Tables and figures: {out}")
-        typer.echo(f"Open {page}")
+            say(*make_table(item, found).to_markdown().split("\n"), "")
+        ended = f"{counted(len(keys), 'run')}, {n_failed} failed."
+        say(f"{ended} Tables and figures: {out}", f"Open {page}")
     if n_failed:
         raise typer.Exit(1)
 
@@ -124,6 +128,6 @@ def show_runs() -> Iterator[Callable[[PlannedRun, list[Finding], float], None]]:
                 found = [f"failed, {findings[-1].note}"]
             words = " ".join(str(part) for part in run.key if part != "")
             if failed or not sys.stderr.isatty():
-                typer.echo(f"{share:4.0%}  {': '.join([words, *found])}", err=True)
+                say(f"{share:4.0%}  {': '.join([words, *found])}", err=True)
 
         yield tell

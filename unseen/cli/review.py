@@ -10,7 +10,12 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.options import Labels, PhotosFolder, examples, file_errors
+from unseen.cli.options import (
+    Labels,
+    PhotosFolder,
+    examples,
+    say,
+)
 
 EXAMPLES = examples(
     "unseen review labels.csv",
@@ -53,28 +58,23 @@ def review(
     disk before the page says saved. Only this machine can open the page. Ctrl-C ends
     it.
     """
-    with file_errors():
-        from unseen.review.app import serve
-        from unseen.review.opening import open_review
+    from unseen.review.app import serve
+    from unseen.review.opening import open_review
 
-        columns = [name.strip() for name in (show or "").split(",") if name.strip()]
-        session = open_review(labels, folder=photos, features=features, show=columns)
-        for notice in session.notices:
-            typer.echo(notice, err=True)
+    columns = [name.strip() for name in (show or "").split(",") if name.strip()]
+    session = open_review(labels, folder=photos, features=features, show=columns)
+    say(*session.notices, err=True)
 
-        def ready(address: str, once: str) -> None:
-            typer.echo(f"Open {address}")
-            typer.echo(
-                "Press Ctrl-C to end the review. Your answers are saved already.",
-                err=True,
-            )
-            if browser:
-                webbrowser.open(once)
+    def ready(address: str, once: str) -> None:
+        say(f"Open {address}")
+        say("Press Ctrl-C to end the review. Your answers are saved already.", err=True)
+        if browser:
+            webbrowser.open(once)
 
-        at_rest = serve(session, port=port, ready=ready)
-        given = len(session.state.given)
-        answers = "1 answer is" if given == 1 else f"{given:,} answers are"
-        typer.echo(f"{answers} in {session.folder / 'corrections.csv'}")
-        if not at_rest:  # torn down under native code, it would abort with a message
-            sys.stdout.flush()
-            os._exit(0)
+    at_rest = serve(session, port=port, ready=ready)
+    given = len(session.state.given)
+    answers = "1 answer is" if given == 1 else f"{given:,} answers are"
+    say(f"{answers} in {session.folder / 'corrections.csv'}")
+    if not at_rest:  # torn down under native code, it would abort with a message
+        sys.stdout.flush()
+        os._exit(0)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
+from unseen._words import counted
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -27,10 +28,10 @@ from unseen.cli.options import (
     Tables,
     Unseen,
     examples,
-    file_errors,
     labels_and_page,
     print_json,
     read_given,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -91,78 +92,68 @@ def run(
     classes that are unseen, get one of the unseen classes. If some of them have labels
     in DATA, these are compared with the answer, and used for nothing else.
     """
+    import numpy as np
+
+    from unseen.files import check_outputs
+    from unseen.labels import label_table, write_labels
+    from unseen.named import unlike_message
+    from unseen.progress import show_progress
+    from unseen.review.origins import Origin, absolute, note_origin
+
     target, page = labels_and_page(out)
     asked = DataOptions(data, classes, unseen, column, id)
-    with file_errors():
-        import numpy as np
-
-        from unseen.files import check_outputs
-        from unseen.labels import label_table, write_labels
-        from unseen.named import unlike_message
-        from unseen.progress import show_progress
-        from unseen.review.origins import Origin, absolute, note_origin
-
-        reading = [*asked.files, model, given]
-        check_outputs(target, page, save, reading=reading, force=force)
-        with show_progress(sys.stderr.isatty()):
-            if model is None:
-                fitted, *rows = learn(asked, method or "ast", settings, generalized)
-            elif method or settings or classes or unseen:
-                raise ValueError(
-                    "A saved model keeps its classes and its method. Omit --classes, "
-                    "--unseen, --method and --set."
-                )
-            else:
-                fitted, *rows = take(asked, model, generalized)
-            X, ids, truth = rows
-            if not (states := hasattr(fitted, "adapt")) and min_reliability:
-                raise ValueError(
-                    f"{type(fitted).__name__} does not adapt, and so estimates no "
-                    "reliability. Omit --min-reliability, or take another method."
-                )
-            if not len(ids):
-                raise ValueError(
-                    f"{data}: every row has the label of a seen class, so there is "
-                    "nothing to label. Leave labels empty, or name unseen classes "
-                    "with --unseen."
-                )
-            sure = read_given(given)
-            places = {str(name): place for place, name in enumerate(ids)}
-            strange = [name for name in sure if name not in places]
-            if strange:
-                raise ValueError(
-                    f"{given}: id {strange[0]!r} is none of the rows to label "
-                    f"({len(strange)} of {len(sure)} are not), whose ids are like "
-                    f"{str(ids[0])!r}."
-                )
-            certain = {places[name]: label for name, label in sure.items()}
-            table = label(fitted, X, "all" if generalized else None, certain)
-            if model is not None and (taught := getattr(fitted, "taught_", None)):
-                table["unlike"] = np.where(taught.unlike(np.asarray(X)), "yes", "")
-            labels = label_table(ids=ids, **table)
+    reading = [*asked.files, model, given]
+    check_outputs(target, page, save, reading=reading, force=force)
+    if model and (method or settings or classes or unseen):
+        raise ValueError(
+            "A saved model keeps its classes and its method. Omit --classes, "
+            "--unseen, --method and --set."
+        )
+    with show_progress(sys.stderr.isatty()):
+        fitted, X, ids, truth = (
+            take(asked, model, generalized)
+            if model
+            else learn(asked, method or "ast", settings or [], generalized)
+        )
+        if min_reliability and not hasattr(fitted, "adapt"):
+            raise ValueError(
+                f"{no_reliability(fitted)} Omit --min-reliability, or take another "
+                "method."
+            )
+        if not len(ids):
+            raise ValueError(
+                f"{data}: every row has the label of a seen class, so there is "
+                "nothing to label. Leave labels empty, or name unseen classes "
+                "with --unseen."
+            )
+        certain = by_row(read_given(given), ids, given)
+        table = label(fitted, X, "all" if generalized else None, certain)
+        if model and (taught := getattr(fitted, "taught_", None)):
+            table["unlike"] = np.where(taught.unlike(np.asarray(X)), "yes", "")
+        labels = label_table(ids=ids, **table)
+    if min_reliability:
         kept = labels["reliability"] >= min_reliability
-        if min_reliability and not kept.any():
+        labels["label"] = labels["label"].where(kept, UNKNOWN)
+        if not kept.any():
             best = int(1000 * labels["reliability"].max()) / 1000  # never rounded up
             warnings.warn(
                 f"No label is this reliable; the highest reliability is {best:g}. "
                 "Lower --min-reliability, or look at some labels by hand.",
                 stacklevel=1,
             )
-        if min_reliability:
-            labels["label"] = labels["label"].where(kept, UNKNOWN)
-        write_labels(labels.assign(sure="unchecked"), target)
-        origin = Origin("rows", absolute(data), column=column or "", id=id or "")
-        note_origin(target, origin)
-        if save is not None:
-            fitted.save(save)
-        if page is not None:
-            from unseen.report import write_labels_report
+    write_labels(labels.assign(sure="unchecked"), target)
+    origin = Origin("rows", absolute(data), column=column or "", id=id or "")
+    note_origin(target, origin)
+    if save:
+        fitted.save(save)
+    if page:
+        from unseen.report import write_labels_report
 
-            known = label_table(truth, ids=ids) if (truth != "").all() else None
-            write_labels_report(target, page, data=known)
-        n_unlike = list(table.get("unlike", [])).count("yes")
-        told = unlike_message(n_unlike, len(labels), "rows")
-        score = score_labels(truth, labels["label"].to_numpy(), fitted)
+        known = label_table(truth, ids=ids) if (truth != "").all() else None
+        write_labels_report(target, page, data=known)
+    n_unlike = list(table.get("unlike", [])).count("yes")
+    told = unlike_message(n_unlike, len(labels), "rows")
+    score = score_labels(truth, labels["label"].to_numpy(), fitted)
     counts = labels["label"].value_counts().to_dict()
     if as_json:
         print_json(
@@ -179,28 +170,44 @@ def run(
             }
         )
         return
-    n_scored, *shares = score.items()
-    if shares:
-        said = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares)
-        typer.echo(f"{said}, by the true labels of {n_scored[1]:,} rows.")
+    n_scored = score.pop("rows")
+    shares = ", ".join(f"{name} {100 * one:.1f} %" for name, one in score.items())
     n_unknown = counts.pop(UNKNOWN, 0)
+    got = counted(len(labels) - n_unknown, "row"), counted(len(counts), "name")
     left = f", {n_unknown:,} stay unknown" if n_unknown else ""
-    typer.echo(f"{len(labels) - n_unknown:,} rows got {len(counts)} names{left}.")
-    if told:
-        typer.echo(told)
-    typer.echo(f"Labels are in {target}")
-    if not states:
-        name = type(fitted).__name__
-        typer.echo(f"{name} does not adapt, and so estimates no reliability.")
-    if save is not None:
-        typer.echo(f"The model is in {save}")
-    if page is not None:
-        typer.echo(f"Open {page}")
-    typer.echo(f"Unchecked; check and correct some:  {command_line('review', target)}")
+    lines = [
+        shares and f"{shares}, by the true labels of {counted(n_scored, 'row')}.",
+        f"{' got '.join(got)}{left}.",
+        told,
+        f"Labels are in {target}",
+        "" if hasattr(fitted, "adapt") else no_reliability(fitted),
+        save and f"The model is in {save}",
+        page and f"Open {page}",
+        f"Unchecked; check and correct some:  {command_line('review', target)}",
+    ]
+    say(*filter(None, lines))
+
+
+def no_reliability(model: Any) -> str:
+    """Say why labels of a model come without reliability."""
+    return f"{type(model).__name__} does not adapt, and so estimates no reliability."
+
+
+def by_row(given: dict[str, str], ids: Any, where: Path | None) -> dict[int, str]:
+    """Return labels that are given by the id of a row by its number."""
+    places = {str(name): place for place, name in enumerate(ids)}
+    strange = [name for name in given if name not in places]
+    if strange:
+        raise ValueError(
+            f"{where}: id {strange[0]!r} is none of the rows to label "
+            f"({len(strange)} of {len(given)} are not), whose ids are like "
+            f"{str(ids[0])!r}."
+        )
+    return {places[name]: label for name, label in given.items()}
 
 
 def learn(
-    asked: DataOptions, method: str, settings: list[str] | None, generalized: bool
+    asked: DataOptions, method: str, settings: list[str], generalized: bool
 ) -> tuple[Any, ...]:
     """Return a model that has learned; features, ids and true labels of other rows."""
     import numpy as np
@@ -210,11 +217,10 @@ def learn(
     from unseen.named import MOST, remember
     from unseen.trust.calibrated import Calibrated
 
-    way = find_method(method)
-    search = "search" in (settings or [])
-    wanted = dict(parse_setting(one) for one in settings or [] if one != "search")
+    way, search = find_method(method), "search" in settings
+    wanted = dict(parse_setting(one) for one in settings if one != "search")
     data = asked.load()
-    typer.echo(repr(data), err=True)
+    say(*repr(data).split("\n"), err=True)
     check_finite(data.X, asked)
     n_seen = len(data.seen)
     if not n_seen:
@@ -226,7 +232,7 @@ def learn(
     X, y = as_frame(data.X_seen, data.feature_names), data.y_seen
     table = data.class_embeddings
     if search and not way.searchable:
-        typer.echo(f"--set search: {way.label} has nothing to search.", err=True)
+        say(f"--set search: {way.label} has nothing to search.", err=True)
     if search and way.searchable:
         model = way.searched(X, y, table, n_folds=max(2, min(5, n_seen // 2)))
     else:
@@ -264,10 +270,7 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
             f"features. Photos and texts are labelled by: "
             f"{command_line('label', '--model', path)}"
         )
-    inner, columns = model, None  # the names of those that it has learned from
-    while columns is None and inner is not None:
-        columns = getattr(inner, "feature_names_in_", None)
-        inner = getattr(inner, "estimator_", None)
+    columns = getattr(model, "feature_names_in_", None)
     if asked.source.endswith(".npy"):
         X = open_npy(asked.source)
         if X.ndim != 2:

@@ -32,9 +32,11 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from unseen._command import needs_extra
+from unseen.files import named
 from unseen.review.journal import is_number, is_word
 from unseen.review.session import Session
 
@@ -290,7 +292,8 @@ def serve(
     try:
         with socket.socket() as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(("127.0.0.1", port))
+            with named(Path(f"port {port}")):
+                listening.bind(("127.0.0.1", port))
             listening.listen()  # who asks now waits a moment
             guard.port = listening.getsockname()[1]
             root = f"http://127.0.0.1:{guard.port}"

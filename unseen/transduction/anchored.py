@@ -75,7 +75,7 @@ from unseen.models.kernel_ridge import (
 from unseen.progress import counted
 from unseen.transduction.anchored_explain import Explains
 from unseen.transduction.anchored_open import (
-    Background,
+    background_evidence,
     effective_number,
     gaussian_scores,
     relative_to_effective,
@@ -279,27 +279,9 @@ class AnchoredSelfTraining(Explains):
         return candidates.count(softmax(scores / T, axis=1))
 
     def background_evidence(self, X) -> np.ndarray:
-        """Return how likely rows are under one broad class, and how long they are.
-
-        The broad class is as wide as the seen class means scatter, C (M, r)::
-
-            log N(b; 0, I + CᵀC/M) - log N(b; 0, I)      on the scale of scores
-            |b|² / 2r
-
-        and the first again on the scale of scores before adapting (anchored_open.py).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 3)
-        """
+        """Return what says that rows are of no class; see anchored_open.py."""
         B = self._unlabelled(X).around(self.mean_, self.axes_, self.unit_rows)
-        broad, lengths = Background.of(self._seen_means), (B * B).mean(axis=1) / 2
-        early = broad.start_scores(B, self._metric())
-        return np.column_stack([broad.scores(B), lengths, early])
+        return background_evidence(B, self._seen_means, self._metric())
 
     # ---- adapting ----------------------------------------------------------------
 

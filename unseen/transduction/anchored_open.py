@@ -24,7 +24,7 @@ its own have placed, does not come back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -186,29 +186,24 @@ def rematched(n, s, Z: np.ndarray, p, own: np.ndarray, new: np.ndarray) -> np.nd
 # ---- rows of no class ----------------------------------------------------------------
 
 
-class Background(NamedTuple):
-    """A Gaussian as wide as the seen class means: ``half`` (r, ·) and a constant."""
+def background_evidence(B: np.ndarray, C: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return how likely rows B are under one broad class, and how long they are.
 
-    half: np.ndarray
-    constant: float
+    The broad class is as wide as the seen class means C (M, r) scatter, in three
+    columns::
 
-    @classmethod
-    def of(cls, C: np.ndarray) -> Background:
-        """Return the background of seen class means C (M, r)."""
-        # I - (I + CᵀC/M)⁻¹ = V s²/(M + s²) Vᵀ by singular values s of C: the sums of
-        # squares themselves, of means far apart, would round M away.
-        _, s, Vt = np.linalg.svd(C, full_matrices=False)
-        log_det = np.log1p(s**2 / len(C)).sum()
-        return cls(Vt.T * (s / np.hypot(s, len(C) ** 0.5)), float(log_det) / 2)
-
-    def scores(self, B: np.ndarray) -> np.ndarray:
-        """Return log N(b; 0, I + CᵀC/M) - log N(b; 0, I), beside learned classes."""
-        return np.sum((B @ self.half) ** 2, axis=1) / 2 - self.constant
-
-    def start_scores(self, B: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return its score beside classes that are only predicted, and wider for it.
+        log N(b; 0, I + CᵀC/M) - log N(b; 0, I)      beside learned classes
+        |b|² / 2r
+        the first beside classes that are only predicted, and wider for it
 
         log N(b; Z_c, I + V) - log N(b; 0, I) = S_ic + Σ_j ((1 - q_j) b_ij² + log q_j)/2
-        and the last term, the same for all classes, is taken off the background.
-        """
-        return self.scores(B) - ((B * B) @ (1 - q) + np.log(q).sum()) / 2
+
+    and the last term, the same for all classes, is taken off the background.
+    """
+    # I - (I + CᵀC/M)⁻¹ = V s²/(M + s²) Vᵀ by singular values s of C: the sums of
+    # squares themselves, of means far apart, would round M away.
+    _, s, Vt = np.linalg.svd(C, full_matrices=False)
+    inside = (B @ Vt.T) * (s / np.hypot(s, len(C) ** 0.5))
+    broad = (np.sum(inside**2, axis=1) - np.log1p(s**2 / len(C)).sum()) / 2
+    early = broad - ((B * B) @ (1 - q) + np.log(q).sum()) / 2
+    return np.column_stack([broad, (B * B).mean(axis=1) / 2, early])

@@ -468,8 +468,9 @@ class Core:
     def _label(self, coef, offset, sharp: float, near: bool) -> None:
         """Make soft labels by names, clusters and neighbours; then judge sizes."""
         u, means, K = self.u, self.means if sharp else None, self.K
-        around = self.weight * (self.W @ self.R) if self.k and near else None
-        beside = np.zeros((self.n, 1)) if around is None else around
+        beside = np.zeros((self.n, 1))
+        if self.k and near:
+            beside = self.weight * (self.W @ self.R)
         before = self.R if sharp else beside
 
         def label(block, R, beside, codes):

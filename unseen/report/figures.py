@@ -278,12 +278,17 @@ def draw_separation(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             style["mfc"] = style["color"] if number % 2 else "none"
             name = METHODS[method].label if what == "separation" else None
             axes.plot(places, 100 * np.array(own), label=name, **style)
-        for column, real in found_in(plan, mine[mine.measure == measured]):
-            place = real["value"].iloc[0]
+        found = found_in(plan, mine[mine.measure == measured])
+        real = sorted((one["value"].iloc[0], plain(c.head)) for c, one in found)
+        words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
+        height, side = (0.99, "top") if what == "separation" else (0.02, "bottom")
+        words |= {"va": side, "transform": axes.get_xaxis_transform()}
+        before = -np.inf
+        for place, head in real:  # beside its line, and not on the name before
             axes.axvline(place, color=FAINT, lw=1)
-            words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
-            words |= {"va": "top", "transform": axes.get_xaxis_transform()}
-            axes.text(place, 0.99, plain(column.head), ha="right", **words)
+            near = place - before < 0.1 * np.ptp(places)
+            axes.text(place, height, head, ha="left" if near else "right", **words)
+            before = place
     figure.axes[0].set_xlabel("separation: distance to the nearest class, in widths")
     figure.axes[0].set_ylabel("per-class accuracy, %")
     figure.axes[1].set(xlabel="how far prototypes are off (0 exact, 1 chance)")

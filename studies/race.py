@@ -1,9 +1,9 @@
 """All methods on the class tables at hand, most of them beyond the paper.
 
-python studies/race.py race inductive transductive --data ../shared/data
+python studies/race.py race inductive transductive cub-ss --data ../shared/data
 """
 
-PLANS = ("race", "inductive", "transductive")
+PLANS = ("race", "inductive", "transductive", "cub-ss")
 
 
 if __name__ == "__main__":

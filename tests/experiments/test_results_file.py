@@ -1,8 +1,5 @@
 """results.csv: what was appended is there, whatever tears its end off."""
 
-import errno
-import os
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,19 +85,3 @@ def test_what_no_run_writes_is_left_alone(tmp_path, text):
     with pytest.raises(ValueError, match=said) as error, ResultsFile(path):
         pass
     assert str(error.value).startswith(str(path)) and path.read_text() == text
-
-
-def test_a_full_disk_takes_back_the_lines_of_the_run(tmp_path, monkeypatch):
-    path = tmp_path / "results.csv"
-    with ResultsFile(path) as results:
-        results.append(key("eszsl"), accuracy_run([0.5]))
-        before = path.read_bytes()
-
-        def full(file):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left") as error:
-            results.append(key("cca"), accuracy_run([0.5]))
-        assert error.value.filename == str(path)
-        assert path.read_bytes() == before and results.finished == {key("eszsl")}

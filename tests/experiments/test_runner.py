@@ -17,8 +17,7 @@ from unseen import methods
 from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
 from unseen.experiments.bench import Bench
-from unseen.experiments.plan import PlannedRun
-from unseen.experiments.run import RunKey, batches
+from unseen.experiments.run import RunKey
 from unseen.experiments.sources import Source, find_source
 from unseen.experiments.tasks import run_task
 
@@ -105,24 +104,6 @@ def test_counts_seeds_objectives_and_drawings_are_of_the_set_and_the_model(monke
     for axis in "xy":
         assert drawn[f"{axis} 0"] == drawn[f"{axis} 1"] == sorted(data.y_unseen)
         assert drawn[f"prototype {axis}"] == sorted(data.unseen)
-
-
-def planned(data, classes, method, seed=0):
-    return PlannedRun(RunKey("accuracy", data, classes, method, seed), "", None)
-
-
-def test_runs_that_share_a_search_stay_together():
-    runs = [
-        planned("a", "x", "tstd", 1),
-        planned("a", "y", "jedm"),
-        planned("a", "x", "jedm"),
-        planned("a", "x", "cca-st"),
-        planned("a", "x", "tstd"),
-    ]
-    groups = batches(runs)
-    assert sorted(len(group) for group in groups) == [1, 1, 3]
-    assert {run for group in groups for run in group} == set(runs)
-    assert {run.key.classes for run in max(groups, key=len)} == {"x"}
 
 
 @pytest.mark.parametrize("method", ["eszsl-st", "ast", "csls"])

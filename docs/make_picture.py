@@ -80,9 +80,12 @@ def film(home: Path) -> tuple[list[Frame], list[str]]:
     label = ["label", "photos", "--classes", ", ".join(ALBUMS), "--out", "labels.csv"]
     subprocess.run([*UNSEEN, *label], cwd=home, check=True)
     review = [*UNSEEN, "review", "labels.csv", "--no-browser"]
-    server = subprocess.Popen(review, cwd=home, stdout=subprocess.PIPE, text=True)
-    try:
-        with sync_playwright() as started:
+    pipe = subprocess.PIPE
+    with (
+        sync_playwright() as started,
+        subprocess.Popen(review, cwd=home, stdout=pipe, text=True) as server,
+    ):
+        try:
             address = re.search(r"http://\S+", server.stdout.readline())[0]
             chromium = started.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -96,9 +99,8 @@ def film(home: Path) -> tuple[list[Frame], list[str]]:
             page.wait_for_selector("#teach:not([aria-disabled=true])")
             page.wait_for_timeout(3000)  # features are loaded in the background
             return play(page, home, truth)
-    finally:
-        server.terminate()
-        server.wait()
+        finally:
+            server.terminate()
 
 
 def play(page: Page, home: Path, truth: pd.Series) -> tuple[list[Frame], list[str]]:

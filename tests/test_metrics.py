@@ -11,11 +11,9 @@ from sklearn.metrics import balanced_accuracy_score, top_k_accuracy_score
 
 from tests.checks import close
 from unseen.trust.metrics import (
-    ausuc,
     confusion,
     expected_calibration_error,
     generalized_scores,
-    harmonic_mean,
     per_class_accuracy,
     reliability_curve,
     risk_coverage,
@@ -70,13 +68,6 @@ def test_two_classes_may_come_as_one_column():
     assert top_k_accuracy(y_true, scores, k=1, classes=["a", "b"]) == 0.75
 
 
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_harmonic_mean_lies_between_and_is_symmetric(a, b):
-    mean = harmonic_mean(a, b)
-    assert mean == harmonic_mean(b, a)
-    assert min(a, b) - 1e-12 <= mean <= max(a, b) + 1e-12 or mean == 0
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -85,8 +76,6 @@ def test_harmonic_mean_lies_between_and_is_symmetric(a, b):
         (lambda: per_class_accuracy([["a"]], ["a"]), r"y_true has shape \(1, 1\)"),
         (lambda: per_class_accuracy(["a"], [1]), "'a' and y_pred"),
         (lambda: per_class_accuracy([1.0, np.nan], [1, 2]), "missing value"),
-        (lambda: harmonic_mean(1.2, 0.5), "seen is 1.2"),
-        (lambda: harmonic_mean(0.2, float("nan")), "unseen is nan"),
         (lambda: top_k_accuracy(["a"], [[1.0]], k=1), "without class names"),
         (lambda: top_k_accuracy(["a"], [[1.0]], k=2, classes=["a"]), "k is 2"),
         (lambda: top_k_accuracy(["a"], [[1.0]], k=0.5, classes=["a"]), "k is 0.5"),
@@ -128,16 +117,15 @@ def test_ausuc_is_the_area_under_all_trades(seed):
     y[:2] = ["a", "f"]
     scores = pd.DataFrame(rng.normal(size=(40, 6)), columns=names)
     scores += 1.5 * (y[:, None] == np.array(names))
-    found = ausuc(y, scores, seen=seen)
+    found = generalized_scores(y, scores, seen=seen)["AUSUC"]
     close(found, area_by_brute_force(y, scores, seen), digits=10)
     assert 0 <= found <= 1
     shifted = scores + 5.0 * scores.columns.isin(seen)  # it is what all trades offer
-    close(ausuc(y, shifted, seen=seen), found, digits=10)
+    close(generalized_scores(y, shifted, seen=seen)["AUSUC"], found, digits=10)
     order = rng.permutation(6)
-    again = ausuc(
-        y, scores.to_numpy()[:, order], seen=seen, classes=scores.columns[order]
-    )
-    close(again, found, digits=10)
+    turned, classes = scores.to_numpy()[:, order], scores.columns[order]
+    again = generalized_scores(y, turned, seen=seen, classes=classes)
+    close(again["AUSUC"], found, digits=10)
 
 
 # ---- mixed rows, and stated probabilities, against plain loops ---------------------
@@ -159,16 +147,16 @@ def test_mixed_rows_are_scored_side_by_side(mixed):
     found = generalized_scores(truth, scores, seen=seen, classes=names)
     close([found["S"], found["U"]], [S, U])
     close(found["H"], 2 / (1 / S + 1 / U))
-    assert found["AUSUC"] == ausuc(truth, scores, seen=seen, classes=names)
+    nothing = generalized_scores(["a", "d"], np.eye(2), seen=["a"], classes=["d", "a"])
+    assert nothing == {"U": 0, "S": 0, "H": 0, "AUSUC": 0}
 
 
 def test_one_side_alone_has_no_harmonic_mean(mixed):
     names, truth, scores, seen = mixed
     own = np.isin(truth, seen)
-    for score in (ausuc, generalized_scores):
-        for kind, rows in (("unseen", own), ("seen", ~own)):
-            with pytest.raises(ValueError, match=f"of a class that is {kind}"):
-                score(truth[rows], scores[rows], seen=seen, classes=names)
+    for kind, rows in (("unseen", own), ("seen", ~own)):
+        with pytest.raises(ValueError, match=f"of a class that is {kind}"):
+            generalized_scores(truth[rows], scores[rows], seen=seen, classes=names)
 
 
 def test_the_calibration_error_is_the_gap_bin_by_bin():

@@ -48,9 +48,8 @@ HOMES = {
     "trust.asking": "AccuracyEstimate draw_check estimate_accuracy suggest",
     "trust.calibrated": "Calibrated",
     "trust.metrics": (
-        "ausuc confusion expected_calibration_error generalized_scores harmonic_mean "
-        "per_class_accuracy reliability_curve risk_coverage "
-        "top_k_accuracy"
+        "confusion expected_calibration_error generalized_scores per_class_accuracy "
+        "reliability_curve risk_coverage top_k_accuracy"
     ),
     "trust.search": "ClasswiseFolds ClasswiseSearchCV",
 }

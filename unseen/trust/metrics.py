@@ -17,11 +17,9 @@ from sklearn.utils import check_consistent_length
 from unseen._words import short_list
 
 __all__ = [
-    "ausuc",
     "confusion",
     "expected_calibration_error",
     "generalized_scores",
-    "harmonic_mean",
     "per_class_accuracy",
     "reliability_curve",
     "risk_coverage",
@@ -143,86 +141,6 @@ def _mean_per_class(y_true: np.ndarray, hits: np.ndarray) -> float:
 # ---- seen and unseen classes compete -------------------------------------------------
 
 
-def harmonic_mean(seen: float, unseen: float) -> float:
-    """Harmonic mean of the accuracies on seen and unseen classes (generalized ZSL).
-
-    Parameters
-    ----------
-    seen, unseen : float
-        Per-class accuracies from 0 to 1, with all classes competing.
-
-    Returns
-    -------
-    float
-        ``2 * seen * unseen / (seen + unseen)``, 0 if both are 0.
-
-    Examples
-    --------
-    >>> from unseen import harmonic_mean
-    >>> round(harmonic_mean(0.8, 0.2), 2)
-    0.32
-    """
-    for name, value in (("seen", seen), ("unseen", unseen)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} is {value!r}. Give an accuracy from 0 to 1.")
-    total = seen + unseen
-    return float(2 * seen * unseen / total) if total else 0.0
-
-
-def ausuc(
-    y_true: ArrayLike,
-    scores: ArrayLike | pd.DataFrame,
-    *,
-    seen: ArrayLike,
-    classes: ArrayLike | None = None,
-) -> float:
-    """Area under the curve of seen against unseen accuracy (generalized ZSL).
-
-    Subtract a number from the scores of all seen classes, and they lose accuracy while
-    unseen ones gain. This is the area under all such trades, so that nobody has to
-    choose the number. Both accuracies are per class, and all classes are candidates.
-
-    Parameters
-    ----------
-    y_true : array of shape (n_samples,)
-        True classes, some of them seen and some unseen.
-    scores : array or DataFrame of shape (n_samples, n_competing)
-        One column per class, larger is better.
-    seen : array of classes
-        Those among the columns that were seen.
-    classes : array of shape (n_competing,), optional
-        The class of each column; not needed for a DataFrame.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    References
-    ----------
-    Chao, Changpinyo, Gong and Sha, An empirical study and analysis of generalized
-    zero-shot learning for object recognition in the wild, ECCV 2016.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from unseen import ausuc
-    >>> scores = pd.DataFrame({"zebra": [0.9, 0.8], "okapi": [0.1, 0.7]})
-    >>> ausuc(["zebra", "okapi"], scores, seen=["zebra"])
-    1.0
-    """
-    scores, names = check_scores(scores, classes)
-    y_true, columns = check_truth(y_true, scores, names)
-    known = names.isin(check_labels("seen", seen))
-    side_of(y_true, seen)
-    lead, on_seen, on_unseen = trade_of(scores, columns, known)
-    # As the number grows, rows go over to unseen classes in the order of their lead.
-    _, place = np.unique(lead, return_inverse=True)
-    lost, won = (np.bincount(place, weights=one) for one in (on_seen, on_unseen))
-    S = np.append(lost.sum(), lost.sum() - lost.cumsum())
-    return float((S[1:] + S[:-1]) / 2 @ won)
-
-
 def generalized_scores(
     y_true: ArrayLike,
     scores: ArrayLike | pd.DataFrame,
@@ -232,16 +150,31 @@ def generalized_scores(
 ) -> dict[str, float]:
     """Score labels of mixed rows, where seen and unseen classes are candidates.
 
+    Subtract a number from the scores of all seen classes, and they lose accuracy while
+    unseen ones gain. AUSUC is the area under the curve of all such trades, so that
+    nobody has to choose the number.
+
     Parameters
     ----------
-    y_true, scores, seen, classes
-        As for :func:`ausuc`. The best score of a row is its label.
+    y_true : array of shape (n_samples,)
+        True classes, some of them seen and some unseen.
+    scores : array or DataFrame of shape (n_samples, n_competing)
+        One column per class, larger is better. The best score of a row is its label.
+    seen : array of classes
+        Those among the columns that were seen.
+    classes : array of shape (n_competing,), optional
+        The class of each column; not needed for a DataFrame.
 
     Returns
     -------
     dict
         ``U`` and ``S``, per-class accuracy on rows of unseen and of seen classes;
-        ``H``, their harmonic mean; ``AUSUC``.
+        ``H = 2 S U / (S + U)``, their harmonic mean; ``AUSUC``, the area.
+
+    References
+    ----------
+    Chao, Changpinyo, Gong and Sha, An empirical study and analysis of generalized
+    zero-shot learning for object recognition in the wild, ECCV 2016.
 
     Examples
     --------
@@ -252,17 +185,28 @@ def generalized_scores(
     {'U': 0.0, 'S': 1.0, 'H': 0.0, 'AUSUC': 1.0}
     """
     values, names = check_scores(scores, classes)
-    area = ausuc(y_true, values, seen=seen, classes=names)  # refuses one side alone
+    y_true, columns = check_truth(y_true, values, names)
+    known = names.isin(check_labels("seen", seen))
     labels = names.to_numpy()[values.argmax(axis=1)]
-    return both_sides(y_true, labels, labels, seen) | {"AUSUC": area}
+    found = both_sides(y_true, labels, labels, seen)
+    lead, on_seen, on_unseen = trade_of(values, columns, known)
+    # As the number grows, rows go over to unseen classes in the order of their lead.
+    _, place = np.unique(lead, return_inverse=True)
+    lost, won = (np.bincount(place, weights=one) for one in (on_seen, on_unseen))
+    S = np.append(lost.sum(), lost.sum() - lost.cumsum())
+    return found | {"AUSUC": float((S[1:] + S[:-1]) / 2 @ won)}
 
 
 def both_sides(y_true, for_seen, for_unseen, seen) -> dict[str, float]:
     """Return U, S and H of the labels that rows of seen and unseen classes got."""
-    truth, theirs = check_labels("y_true", y_true), side_of(y_true, seen)
+    truth = check_labels("y_true", y_true)
+    theirs = np.isin(truth, np.asarray(seen))
+    if theirs.all() or not theirs.any():
+        lacks = "unseen" if theirs.all() else "seen"
+        raise ValueError(f"No row of y_true is of a class that is {lacks}. Give both.")
     U = per_class_accuracy(truth[~theirs], for_unseen[~theirs])
     S = per_class_accuracy(truth[theirs], for_seen[theirs])
-    return {"U": U, "S": S, "H": harmonic_mean(S, U)}
+    return {"U": U, "S": S, "H": 2 * S * U / (S + U) if S + U else 0.0}
 
 
 class Trade(NamedTuple):
@@ -293,15 +237,6 @@ def trade_of(F: np.ndarray, codes: np.ndarray, seen: np.ndarray) -> Trade:
         best.append(F[:, group].max(axis=1))
         worth.append(hit / sizes[codes] / max(1, np.count_nonzero(sizes[side])))
     return Trade(best[0] - best[1], *worth)
-
-
-def side_of(y_true: ArrayLike, seen: ArrayLike) -> np.ndarray:
-    """Return which rows are of seen classes; refuse rows of one side alone."""
-    theirs = np.isin(np.asarray(y_true), np.asarray(seen))
-    if theirs.all() or not theirs.any():
-        lacks = "unseen" if theirs.all() else "seen"
-        raise ValueError(f"No row of y_true is of a class that is {lacks}. Give both.")
-    return theirs
 
 
 # ---- what is stated and what is right ------------------------------------------------

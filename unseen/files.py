@@ -107,7 +107,10 @@ def check_outputs(
             raise ValueError(f"{file} would be written twice. Give another name.")
         targets.add(target)
         if target.exists() and not force:
-            raise _already(file)
+            raise FileExistsError(
+                f"{file} already exists. Give another name, such as "
+                f"{free_name(file)}, or replace it with force=True."
+            )
 
 
 def check_results(
@@ -142,7 +145,9 @@ def check_folder(path: AnyPath, *, force: bool = False) -> None:
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not force:
-        raise _already(path)
+        raise FileExistsError(
+            f"{path} already exists. Give another name, such as {free_name(path)}."
+        )
     mark = path / MARK
     known = set(mark.read_bytes().split(b"\0")) if mark.is_file() else set()
     found = {os.fsencode(one.relative_to(path)) for one in path.rglob("*")}
@@ -260,10 +265,3 @@ def lock(file: IO[bytes], path: Path) -> None:
         raise FileExistsError(
             f"{path}: another unseen program writes it. Wait for it, or end it first."
         ) from None
-
-
-def _already(path: Path) -> FileExistsError:
-    return FileExistsError(
-        f"{path} already exists. Give another name, such as {free_name(path)}, or "
-        "replace it with force=True."
-    )

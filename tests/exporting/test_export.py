@@ -354,7 +354,7 @@ def test_the_command_says_first_and_does_then(home, monkeypatch):
     done = CliRunner().invoke(app, [*options, "--yes"])
     assert done.exit_code == 0 and len(files(home / "unseen-export")) == 5
     again = CliRunner().invoke(app, [*options, "--yes"])
-    assert again.exit_code == 2 and "export never overwrites" in again.stderr
+    assert again.exit_code == 2 and "already exists" in again.stderr
     for bad in (["--to", "zip"], ["--to", "hf", "--how", "move"]):
         wrong = CliRunner().invoke(app, [*options, *bad, "--out", "x"])
         assert wrong.exit_code == 2 and wrong.stderr.startswith("unseen: ")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from unseen.exporting.formats import FORMATS, Row, Selected
 from unseen.exporting.placing import WAYS, move_all, place_all, safe_names
-from unseen.files import AnyPath, check_apart, free_name, replace_folder, sync
+from unseen.files import AnyPath, check_apart, check_folder, replace_folder, sync
 from unseen.labels import csv_lines, read_labels
 from unseen.review.items import find_photo, noted_texts, photo_folder
 from unseen.review.origins import find_origin
@@ -96,11 +96,7 @@ def plan_export(
             f"{to} holds no photo as a file, so --how {how} makes no sense."
         )
     check_apart(out, [labels, folder])
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise FileExistsError(
-            f"{out} exists already, and export never overwrites. Give another "
-            f"--out, such as {free_name(out)}."
-        )
+    check_folder(out)
     if folder is None and "text" not in table:
         table = table.assign(text=noted_texts(origin, table["id"].tolist()))
     chosen = select(table, folder, min_reliability, sure)

@@ -163,11 +163,12 @@ class RawData:
         made = replace(self)
         with self._named():
             if classes is not None:
-                several = isinstance(classes, list | tuple)
-                name = ", ".join(map(str, classes)) if several else str(classes)
-                made.tables = {name: choose_table(self, classes)}
+                table = choose_table(self, classes)
+                several = table.columns.nlevels == 2
+                names = table.columns.unique(0) if several else [table.columns.name]
+                made.tables = {", ".join(str(name or "") for name in names): table}
                 made.fused = False
-                made.class_names = np.array([str(n) for n in made.tables[name].index])
+                made.class_names = np.array([str(name) for name in table.index])
             if unseen is not None:
                 made.unseen = choose_unseen(unseen, made.class_names.tolist())
                 made.seen_test = None

@@ -101,7 +101,7 @@ def option_row(param: Any) -> str | None:
     default = getattr(param, "default", None)
     if callable(default):
         default = default()
-    shown = default not in (None, False, (), []) and getattr(
+    shown = default not in (None, False, (), [], "") and getattr(
         param, "show_default", True
     )
     if shown and param.param_type_name != "argument":

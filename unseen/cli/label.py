@@ -140,7 +140,7 @@ def label(
     """Label photos or texts by the names of their classes, without a labelled example.
 
     Writes id (the path, or the number of the text), label, reliability, second choice,
-    and the round since which the label has been used. Files that cannot be read are
+    and the round from which on the label was trusted. Files that cannot be read are
     listed with the reason. A second run takes features from the cache. In the file of
     --given, a new name adds a class, and "none of these" says that no class fits.
     """

@@ -49,7 +49,7 @@ def review(
         ),
     ] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page.")
+        bool, typer.Option("--browser/--no-browser", help="Open the page by itself.")
     ] = True,
 ) -> None:
     """Look at LABELS in the browser, correct some, and let the model learn from them.

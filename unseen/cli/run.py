@@ -54,14 +54,14 @@ def run(
     column: Column = None,
     id: Id = None,
     method: Annotated[
-        str | None, typer.Option(help="Method.", show_default="ast")
+        str | None, typer.Option(help="Name of the method.", show_default="ast")
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
-            help="Set a parameter, NAME=VALUE, such as random_state=1. Or search: "
-            "choose them by cross-validation over the seen classes. May be repeated.",
+            help="NAME=VALUE sets a parameter of the method, such as random_state=1; "
+            "search chooses them by folds of the seen classes. May be repeated.",
         ),
     ] = None,
     model: Model = None,

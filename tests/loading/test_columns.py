@@ -159,6 +159,12 @@ def test_a_cell_or_a_head_that_is_wrong_is_no_reason_to_drop_it(
         read_raw(tmp_path / "rows.csv")
 
 
+def test_a_class_table_of_another_kind_lies_beside_the_rows(tmp_path):
+    rows().to_csv(tmp_path / "rows.tsv", sep="\t", index=False)
+    TABLE.to_csv(tmp_path / "rows.classes.csv", index_label="class")
+    assert load_data(tmp_path / "rows.tsv").classes.tolist() == NAMES
+
+
 def test_gaps_nan_and_infinity_in_numbers(tmp_path):
     (tmp_path / "rows.csv").write_text("label;a;b\nx;1;nan\ny;;inf\n")
     raw = read_raw(tmp_path / "rows.csv")

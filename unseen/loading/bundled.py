@@ -1,15 +1,8 @@
-"""The bundled sets: photos of ten names, and photos of pets.
+"""The bundled sets, which the notes of :func:`unseen.load_data` describe.
 
-``photos``: the last layer of an image classifier has one row for each of ImageNet's
-1,000 classes, in the space of its features. Such a row stands for the mean of a class:
-the seen classes have one labelled row each. The unlabelled rows are features of 1,000
-small photos of ten classes with names of their own. Two class tables describe them all:
-
-    words   word vectors of the names, of unit length
-    tree    places in WordNet, one column per node: more than 0 if the class is below it
-
-``pets``: photos of 37 breeds of cats and dogs, 15 each, as features of the same
-network; the class table ``attributes`` says of each breed how it looks.
+A row of an image classifier's last layer stands for the mean of a class, in the space
+of its features. Of the class tables, ``words`` are of unit length, and ``tree`` has a
+column per node of WordNet: more than 0 if the class is below it.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ A folder is the simplest way to bring data along. Its files::
 from __future__ import annotations
 
 import csv
+import glob
 import re
 import warnings
 import zipfile
@@ -105,7 +106,9 @@ def read_rows(path: Path, column: str | None = None, id: str | None = None) -> R
     r"""Read a file with one row per sample, and the class table beside it."""
     frame = read_table(path, texts=[name for name in (column, id) if name])
     raw = read_frame(frame, path.stem, str(path), label=column, id=id)
-    return with_class_table(raw, beside(path))
+    others = sorted(path.parent.glob(f"{glob.escape(path.stem)}.classes.*"))
+    places = [beside(path), *others]  # birds.classes.csv will do for birds.tsv
+    return with_class_table(raw, next(filter(Path.is_file, places), places[0]))
 
 
 def beside(path: Path) -> Path:

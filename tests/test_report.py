@@ -3,7 +3,6 @@
 import json
 from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from unseen.labels import label_table
 from unseen.photos.bundled import load_photos
 from unseen.report.demo import write_demo_report
 from unseen.report.gallery import write_gallery
-from unseen.report.page import inline_svg, new_figure
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=y>', "$\\frac{", "&amp;"]
 JPEG = b"\xff\xd8\xff and so on"
@@ -147,12 +145,3 @@ def test_a_users_folder_is_never_taken_for_thumbnails(tmp_path):
     with pytest.raises(FileExistsError, match="which unseen did not write"):
         write_gallery(frame, where, thumbnails=lambda row: JPEG)
     assert (ours / "00000.jpg").read_bytes() == b"an original"
-
-
-def test_figures_are_valid_and_take_the_colour_of_the_page():
-    figure = new_figure(3, 2)
-    figure.axes[0].set_title("a < b & c", parse_math=False)
-    svg = inline_svg(figure, "test")
-    ElementTree.fromstring(svg)
-    assert "a &lt; b &amp; c" in svg
-    assert "currentColor" in svg and "#010203" not in svg

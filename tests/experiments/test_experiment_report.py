@@ -86,6 +86,7 @@ def test_the_page_needs_no_other_file_and_links_lead_somewhere(folder):
     page = Page(html)
     assert page.addresses
     assert all(a.startswith(("data:image/png;base64,", "#")) for a in page.addresses)
+    assert "currentColor" in html and "#010203" not in html  # the ink of the page
     inside = {a[1:] for a in page.addresses if a.startswith("#")}
     assert inside <= set(page.ids)
     assert len(page.ids) == len(set(page.ids))

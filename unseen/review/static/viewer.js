@@ -112,7 +112,7 @@ function step(by) {
 
 async function undo() {
   const done = await post("undo").catch(() => null);
-  if (done?.undone === "label" && answered > 0) { answered -= 1; at = Math.max(0, at - 1); }
+  if (done?.undone?.op === "label" && answered > 0) { answered -= 1; at = Math.max(0, at - 1); }
   await refresh().catch(() => {});
   show();
 }

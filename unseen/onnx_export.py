@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._command import needs_extra
+from unseen.core.outcome import LinearRule
 from unseen.files import replace_file
 
 __all__ = ["export_onnx"]
@@ -66,17 +67,14 @@ def export_onnx(
         from unseen import __version__
     except ImportError:
         raise needs_extra("onnx", "files", str(path)) from None
-    if hasattr(model, "turned_rule"):
-        rule, turning = model.turned_rule(classes)
-    elif hasattr(model, "to_onnx"):
-        check_is_fitted(model)
-        rule, turning = model._rule(model._asked(classes)), None
-    else:
+    check_is_fitted(model)
+    rule = model._rule(model._asked(classes)) if hasattr(model, "_rule") else None
+    if not isinstance(rule, LinearRule):
         raise TypeError(
             f"{type(model).__name__} has no linear scores. Export a model whose scores "
             "are linear, or the last step of a pipeline."
         )
-    graph = _graph(onnx, rule, turning, type(model).__name__)
+    graph = _graph(onnx, rule, type(model).__name__)
     made = onnx.helper.make_model(
         graph,
         producer_name="unseen",
@@ -91,9 +89,9 @@ def export_onnx(
     return path
 
 
-def _graph(onnx: Any, rule: Any, turning: Any, title: str) -> Any:
+def _graph(onnx: Any, rule: LinearRule, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
-    candidates, (coef, intercept), unit_rows = rule
+    candidates, (coef, intercept), unit_rows, turning = rule
     constants = {"coef": coef.T, "intercept": intercept}
     rows, measured, nodes = "features", "features", []
     if turning is not None:

@@ -20,6 +20,7 @@ from unseen import (
     load_model,
 )
 from unseen.core.around import Relabelling
+from unseen.core.outcome import LinearRule
 
 MODELS = [
     *[model for model in ESTIMATORS if hasattr(model, "predict")],
@@ -57,7 +58,9 @@ def test_onnx_says_what_predict_says(model, apart, tmp_path):
     for step in ("fitted", "adapted"):
         if step == "adapted" and hasattr(model, "adapt"):
             model.adapt(pile)
-        if not hasattr(model, "to_onnx"):
+        if not isinstance(model._rule(model._asked(None)), LinearRule):
+            with pytest.raises(TypeError, match="no linear scores"):
+                model.to_onnx(tmp_path / "model.onnx")
             continue
         classes = None if step == "fitted" else ["class 9", "class 11", "class 8"]
         path = model.to_onnx(tmp_path / "model.onnx", classes=classes)

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.classes import Candidates, ClassTable
+from unseen.core.classes import ClassTable
 from unseen.core.on_axes import OnAxes
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.params import HasMethods, fit_context
@@ -91,16 +91,7 @@ class Around(MetaEstimatorMixin, ZeroShotClassifier):
     def _describe(self, unlabelled, rows, name):
         return self.estimator_._describe(unlabelled, rows, name)
 
-    def _is_linear(self) -> bool:
-        adapted = getattr(self, "_adapted", None) is not None
-        return adapted or self._model()._is_linear()
-
-    def _scoring(self, candidates):
-        if (self._met(candidates) < 0).all():
-            return self.estimator_._scoring(candidates)
-        return super()._scoring(candidates)
-
-    def _rule(self, candidates: Candidates) -> LinearRule:
+    def _rule(self, candidates):
         """Score as ``adapt`` learned, or else as the estimator does."""
         if (self._met(candidates) < 0).all():
             return self.estimator_._rule(candidates)

@@ -4,8 +4,8 @@ A model gives its parameters and
 
     _fit_sums(sums, table, rows=None)
                                      learn from sums; ends in ``_ready(table)``
-    _scorer(candidates)              (coef, intercept) of rows; where scores are not
-                                     linear, ``_scoring(candidates)`` and ``_is_linear``
+    _scorer(candidates)              a ``LinearScorer`` of rows; where scores are not
+                                     linear, ``_rule(candidates)``, a function of rows
     _adapt(unlabelled, candidates, given)
                                      what it makes of unlabelled rows: an ``Outcome``
 
@@ -50,7 +50,6 @@ from unseen.core.outcome import (
     LinearRule,
     LinearScorer,
     Outcome,
-    linear_scores,
     reliability_by_rank,
 )
 from unseen.core.params import (
@@ -271,7 +270,6 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._of_rows(X, classes, self._probabilities)
 
-    @available_if(lambda self: self._is_linear() or hasattr(self, "turned_rule"))
     def to_onnx(self, path, *, classes=None):
         """Write the (adapted) classifier as an ONNX file.
 
@@ -294,7 +292,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         """Return ``finish(candidates, scores)`` of all rows, block by block."""
         check_is_fitted(self)
         candidates = self._asked(classes)
-        answer = partial(answer_block, candidates, self._scoring(candidates), finish)
+        answer = partial(answer_block, candidates, self._rule(candidates), finish)
         return self._checked(X).answers(answer, len(candidates))
 
     def _checked(self, X) -> Unlabelled:
@@ -306,27 +304,21 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
         # In scores it shows whether the numbers are finite: no pass of its own.
         return Unlabelled(check_rows(self, X, reset=False, ensure_all_finite=False))
 
-    def _is_linear(self) -> bool:
-        """Tell whether scores are a linear function of (unit) rows."""
-        return True
+    def _rule(self, candidates: Candidates) -> Any:
+        """Return what makes scores of checked rows, one column per distinct class.
 
-    def _scoring(self, candidates: Candidates) -> Callable[[np.ndarray], np.ndarray]:
-        """Return what makes scores of checked rows, one column per distinct class."""
-        _, scorer, unit_rows = self._rule(candidates)
-        return partial(linear_scores, scorer=scorer, unit_rows=unit_rows)
-
-    def _rule(self, candidates: Candidates) -> LinearRule:
-        """Score as adapted where a class was adapted to, else inductively."""
+        As adapted where a class was adapted to, else inductively.
+        """
         met = (place := self._met(candidates)) >= 0
         if not met.any():
             return LinearRule(candidates, self._scorer(candidates), self.unit_rows)
-        _, (coef, intercept), unit_rows = self._adapted
-        coef, intercept = coef[place], intercept[place]
+        coef, intercept = (part[place] for part in self._adapted.scorer)
         if not met.all():
             others = self._scorer(candidates)
             coef = np.where(met[:, None], coef, others.coef)
             intercept = np.where(met, intercept, others.intercept)
-        return LinearRule(candidates, LinearScorer(coef, intercept), unit_rows)
+        scorer = LinearScorer(coef, intercept)
+        return LinearRule(candidates, scorer, self._adapted.unit_rows)
 
     def _met(self, candidates: Candidates) -> np.ndarray:
         """Return which of the classes adapted to each one is; -1 for none."""
@@ -415,7 +407,7 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
         """Return where other methods start: here at scores alone, in unit rows."""
-        scores, rows = self._scoring(candidates)(unlabelled.X), to_unit(unlabelled.X)
+        scores, rows = self._rule(candidates)(unlabelled.X), to_unit(unlabelled.X)
         mean = rows.mean(axis=0, dtype=np.float64)
         rows = rows - mean
         return Start.of_scores(candidates, rows, scores, mean=mean)

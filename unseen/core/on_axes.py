@@ -182,8 +182,6 @@ class OnAxes(ZeroShotClassifier):
 
     def _lend(self, unlabelled: Unlabelled, candidates: Candidates) -> Start:
         """Lend the axes to other methods."""
-        if not self._is_linear():
-            return super()._lend(unlabelled, candidates)
         view, state = self._view(unlabelled, candidates), self._state()
         scorer, rows = self._reported(state, view), np.asarray(view.B)
         scores, Z = scorer.of(rows), self._prototypes(state, view.A)

@@ -23,9 +23,14 @@ class LinearScorer(NamedTuple):
     coef: np.ndarray
     intercept: np.ndarray
 
-    def of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the scores of rows."""
-        return rows @ self.coef.T + self.intercept
+    def of(self, X: np.ndarray, unit_rows: bool = False) -> np.ndarray:
+        """Return the scores of rows, in their precision; at unit length, if asked."""
+        with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
+            scores = X @ self.coef.T.astype(X.dtype)
+            if unit_rows:
+                scores *= inverse_lengths(X)[:, None]
+            scores += self.intercept.astype(X.dtype)
+        return scores
 
     def on_features(self, axes: np.ndarray | None, mean: np.ndarray) -> LinearScorer:
         """Return this score of ``(x - mean) @ axes`` as one of x."""
@@ -47,6 +52,13 @@ class LinearRule(NamedTuple):
     candidates: Candidates
     scorer: LinearScorer
     unit_rows: bool
+    turning: Any = None  # what unit rows go through before, if anything
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the scores of rows."""
+        if self.turning is not None:
+            return self.scorer.of(self.turning(X))
+        return self.scorer.of(X, self.unit_rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,16 +146,6 @@ class Outcome(NamedTuple):
     rule: LinearRule
     calibrated: bool = False
     also: dict[str, Any] = {}
-
-
-def linear_scores(X: np.ndarray, scorer: LinearScorer, unit_rows: bool) -> np.ndarray:
-    """Return ``x @ coef.T + intercept`` with each row scaled to unit length or not."""
-    with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
-        scores = X @ scorer.coef.T.astype(X.dtype)
-        if unit_rows:
-            scores *= inverse_lengths(X)[:, None]
-        scores += scorer.intercept.astype(X.dtype)
-    return scores
 
 
 # ---- how sure ----------------------------------------------------------------------

@@ -46,7 +46,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.linalg import solve_on_axes
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.outcome import LinearScorer, linear_scores
+from unseen.core.outcome import LinearScorer
 from unseen.core.params import POSITIVE, check_rows
 from unseen.core.sums import Sums
 from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
@@ -142,7 +142,7 @@ class DAP(OnAxes):
         scorer = LinearScorer((self.coef_ * self.slopes_).T, heights)
         rows = check_rows(self, X, reset=False)
         scorer = scorer.on_features(self.axes_, self.mean_)
-        return expit(linear_scores(rows, scorer, self.unit_rows))
+        return expit(scorer.of(rows, self.unit_rows))
 
     def _seen_as(self, names, embeddings):
         return binary(embeddings, self.thresholds_) * self.slopes_

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import ClassTable
 from unseen.core.on_axes import N_AXES
-from unseen.core.outcome import LinearScorer, linear_scores
+from unseen.core.outcome import LinearScorer
 from unseen.core.params import POSITIVE, check_rows
 from unseen.core.sums import Sums
 
@@ -74,16 +74,13 @@ class PosteriorClassifier(ZeroShotClassifier):
         return self._posterior(check_rows(self, X, reset=False))
 
     def _posterior(self, rows: np.ndarray) -> np.ndarray:
-        logits = linear_scores(rows, self.seen_scorer_, self.unit_rows)
+        logits = self.seen_scorer_.of(rows, self.unit_rows)
         return softmax(logits.astype(np.float64) / self.temperature, axis=1)
-
-    def _is_linear(self) -> bool:
-        return False
 
     def _can_adapt(self) -> bool:
         return False
 
-    def _scoring(self, candidates):
+    def _rule(self, candidates):
         def scores(rows):
             with np.errstate(invalid="ignore"):  # what is not finite is told later
                 made = self._score_posterior(self._posterior(rows), candidates)

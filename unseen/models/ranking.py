@@ -41,9 +41,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from unseen.core.base import ZeroShotClassifier
 from unseen.core.linalg import row_space
 from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.outcome import linear_scores
 from unseen.core.params import COUNT, POSITIVE, share
 from unseen.models.refits import bilinear, label_fit
 from unseen.progress import counted
@@ -383,20 +383,18 @@ class LatEm(RankingClassifier):
     def _can_adapt(self) -> bool:
         return self.n_maps == 1
 
-    def _is_linear(self) -> bool:
-        return self.n_maps == 1  # else maps compete before classes
-
-    def _scoring(self, candidates):
+    def _rule(self, candidates):
         if self.n_maps == 1:
-            return super()._scoring(candidates)
+            return super()._rule(candidates)
         A, unit = self._codes(candidates, False), self.unit_rows
         scorers = [self._score(W, A) for W in self.maps_]
         scorers = [one.on_features(self.axes_, self.mean_) for one in scorers]
+        return lambda X: np.maximum.reduce([one.of(X, unit) for one in scorers])
 
-        def scores(rows):
-            return np.maximum.reduce([linear_scores(rows, s, unit) for s in scorers])
-
-        return scores
+    def _lend(self, unlabelled, candidates):
+        # Of several maps there is no one scorer on the axes.
+        kind = OnAxes if self.n_maps == 1 else ZeroShotClassifier
+        return kind._lend(self, unlabelled, candidates)
 
 
 def root_mean_square(X: np.ndarray) -> float:

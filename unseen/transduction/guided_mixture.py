@@ -55,7 +55,7 @@ from scipy import linalg, sparse
 from scipy.optimize import brentq
 from scipy.special import softmax
 from sklearn.preprocessing import normalize
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable, described, evenness, places
@@ -234,21 +234,10 @@ class GuidedMixture(ZeroShotClassifier):
         coef = direction * to_unit(around @ self.turn_) @ self.turn_.T
         return LinearScorer(coef, offset * (around @ self.mean_))
 
-    def _scoring(self, candidates: Candidates):
-        if self._is_linear():
-            return super()._scoring(candidates)
-        scorer, turning = self._rule(candidates).scorer, Turning(self.mean_, self.turn_)
-        return partial(turned_scores, scorer=scorer, turning=turning)
-
-    def turned_rule(self, classes=None) -> tuple[LinearRule, Turning | None]:
-        """Return how new rows are scored, and how they are turned before.
-
-        With a turning, unit rows less its mean are divided by their length after the
-        product with its matrix, and then meet the rule.
-        """
-        check_is_fitted(self)
-        rule = self._rule(self._asked(classes))
-        return rule, None if self._is_linear() else Turning(self.mean_, self.turn_)
+    def _rule(self, candidates: Candidates):
+        rule = super()._rule(candidates)
+        turning = None if self._is_linear() else Turning(self.mean_, self.turn_)
+        return rule._replace(turning=turning)
 
     def _probabilities(self, candidates: Candidates, scores) -> np.ndarray:
         if self._is_linear():
@@ -626,6 +615,11 @@ class Turning(NamedTuple):
     mean: np.ndarray
     turn: np.ndarray
 
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return unit rows less the mean, of unit length when they are turned."""
+        rows = to_unit(X) - self.mean.astype(X.dtype)
+        return rows * inverse_lengths(rows @ self.turn.astype(X.dtype))[:, None]
+
 
 class TurnedRows(Rows):
     """Rows of a file or a cluster, rotated and scaled to unit length."""
@@ -653,14 +647,6 @@ def turned(rows: Rows, turn: np.ndarray) -> Rows:
     if type(rows) is Rows:
         return Rows(to_unit(np.asarray(rows) @ turn))
     return TurnedRows(rows, turn)
-
-
-def turned_scores(X: np.ndarray, scorer: LinearScorer, turning: Turning) -> np.ndarray:
-    """Return scores of unit rows less the mean, turned, at unit length again."""
-    rows = to_unit(X) - turning.mean.astype(X.dtype)
-    lengths = inverse_lengths(rows @ turning.turn.astype(X.dtype))
-    scores = rows @ scorer.coef.T.astype(X.dtype) * lengths[:, None]
-    return scores + scorer.intercept.astype(X.dtype)
 
 
 def main_axes(rows: Rows, P: np.ndarray) -> np.ndarray:

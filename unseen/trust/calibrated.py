@@ -273,16 +273,13 @@ class Calibrated(Around):
             return self._start_gamma * self._start_unit * seen
         return 0.0 * seen if self._inside else self.gamma_ * self._adapted_unit * seen
 
-    def _rule(self, candidates: Candidates) -> LinearRule:
+    def _rule(self, candidates):
         rule = self.estimator_._rule(candidates)
+        shift = self._shift(candidates.names)
+        if not isinstance(rule, LinearRule):
+            return lambda X: rule(X) - shift
         coef, intercept = rule.scorer
-        shift = self._shift(candidates.names)
         return rule._replace(scorer=LinearScorer(coef, intercept - shift))
-
-    def _scoring(self, candidates):
-        score = self.estimator_._scoring(candidates)
-        shift = self._shift(candidates.names)
-        return lambda X: score(X) - shift
 
     def _chosen(self, candidates: Candidates) -> Calibration:
         return self._mixed if self._is_mixed(candidates.names) else self._pure
@@ -377,7 +374,7 @@ def some_rows(codes: np.ndarray, random) -> np.ndarray:
 
 def scores_of(model: Any, X, classes: Any) -> np.ndarray:
     """Return one column of scores per distinct class."""
-    score = model._scoring(model._candidates(classes))
+    score = model._rule(model._candidates(classes))
     return np.asarray(score(np.asarray(X)), dtype=np.float64)
 
 

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from tests.checks import close
 from unseen import ESZSL, JEDM, TSTD, AnchoredSelfTraining, GuidedMixture, SelfTraining
 from unseen.core.dask_rows import DaskUnlabelled
-from unseen.core.sums import RunningSums, sum_rows
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -93,19 +92,6 @@ def test_dataframes_go_through(client):
 def threads():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-@pytest.mark.parametrize("rows", [1, 7, 100])
-def test_sums_of_chunks_are_the_sums(rows, threads):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 4)), np.array(list("zyx"))[rng.integers(3, size=60)]
-    chunked = DaskUnlabelled(da.from_array(X, chunks=(rows, 2)))
-    sums, table = chunked.summed(y, RunningSums.of(None)).finish()
-    codes = np.searchsorted(["x", "y", "z"], y)
-    theirs = sum_rows(X, codes, 3)
-    assert table.names.tolist() == ["x", "y", "z"]
-    close(sums.gram, theirs.gram)
-    close(sums.class_sums, theirs.class_sums)
 
 
 def test_odd_collections_are_refused(threads):

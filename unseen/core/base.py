@@ -371,15 +371,13 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     def _record(self, outcome: Outcome):
         """Store what ``adapt`` found."""
-        codes, confidence, rounds, rule, calibrated, also = outcome
+        codes, confidence, rounds, rule, calibrated = outcome
         codes, reliability = np.asarray(codes), np.array(confidence, dtype=np.float64)
         if not calibrated:
             reliability = reliability_by_rank(codes, reliability, rounds)
         self._adapted, self._default = rule, rule.candidates
         self.labels_, self.rounds_ = rule.candidates.names[codes], rounds
         self.reliability_ = reliability
-        for name, value in also.items():
-            setattr(self, name, value)
         return self
 
     def _can_adapt(self) -> bool:

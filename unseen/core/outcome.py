@@ -136,8 +136,7 @@ class Outcome(NamedTuple):
 
     ``codes`` (n,) number the class of every row among the distinct ones of
     ``rule.candidates``; ``confidence`` (n,) orders the rows, and with ``calibrated`` is
-    the chance that the label is right. ``rule`` labels rows to come. ``also`` are
-    further fitted names and their values.
+    the chance that the label is right. ``rule`` labels rows to come.
     """
 
     codes: np.ndarray
@@ -145,7 +144,6 @@ class Outcome(NamedTuple):
     rounds: list[Round]
     rule: LinearRule
     calibrated: bool = False
-    also: dict[str, Any] = {}
 
 
 # ---- how sure ----------------------------------------------------------------------

@@ -240,7 +240,8 @@ class Calibrated(Around):
             scaled = self._relabelled(scaled, np.isin(names, self._seen_names))
         reliability = self._chosen(candidates).reliability(scaled)
         rows = OpenRows(X, answer, F_others, others, np.zeros(len(X), dtype=bool))
-        novelty = self._novelty.probability(novelty_evidence(model, rows, reliability))
+        evidence = novelty_evidence(model, rows, reliability)
+        self.novelty_ = self._novelty.probability(evidence)
         kept = np.isin(names, model._default.names)
         # The model scores new rows; the rule says no more than who competes.
         rule = LinearRule(model._default, LinearScorer(F0[:0], F0[:0]), True)
@@ -250,7 +251,6 @@ class Calibrated(Around):
             list(getattr(model, "rounds_", [])),
             rule,
             calibrated=True,
-            also={"novelty_": novelty},
         )
 
     def _describe(self, unlabelled, rows, name):

@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from unseen._command import needs_extra
-from unseen.core.outcome import LinearRule
 from unseen.files import replace_file
 
 __all__ = ["export_onnx"]
@@ -69,7 +68,7 @@ def export_onnx(
         raise needs_extra("onnx", "files", str(path)) from None
     check_is_fitted(model)
     rule = model._rule(model._asked(classes)) if hasattr(model, "_rule") else None
-    if not isinstance(rule, LinearRule):
+    if not hasattr(rule, "scorer"):  # it is not linear
         raise TypeError(
             f"{type(model).__name__} has no linear scores. Export a model whose scores "
             "are linear, or the last step of a pipeline."
@@ -89,7 +88,7 @@ def export_onnx(
     return path
 
 
-def _graph(onnx: Any, rule: LinearRule, title: str) -> Any:
+def _graph(onnx: Any, rule: Any, title: str) -> Any:
     node, kinds = onnx.helper.make_node, onnx.TensorProto
     candidates, (coef, intercept), unit_rows, turning = rule
     constants = {"coef": coef.T, "intercept": intercept}

@@ -6,7 +6,6 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -144,35 +143,32 @@ def label(
     listed with the reason. A second run takes features from the cache. In the file of
     --given, a new name adds a class, and "none of these" says that no class fits.
     """
+    from unseen.files import check_outputs
+    from unseen.naming.encoders import has_own_text
+    from unseen.progress import show_items
     from unseen.texts.source import holds_texts
 
+    warnings.simplefilter("default")  # until the command ends
     for_texts: dict[str, Any] = {"column": column, "id": id, "template": template}
     for_texts["learn_from"] = learn_from
     of_texts, piped = holds_texts(source), str(out) == "-"
-    if piped and as_json:
-        raise ValueError("Labels go to standard output. For --json give --out a file.")
-    target, page = (None, None) if piped else labels_and_page(out)
-    from unseen.files import check_outputs
-    from unseen.progress import show_items
-
-    warnings.simplefilter("default")  # until the command ends
     if dry_run:
-        from unseen.naming.encoders import has_own_text
-
         show_names(classes, of_texts or has_own_text(encoder), as_json)
         return
-    used = [encoder, *(encoder or "").split("+")]
-    answers = [given, checked]
-    reading = [None if source == "-" else source, classes, model, *answers, *used]
-    check_outputs(target, page, save, reading=reading, force=force)
-    useless = [name for name, value in for_texts.items() if value]
+    if piped and as_json:
+        raise ValueError("Labels go to standard output. For --json give --out a file.")
     if given and checked:
         raise ValueError(
             "--checked judges labels that were made without its answers. Omit --given."
         )
+    useless = [name for name, value in for_texts.items() if value]
     if useless and not of_texts:
         option = f"--{useless[0].replace('_', '-')}"
         raise ValueError(f"{option} does nothing for photos. Omit it.")
+    target, page = (None, None) if piped else labels_and_page(out)
+    used = [encoder, *(encoder or "").split("+"), model, classes, given, checked]
+    reading = used if source == "-" else [source, *used]
+    check_outputs(target, page, save, reading=reading, force=force)
     with show_items("texts" if of_texts else "files") as progress:
         options: dict[str, Any] = {
             "encoder": encoder,
@@ -210,19 +206,16 @@ def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
     if classes is None:
         raise ValueError("--dry-run shows how names are understood. Give --classes.")
     named = read_classes(classes)
-    rows: list[dict[str, Any]] = []
-    readings = []
-    read = [] if by_encoder else read_names(named.names, named.descriptions)
-    for name, one in zip_longest(named.names, read):
-        how = named.descriptions.get(name, "")
-        rows.append({"name": name, "description": how})
-        trust = one.trust if one else ""
-        if one:
-            near = nearest_classes(one)
-            rows[-1] |= {"read_as": one.how, "trust": trust, "nearest": near}
-            like = f"; like {', '.join(near)}" if near and trust != "exact" else ""
-            how = f"{one.how or how}{like}"
-        readings.append((name, trust, how))
+    described = named.descriptions
+    rows = [{"name": n, "description": described.get(n, "")} for n in named.names]
+    readings = [(row["name"], "", row["description"]) for row in rows]
+    read = [] if by_encoder else read_names(named.names, described)
+    for place, one in enumerate(read):
+        near = nearest_classes(one)
+        rows[place] |= {"read_as": one.how, "trust": one.trust, "nearest": near}
+        like = f"; like {', '.join(near)}" if near and one.trust != "exact" else ""
+        how = f"{one.how or rows[place]['description']}{like}"
+        readings[place] = (one.name, one.trust, how)
     trusts = list(dict.fromkeys(trust for _, trust, _ in readings))
     if as_json:
         print_json(rows)

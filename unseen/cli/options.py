@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import re
 import warnings
@@ -89,14 +88,11 @@ class DataOptions(NamedTuple):
 
     @property
     def files(self) -> list[str | None]:
-        """Everything that may be a file, which no output may be written over.
+        """Everything that may be a file, which no output may be written over."""
+        from unseen.loading.frames import beside
 
-        A class table beside the rows, ``birds.classes.csv``, is read as well.
-        """
-        path = Path(self.source)
-        tables = path.parent.glob(f"{glob.escape(path.stem)}.classes.*")
-        beside = map(str, tables) if path.is_file() else []
-        return [self.source, *(self.classes or []), self.unseen, *beside]
+        table = str(beside(Path(self.source).absolute()))
+        return [self.source, table, *(self.classes or []), self.unseen]
 
     @property
     def tables(self) -> Any:

@@ -155,7 +155,7 @@ def write_names(axes: Any, places: pd.DataFrame, names: list[str]) -> None:
 
 
 def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
-    """Fig. 4: the objective, the largest change of C, D and V, and ADMM's steps."""
+    """Fig. 4: the objective, the change of D, and ADMM's steps."""
     if not (found := found_in(plan, mine)):
         return None
     figure = new_figure(9.6, 3.6, 3, sharey=False)
@@ -166,13 +166,13 @@ def draw_convergence(plan: Plan, mine: pd.DataFrame) -> Figure | None:
         )
         style = line_style(number) | {"markevery": 5, "ms": 4, "lw": 1.5}
         cost = own["objective"] / own["objective"].iloc[0]
-        changes = own.filter(like="change of").max(axis=1).dropna()
+        changes = own["change of D"].dropna()
         label = f"{column.head}, {reading}"
         figure.axes[0].plot(cost.index, cost, label=label, **style)
         figure.axes[1].plot(changes.index, changes, **style)
         figure.axes[2].plot(own.index[1:], own["steps"].iloc[1:], **style)
     figure.axes[0].set(ylim=(0, 1.05), ylabel="objective, share of the start")
-    figure.axes[1].set(yscale="log", ylabel="largest relative change of D, C, V")
+    figure.axes[1].set(yscale="log", ylabel="relative change of D")
     figure.axes[2].set(ylim=(0, None), ylabel="ADMM steps of a sweep")
     figure.axes[2].axhline(20, color=INK, lw=0.8, ls=":")
     for axes in figure.axes:

@@ -116,10 +116,11 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
     paths = file["paths"].tolist() if "paths" in file else None
     encoder = str(file["encoder"]) if "encoder" in file else NAME
     version = str(file["version"]) if "version" in file else ""
-    if features.ndim != 2 or features.dtype.kind != "f":
+    floats = features.ndim == 2 and features.dtype.kind == "f"
+    if not (floats and np.isfinite(features).all()):
         raise ValueError(
             f"{path}: features are {features.dtype} of shape {features.shape}. Give "
-            "one row of floats per photo."
+            "one row of floats per photo, without NaN or infinity."
         )
     if paths is not None and len(paths) != len(features):
         raise ValueError(f"{path}: {len(features)} rows, but {len(paths)} paths.")
@@ -127,8 +128,6 @@ def read_features(path: Path) -> tuple[np.ndarray, list[str] | None, str, str]:
         raise ValueError(
             f"{path}: the path {again!r} is there twice. Give one row per photo."
         )
-    if not np.isfinite(features).all():
-        raise ValueError(f"{path}: features hold NaN or infinity.")
     return features, paths, encoder, version
 
 

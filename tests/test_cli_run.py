@@ -157,7 +157,7 @@ def test_given_labels_are_kept(home, tmp_path):
     assert found["label"][0] == "class 7" and found["reliability"][0] == 1
     given.write_text("id,label\nr000,class 7\n")
     ended = invoke("run", *words, "--given", given, "--out", out, "--force")
-    assert ended.exit_code == 2 and "'r000' is none of the rows" in ended.stderr
+    assert ended.exit_code == 2 and "A label is given for 'r000'" in ended.stderr
 
 
 def test_a_method_that_does_not_adapt_estimates_no_reliability(tmp_path):

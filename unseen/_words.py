@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-__all__ = ["counted", "listed", "printable", "short_list", "shown"]
+__all__ = ["how_many", "listed", "printable", "short_list", "shown"]
 
 
 def printable(text: Any, keep: str = "") -> str:
@@ -24,10 +24,10 @@ def printable(text: Any, keep: str = "") -> str:
     )
 
 
-def counted(n: int, one: str, several: str = "") -> str:
-    """Return a number with what is counted, by its own word if it is one.
+def how_many(n: int, one: str, several: str = "") -> str:
+    """Return a number with what is how_many, by its own word if it is one.
 
-    >>> counted(1, "row"), counted(2000, "class", "classes")
+    >>> how_many(1, "row"), how_many(2000, "class", "classes")
     ('1 row', '2,000 classes')
     """
     return f"{n:,} {one if n == 1 else several or one + 's'}"

@@ -33,6 +33,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from unseen._words import how_many
 from unseen.core.given import NONE_OF_THESE, read_given
 from unseen.core.linalg import to_unit
 from unseen.keep import load_model, save_model
@@ -44,6 +45,7 @@ __all__ = [
     "LabelJob",
     "NamedItems",
     "Taught",
+    "refuse_lost",
     "remember",
     "second_best",
     "set_apart",
@@ -230,7 +232,7 @@ class NamedItems(BaseEstimator):
         if not self.adapted_:
             return f"Not adapted, by the names alone. {why}"
         n = int(np.isfinite(self.reliability_).sum())
-        message = f"Adapted to {n:,} {items}. {why}"
+        message = f"Adapted to {how_many(n, items[:-1])}. {why}"
         if n < 5 * len(self.classes_):  # each shapes the class it is then found sure of
             message += f" Fewer than 5 {items} per class: reliability is a guess, "
             message += "and mostly too high."
@@ -342,14 +344,6 @@ class LabelJob:
         frame.attrs["skipped"] = self.skipped
         return frame
 
-    def refuse_lost(self, lost: Collection[str], why: str) -> None:
-        """Raise if a label is given for an item that is not there."""
-        if lost:
-            raise ValueError(
-                f"A label is given for {min(lost)!r}, but {why} ({len(lost)} such "
-                "labels). Write ids as in the table of labels."
-            )
-
     def table(
         self, found: pd.DataFrame, ids: Sequence[str], **more: Any
     ) -> pd.DataFrame:
@@ -362,6 +356,16 @@ class LabelJob:
             found.loc[rows, "label"], found.loc[rows, "reliability"] = mine[rows], 1.0
             more["given"] = mine.astype(str)
         return label_table(found.pop("label").to_numpy(), ids=ids, **found, **more)
+
+
+def refuse_lost(lost: Collection[str], why: str) -> None:
+    """Raise if a label is given for an item that is not there."""
+    if lost:
+        raise ValueError(
+            f"A label is given for {min(lost)!r}, but {why} "
+            f"({how_many(len(lost), 'such label')}). Write ids as in the table of "
+            "labels."
+        )
 
 
 def set_apart(found: pd.DataFrame, most: float) -> pd.Series:

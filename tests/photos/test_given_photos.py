@@ -182,4 +182,4 @@ def test_corrections_are_never_written_over_and_lost_photos_are_named(
     ended = label(home, "--given", given, "--out", out, classes=names)
     assert ended.exit_code == 2 and not out.exists()
     assert "A label is given for 'lost.jpg', but" in ended.stderr
-    assert "no photo of that path (1 such labels)" in ended.stderr
+    assert "no photo of that path (1 such label)" in ended.stderr

@@ -168,7 +168,7 @@ def test_faults_are_one_line(tmp_path, monkeypatch, arguments, words):
     "texts, given, words",
     [
         ([], {}, "there is no text in it"),
-        (["a dog"], {"1": "pets"}, r"given for '1', but .* \(1 such labels\)"),
+        (["a dog"], {"1": "pets"}, r"given for '1', but .* \(1 such label\)"),
         (
             ["a dog"] * 2,
             {"0": "pets", "1": "weather"},

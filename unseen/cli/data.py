@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen._command import command_line
-from unseen._words import counted, printable
+from unseen._words import how_many, printable
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -110,7 +110,7 @@ def check(
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
         print_json({"path": path, "faults": rows})
     else:
-        n_faults = counted(len(faults), "fault") if faults else "no faults"
+        n_faults = how_many(len(faults), "fault") if faults else "no faults"
         say(*faults, f"{path}: {n_faults}.")
     if faults:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unseen._words import counted
+from unseen._words import how_many
 from unseen.cli.options import (
     AsJson,
     Force,
@@ -68,7 +68,7 @@ def encode(
         return
     list_skipped(encoded.skipped)
     say(
-        f"{counted(len(encoded), 'photo')} x {encoded.encoder.dimension} features of "
+        f"{how_many(len(encoded), 'photo')} x {encoded.encoder.dimension} features of "
         f"{encoded.encoder.name} ({encoded.n_new} encoded now, the rest from the "
         "cache).",
         f"Written to {out}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen._words import counted
+from unseen._words import how_many
 from unseen.cli.options import (
     Labels,
     PhotosFolder,
@@ -91,7 +91,7 @@ def export(
 def describe(plan: Export) -> list[str]:
     """Say what would be done, in a few lines."""
     rows, classes, left_out = plan.chosen
-    items = counted(len(rows), "photo" if plan.chosen.are_photos else "text")
+    items = how_many(len(rows), "photo" if plan.chosen.are_photos else "text")
     words = {
         "copy": "copied",
         "hardlink": "given a second name (hard link)",
@@ -99,7 +99,7 @@ def describe(plan: Export) -> list[str]:
         "move": "MOVED away from where they are",
     }
     done = f", {words[plan.how]}," if plan.places else ""
-    into = counted(len(classes), "class", "classes")
+    into = how_many(len(classes), "class", "classes")
     lines = [f"{items}{done} in {into}, as {plan.to}, to {plan.out}"]
     lines += [f"  {count:,} {why} and stay" for why, count in left_out.items()]
     sizes = Counter(row.label for row in rows)

@@ -207,6 +207,7 @@ def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
         raise ValueError("--dry-run shows how names are understood. Give --classes.")
     named = read_classes(classes)
     described = named.descriptions
+    rows: list[dict[str, Any]]
     rows = [{"name": n, "description": described.get(n, "")} for n in named.names]
     readings = [(row["name"], "", row["description"]) for row in rows]
     read = [] if by_encoder else read_names(named.names, described)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen._words import counted
+from unseen._words import how_many
 from unseen.cli.options import (
     AsJson,
     Force,
@@ -103,7 +103,7 @@ def reproduce(
         tables = [plan for plan in ready if plan.show in MAKERS and len(ready) <= 2]
         for item in tables:  # more are for the page
             say(*make_table(item, found).to_markdown().split("\n"), "")
-        ended = f"{counted(len(keys), 'run')}, {n_failed} failed."
+        ended = f"{how_many(len(keys), 'run')}, {n_failed} failed."
         say(f"{ended} Tables and figures: {out}", f"Open {page}")
     if n_failed:
         raise typer.Exit(1)

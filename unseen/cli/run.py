@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen._command import command_line
-from unseen._words import counted
+from unseen._words import how_many
 from unseen.cli.options import (
     AsJson,
     Column,
@@ -96,7 +96,7 @@ def run(
 
     from unseen.files import check_outputs
     from unseen.labels import label_table, write_labels
-    from unseen.named import unlike_message
+    from unseen.named import refuse_lost, unlike_message
     from unseen.progress import show_progress
     from unseen.review.origins import Origin, absolute, note_origin
 
@@ -126,7 +126,10 @@ def run(
                 "nothing to label. Leave labels empty, or name unseen classes "
                 "with --unseen."
             )
-        certain = by_row(read_given(given), ids, given)
+        sure, places = read_given(given), {str(name): i for i, name in enumerate(ids)}
+        why = f"{data} has no such row to label; ids are like {str(ids[0])!r}"
+        refuse_lost(set(sure) - set(places), why)
+        certain = {places[name]: one for name, one in sure.items()}
         table = label(fitted, X, "all" if generalized else None, certain)
         if model and (taught := getattr(fitted, "taught_", None)):
             table["unlike"] = np.where(taught.unlike(np.asarray(X)), "yes", "")
@@ -173,10 +176,10 @@ def run(
     n_scored = score.pop("rows")
     shares = ", ".join(f"{name} {100 * one:.1f} %" for name, one in score.items())
     n_unknown = counts.pop(UNKNOWN, 0)
-    got = counted(len(labels) - n_unknown, "row"), counted(len(counts), "name")
+    got = how_many(len(labels) - n_unknown, "row"), how_many(len(counts), "name")
     left = f", {n_unknown:,} stay unknown" if n_unknown else ""
     lines = [
-        shares and f"{shares}, by the true labels of {counted(n_scored, 'row')}.",
+        shares and f"{shares}, by the true labels of {how_many(n_scored, 'row')}.",
         f"{' got '.join(got)}{left}.",
         told,
         f"Labels are in {target}",
@@ -191,19 +194,6 @@ def run(
 def no_reliability(model: Any) -> str:
     """Say why labels of a model come without reliability."""
     return f"{type(model).__name__} does not adapt, and so estimates no reliability."
-
-
-def by_row(given: dict[str, str], ids: Any, where: Path | None) -> dict[int, str]:
-    """Return labels that are given by the id of a row by its number."""
-    places = {str(name): place for place, name in enumerate(ids)}
-    strange = [name for name in given if name not in places]
-    if strange:
-        raise ValueError(
-            f"{where}: id {strange[0]!r} is none of the rows to label "
-            f"({len(strange)} of {len(given)} are not), whose ids are like "
-            f"{str(ids[0])!r}."
-        )
-    return {places[name]: label for name, label in given.items()}
 
 
 def learn(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from unseen.named import LabelJob, set_apart
+from unseen.named import LabelJob, refuse_lost, set_apart
 from unseen.naming.classes import read_classes
 from unseen.naming.clip import advice
 from unseen.naming.encoders import check_same, encoders, find_encoder, identity
@@ -152,7 +152,7 @@ class PhotoJob(LabelJob):
         """Adapt to the photos, and yield the table of their labels."""
         photos, model = self.photos, self.fitted
         lost = set(self.given) - set(photos.paths)
-        self.refuse_lost(lost, f"{photos.folder} has no photo of that path")
+        refuse_lost(lost, f"{photos.folder} has no photo of that path")
         if self.adapts:
             given = [self.given.get(path, "") for path in photos.paths]
             model.adapt(photos.features(), given=given if self.given else None)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen.named import LabelJob, set_apart
+from unseen.named import LabelJob, refuse_lost, set_apart
 from unseen.naming.classes import read_classes
 from unseen.texts.encoders import digest, remembering
 from unseen.texts.named import FOREIGN, NamedTexts
@@ -173,7 +173,7 @@ class TextJob(LabelJob):
                 sample = dict(nsmallest(self.learn_from, sample.items()))
         if not self.n_items:
             raise ValueError(f"{self.source.name}: there is no text in it.")
-        self.refuse_lost(missing, f"{self.source.name} has no text of that id")
+        refuse_lost(missing, f"{self.source.name} has no text of that id")
         if not self.adapts:
             return pd.DataFrame(index=pd.Index([], dtype=object))
         sample = dict(nsmallest(self.learn_from, sample.items())) | certain

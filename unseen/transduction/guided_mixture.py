@@ -57,6 +57,7 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import validate_data
 
+from unseen._words import how_many
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable, described, evenness, places
 from unseen.core.given import GivenRows, described_by_rows
@@ -287,7 +288,11 @@ class GuidedMixture(ZeroShotClassifier):
         scores = (rows.sample(1) + mean) @ scorer.coef.T + scorer.intercept
         codes, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
         n, K = scores.shape
-        why = "there is one candidate" if K < 2 else f"{n} rows for {K} classes"
+        why = (
+            "there is one candidate"
+            if K < 2
+            else f"{how_many(n, 'row')} for {K} classes"
+        )
         self.stopped_because_ = f"Kept the prototypes' answer: {why}."
         kept = Round.of_all(candidates, codes, codes, note=self.stopped_because_)
         rule = LinearRule(candidates, scorer, True)

@@ -4,6 +4,7 @@ import csv
 import gc
 import json
 import os
+import time
 import xml.etree.ElementTree as ET
 import zlib
 
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from unseen.cli import app
 from unseen.exporting.export import plan_export
-from unseen.exporting.placing import safe_name
+from unseen.exporting.placing import safe_name, safe_names
 from unseen.labels import label_table, write_labels
 from unseen.review.origins import Origin, note_origin
 
@@ -199,6 +200,13 @@ def test_a_photo_of_absurd_size_is_named_in_a_line(home, monkeypatch):
     ended = CliRunner().invoke(app, options)
     assert ended.exit_code == 2 and "b.png: its size cannot be read" in ended.stderr
     assert not (home / "unseen-export").exists()
+
+
+def test_many_photos_of_one_name_take_linear_time():
+    began = time.process_time()
+    found = safe_names([("IMG", ".jpg")] * 20_000)
+    assert len(set(found)) == 20_000 and found[-1] == "IMG (20000).jpg"
+    assert time.process_time() - began < 2  # 100 s where every number is tried
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def read_rows(path: Path, column: str | None = None, id: str | None = None) -> R
     raw = read_frame(frame, path.stem, str(path), label=column, id=id)
     others = sorted(path.parent.glob(f"{glob.escape(path.stem)}.classes.*"))
     places = [beside(path), *others]  # birds.classes.csv will do for birds.tsv
-    return with_class_table(raw, next(filter(Path.is_file, places), places[0]))
+    return with_class_table(raw, next(filter(is_table, places), places[0]))
 
 
 def beside(path: Path) -> Path:

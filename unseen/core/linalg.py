@@ -170,8 +170,13 @@ def leading_eigenvectors(
 
 def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
     """Return columns whose entry of largest magnitude is positive."""
+    return vectors * signs_of(vectors)
+
+
+def signs_of(vectors: np.ndarray) -> np.ndarray:
+    """Return the sign of the entry of largest magnitude of each column."""
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
-    return vectors * np.where(largest[0] < 0, -1, 1)
+    return np.where(largest[0] < 0, -1, 1)
 
 
 def block_lanczos(

@@ -25,10 +25,11 @@ from scipy import linalg, sparse
 from unseen.core.classes import ClassTable, described, places
 from unseen.core.linalg import (
     DOUBLE,
+    inverse_lengths,
     leading_eigenvectors,
     nonzero,
+    signs_of,
     to_unit,
-    with_fixed_signs,
 )
 from unseen.core.params import not_finite
 
@@ -74,7 +75,7 @@ class Sums:
     class_sums: np.ndarray
     counts: np.ndarray
     dtype: np.dtype = DOUBLE
-    basis: np.ndarray | None = None  # in which rows are, if not in the features
+    span: Span | None = None  # where the rows are, if not in the features
     _reduced: dict = field(default_factory=dict, init=False, repr=False)
 
     def __add__(self, other: Sums) -> Sums:
@@ -82,7 +83,7 @@ class Sums:
         dtype = min(self.dtype, other.dtype, key=lambda kind: kind.itemsize)
         class_sums = self.class_sums + other.class_sums
         gram, counts = self.gram + other.gram, self.counts + other.counts
-        return Sums(gram, class_sums, counts, dtype, self.basis)
+        return Sums(gram, class_sums, counts, dtype, self.span)
 
     def __sub__(self, other: Sums) -> Sums:
         """Return the sums without the other's rows, which must be among these."""
@@ -95,7 +96,7 @@ class Sums:
     @property
     def n_features(self) -> int:
         """How many features the rows have."""
-        return len(self.gram if self.basis is None else self.basis)
+        return len(self.gram) if self.span is None else self.span.X.shape[1]
 
     @property
     def n_rows(self) -> float:
@@ -111,7 +112,7 @@ class Sums:
     def class_means(self) -> np.ndarray:
         """Mean row of each class in the features (zeros for a class without rows)."""
         means = self.class_sums / np.maximum(self.counts, 1)[:, None]
-        return means if self.basis is None else means @ self.basis.T
+        return means if self.span is None else self.span.lift(means.T).T
 
     def projected(self, axes: np.ndarray) -> Sums:
         """Return the sums of ``x @ axes``."""
@@ -181,7 +182,7 @@ class Sums:
             # In this basis the Gram matrix is the eigenvalues.
             gram, class_sums = np.diag(values), class_sums @ axes
         whole = Reduced(mean, axes, replace(self, gram=gram, class_sums=class_sums))
-        return whole if self.basis is None else lifted(whole, self.basis)
+        return whole if self.span is None else lifted(whole, self.span)
 
 
 def inverse_root(S_w: np.ndarray, shrinkage: float, n_dims: int) -> np.ndarray:
@@ -260,8 +261,7 @@ def sum_rows(
     told: no pass of its own is needed.
     """
     if span and is_wide(*X.shape):
-        basis, rows = span_of(X, unit_rows=unit_rows)
-        return sums_in_span(basis, rows, codes, n_classes, X.dtype)
+        return sums_in_span(*span_of(X, unit_rows=unit_rows), codes, n_classes)
     p = X.shape[1]
     gram, class_sums = np.zeros((p, p)), np.zeros((n_classes, p))
     with np.errstate(all="ignore"):  # what is not finite shows in the sums
@@ -345,19 +345,31 @@ def is_wide(n_rows: int, n_features: int) -> bool:
     return n_features >= 512 and 2 * n_rows <= n_features  # below, XᵀX is cheap
 
 
-def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return an orthonormal basis of what few and wide rows span, and the rows in it.
+class Span(NamedTuple):
+    """The space that few and wide rows span.
 
         K  (n, n)   X Xᵀ = U diag(s²) Uᵀ
-        Q  (p, r)   Xᵀ U / s, the basis
+        Q  (p, r)   Xᵀ U / s, an orthonormal basis, Xᵀ weights; never formed
         C  (n, r)   X Q = U s, the rows in it
 
     What is learned from sums of rows lies in their span, so a solver that is given the
     sums of C answers as if it had those of X, with r numbers per row in place of p.
     """
+
+    X: np.ndarray
+    weights: np.ndarray
+
+    def lift(self, V: np.ndarray) -> np.ndarray:
+        """Return vectors of the span, one a column, in the space of the features."""
+        return (self.X.T @ (self.weights @ V).astype(self.X.dtype)).astype(DOUBLE)
+
+
+def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[Span, np.ndarray]:
+    """Return the span of rows, and the rows in it."""
     with np.errstate(all="ignore"):  # what is not finite shows in the squares
-        X = to_unit(X) if unit_rows else X
         K = (X @ X.T).astype(DOUBLE)
+    scale = inverse_lengths(X).astype(DOUBLE) if unit_rows else np.ones(len(X))
+    K *= np.outer(scale, scale)
     if not (K.diagonal() < 1e150).all():
         raise not_finite(X)
     values, U = linalg.eigh(K, driver="evd", check_finite=False)
@@ -366,21 +378,20 @@ def span_of(X: np.ndarray, *, unit_rows: bool = False) -> tuple[np.ndarray, np.n
     kept = values > noise * np.trace(K) / np.sqrt(len(X))
     kept[-1] = True  # one direction, if all rows are zero
     roots, U = np.sqrt(nonzero(np.maximum(values[kept], 0))), U[:, kept]
-    return (X.T @ (U / roots).astype(X.dtype)).astype(DOUBLE), U * roots
+    return Span(X, scale[:, None] * (U / roots)), U * roots
 
 
 def sums_in_span(
-    basis: np.ndarray, rows: np.ndarray, codes: np.ndarray, n_classes: int, dtype: Any
+    span: Span, rows: np.ndarray, codes: np.ndarray, n_classes: int
 ) -> Sums:
-    """Return the sums of rows given in a basis, which have the precision ``dtype``."""
-    return replace(sum_rows(rows, codes, n_classes), dtype=dtype, basis=basis)
+    """Return the sums of rows given in a span."""
+    return replace(sum_rows(rows, codes, n_classes), dtype=span.X.dtype, span=span)
 
 
-def lifted(found: Reduced, basis: np.ndarray) -> Reduced:
+def lifted(found: Reduced, span: Span) -> Reduced:
     """Return what was found in a span in the space of the features."""
-    axes = basis @ found.axes
-    fixed = with_fixed_signs(axes)
-    signs = np.where((fixed == axes).all(axis=0), 1, -1)
+    axes = span.lift(found.axes)
+    signs = signs_of(axes)
     gram, class_sums = found.sums.gram * np.outer(signs, signs), found.sums.class_sums
-    made = replace(found.sums, gram=gram, class_sums=class_sums * signs, basis=None)
-    return Reduced(basis @ found.mean, fixed, made)
+    made = replace(found.sums, gram=gram, class_sums=class_sums * signs, span=None)
+    return Reduced(span.lift(found.mean[:, None])[:, 0], axes * signs, made)

@@ -369,11 +369,11 @@ class ClasswiseFolds:
         """Yield the sums of the rows that each fold holds out."""
         wide, n = is_wide(*self.X.shape), len(self.names)
         if wide:  # all in one span: then sums can be added and taken away
-            basis, rows = span_of(self.X, unit_rows=unit_rows)
+            span, rows = span_of(self.X, unit_rows=unit_rows)
         for fold in self.folds:
             codes = self.codes[fold.own]
             if wide:
-                yield sums_in_span(basis, rows[fold.own], codes, n, self.X.dtype)
+                yield sums_in_span(span, rows[fold.own], codes, n)
             else:
                 yield sum_rows(fold.unlabelled.X, codes, n, unit_rows=unit_rows)
 

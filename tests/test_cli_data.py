@@ -1,8 +1,10 @@
 """``unseen data``: what is printed, and how it ends."""
 
 import json
+import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -83,6 +85,20 @@ def test_check_knows_the_classes_of_a_table_from_elsewhere(csv_and_table):
     assert run("check", rows, "--classes", looks).stdout == f"{rows}: no faults.\n"
     ended = run("check", rows, "--classes", looks, "--unseen", "moa")
     assert ended.exit_code == 2 and "--unseen 'moa' names no class" in ended.stderr
+
+
+def test_ids_of_rows_are_no_features_for_any_command(csv_and_table, tmp_path):
+    rows, looks, _ = csv_and_table
+    frame = pd.read_csv(rows).replace("yak", "cow")
+    frame.insert(0, "ring", range(100, 106))
+    frame.loc[1, "f"] = np.nan
+    frame.to_csv(rows, index=False)
+    words = [rows, "--classes", looks, "--id", "ring"]
+    ended = runner.invoke(app, ["run", *map(str, words), "--out", str(tmp_path / "l")])
+    _, _, command = ended.stderr.partition("unseen data ")  # it runs as it is printed
+    ended = run(*shlex.split(command))
+    assert ended.exit_code == 1 and "row 1: holds NaN" in ended.stdout
+    assert "features              2" in run("info", *words).stdout
 
 
 def test_info_counts_by_the_table_and_the_split_asked_for(csv_and_table):

@@ -15,6 +15,7 @@ from unseen.cli.options import (
     Column,
     DataOptions,
     Force,
+    Id,
     Source,
     Tables,
     Unseen,
@@ -72,6 +73,7 @@ def info(
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
+    id: Id = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what was found in PATH: rows, classes, split, class tables, missing values.
@@ -80,7 +82,7 @@ def info(
     """
     from unseen.loading.faults import describe
 
-    asked = DataOptions(path, classes, unseen, column)
+    asked = DataOptions(path, classes, unseen, column, id)
     found = describe(asked.raw())
     if as_json:
         print_json(found)
@@ -99,12 +101,13 @@ def check(
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
+    id: Id = None,
     as_json: AsJson = False,
 ) -> None:
     """List everything that is wrong with PATH. Exit code 1 if anything is wrong."""
     from unseen.loading.faults import find_faults
 
-    asked = DataOptions(path, classes, unseen, column)
+    asked = DataOptions(path, classes, unseen, column, id)
     faults = find_faults(asked.raw())
     if as_json:
         rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
@@ -167,6 +170,7 @@ def convert(
     classes: Tables = None,
     unseen: Unseen = None,
     column: Column = None,
+    id: Id = None,
     force: Force = False,
 ) -> None:
     """Convert a data set to another kind of file: .npz, .h5, .csv or .parquet.
@@ -178,7 +182,7 @@ def convert(
     from unseen.loading import save_data
     from unseen.loading.writing import files_of
 
-    asked = DataOptions(source, classes, unseen, column)
+    asked = DataOptions(source, classes, unseen, column, id)
     check_outputs(*files_of(target), reading=asked.files, force=force)
     data = asked.load()
     written = save_data(data, target)

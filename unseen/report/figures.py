@@ -205,7 +205,7 @@ def draw_rates(plan: Plan, mine: pd.DataFrame) -> Figure | None:
             axes.plot(-0.06, by_row, **style | {"mfc": "none", "ls": "none"})
         axes.set(xlabel="self-labelled rate δ", xticks=[0, 0.4, 0.6, 0.8, 1])
     figure.axes[0].set_ylabel("per-class accuracy, %")
-    finish(figure, 2)
+    finish(figure, min(2, len(panels)))
     return figure
 
 

@@ -54,7 +54,6 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import brentq
 from scipy.special import softmax
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import validate_data
 
 from unseen._words import how_many
@@ -677,4 +676,6 @@ def mutual_neighbours(rows: np.ndarray, k: int) -> sparse.csr_array:
     """
     search = neighbours if len(rows) <= MOST_PAIRED else near_neighbours
     W = cosine_graph(*search(rows, k))
-    return sparse.csr_array(normalize(W + W.T, norm="l1"))
+    W = W + W.T
+    sums = W.sum(axis=1)
+    return sparse.csr_array(sparse.diags_array(1 / np.where(sums > 0, sums, 1)) @ W)

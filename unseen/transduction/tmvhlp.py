@@ -30,7 +30,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator
-from sklearn.preprocessing import StandardScaler
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
@@ -100,7 +99,7 @@ def tmvhlp(start: Start, *, n_similar=30, n_neighbors=30, alpha=0.35) -> Relabel
 def two_views(start: Start, n_similar: int) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the nodes in both views, prototypes first, and the correlations."""
     P = start.probabilities
-    X_scaled, P_scaled = (StandardScaler().fit_transform(V) for V in (start.rows, P))
+    X_scaled, P_scaled = (standardised(V) for V in (start.rows, P))
     to_shared_X, to_shared_P, rho = canonical(X_scaled, P_scaled, REGULARISATION)
     weights = (1 + rho) ** 4
     semantic = P_scaled @ (to_shared_P * weights)
@@ -109,6 +108,12 @@ def two_views(start: Start, n_similar: int) -> tuple[list[np.ndarray], np.ndarra
     prototypes = best_means(semantic, to_unit(P), min(n_similar, start.even_size))
     views = [to_unit(np.vstack([prototypes, view])) for view in (visual, semantic)]
     return views, rho
+
+
+def standardised(V: np.ndarray) -> np.ndarray:
+    """Return columns less their means, over their spreads; constant ones are zeros."""
+    spread, rounding = V.std(axis=0), 1e-12 * np.abs(V).max(axis=0)
+    return (V - V.mean(axis=0)) / np.where(spread > rounding, spread, 1)
 
 
 def best_means(rows: np.ndarray, similarity: np.ndarray, k: int) -> np.ndarray:

@@ -152,8 +152,10 @@ def test_every_layout_fills_all_tables_and_figures(layout, tmp_path, monkeypatch
         first = {key: values[:1] for key, values in method.grid.items()}
         monkeypatch.setitem(METHODS, name, replace(method, grid=first, n_seeds=1))
     monkeypatch.setattr(Plan, "on", without_bundled)
-    LAYOUTS[layout][0](tmp_path / "mine")
+    write, sets, *_ = LAYOUTS[layout]
+    write(tmp_path / "mine")
     figures = FIGURES if layout == "two at once" else FIGURES[:-2]
+    figures = [name for name in figures if name != "fig3" or "awa" in sets]
     words = ["reproduce", *TABLES, *figures, "--data", str(tmp_path / "mine")]
     done = CliRunner().invoke(
         app, [*words, "--out", str(tmp_path / "out"), "--jobs", "1"]

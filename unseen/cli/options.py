@@ -149,7 +149,9 @@ class Command(TyperCommand):
         try:
             with warnings.catch_warnings():
                 # What it says, not where the code is.
-                warnings.showwarning = lambda told, *_: complain(f"warning: {told}")
+                warnings.showwarning = lambda message, *_: complain(
+                    f"warning: {message}"
+                )
                 return super().invoke(context)
         except (OSError, ValueError, TypeError, ImportError) as error:
             text = str(error)

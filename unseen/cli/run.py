@@ -155,7 +155,7 @@ def run(
         known = label_table(truth, ids=ids) if (truth != "").all() else None
         write_labels_report(target, page, data=known)
     n_unlike = list(table.get("unlike", [])).count("yes")
-    told = unlike_message(n_unlike, len(labels), "rows")
+    foreign = unlike_message(n_unlike, len(labels), "rows")
     score = score_labels(truth, labels["label"].to_numpy(), fitted)
     counts = labels["label"].value_counts().to_dict()
     if as_json:
@@ -167,7 +167,7 @@ def run(
                 "estimator": " ".join(repr(fitted).split()),
                 "rows": len(labels),
                 "counts": counts,
-                "message": told,
+                "message": foreign,
                 "rounds": [str(done) for done in getattr(fitted, "rounds_", [])],
                 "score": score,
             }
@@ -181,7 +181,7 @@ def run(
     lines = [
         shares and f"{shares}, by the true labels of {how_many(n_scored, 'row')}.",
         f"{' got '.join(got)}{left}.",
-        told,
+        foreign,
         f"Labels are in {target}",
         "" if hasattr(fitted, "adapt") else no_reliability(fitted),
         save and f"The model is in {save}",

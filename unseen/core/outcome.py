@@ -25,7 +25,7 @@ class LinearScorer(NamedTuple):
 
     def of(self, X: np.ndarray, unit_rows: bool = False) -> np.ndarray:
         """Return the scores of rows, in their precision; at unit length, if asked."""
-        with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
+        with np.errstate(all="ignore"):  # who asked refuses what is not finite
             scores = X @ self.coef.T.astype(X.dtype)
             if unit_rows:
                 scores *= inverse_lengths(X)[:, None]

@@ -210,7 +210,7 @@ class Elsewhere(Unlabelled):
 def carry(X: np.ndarray, axes: np.ndarray, unit_rows: bool) -> tuple:
     """Return rows, of unit length or as they are, on axes, and their sum."""
     scales = inverse_lengths(X) if unit_rows else np.ones(len(X), X.dtype)
-    with np.errstate(all="ignore"):  # what is not finite is told below
+    with np.errstate(all="ignore"):  # what is not finite is refused below
         rows = X @ axes.astype(X.dtype, copy=False)
         rows *= scales[:, None]
         sums = (scales[here] @ X[here] for here in row_blocks(*X.shape))

@@ -168,15 +168,15 @@ def accuracy_table(plan: Plan, results: pd.DataFrame) -> Table:
             found = found_of.get(row.method, by_method(mine[:0]))
             ours = found[row.answer]
             adapted = found[found["together"].notna() & (row.answer == "final")]
-            told = {
+            gains = {
                 "ours": mean_and_spread(ours),
                 "paper": number(paper),
                 "diff.": signed(ours.mean() - paper),
                 "oracle": mean_and_spread(adapted["oracle"]),
             }
             for name, base in GAINS.items():
-                told[name] = signed((adapted["final"] - adapted[base]).mean())
-            cells += [told[name] for name in names]
+                gains[name] = signed((adapted["final"] - adapted[base]).mean())
+            cells += [gains[name] for name in names]
     headed = []
     for row, line in zip(plan.rows, lines, strict=True):
         headed += [(row.heading, []), line] if row.heading else [line]

@@ -95,19 +95,19 @@ def convergence(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     codes = encode(folds.y, table)[0]
     for name, reading in READINGS.items():
         solve = DICTIONARY_SOLVERS[reading.dictionary]
-        told: dict[str, list[float]] = {"steps": [], "change of D": []}
+        curves: dict[str, list[float]] = {"steps": [], "change of D": []}
 
-        def watched(CtC, CtX, D, *, dtype, solve=solve, told=told):
-            found = solve(CtC, CtX, D, dtype=dtype, steps=told["steps"])
+        def watched(CtC, CtX, D, *, dtype, solve=solve, curves=curves):
+            found = solve(CtC, CtX, D, dtype=dtype, steps=curves["steps"])
             change = np.linalg.norm(found - D) / np.linalg.norm(found)
-            told["change of D"].append(float(change))
+            curves["change of D"].append(float(change))
             return found
 
         sweeps = reading._replace(max_iter=30, tol=0.0)
         model = JEDM(sweeps, alpha=0.1, beta=0.1, random_state=key.seed)
         with patch.dict(DICTIONARY_SOLVERS, {reading.dictionary: watched}):
             folds.fit_all(model, table, codes)
-        for measure, values in told.items():
+        for measure, values in curves.items():
             for sweep, value in enumerate(values, start=1):
                 yield Finding(measure, name, sweep, value)
         for sweep, value in enumerate(model.history_):

@@ -280,8 +280,8 @@ def damaged_file(path: Path | str, what: str = "the file") -> Iterator[None]:
     except Exception as error:  # damaged bytes raise anything
         code = error.errno if isinstance(error, OSError) else None
         of_system = code not in (None, errno.EINVAL)  # not of what the file says
-        told = isinstance(error, ImportError) or str(error).startswith(str(path))
-        if of_system or told:
+        own = isinstance(error, ImportError) or str(error).startswith(str(path))
+        if of_system or own:
             raise
         reason = " ".join(str(error).split())[:300]
         raise ValueError(

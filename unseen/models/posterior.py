@@ -82,7 +82,7 @@ class PosteriorClassifier(ZeroShotClassifier):
 
     def _rule(self, candidates):
         def scores(rows):
-            with np.errstate(invalid="ignore"):  # what is not finite is told later
+            with np.errstate(invalid="ignore"):  # what is not finite is refused later
                 made = self._score_posterior(self._posterior(rows), candidates)
             return made.astype(rows.dtype, copy=False)
 

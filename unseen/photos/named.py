@@ -128,8 +128,8 @@ class NamedPhotos(NamedItems):
         -------
         self
         """
-        told = {str(k): str(v) for k, v in (descriptions or {}).items()}
-        names = checked_names(names, descriptions=told)
+        described = {str(k): str(v) for k, v in (descriptions or {}).items()}
+        names = checked_names(names, descriptions=described)
         image = find_encoder(self.image_encoder, "image")
         own = image.name if isinstance(image, ImageTower) else "wordllama"
         text = find_encoder(own if self.text_encoder is None else self.text_encoder)
@@ -140,7 +140,9 @@ class NamedPhotos(NamedItems):
             if shared:
                 check_same(text, self.encoder_version_, "the photos were encoded")
         if shared:
-            known = {name: f"{name}, {more}" for name, more in told.items() if more}
+            known = {
+                name: f"{name}, {more}" for name, more in described.items() if more
+            }
             read = getattr(text, "encode_names", text.encode)  # in sentences
             prototypes = np.asarray(read([known.get(name, name) for name in names]))
             prototypes = prototypes.astype(np.float64)
@@ -149,7 +151,7 @@ class NamedPhotos(NamedItems):
             self.trust_ = np.full(len(names), "")
             self._places: list[tuple[int, ...]] = [()] * len(names)
         else:
-            readings = read_names(names, told)
+            readings = read_names(names, described)
             lost = [one.name for one in readings if one.trust == "unknown"]
             if lost and not allow_unknown:
                 raise ValueError(
@@ -159,7 +161,7 @@ class NamedPhotos(NamedItems):
             self._places = [reading.place for reading in readings]
             self.read_as_ = np.array([reading.how for reading in readings])
             self.trust_ = np.array([reading.trust for reading in readings])
-            prototypes = self._through_head(readings, told, image, text)
+            prototypes = self._through_head(readings, described, image, text)
             # The head's rows and features have means that say nothing of one another.
             plain = 0.0
         self.rows_mean_ = np.zeros(prototypes.shape[1])

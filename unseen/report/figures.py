@@ -131,11 +131,11 @@ def draw_photos(axes: Any, own: pd.DataFrame, when: int, colour: str) -> None:
 
     pictures = load_photos().jpegs
     for row in own.iloc[::6].itertuples(index=False, name=None):
-        told = dict(zip(own.columns, row, strict=True))
-        with Image.open(BytesIO(pictures[int(told["row"])])) as photo:
+        row_of = dict(zip(own.columns, row, strict=True))
+        with Image.open(BytesIO(pictures[int(row_of["row"])])) as photo:
             image = OffsetImage(np.asarray(photo.convert("RGB")), zoom=0.34)
-        frame = {"ec": colour, "lw": 1.2 if told[f"right {when}"] else 0}
-        place = told[f"x {when}"], told[f"y {when}"]
+        frame = {"ec": colour, "lw": 1.2 if row_of[f"right {when}"] else 0}
+        place = row_of[f"x {when}"], row_of[f"y {when}"]
         axes.add_artist(AnnotationBbox(image, place, pad=0.05, bboxprops=frame))
 
 

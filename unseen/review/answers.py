@@ -249,23 +249,23 @@ def estimate(state: ReviewState) -> tuple[dict[str, Any], list[int]]:
     learned = f"{len(checked)} checked" if len(checked) >= ENOUGH else "unchecked"
     planned = dict.fromkeys(state.sample, str(len(state.sample)))
     planned |= dict.fromkeys(state.aside, "aside")
-    told: dict[str, Any] = {"checked": n, "drawn": len(state.sample)}
-    told |= {"reliability": learned, "planned": planned}
+    reply: dict[str, Any] = {"checked": n, "drawn": len(state.sample)}
+    reply |= {"reliability": learned, "planned": planned}
     if not sample:
-        return told, []
+        return reply, []
     labels, stated = state.labels(), state.stated()
     labels[list(checked)] = list(checked.values())
     # NUL stands for "none of these" where "" means that nothing is known.
     given = {row: name or "\0" for row, name in state.given.items()}
     names = [name or "\0" for name in labels]
     found = estimate_accuracy(names, given, drawn=state.sample, reliability=stated)
-    told |= {"share": found.accuracy, "low": found.low, "high": found.high}
+    reply |= {"share": found.accuracy, "low": found.low, "high": found.high}
     right = [state.given[row] == checked[row] for row in sample]
-    told["right"] = sum(right)
+    reply["right"] = sum(right)
     if n < len(state.sample):
-        return told, []
+        return reply, []
     sure = 1 - (1 - CONFIDENCE) / 2 ** (state.looks - 1)
     order, wanted = surest_first(stated, list(state.aside)), state.wanted
     line = sure_line(order, state.among, sample, right, wanted=wanted, confidence=sure)
-    told["line"] = {"n": len(line.rows), "wanted": wanted, "text": str(line)}
-    return told, line.rows.tolist()
+    reply["line"] = {"n": len(line.rows), "wanted": wanted, "text": str(line)}
+    return reply, line.rows.tolist()

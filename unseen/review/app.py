@@ -236,8 +236,8 @@ class Guard:
             self.once = None
             return RedirectResponse(f"/{self.token}/", 303)
         if not same(path.split("/")[0], self.token):
-            told = "Open the address that unseen review printed."
-            return PlainTextResponse(told, 403)
+            refusal = "Open the address that unseen review printed."
+            return PlainTextResponse(refusal, 403)
         origin = headers.get("origin")
         site = headers.get("sec-fetch-site", "same-origin")
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
@@ -283,9 +283,7 @@ def serve(
     ends = [getattr(signal, name) for name in names if hasattr(signal, name)]
     server.capture_signals = nullcontext  # its own would end us before we close
     before = {
-        number: signal.signal(
-            number, lambda *told: setattr(server, "should_exit", True)
-        )
+        number: signal.signal(number, lambda *_: setattr(server, "should_exit", True))
         for number in ends
         if signal.getsignal(number) != signal.SIG_IGN
     }

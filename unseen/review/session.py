@@ -259,8 +259,8 @@ class Session:
                 if not set(sample.tolist()) - set(state.given):
                     return []
                 among = drawn_from(n_all, n_rows, wanted / 100)
-                told = {"op": "check", "rows": sample.tolist(), "among": among}
-                self.record([told | {"wanted": wanted, "uid": uid}], tab)
+                entry = {"op": "check", "rows": sample.tolist(), "among": among}
+                self.record([entry | {"wanted": wanted, "uid": uid}], tab)
             return [row for row in self.state.sample if row not in self.state.given]
 
     # ---- learning ---------------------------------------------------------------
@@ -290,8 +290,8 @@ class Session:
                 after = self.state.labels()
             both = pd.DataFrame({"old": before, "new": after})[before != after]
             moves = both.value_counts().reset_index(name="n").to_dict("records")
-            told = {"given": len(given), "seq": seq, "changed": len(both)}
-            return told | {"moves": moves, "seconds": time.monotonic() - began}
+            reply = {"given": len(given), "seq": seq, "changed": len(both)}
+            return reply | {"moves": moves, "seconds": time.monotonic() - began}
 
         self.learning.start(learn)
         return self.learning.last

@@ -303,7 +303,7 @@ class GuidedMixture(ZeroShotClassifier):
         """Take unit rows and unit prototypes in one space, and their cosines."""
         rows = to_unit(unlabelled.X)
         units = to_unit(self._prototypes(candidates)).astype(rows.dtype)
-        with np.errstate(all="ignore"):  # what is not finite is told below
+        with np.errstate(all="ignore"):  # what is not finite is refused below
             scores = rows @ units.T
         if not np.isfinite(scores).all():
             raise not_finite(unlabelled.X)
@@ -386,7 +386,7 @@ class Core:
         found = self.B.total(describe, self.given)
         self.gram = found[:-K]
         given = (self.given >= 0).any()
-        self.told = self.given_pull * found[-K:, :-1] if given else None
+        self.given_sums = self.given_pull * found[-K:, :-1] if given else None
         self.weight = NEIGHBOURS * min(1.0, self.n / (ENOUGH_ROWS * K))
         if self.k:
             self.W = mutual_neighbours(np.asarray(self.B), self.k)
@@ -425,9 +425,9 @@ class Core:
         shares = (self.counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
         self.middle = shares @ self.P
         Z = to_unit((self.P - self.middle) @ self.turn)
-        if self.told is not None:
+        if self.given_sums is not None:
             own = self.worth * self.r * self.t
-            Z = to_unit(own * Z + self.told)
+            Z = to_unit(own * Z + self.given_sums)
         scale = self._spread(Z, np.zeros(self.K)) * self.offset_scale
         spread = self._spread(Z, scale * self.offset)
         self.name_pull = 1 / spread, scale / spread
@@ -542,11 +542,11 @@ class Core:
 
     def temperature(self) -> float:
         """Return τ: the mean reliability is g."""
-        told, some = self.given >= 0, slice(None, None, -(-self.n // 2000))
+        given, some = self.given >= 0, slice(None, None, -(-self.n // 2000))
         # A handful of rows cannot make anything certain: half a row per class is any's.
         most = min(0.99, self.n / (self.n + self.K / 2))
         target = np.clip(self.likely_right(), 1 / self.K, most)
-        R = self.R[~told][some] if not told.all() else self.R[some]
+        R = self.R[~given][some] if not given.all() else self.R[some]
 
         def gap(log_temperature):
             return tempered(R, np.exp(log_temperature)).mean() - target

@@ -86,7 +86,7 @@ html_theme_options = {
 }
 # Pages without pages below them: an empty column would stand beside them.
 ALONE = ("index", "faq", "first_steps", "glossary", "notation", "which_method")
-ALONE += ("comparison",)
+ALONE += ("comparison", "paper")
 html_sidebars = {page: [] for page in ALONE}
 html_title = f"unseen {release}"
 html_static_path = ["_static"]

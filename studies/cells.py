@@ -17,7 +17,7 @@ Truth is used for gaps and sets with seen classes to *make* a case, never by a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from unseen.data import ZeroShotData
 
 KINDS = ("full", "half absent", "Zipf", "ten rows per class", "20 % foreign")
+MORE_KINDS = ("three quarters absent", "uneven")
 LARGEST = 1500  # rows of a pile
 HELD_OUT = 4  # one of so many seen classes is held out
 
@@ -155,15 +156,23 @@ def ridge_prototypes(A: np.ndarray, means: np.ndarray, B: np.ndarray) -> np.ndar
     return L @ best[1] + middle
 
 
-def piles(cell: Cell, seed: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def piles(
+    cell: Cell, seed: int, kinds: Sequence[str] = KINDS
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Yield each kind of pile with its rows and classes; -1 is a foreign row's."""
     n_classes = len(cell.prototypes)
-    for number, kind in enumerate(KINDS):
+    for number, kind in enumerate(kinds):
         rng = np.random.default_rng([number, seed])
         own = [rng.permutation(np.flatnonzero(cell.y == c)) for c in range(n_classes)]
         order = rng.permutation(n_classes)
         if kind == "half absent":
             own = [own[c] for c in order[: max(2, n_classes // 2)]]
+        elif kind == "three quarters absent":
+            own = [own[c] for c in order[: max(2, n_classes // 4)]]
+        elif kind == "uneven":  # a third of the classes keep all, the others five
+            own = [
+                own[c][: None if 3 * k < n_classes else 5] for k, c in enumerate(order)
+            ]
         elif kind == "Zipf":
             power = 1.0 if n_classes <= 30 else 0.7  # with many, most would vanish
             sizes = [len(own[c]) / (k + 1) ** power for k, c in enumerate(order)]

@@ -1,18 +1,20 @@
 """Names alone: a prototype per class and unlabelled rows, but no seen class.
 
 python studies/names.py names --data ../shared/data
+python studies/names.py clip-piles --data ../shared/data
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import variants  # noqa: F401, registers baselines and other parameters
-from cells import make_cell, named_rows, piles
+from cells import KINDS, MORE_KINDS, make_cell, named_rows, piles
 
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Plan
@@ -22,15 +24,17 @@ from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
 from unseen.trust.metrics import per_class_accuracy
 
-PLANS = ("names", "clip")
+PLANS = ("names", "clip", "clip-piles")
 
 
-def names(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
+def names(
+    bench: Bench, part: str, key: RunKey, kinds: Sequence[str] = KINDS
+) -> Iterator[Finding]:
     """Label piles of every kind from prototypes alone, one draw of each."""
     if (part, key.seed) not in bench.kept:  # methods share it
         bench.kept[part, key.seed] = make_cell(bench.source, part, key.seed)
     cell, method = bench.kept[part, key.seed], METHODS[key.method]
-    for kind, X, y in piles(cell, key.seed):
+    for kind, X, y in piles(cell, key.seed, kinds):
         start = time.process_time()
         model = method.from_prototypes(cell.prototypes).adapt(X)
         labels, seconds = model.labels_, time.process_time() - start
@@ -106,8 +110,29 @@ def piles_message(frame: pd.DataFrame) -> list[str]:
     return [f"{len(piles)} sets of rows, {draws} draws."] if len(piles) else []
 
 
-TASKS |= {"names": names, "clip": clip}
-MAKERS |= {"names": names_table}
+def kinds_table(plan: Plan, results: pd.DataFrame) -> Table:
+    """Methods by kinds of piles: means over sets, backbones of a set averaged."""
+    frame = names_frame(plan, results)
+    sets = frame.groupby(["method", "kind", "group", "cell"])[["value", "gain"]].mean()
+    means = sets.groupby(["method", "kind", "group"]).mean()
+    kinds, rows = list(dict.fromkeys(frame["kind"])), []
+    for row in plan.rows:
+        if row.method not in means.index:
+            rows.append((row.label, [NOTHING] * (len(kinds) + 2)))
+            continue
+        own = means.loc[row.method].groupby("kind").mean().loc[kinds]
+        cells = [number(value) for value in (own["value"].mean(), *own["value"])]
+        cells.append(signed(float(sets.loc[row.method, "gain"].min())))
+        rows.append((row.label, cells))
+    heads = ["mean", *kinds, "worst"]
+    return Table(
+        plan.title, plan.caption, [("", heads)], rows, notes=piles_message(frame)
+    )
+
+
+every_kind = partial(names, kinds=(*KINDS[:4], *MORE_KINDS))  # none has foreign rows
+TASKS |= {"names": names, "clip": clip, "piles": every_kind}
+MAKERS |= {"names": names_table, "piles": kinds_table}
 
 
 if __name__ == "__main__":

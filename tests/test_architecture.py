@@ -175,10 +175,10 @@ def test_numbers_are_compared_in_one_way():
 
 # As it is: to be lowered as packages shrink, never to be raised.
 CEILINGS = {
-    "lines": 32_000,
-    "code lines": 19_550,
+    "lines": 30_000,
+    "code lines": 18_050,
     "modules": 155,
-    "lines of tests": 21_000,
+    "lines of tests": 19_250,
     "constants": 100,
     "import cycles": 0,
 }

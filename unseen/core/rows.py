@@ -16,7 +16,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain
 from operator import add
 from pathlib import Path
@@ -60,8 +60,15 @@ class Rows:
 
     def each(self, work: Callable, *per_row: np.ndarray) -> list:
         """Return ``work(block, its part of every per-row array)`` of all blocks."""
-        places = row_blocks(*self.shape) or [slice(0, 0)]
-        return [work(self.block(s), *(one[s] for one in per_row)) for s in places]
+        found = []
+        for here in self.blocks:
+            found.append(work(self.block(here), *(one[here] for one in per_row)))
+        return found
+
+    @cached_property
+    def blocks(self) -> list[slice]:
+        """Which rows are worked on at a time."""
+        return row_blocks(*self.shape) or [slice(0, 0)]
 
     def total(self, work: Callable, *per_row: np.ndarray) -> Any:
         """Return what ``each`` would, added up."""
@@ -133,6 +140,7 @@ class FileRows(Rows):
     def append(self, rows: np.ndarray) -> None:
         """Write rows to the end of the file."""
         self.shape = self.shape[0] + len(rows), self.shape[1]
+        self.__dict__.pop("blocks", None)
         try:
             self.file.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
         except OSError as error:

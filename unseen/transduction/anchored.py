@@ -484,7 +484,8 @@ class Learner:
 
     def __init__(self, model, rows: Rows, candidates: Candidates, given=None):
         self.rows, self.candidates, self.radius = rows, candidates, model.radius
-        self.given, self.metric = np.full(len(rows), -1), model._metric()
+        self.n, self.metric = len(rows), model._metric()
+        self.given = np.full(self.n, -1)
         Z, own_rows = model._prototypes(candidates)
         anchors = Anchors(Z, model.variances_, own_rows, np.ones(len(Z)), Z)
         if given is not None:
@@ -492,7 +493,7 @@ class Learner:
             anchors = with_given(rows, anchors, given, model.kappa, n_seen)
         self.anchors, self.kappa = anchors, model.kappa * anchors.described
         self.handicap = model.handicap * (own_rows > 0)  # off scores in R alone
-        self.sample = rows.sample(-(-len(rows) // SAMPLE))
+        self.sample = rows.sample(-(-self.n // SAMPLE))
         self.settled, self.moved, self.n_held = False, 0.0, 0
         self._begin(0.0)
 
@@ -516,7 +517,7 @@ class Learner:
             before = self.codes
             self.refit(HEAT[min(number, len(HEAT) - 1)])
             rounds.append(self.round(before, self._note()))
-            few = rounds[-1].n_changed <= tol * len(self.rows)
+            few = rounds[-1].n_changed <= tol * self.n
             self.settled = few and number >= len(HEAT)
             if self.settled:
                 break
@@ -527,7 +528,7 @@ class Learner:
         done = Round.of_all(self.candidates, before, self.codes, -self.J(), note)
         if self.rows.keeps_labels:
             return done
-        return replace(done, labels=None, n_rows=len(self.rows))
+        return replace(done, labels=None, n_rows=self.n)
 
     def refit(self, temperature: float = 1.0) -> float:
         """Take anchored means of the rows, label anew; return -J."""
@@ -539,15 +540,16 @@ class Learner:
 
     def _label(self, m, q, temperature: float, n_steps: int = 3) -> None:
         """Label all rows by these means, and sum them under their soft labels."""
-        self.m, self.q = m, q
+        coef, offset = q * m, -np.sum(q * m * m, axis=1) / 2
+        self.m, self.coef, self.offset = m, coef, offset
         if self.pull > 0:
-            S = (gaussian_scores(self.sample, m, q) - self.handicap) / temperature
+            S = (self.scores(self.sample) - self.handicap) / temperature
             self.u = transported(S, self.u, self.pull, n_steps)
         inside, reported = self.u - self.handicap / temperature, self.reported_sizes()
         small = np.min_scalar_type(len(m))
 
         def label(block, given):
-            S, own = gaussian_scores(block, m, q), given >= 0
+            S, own = block @ coef.T + offset, given >= 0
             codes = (S + reported).argmax(axis=1).astype(small)
             codes[own] = given[own]
             S /= temperature
@@ -565,13 +567,17 @@ class Learner:
         self.codes, self.sums = np.concatenate(codes), reduce(add, sums)
         self.counts, self.evidence = np.split(reduce(add, counts), [-1])
 
+    def scores(self, B: np.ndarray) -> np.ndarray:
+        """Return S of rows."""
+        return B @ self.coef.T + self.offset
+
     def reported_sizes(self) -> np.ndarray:
         """Return the log sizes that judge: estimated ones steer the rounds only."""
         return self.u if self.pull > 0 else np.zeros(len(self.m))
 
     def even_pull(self) -> float:
         """Return the ρ of a second run: none unless labels are clear and even."""
-        R = softmax(gaussian_scores(self.sample, self.m, self.q), axis=1)
+        R = softmax(self.scores(self.sample), axis=1)
         if R.max(axis=1).mean() < CLEAR:
             return 0.0
         even = evenness(R.sum(axis=0))
@@ -610,19 +616,19 @@ class Learner:
         firm = self.kappa[:, None] / v + own_rows[:, None]
         steps = np.sum((self.m - Z) ** 2 * firm) / 2
         prior = SIZE_ROWS * np.sum(self.u - log_N) if self.pull == 0 else 0.0
-        return float(self.evidence[0] - len(self.rows) * log_N + prior - steps)
+        return float(self.evidence[0] - self.n * log_N + prior - steps)
 
     def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean posterior of labels in the sample at each temperature."""
-        S = gaussian_scores(self.sample, self.m, self.q)
+        S = self.scores(self.sample)
         return np.array([best_of_softmax(S / t).mean() for t in temperatures])
 
     def answers(self, temperature: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the class number of every row and its tempered posterior."""
-        m, q, sizes = self.m, self.q, self.reported_sizes()
+        coef, offset = self.coef, self.offset + self.reported_sizes()
 
         def answer(block):
-            S = gaussian_scores(block, m, q) + sizes
+            S = block @ coef.T + offset
             return S.argmax(axis=1), best_of_softmax(S / temperature)
 
         codes, sure = zip(*self.rows.each(answer), strict=True)

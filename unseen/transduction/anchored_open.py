@@ -85,7 +85,7 @@ def without_absent(teach: Callable, offered: Candidates, prototypes: Callable) -
 def still_there(learner: Any, here: np.ndarray, Z, own_rows) -> np.ndarray:
     """Return which of the offered classes take part next."""
     B, now = learner.sample, here.copy()
-    S = gaussian_scores(B, learner.m, learner.q) + learner.u - learner.handicap
+    S = learner.scores(B) + learner.u - learner.handicap
     drop = to_drop(losses(S), learner.counts) & (len(learner.m) > 1)
     sure = 1 / learner.anchors.variances + own_rows[:, None]
     # Rows that weigh less than the prototypes cannot say which of these are wrong.

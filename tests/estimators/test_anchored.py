@@ -346,6 +346,17 @@ def test_what_the_rounds_maximise_never_falls(rows, radius):
     assert values[-1] < values[0]
 
 
+def test_given_rows_measure_anew_what_prototypes_are_worth():
+    """Four rows each of two classes of ten others, 3 and 1 off; v was 2."""
+    B, codes = np.repeat([3.0, 1.0], 4)[:, None], np.repeat([0, 1], 4)
+    given = GivenRows(codes, np.zeros(2, dtype=bool))
+    model = learner(B, np.zeros((2, 1)), np.array([2.0]), given, _seen_names=range(10))
+    heard = (1 + 1 / 8) ** -2  # a mean of four rows says that much of v
+    v = (10 * 2 + heard * (9 - 1 / 4) + heard * (1 - 1 / 4)) / (10 + 2 * heard)
+    close(model.anchors.variances, [v])
+    close(model.anchors.Z.ravel(), [12 / (1 / v + 4), 4 / (1 / v + 4)])
+
+
 def test_given_rows_move_prototypes_as_bayes_says(rows):
     B, Z, v = rows
     codes = np.full(60, -1)

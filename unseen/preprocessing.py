@@ -25,8 +25,9 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.params import (
-    COUNT,
-    POSITIVE,
+    Count,
+    Positive,
+    bounds,
     check_rows,
     check_rows_and_labels,
     fit_context,
@@ -148,7 +149,7 @@ class SumsPCA(_FromSums):
 
     n_components: int | None = None
 
-    _parameter_constraints = {"n_components": [*COUNT, None]}
+    _parameter_constraints = {"n_components": bounds(Count | None)}
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):
@@ -203,7 +204,10 @@ class WithinClassWhitener(_FromSums):
     n_axes: int | None = 500
     shrinkage: float = 0.1
 
-    _parameter_constraints = {"n_axes": [*COUNT, None], "shrinkage": POSITIVE}
+    _parameter_constraints = {
+        "n_axes": bounds(Count | None),
+        "shrinkage": bounds(Positive),
+    }
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None):

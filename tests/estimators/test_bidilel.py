@@ -11,10 +11,7 @@ from sklearn.cluster import KMeans
 from tests.checks import close, make_data, unit
 from unseen import BiDiLEL
 from unseen.core.sums import sum_rows
-from unseen.transduction.bidilel import (
-    discriminant_axes,
-    stress,
-)
+from unseen.transduction.bidilel import discriminant_axes, stress
 
 
 def distances(A, B):

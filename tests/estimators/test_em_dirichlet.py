@@ -7,11 +7,7 @@ from scipy.stats import dirichlet
 
 from tests.checks import close
 from unseen import EMDirichlet
-from unseen.transduction.em_dirichlet import (
-    cluster_scores,
-    objective,
-    update_alpha,
-)
+from unseen.transduction.em_dirichlet import cluster_scores, objective, update_alpha
 
 
 @pytest.fixture

@@ -8,10 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, never_rises, unit
-from tests.oracles import (
-    authors_dictionary,
-    minimise,
-)
+from tests.oracles import authors_dictionary, minimise
 from unseen import ESZSL, JEDM, TSTD
 from unseen.core.linalg import right_factor
 from unseen.core.sums import label_products, sum_rows

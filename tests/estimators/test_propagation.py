@@ -13,10 +13,7 @@ from sklearn.preprocessing import scale
 from tests.checks import close, fitted, make_data, start_from, unit
 from unseen import ESZSL, ZLaP
 from unseen.transduction import tmvhlp
-from unseen.transduction.graph import (
-    propagate,
-    symmetric_normalised,
-)
+from unseen.transduction.graph import propagate, symmetric_normalised
 from unseen.transduction.pst import pst
 from unseen.transduction.spread_labels import spread_labels
 from unseen.transduction.tmvhlp import (

@@ -19,7 +19,7 @@ from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import ClassTable
 from unseen.core.on_axes import OnAxes
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
-from unseen.core.params import HasMethods, fit_context
+from unseen.core.params import Model, fit_context
 from unseen.core.start import nearest_mean
 from unseen.core.sums import Sums
 
@@ -199,15 +199,16 @@ class Relabelling(Around):
         return Outcome(codes, scores.max(axis=1), rounds, rule)
 
 
-def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relabelling]:
-    """Return the estimator of ``method(start, *, parameter=default, ...)``.
+def estimator_of(method: Callable, name: str) -> type[Relabelling]:
+    """Return the estimator of ``method(start, *, parameter: Bounds = default, ...)``.
 
-    Its parameters and its docstring are the method's, with what all share (``SHARED``);
-    ``constraints`` say what each parameter may be.
+    Its parameters and its docstring are the method's, with what all share (``SHARED``).
     """
     own = list(inspect.signature(method).parameters.values())[1:]
-    fields = [(one.name, Any, field(default=one.default, kw_only=True)) for one in own]
-    estimator = [HasMethods(["fit", "predict"]), None]
+    fields: list[tuple] = [("estimator", Model | None, None)]
+    for one in own:
+        default = field(default=one.default, kw_only=True)
+        fields.append((one.name, one.annotation, default))
     doc = with_shared_sections(inspect.getdoc(method) or "")
     method.__doc__ = doc.split("\n")[0]  # the rest is the class's, its example too
     body = {
@@ -215,9 +216,7 @@ def estimator_of(method: Callable, name: str, **constraints: list) -> type[Relab
         "__module__": method.__module__,
         "_method": staticmethod(method),
         "_adapt_parameters": frozenset(one.name for one in own),
-        "_parameter_constraints": {"estimator": estimator, **constraints},
     }
-    fields = [("estimator", Any, None), *fields]
     kinds: Any = {"bases": (Relabelling,), "namespace": body}
     return make_dataclass(name, fields, eq=False, repr=False, **kinds)
 

@@ -53,6 +53,7 @@ from unseen.core.outcome import (
     reliability_by_rank,
 )
 from unseen.core.params import (
+    bounds_of,
     check_rows,
     check_rows_and_labels,
     fit_context,
@@ -71,12 +72,17 @@ class ZeroShotClassifier(ClassifierMixin, BaseEstimator):
 
     unit_rows = True
 
-    _parameter_constraints: dict = {}
     # Parameters that change nothing that ``fit`` learns: a search fits once for all.
     _adapt_parameters: frozenset[str] = frozenset({"per_domain_centering"})
 
     _own_rows = False  # whether a seen class is placed by rows of its own, too
     _adapted: Any  # the LinearRule that ``adapt`` left, or None
+
+    def __init_subclass__(cls, **kwargs) -> None:
+        """Take what the parameters may be from their annotations."""
+        super().__init_subclass__(**kwargs)
+        if "_parameter_constraints" not in vars(cls):
+            cls._parameter_constraints = bounds_of(cls)
 
     def __sklearn_tags__(self):
         """Declare that sparse rows will do, where sums are enough."""

@@ -33,18 +33,10 @@ from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable
 from unseen.core.given import GivenRows
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome
-from unseen.core.params import COUNT, POSITIVE, StrOptions
+from unseen.core.params import Axes, Positive
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Sums
-
-N_AXES = [*COUNT, StrOptions({"all"})]
-ON_AXES: dict = {
-    "n_axes": N_AXES,
-    "whitening": [*POSITIVE, None],
-    "unit_rows": ["boolean"],
-    "per_domain_centering": ["boolean"],
-}
 
 
 class Seen(NamedTuple):
@@ -68,10 +60,10 @@ class View(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnAxes(ZeroShotClassifier):
-    """Base of the models on axes; ``ON_AXES`` bounds its parameters."""
+    """Base of the models on axes."""
 
-    n_axes: int | str = 500
-    whitening: float | None = None
+    n_axes: Axes = 500
+    whitening: Positive | None = None
     unit_rows: bool = True
     per_domain_centering: bool = True
 

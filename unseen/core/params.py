@@ -1,12 +1,15 @@
 """What estimators may be given: parameters, rows and labels.
 
-The only module that asks scikit-learn's private validation; all others ask here.
+A parameter is bounded by its annotation: ``gamma: Positive = 1.0``. The only module
+that asks scikit-learn's private validation; all others ask here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -20,16 +23,53 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 fit_context = _fit_context
 DTYPES = [np.float64, np.float32]
-POSITIVE = [Interval(Real, 0, None, closed="neither")]
-AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
-COUNT = [Interval(Integral, 1, None, closed="left")]
-COUNT_OR_0 = [Interval(Integral, 0, None, closed="left")]
-TWO_OR_MORE = [Interval(Integral, 2, None, closed="left")]
 
 
-def share(closed: str = "both") -> list[Interval]:
-    """Return what bounds a number by 0 and 1; ``closed`` says which ends belong."""
-    return [Interval(Real, 0, 1, closed=closed)]
+def _between(low: float, high: float | None, closed: str) -> Interval:
+    return Interval(Real, low, high, closed=closed)
+
+
+def _at_least(low: int) -> Interval:
+    return Interval(Integral, low, None, closed="left")
+
+
+Positive = Annotated[float, _between(0, None, "neither")]
+AtLeast0 = Annotated[float, _between(0, None, "left")]
+Share = Annotated[float, _between(0, 1, "both")]
+ShareBelow1 = Annotated[float, _between(0, 1, "left")]
+ShareAbove0 = Annotated[float, _between(0, 1, "right")]
+ShareInside = Annotated[float, _between(0, 1, "neither")]
+Count = Annotated[int, _at_least(1)]
+CountOr0 = Annotated[int, _at_least(0)]
+TwoOrMore = Annotated[int, _at_least(2)]
+Axes = Count | Literal["all"]
+Coding = Literal["one_hot", "signed"]
+Rounding = Literal["floor", "nearest", "at_least_one"]
+Numbers = Annotated[Sequence[float], "array-like"]
+Seed = Annotated[Any, "random_state"]
+Model = Annotated[Any, HasMethods(["fit", "predict"])]
+
+
+def bounds_of(kind: type) -> dict[str, list]:
+    """Return scikit-learn's constraints of the parameters, by their annotations."""
+    hints = get_type_hints(kind, include_extras=True)
+    found = {name: bounds(hint) for name, hint in hints.items()}
+    return {name: some for name, some in found.items() if some}
+
+
+def bounds(hint: Any) -> list:
+    """Return what an annotation allows; nothing where it is a plain type."""
+    if hint is bool:
+        return ["boolean"]
+    if hint is NoneType:
+        return [None]
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return list(hint.__metadata__)
+    if kind is Literal:
+        return [StrOptions(set(parts))]
+    each = [bounds(part) for part in parts] if kind in (Union, UnionType) else []
+    return [one for some in each for one in some] if all(each) else []
 
 
 def check_rows(model: Any, X: Any, **options: Any) -> np.ndarray:

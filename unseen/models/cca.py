@@ -29,8 +29,8 @@ import numpy as np
 from scipy import linalg
 
 from unseen.core.linalg import row_space, to_unit
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE
+from unseen.core.on_axes import OnAxes, Seen
+from unseen.core.params import AtLeast0, Count, Positive
 from unseen.core.sums import Sums, inverse_root
 from unseen.models.refits import bilinear, row_map
 
@@ -75,18 +75,12 @@ class CCA(OnAxes):
     199
     """
 
-    regularisation: float = 0.1
+    regularisation: Positive = 0.1
     _: KW_ONLY
-    n_components: int | None = None
-    power: float = 1.0
+    n_components: Count | None = None
+    power: AtLeast0 = 1.0
 
     _adapt_parameters = frozenset({"per_domain_centering", "power"})
-    _parameter_constraints = {
-        "regularisation": POSITIVE,
-        "n_components": [*COUNT, None],
-        "power": AT_LEAST_0,
-        **ON_AXES,
-    }
     _refit = staticmethod(row_map)
     _score = staticmethod(bilinear)
 

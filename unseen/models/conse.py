@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.core.linalg import to_unit
-from unseen.core.params import COUNT
-from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
+from unseen.core.params import Count
+from unseen.models.posterior import PosteriorClassifier
 
 
 @dataclass(eq=False, repr=False)
@@ -62,10 +62,9 @@ class ConSE(PosteriorClassifier):
     (1000, 200)
     """
 
-    n_top: int = 10
+    n_top: Count = 10
 
     _adapt_parameters = frozenset({"n_top", "temperature"})
-    _parameter_constraints = {"n_top": COUNT, **GAUSSIAN}
 
     def _score_posterior(self, Q, candidates):
         seen = self._table.units()[self._table.seen]

@@ -45,11 +45,11 @@ from scipy.special import expit, logit
 from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.linalg import solve_on_axes
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
+from unseen.core.on_axes import OnAxes, Seen
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import POSITIVE, check_rows
+from unseen.core.params import Positive, check_rows
 from unseen.core.sums import Sums
-from unseen.models.posterior import GAUSSIAN, PosteriorClassifier
+from unseen.models.posterior import PosteriorClassifier
 from unseen.models.refits import row_map
 
 
@@ -106,12 +106,11 @@ class DAP(OnAxes):
     [0.9, 0.0]
     """
 
-    lam: float = 1.0
+    lam: Positive = 1.0
     # Midpoints are those of the seen rows.
     per_domain_centering: bool = field(default=False, init=False)
 
     _adapt_parameters = frozenset()
-    _parameter_constraints = {"lam": POSITIVE, **ON_AXES}
     _refit = staticmethod(row_map)  # predictors move, calibration stays
 
     def _learn(self, seen: Seen) -> None:
@@ -199,8 +198,6 @@ class IAP(PosteriorClassifier):
     >>> round(per_class_accuracy(data.y_unseen, model.predict(data.X_unseen)), 1)
     0.5
     """
-
-    _parameter_constraints = GAUSSIAN
 
     def _seen_as(self, names, embeddings):
         known = self.class_embeddings_[self._table.seen]

@@ -26,13 +26,14 @@ decomposition that made the axes serves every gamma and lam of a grid.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
 
 from unseen.core.linalg import right_factor, solve_on_axes
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.on_axes import OnAxes, Seen
+from unseen.core.params import Coding, Positive
 from unseen.core.sums import label_products
 from unseen.models.refits import bilinear, label_fit
 
@@ -90,19 +91,12 @@ class ESZSL(OnAxes):
     0.57
     """
 
-    gamma: float = 1.0
-    lam: float = 1.0
+    gamma: Positive = 1.0
+    lam: Positive = 1.0
     _: KW_ONLY
-    penalty: str = "l2"
-    label_coding: str = "one_hot"
+    penalty: Literal["l2", "l21"] = "l2"
+    label_coding: Coding = "one_hot"
 
-    _parameter_constraints = {
-        "gamma": POSITIVE,
-        "lam": POSITIVE,
-        "penalty": [StrOptions({"l2", "l21"})],
-        "label_coding": [StrOptions({"one_hot", "signed"})],
-        **ON_AXES,
-    }
     _refit = staticmethod(label_fit)
     _score = staticmethod(bilinear)
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -49,13 +49,17 @@ from unseen.core.linalg import (
     to_unit,
     transposed,
 )
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen, View
+from unseen.core.on_axes import OnAxes, Seen, View
 from unseen.core.outcome import LinearScorer
 from unseen.core.params import (
-    AT_LEAST_0,
-    COUNT,
-    POSITIVE,
-    StrOptions,
+    AtLeast0,
+    Axes,
+    Coding,
+    Count,
+    Positive,
+    Rounding,
+    Seed,
+    bounds_of,
     validate_parameter_constraints,
 )
 from unseen.core.sums import Products, Sums, label_products
@@ -107,17 +111,17 @@ class Reading(NamedTuple):
     500
     """
 
-    embedding_ridge: float = 1.0
-    code_ridge: float = 1.0
-    label_coding: str = "one_hot"
-    dictionary: str = "reference"
+    embedding_ridge: AtLeast0 = 1.0
+    code_ridge: AtLeast0 = 1.0
+    label_coding: Coding = "one_hot"
+    dictionary: Literal["reference", "admm"] = "reference"
     unit_scores: bool = True
     codes_last: bool = True
-    max_iter: int = 20
-    tol: float = 0.0
-    inner_steps: int = 4
+    max_iter: Count = 20
+    tol: AtLeast0 = 0.0
+    inner_steps: Count = 4
     moving_anchor: bool = True
-    rounding: str = "floor"
+    rounding: Rounding = "floor"
     unit_prototypes: bool = False
 
 
@@ -136,22 +140,6 @@ READINGS = {
         moving_anchor=False,
         rounding="nearest",
     ),
-}
-
-
-CHOICES: dict = {
-    "embedding_ridge": AT_LEAST_0,
-    "code_ridge": AT_LEAST_0,
-    "label_coding": [StrOptions({"one_hot", "signed"})],
-    "dictionary": [StrOptions(set(DICTIONARY_SOLVERS))],
-    "unit_scores": ["boolean"],
-    "codes_last": ["boolean"],
-    "max_iter": COUNT,
-    "tol": AT_LEAST_0,
-    "inner_steps": COUNT,
-    "moving_anchor": ["boolean"],
-    "rounding": [StrOptions({"floor", "nearest", "at_least_one"})],
-    "unit_prototypes": ["boolean"],
 }
 
 
@@ -225,28 +213,20 @@ class JEDM(OnAxes):
     0.5...
     """
 
-    reading: str | Reading = "reference"
+    reading: Literal["reference", "paper"] | Annotated[Reading, Reading] = "reference"
     _: KW_ONLY
-    n_components: int = 100
-    alpha: float = 0.1
-    beta: float = 0.01
-    n_axes: int | str = 100
-    random_state: Any = 0
+    n_components: Count = 100
+    alpha: Positive = 0.1
+    beta: AtLeast0 = 0.01
+    n_axes: Axes = 100
+    random_state: Seed = 0
 
     _weights = frozenset({"alpha", "beta"})  # what ``_fit_weights`` takes several of
-    _parameter_constraints = {
-        "reading": [StrOptions(set(READINGS)), Reading],
-        "n_components": COUNT,
-        "alpha": POSITIVE,
-        "beta": AT_LEAST_0,
-        **ON_AXES,
-        "random_state": ["random_state"],
-    }
 
     def _validate_params(self) -> None:
         super()._validate_params()
         choices = self._reading()._asdict()
-        validate_parameter_constraints(CHOICES, choices, "Reading")
+        validate_parameter_constraints(bounds_of(Reading), choices, "Reading")
 
     def _reading(self) -> Reading:
         """Return the choices of the reading."""

@@ -31,10 +31,9 @@ import numpy as np
 from scipy import linalg
 
 from unseen.core.on_axes import Seen
-from unseen.core.params import COUNT, POSITIVE
+from unseen.core.params import Count, Positive
 from unseen.models.dictionary import shorten
 from unseen.models.relative_codes import (
-    BY_STEPS,
     RelativeCodesClassifier,
     minimise_loss,
     squared_hinge,
@@ -105,24 +104,15 @@ class JLSE(RelativeCodesClassifier):
     ((199, 200), 1)
     """
 
-    lam: float = 1e-4
+    lam: Positive = 1e-4
     _: KW_ONLY
-    softness: float = 0.1
-    code_ridge: float = 0.1
-    reconstruction: float = 1.0
-    n_atoms: int = 200
-    n_turns: int = 5
-    max_iter: int = 300
-    tol: float = 1e-3
-
-    _parameter_constraints = {
-        "softness": POSITIVE,
-        "code_ridge": POSITIVE,
-        "reconstruction": POSITIVE,
-        "n_atoms": COUNT,
-        "n_turns": COUNT,
-        **BY_STEPS,
-    }
+    softness: Positive = 0.1
+    code_ridge: Positive = 0.1
+    reconstruction: Positive = 1.0
+    n_atoms: Count = 200
+    n_turns: Count = 5
+    max_iter: Count = 300
+    tol: Positive = 1e-3
 
     def _learn(self, seen: Seen) -> None:
         X = np.asarray(seen.B, dtype=np.float64)

@@ -21,17 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import ClassTable
-from unseen.core.on_axes import N_AXES
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import POSITIVE, check_rows
+from unseen.core.params import Axes, Positive, check_rows
 from unseen.core.sums import Sums
-
-GAUSSIAN: dict = {
-    "temperature": POSITIVE,
-    "shrinkage": POSITIVE,
-    "n_axes": N_AXES,
-    "unit_rows": ["boolean"],
-}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -41,9 +33,9 @@ class PosteriorClassifier(ZeroShotClassifier):
     They provide ``_score_posterior(Q, candidates)``.
     """
 
-    temperature: float = 1.0
-    shrinkage: float = 0.1
-    n_axes: int | str = 500
+    temperature: Positive = 1.0
+    shrinkage: Positive = 0.1
+    n_axes: Axes = 500
     unit_rows: bool = True
 
     _adapt_parameters = frozenset({"temperature"})

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -43,37 +42,25 @@ from sklearn.utils import check_random_state
 
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.linalg import row_space
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import COUNT, POSITIVE, share
+from unseen.core.on_axes import OnAxes, Seen
+from unseen.core.params import Count, Positive, Seed, ShareBelow1
 from unseen.models.refits import bilinear, label_fit
 from unseen.progress import counted
-
-EPOCHS: dict = {
-    "learning_rate": POSITIVE,
-    "margin": POSITIVE,
-    "max_iter": COUNT,
-    "batch_size": COUNT,
-    "validation_fraction": share("left"),
-    "n_iter_no_change": COUNT,
-    "random_state": ["random_state"],
-    **ON_AXES,
-}
 
 
 @dataclass(eq=False, repr=False)
 class RankingClassifier(OnAxes):
     """Base of the models that learn by epochs and stop on held-out classes."""
 
-    learning_rate: float = 1.0
+    learning_rate: Positive = 1.0
     _: KW_ONLY
-    margin: float = 1.0
-    max_iter: int = 100
-    batch_size: int = 256
-    validation_fraction: float = 0.2
-    n_iter_no_change: int = 10
-    random_state: Any = 0
+    margin: Positive = 1.0
+    max_iter: Count = 100
+    batch_size: Count = 256
+    validation_fraction: ShareBelow1 = 0.2
+    n_iter_no_change: Count = 10
+    random_state: Seed = 0
 
-    _parameter_constraints = EPOCHS
     _score = staticmethod(bilinear)
     _refit = staticmethod(label_fit)
 
@@ -360,11 +347,9 @@ class LatEm(RankingClassifier):
     (2, 199, 843)
     """
 
-    n_maps: int = 2
+    n_maps: Count = 2
     _: KW_ONLY
-    learning_rate: float = 10.0
-
-    _parameter_constraints = {"n_maps": COUNT, **EPOCHS}
+    learning_rate: Positive = 10.0
 
     def _first_maps(self, p, basis, random):
         # Drawn for every dimension: how the span is written down does not matter.

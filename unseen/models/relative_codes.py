@@ -17,14 +17,11 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.base import ZeroShotClassifier
-from unseen.core.on_axes import ON_AXES, OnAxes
-from unseen.core.params import COUNT, POSITIVE
+from unseen.core.on_axes import OnAxes
 from unseen.models.refits import bilinear, label_fit
 
 # From the scores of rows to the loss and its derivative by the scores.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
-BY_STEPS: dict = {"lam": POSITIVE, "max_iter": COUNT, "tol": POSITIVE, **ON_AXES}
 
 
 class RelativeCodesClassifier(OnAxes):

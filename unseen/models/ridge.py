@@ -21,12 +21,13 @@ classes, the hubs, are nearest to all. So the direction matters (Shigeto et al.)
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 
 from unseen.core.linalg import right_factor, solve_on_axes, to_unit
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.on_axes import OnAxes, Seen
+from unseen.core.params import Positive
 from unseen.core.sums import Sums
 from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
 
@@ -70,15 +71,10 @@ class RidgeToVisual(OnAxes):
     0.57
     """
 
-    lam: float = 10.0
+    lam: Positive = 10.0
     _: KW_ONLY
-    metric: str = "euclidean"
+    metric: Literal["euclidean", "cosine"] = "euclidean"
 
-    _parameter_constraints = {
-        "lam": POSITIVE,
-        "metric": [StrOptions({"euclidean", "cosine"})],
-        **ON_AXES,
-    }
     _refit = staticmethod(class_map)
 
     def _learn(self, seen: Seen) -> None:
@@ -122,9 +118,8 @@ class RidgeToSemantic(OnAxes):
     0.45
     """
 
-    lam: float = 1.0
+    lam: Positive = 1.0
 
-    _parameter_constraints = {"lam": POSITIVE, **ON_AXES}
     _refit = staticmethod(row_map)
     _score = staticmethod(bilinear)
 

@@ -23,13 +23,14 @@ is a least-squares decoder, large lam a least-squares encoder.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
 
 from unseen.core.linalg import to_unit
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.on_axes import OnAxes, Seen
+from unseen.core.params import Positive
 from unseen.core.sums import Sums
 from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
 
@@ -78,16 +79,11 @@ class SAE(OnAxes):
     0.54
     """
 
-    lam: float = 10.0
+    lam: Positive = 10.0
     _: KW_ONLY
-    direction: str = "to_visual"
+    direction: Literal["to_visual", "to_semantic"] = "to_visual"
 
     _adapt_parameters = frozenset({"direction", "per_domain_centering"})
-    _parameter_constraints = {
-        "lam": POSITIVE,
-        "direction": [StrOptions({"to_visual", "to_semantic"})],
-        **ON_AXES,
-    }
 
     def _learn(self, seen: Seen) -> None:
         self.coef_ = solve_sae(seen.sums, seen.A, self.lam, diagonal=seen.diagonal)

@@ -24,6 +24,7 @@ compete; the paper's also looks at the unseen.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
@@ -32,10 +33,9 @@ from scipy.special import logsumexp
 
 from unseen.core.linalg import solve_on_axes
 from unseen.core.on_axes import Seen
-from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.params import Count, Positive
 from unseen.core.sums import label_products
 from unseen.models.relative_codes import (
-    BY_STEPS,
     Loss,
     RelativeCodesClassifier,
     minimise_loss,
@@ -99,21 +99,15 @@ class SynC(RelativeCodesClassifier):
     (199, 200)
     """
 
-    lam: float = 1e-5
+    lam: Positive = 1e-5
     _: KW_ONLY
-    sharpness: float = 1.0
-    loss: str = "one_vs_other"
-    smoothing: float = 0.1
-    max_iter: int = 300
-    tol: float = 1e-3
+    sharpness: Positive = 1.0
+    loss: Literal["one_vs_other", "structured", "squared"] = "one_vs_other"
+    smoothing: Positive = 0.1
+    max_iter: Count = 300
+    tol: Positive = 1e-3
 
     _adapt_parameters = frozenset({"sharpness", "per_domain_centering"})
-    _parameter_constraints = {
-        "sharpness": POSITIVE,
-        "loss": [StrOptions({"one_vs_other", "structured", "squared"})],
-        "smoothing": POSITIVE,
-        **BY_STEPS,
-    }
 
     def _needs_rows(self) -> bool:
         return self.loss != "squared"

@@ -62,7 +62,7 @@ from unseen.core.classes import Candidates, ClassTable, evenness, places
 from unseen.core.given import GivenRows
 from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round, nearest_scorer
-from unseen.core.params import AT_LEAST_0, COUNT, COUNT_OR_0, POSITIVE
+from unseen.core.params import AtLeast0, Count, CountOr0, Positive
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Reduced, Sums, indicator
@@ -174,30 +174,19 @@ class AnchoredSelfTraining(Explains):
     Learned from 90 of 90 rows (rate 1); ...
     """
 
-    n_axes: int | None = None
-    whitening: float | None = 0.1
-    kappa: float = 3.0
-    radius: float | None = 0.5
-    max_rounds: int = 10
-    tol: float = 0.001
+    n_axes: Count | None = None
+    whitening: Positive | None = 0.1
+    kappa: AtLeast0 = 3.0
+    radius: Positive | None = 0.5
+    max_rounds: CountOr0 = 10
+    tol: AtLeast0 = 0.001
     unit_rows: bool = True
-    handicap: float = 0.0
+    handicap: AtLeast0 = 0.0
     drop_absent: bool = False
 
     _own_rows = True
-    _parameter_constraints = {
-        "n_axes": [*COUNT, None],
-        "whitening": [*POSITIVE, None],
-        "kappa": AT_LEAST_0,
-        "radius": [*POSITIVE, None],
-        "max_rounds": COUNT_OR_0,
-        "tol": AT_LEAST_0,
-        "unit_rows": ["boolean"],
-        "handicap": AT_LEAST_0,
-        "drop_absent": ["boolean"],
-    }
     _adapt_parameters = frozenset(
-        _parameter_constraints.keys() - {"n_axes", "whitening", "unit_rows"}
+        {"kappa", "radius", "max_rounds", "tol", "handicap", "drop_absent"}
     )
 
     # ---- learning from the seen classes ------------------------------------------

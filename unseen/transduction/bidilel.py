@@ -19,7 +19,7 @@ those between embeddings, in the scale that fits the seen landmarks best.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
@@ -31,7 +31,7 @@ from unseen.core.base import ZeroShotClassifier
 from unseen.core.classes import Candidates, ClassTable, places
 from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
-from unseen.core.params import COUNT, POSITIVE, StrOptions
+from unseen.core.params import Count, Positive, Seed
 from unseen.core.sums import Sums, group_means, inverse_root
 
 
@@ -90,26 +90,17 @@ class BiDiLEL(ZeroShotClassifier):
     0.64
     """
 
-    n_components: int = 150
+    n_components: Count = 150
     _: KW_ONLY
-    alpha: float = 0.1
-    transduction: str | None = "self_training"
-    n_neighbors: int = 40
-    n_axes: int = 500
+    alpha: Positive = 0.1
+    transduction: Literal["self_training", "structured"] | None = "self_training"
+    n_neighbors: Count = 40
+    n_axes: Count = 500
     unit_rows: bool = True
-    random_state: Any = 0
+    random_state: Seed = 0
 
     _own_rows = True
     _adapt_parameters = frozenset({"transduction", "n_neighbors"})
-    _parameter_constraints = {
-        "n_components": COUNT,
-        "alpha": POSITIVE,
-        "transduction": [StrOptions({"self_training", "structured"}), None],
-        "n_neighbors": COUNT,
-        "n_axes": COUNT,
-        "unit_rows": ["boolean"],
-        "random_state": ["random_state"],
-    }
 
     def _fit_sums(self, sums: Sums, table: ClassTable, rows=None):
         reduced = sums.reduced(self.n_axes)

@@ -15,12 +15,14 @@ get the names of classes by the best one-to-one assignment.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln, log_softmax, softmax, xlogy
 
 from unseen.core.around import Relabelled, estimator_of
-from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE, StrOptions
+from unseen.core.params import AtLeast0, Count, Positive
 from unseen.core.start import Start
 from unseen.progress import counted
 
@@ -28,11 +30,11 @@ from unseen.progress import counted
 def em_dirichlet(
     start: Start,
     *,
-    labels="soft",
-    few_classes=0.0,
-    scale=0.3,
-    n_rounds=20,
-    n_steps=1000,
+    labels: Literal["soft", "hard"] = "soft",
+    few_classes: AtLeast0 | None = 0.0,
+    scale: Positive = 0.3,
+    n_rounds: Count = 20,
+    n_steps: Count = 1000,
 ) -> Relabelled:
     """EM-Dirichlet: clusters the soft labels themselves, and names the clusters.
 
@@ -144,12 +146,4 @@ def name_clusters(u: np.ndarray, z: np.ndarray) -> np.ndarray:
     return linear_sum_assignment(fit, maximize=True)[1]
 
 
-EMDirichlet = estimator_of(
-    em_dirichlet,
-    "EMDirichlet",
-    labels=[StrOptions({"soft", "hard"})],
-    few_classes=[*AT_LEAST_0, None],
-    scale=POSITIVE,
-    n_rounds=COUNT,
-    n_steps=COUNT,
-)
+EMDirichlet = estimator_of(em_dirichlet, "EMDirichlet")

@@ -19,18 +19,25 @@ it stands for a soft label; or q.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from scipy.special import entr, log_softmax
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.outcome import rank_within
-from unseen.core.params import COUNT, POSITIVE, StrOptions, share
+from unseen.core.params import Count, Positive, Share
 from unseen.core.start import Start
 
 
 def gaussian_alignment(
-    start: Start, *, bank_size=6, alpha=0.9, scale=60.0, prior="logits"
+    start: Start,
+    *,
+    bank_size: Count = 6,
+    alpha: Share = 0.9,
+    scale: Positive = 60.0,
+    prior: Literal["logits", "probabilities"] = "logits",
 ) -> Relabelled:
     """ADAPT: Gaussian discriminant analysis from the clearest rows of each class.
 
@@ -117,11 +124,4 @@ def gaussian_logits(U: np.ndarray, mu: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return U @ W.T - np.sum(W * mu, axis=1) / 2
 
 
-GaussianAlignment = estimator_of(
-    gaussian_alignment,
-    "GaussianAlignment",
-    bank_size=COUNT,
-    alpha=share(),
-    scale=POSITIVE,
-    prior=[StrOptions({"logits", "probabilities"})],
-)
+GaussianAlignment = estimator_of(gaussian_alignment, "GaussianAlignment")

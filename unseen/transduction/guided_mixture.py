@@ -63,14 +63,7 @@ from unseen.core.given import GivenRows, described_by_rows
 from unseen.core.linalg import inverse_lengths, to_unit
 from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round, nearest_scorer
-from unseen.core.params import (
-    AT_LEAST_0,
-    COUNT,
-    COUNT_OR_0,
-    fit_context,
-    not_finite,
-    share,
-)
+from unseen.core.params import AtLeast0, Count, CountOr0, Share, fit_context, not_finite
 from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Sums, indicator
@@ -148,19 +141,13 @@ class GuidedMixture(ZeroShotClassifier):
     True
     """
 
-    plain: float = 0.5
-    n_neighbors: int = 5
-    max_rounds: int = 10
-    tol: float = 0.001
+    plain: Share = 0.5
+    n_neighbors: CountOr0 = 5
+    max_rounds: Count = 10
+    tol: AtLeast0 = 0.001
 
     _own_rows = True
-    _parameter_constraints = {  # all of them are about adapting
-        "plain": share(),
-        "n_neighbors": COUNT_OR_0,
-        "max_rounds": COUNT,
-        "tol": AT_LEAST_0,
-    }
-    _adapt_parameters = frozenset(_parameter_constraints)
+    _adapt_parameters = frozenset({"plain", "n_neighbors", "max_rounds", "tol"})
 
     # ---- where prototypes come from --------------------------------------------------
 

@@ -24,11 +24,11 @@ from scipy.special import logsumexp
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import COUNT, POSITIVE
+from unseen.core.params import Count, Positive
 from unseen.core.start import Start
 
 
-def csls(start: Start, *, n_neighbors=80) -> Relabelled:
+def csls(start: Start, *, n_neighbors: Count = 80) -> Relabelled:
     """Cross-domain similarity local scaling: scores less those of the neighbourhood.
 
     A class that has high scores on its k best rows must beat others by as much.
@@ -64,7 +64,7 @@ def csls(start: Start, *, n_neighbors=80) -> Relabelled:
     return rescaled(start, S, start.scorer, twice, -best.mean(axis=0))
 
 
-def inverted_softmax(start: Start, *, beta=0.3) -> Relabelled:
+def inverted_softmax(start: Start, *, beta: Positive = 0.3) -> Relabelled:
     """Inverted softmax: which row, given the class.
 
     Every class gets the same mass over all rows before rows choose: classes of
@@ -179,7 +179,7 @@ def relabelled(
     return Relabelled(corrected, [step], scorer)
 
 
-CSLS = estimator_of(csls, "CSLS", n_neighbors=COUNT)
-InvertedSoftmax = estimator_of(inverted_softmax, "InvertedSoftmax", beta=POSITIVE)
+CSLS = estimator_of(csls, "CSLS")
+InvertedSoftmax = estimator_of(inverted_softmax, "InvertedSoftmax")
 GlobalCorrection = estimator_of(global_correction, "GlobalCorrection")
 NormalisedScores = estimator_of(normalised_scores, "NormalisedScores")

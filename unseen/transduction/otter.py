@@ -15,6 +15,7 @@ prior less the class shares of the plan (Sinkhorn's iteration climbs it too):
 from __future__ import annotations
 
 import warnings
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
@@ -24,11 +25,16 @@ from sklearn.exceptions import ConvergenceWarning
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.classes import Candidates
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import POSITIVE, StrOptions
+from unseen.core.params import Numbers, Positive
 from unseen.core.start import Start
 
 
-def otter(start: Start, *, class_prior="uniform", regularisation=0.1) -> Relabelled:
+def otter(
+    start: Start,
+    *,
+    class_prior: Literal["uniform"] | Numbers = "uniform",
+    regularisation: Positive = 0.1,
+) -> Relabelled:
     """OTTER: as many rows for every class as its prior says, at the least cost.
 
     The answer leans on the prior. If it is right, much of the bias of a start goes; if
@@ -123,9 +129,4 @@ def negative_dual(g, L, prior, epsilon) -> tuple[float, np.ndarray]:
     return float(value), np.exp(S - total).mean(axis=0) - prior
 
 
-OTTER = estimator_of(
-    otter,
-    "OTTER",
-    class_prior=[StrOptions({"uniform"}), "array-like"],
-    regularisation=POSITIVE,
-)
+OTTER = estimator_of(otter, "OTTER")

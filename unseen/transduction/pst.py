@@ -12,11 +12,13 @@ conjugate gradients (graph.py).
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import neighbours
-from unseen.core.params import COUNT, StrOptions, share
+from unseen.core.params import Count, ShareBelow1
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -28,7 +30,13 @@ from unseen.transduction.graph import (
 )
 
 
-def pst(start: Start, *, n_neighbors=15, alpha=0.5, space="scores") -> Relabelled:
+def pst(
+    start: Start,
+    *,
+    n_neighbors: Count = 15,
+    alpha: ShareBelow1 = 0.5,
+    space: Literal["scores", "rows"] = "scores",
+) -> Relabelled:
     """Propagated semantic transfer: smooth the estimator's posteriors over a graph.
 
     The authors start from ``DAP()``.
@@ -77,10 +85,4 @@ def pst(start: Start, *, n_neighbors=15, alpha=0.5, space="scores") -> Relabelle
     return Relabelled(F, [step])
 
 
-PST = estimator_of(
-    pst,
-    "PST",
-    n_neighbors=COUNT,
-    alpha=share("left"),
-    space=[StrOptions({"scores", "rows"})],
-)
+PST = estimator_of(pst, "PST")

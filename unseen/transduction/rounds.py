@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from unseen.core.given import GivenRows
 from unseen.core.linalg import one_thread
 from unseen.core.on_axes import View
 from unseen.core.outcome import Outcome, Round, rank_within
-from unseen.core.params import POSITIVE, HasMethods, StrOptions
+from unseen.core.params import Model, Numbers, Positive, Rounding
 from unseen.core.rows import Unlabelled
 from unseen.progress import counted
 
@@ -154,21 +153,14 @@ class SelfTraining(Around):
     Learned from ... of 1,000 rows (rate 0.4); ... labels changed.
     """
 
-    estimator: Any
+    estimator: Model
     _: KW_ONLY
-    lam: float = 1.0
-    mu: float = 1.0
-    rates: Sequence[float] = PAPER_RATES
-    rounding: str = "nearest"
+    lam: Positive = 1.0
+    mu: Positive = 1.0
+    rates: Numbers = PAPER_RATES
+    rounding: Rounding = "nearest"
 
     _adapt_parameters = frozenset({"lam", "mu", "rates", "rounding"})
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"])],
-        "lam": POSITIVE,
-        "mu": POSITIVE,
-        "rates": ["array-like"],
-        "rounding": [StrOptions(set(ROUNDING))],
-    }
 
     def _estimator(self):
         model = super()._estimator()

@@ -19,8 +19,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from scipy import linalg
 
-from unseen.core.on_axes import ON_AXES, OnAxes, Seen
-from unseen.core.params import COUNT_OR_0, POSITIVE, StrOptions
+from unseen.core.on_axes import OnAxes, Seen
+from unseen.core.params import Coding, CountOr0, Positive
 from unseen.core.sums import label_products
 from unseen.models.eszsl import solve_eszsl
 from unseen.models.refits import bilinear
@@ -71,20 +71,13 @@ class SMS(OnAxes):
     Learned from 1,000 of 1,000 rows (rate 1); ... labels changed.
     """
 
-    gamma: float = 0.1
-    lam: float = 0.1
+    gamma: Positive = 0.1
+    lam: Positive = 0.1
     _: KW_ONLY
-    n_rounds: int = 10
-    label_coding: str = "one_hot"
+    n_rounds: CountOr0 = 10
+    label_coding: Coding = "one_hot"
 
     _adapt_parameters = frozenset({"per_domain_centering", "n_rounds"})
-    _parameter_constraints = {
-        "gamma": POSITIVE,
-        "lam": POSITIVE,
-        "n_rounds": COUNT_OR_0,
-        "label_coding": [StrOptions({"one_hot", "signed"})],
-        **ON_AXES,
-    }
 
     _score = staticmethod(bilinear)
 

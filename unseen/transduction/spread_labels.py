@@ -16,13 +16,19 @@ from scipy import sparse
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import neighbours
-from unseen.core.params import TWO_OR_MORE, share
+from unseen.core.params import ShareAbove0, ShareInside, TwoOrMore
 from unseen.core.start import Start
 from unseen.transduction.graph import check_spreading, graph
 from unseen.transduction.rounds import trusted
 
 
-def spread_labels(start: Start, *, rate=0.8, n_neighbors=7, alpha=0.5) -> Relabelled:
+def spread_labels(
+    start: Start,
+    *,
+    rate: ShareAbove0 = 0.8,
+    n_neighbors: TwoOrMore = 7,
+    alpha: ShareInside = 0.5,
+) -> Relabelled:
     """Trust the surest labels of the estimator, and let scikit-learn spread them.
 
     Rows that no label reaches keep that of the estimator, with the lowest reliability;
@@ -99,10 +105,4 @@ def spread(rows, seeds, n_classes: int, k: int, alpha: float):
     return F
 
 
-SpreadLabels = estimator_of(
-    spread_labels,
-    "SpreadLabels",
-    rate=share("right"),
-    n_neighbors=TWO_OR_MORE,
-    alpha=share("neither"),
-)
+SpreadLabels = estimator_of(spread_labels, "SpreadLabels")

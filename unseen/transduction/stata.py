@@ -21,7 +21,7 @@ from scipy.special import log_softmax, softmax
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.params import AT_LEAST_0, COUNT, POSITIVE
+from unseen.core.params import AtLeast0, Count, Positive
 from unseen.core.start import Start
 from unseen.progress import counted
 from unseen.transduction.graph import nearest_cosines
@@ -30,7 +30,12 @@ SMALLEST = 1e-8  # variance of a feature
 
 
 def stata(
-    start: Start, *, anchor=1.0, likelihood_weight=0.02, n_neighbors=3, n_rounds=10
+    start: Start,
+    *,
+    anchor: Positive = 1.0,
+    likelihood_weight: AtLeast0 = 0.02,
+    n_neighbors: Count = 3,
+    n_rounds: Count = 10,
 ) -> Relabelled:
     """StatA: a mixture whose means and variances are anchored to the prototypes.
 
@@ -109,11 +114,4 @@ def anchored(U, z, t, first, anchor: float) -> tuple[np.ndarray, np.ndarray]:
     return mu, np.maximum(s, SMALLEST)
 
 
-StatA = estimator_of(
-    stata,
-    "StatA",
-    anchor=POSITIVE,
-    likelihood_weight=AT_LEAST_0,
-    n_neighbors=COUNT,
-    n_rounds=COUNT,
-)
+StatA = estimator_of(stata, "StatA")

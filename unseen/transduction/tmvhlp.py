@@ -35,7 +35,7 @@ from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearScorer
-from unseen.core.params import COUNT, share
+from unseen.core.params import Count, ShareInside
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -48,7 +48,13 @@ from unseen.transduction.graph import (
 REGULARISATION = 1e-4  # added to the variances in CCA, whose columns have unit variance
 
 
-def tmvhlp(start: Start, *, n_similar=30, n_neighbors=30, alpha=0.35) -> Relabelled:
+def tmvhlp(
+    start: Start,
+    *,
+    n_similar: Count = 30,
+    n_neighbors: Count = 30,
+    alpha: ShareInside = 0.35,
+) -> Relabelled:
     """Transductive multi-view hypergraph label propagation, with two views.
 
     Parameters
@@ -184,7 +190,7 @@ def hyperedges(views: list[np.ndarray], k: int) -> tuple[sparse.csr_array, np.nd
     return sparse.csr_array(h), np.asarray(delta)
 
 
-def prototype_averaging(start: Start, *, n_neighbors=50) -> Relabelled:
+def prototype_averaging(start: Start, *, n_neighbors: Count = 50) -> Relabelled:
     """Replace every prototype by the mean of its k nearest rows, once.
 
     Parameters
@@ -218,13 +224,5 @@ def prototype_averaging(start: Start, *, n_neighbors=50) -> Relabelled:
     return Relabelled(scores, [step], LinearScorer(moved, np.zeros(len(moved))))
 
 
-TMVHLP = estimator_of(
-    tmvhlp,
-    "TMVHLP",
-    n_similar=COUNT,
-    n_neighbors=COUNT,
-    alpha=share("neither"),
-)
-PrototypeAveraging = estimator_of(
-    prototype_averaging, "PrototypeAveraging", n_neighbors=COUNT
-)
+TMVHLP = estimator_of(tmvhlp, "TMVHLP")
+PrototypeAveraging = estimator_of(prototype_averaging, "PrototypeAveraging")

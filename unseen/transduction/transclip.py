@@ -22,14 +22,19 @@ from scipy.special import log_softmax, softmax, xlogy
 
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
-from unseen.core.params import AT_LEAST_0, COUNT
+from unseen.core.params import AtLeast0, Count
 from unseen.core.start import Start
 from unseen.progress import counted
 from unseen.transduction.graph import nearest_cosines
 
 
 def transclip(
-    start: Start, *, text_weight=1.0, likelihood_weight=0.02, n_neighbors=3, n_rounds=10
+    start: Start,
+    *,
+    text_weight: AtLeast0 = 1.0,
+    likelihood_weight: AtLeast0 = 0.02,
+    n_neighbors: Count = 3,
+    n_rounds: Count = 10,
 ) -> Relabelled:
     """TransCLIP: class means by a mixture that texts and neighbours hold in place.
 
@@ -105,11 +110,4 @@ def likelihood(U: np.ndarray, mu: np.ndarray, v: np.ndarray) -> np.ndarray:
     return U @ scaled.T.astype(U.dtype) - np.sum(mu * scaled, axis=1) / 2
 
 
-TransCLIP = estimator_of(
-    transclip,
-    "TransCLIP",
-    text_weight=AT_LEAST_0,
-    likelihood_weight=AT_LEAST_0,
-    n_neighbors=COUNT,
-    n_rounds=COUNT,
-)
+TransCLIP = estimator_of(transclip, "TransCLIP")

@@ -11,10 +11,9 @@ The refit is JEDM's (models/jedm.py), the rounds are everyone's (rounds.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unseen.core.params import POSITIVE
+from unseen.core.params import Numbers, Positive
 from unseen.models.jedm import JEDM
 from unseen.transduction.rounds import PAPER_RATES, self_train
 
@@ -65,17 +64,11 @@ class TSTD(JEDM):
     [0.4, 0.6, 0.8, 1.0]
     """
 
-    lam: float = 100.0
-    mu: float = 100.0
-    rates: Sequence[float] = PAPER_RATES
+    lam: Positive = 100.0
+    mu: Positive = 100.0
+    rates: Numbers = PAPER_RATES
 
     _adapt_parameters = JEDM._adapt_parameters | {"lam", "mu", "rates"}
-    _parameter_constraints = {
-        **JEDM._parameter_constraints,
-        "lam": POSITIVE,
-        "mu": POSITIVE,
-        "rates": ["array-like"],
-    }
 
     def _adapt(self, unlabelled, candidates, given):
         how = self.lam, self.mu, self.rates, self._reading().rounding

@@ -24,7 +24,7 @@ from scipy.special import softmax
 from unseen.core.linalg import solve_ridge, to_unit
 from unseen.core.neighbours import check_memory
 from unseen.core.outcome import Outcome, Round
-from unseen.core.params import COUNT_OR_0, POSITIVE
+from unseen.core.params import CountOr0, Positive
 from unseen.core.start import sharpened
 from unseen.models.ridge import RidgeToVisual
 from unseen.progress import counted
@@ -84,20 +84,14 @@ class KodirovUDA(RidgeToVisual):
     0.63
     """
 
-    near: float = 100.0
-    pull: float = 0.01
-    n_rounds: int = 5
-    whitening: float | None = 0.1
+    near: Positive = 100.0
+    pull: Positive = 0.01
+    n_rounds: CountOr0 = 5
+    whitening: Positive | None = 0.1
 
     _adapt_parameters = frozenset(
         {"per_domain_centering", "metric", "near", "pull", "n_rounds"}
     )
-    _parameter_constraints = {
-        **RidgeToVisual._parameter_constraints,
-        "near": POSITIVE,
-        "pull": POSITIVE,
-        "n_rounds": COUNT_OR_0,
-    }
 
     def _streams(self) -> bool:
         return False

@@ -21,7 +21,7 @@ from scipy import sparse
 from unseen.core.around import Relabelled, estimator_of
 from unseen.core.linalg import to_unit
 from unseen.core.neighbours import neighbours
-from unseen.core.params import COUNT, POSITIVE, share
+from unseen.core.params import Count, Positive, ShareBelow1
 from unseen.core.start import Start
 from unseen.transduction.graph import (
     check_spreading,
@@ -33,7 +33,12 @@ from unseen.transduction.graph import (
 
 
 def zlap(
-    start: Start, *, n_neighbors=4, n_classes=5, gamma=5.0, alpha=0.3
+    start: Start,
+    *,
+    n_neighbors: Count = 4,
+    n_classes: Count = 5,
+    gamma: Positive = 5.0,
+    alpha: ShareBelow1 = 0.3,
 ) -> Relabelled:
     """Zero-shot label propagation: labels flow from class nodes over a graph of rows.
 
@@ -102,11 +107,4 @@ def joint_graph(
     return symmetric_normalised(sparse.csr_array(W))
 
 
-ZLaP = estimator_of(
-    zlap,
-    "ZLaP",
-    n_neighbors=COUNT,
-    n_classes=COUNT,
-    gamma=POSITIVE,
-    alpha=share("left"),
-)
+ZLaP = estimator_of(zlap, "ZLaP")

@@ -36,7 +36,12 @@ from unseen.core.classes import Candidates, ClassTable
 from unseen.core.given import GivenRows
 from unseen.core.linalg import row_lengths
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome
-from unseen.core.params import COUNT_OR_0, TWO_OR_MORE, HasMethods, share
+from unseen.core.params import (
+    CountOr0,
+    Model,
+    ShareInside,
+    TwoOrMore,
+)
 from unseen.core.rows import Unlabelled
 from unseen.core.sums import sum_rows
 from unseen.progress import counted
@@ -108,18 +113,11 @@ class Calibrated(Around):
     (150, 5)
     """
 
-    estimator: Any
+    estimator: Model
     _: KW_ONLY
-    cv: int = 4
-    false_alarms: float = 0.1
-    random_state: int = 0
-
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict", "decision_function"])],
-        "cv": TWO_OR_MORE,
-        "false_alarms": share("neither"),
-        "random_state": COUNT_OR_0,
-    }
+    cv: TwoOrMore = 4
+    false_alarms: ShareInside = 0.1
+    random_state: CountOr0 = 0
 
     # ---- learning ----------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from itertools import product
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -35,8 +35,9 @@ from unseen.core.around import Around
 from unseen.core.classes import ClassTable, encode
 from unseen.core.linalg import one_thread
 from unseen.core.params import (
-    TWO_OR_MORE,
-    HasMethods,
+    Model,
+    Seed,
+    TwoOrMore,
     check_rows_and_labels,
     fit_context,
 )
@@ -110,24 +111,14 @@ class ClasswiseSearchCV(Around):
     ['alpha']
     """
 
-    estimator: Any
+    estimator: Model
     param_grid: Any
     _: KW_ONLY
-    n_folds: int = 5
+    n_folds: TwoOrMore = 5
     transductive: bool | list[bool] = True
     in_stages: bool = False
-    scoring: Callable | None = None
-    random_state: Any = 0
-
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"])],
-        "param_grid": [dict, list, tuple],
-        "n_folds": TWO_OR_MORE,
-        "transductive": ["boolean", list, tuple],
-        "in_stages": ["boolean"],
-        "scoring": [callable, None],
-        "random_state": ["random_state"],
-    }
+    scoring: Annotated[Callable | None, callable, None] = None
+    random_state: Seed = 0
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, *, class_embeddings):

@@ -33,13 +33,13 @@ def compared(start: Start, centred: bool) -> tuple[np.ndarray, np.ndarray, np.nd
     return rows, prototypes, SHARPNESS * rows @ prototypes.T
 
 
-def names_alone(start: Start, *, centred=True) -> Relabelled:
+def names_alone(start: Start, *, centred: bool = True) -> Relabelled:
     """Return the start's own answer."""
     scores = compared(start, centred)[2]
     return Relabelled(scores, [start.round(start.scores, scores)])
 
 
-def k_means(start: Start, *, centred=True) -> Relabelled:
+def k_means(start: Start, *, centred: bool = True) -> Relabelled:
     """Take means of rows by labels, and labels by the nearest mean, until they stay.
 
     A class without rows keeps the mean it had, at first its prototype.
@@ -60,7 +60,7 @@ def k_means(start: Start, *, centred=True) -> Relabelled:
     return Relabelled(scores, rounds)
 
 
-def plain_em(start: Start, *, centred=True) -> Relabelled:
+def plain_em(start: Start, *, centred: bool = True) -> Relabelled:
     """Fit a Gaussian mixture with one variance and free sizes, from the soft labels."""
     rows, _, scores = compared(start, centred)
     length = np.mean(np.sum(rows**2, axis=1))
@@ -79,6 +79,6 @@ def plain_em(start: Start, *, centred=True) -> Relabelled:
     return Relabelled(scores, rounds)
 
 
-NamesAlone = estimator_of(names_alone, "NamesAlone", centred=["boolean"])
-KMeans = estimator_of(k_means, "KMeans", centred=["boolean"])
-PlainEM = estimator_of(plain_em, "PlainEM", centred=["boolean"])
+NamesAlone = estimator_of(names_alone, "NamesAlone")
+KMeans = estimator_of(k_means, "KMeans")
+PlainEM = estimator_of(plain_em, "PlainEM")

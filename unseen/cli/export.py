@@ -55,7 +55,7 @@ def export(
     ] = False,
     how: Annotated[
         str,
-        typer.Option(help="What to do with photos: copy, hardlink, symlink or move."),
+        typer.Option(help="What to do with photos: copy, hardlink or symlink."),
     ] = "copy",
     photos: PhotosFolder = None,
     yes: Annotated[
@@ -96,7 +96,6 @@ def describe(plan: Export) -> list[str]:
         "copy": "copied",
         "hardlink": "given a second name (hard link)",
         "symlink": "linked to",
-        "move": "MOVED away from where they are",
     }
     done = f", {words[plan.how]}," if plan.places else ""
     into = how_many(len(classes), "class", "classes")

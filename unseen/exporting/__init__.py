@@ -2,5 +2,5 @@
 
 export.py     which rows go, where their photos or texts are; a plan, then the work
 formats.py    folders, imagefolder, hf, coco, label-studio, fiftyone, xmp
-placing.py    safe names; photos copied, linked or moved, never over anything
+placing.py    safe names; photos copied or linked, never over anything
 """

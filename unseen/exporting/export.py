@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from unseen.exporting.formats import FORMATS, Row, Selected
-from unseen.exporting.placing import WAYS, move_all, place_all, safe_names
-from unseen.files import AnyPath, check_apart, check_folder, replace_folder, sync
-from unseen.labels import csv_lines, read_labels
+from unseen.exporting.placing import WAYS, put, safe_names
+from unseen.files import AnyPath, check_apart, check_folder, replace_folder
+from unseen.labels import read_labels
 from unseen.review.items import find_photo, noted_texts, photo_folder
 from unseen.review.origins import find_origin
 
@@ -32,23 +31,10 @@ class Export:
 
     def run(self) -> Path:
         """Write everything, or nothing; return the folder."""
-        moves = [
-            (row.id, row.source, place)
-            for row, place in zip(self.chosen.rows, self.places, strict=False)
-            if row.source is not None
-        ]
         with replace_folder(self.out, mark=False) as draft:
             FORMATS[self.to].write(self.chosen, draft, self.out)
-            if self.how == "move":
-                rows = [(name, os.path.abspath(old), new) for name, old, new in moves]
-                text = "".join(csv_lines([("id", "from", "to"), *rows]))
-                listed = draft / "moved.csv"
-                listed.write_bytes(text.encode("utf-8", "surrogateescape"))
-                sync(listed)
-            else:
-                place_all([(old, draft / new) for _, old, new in moves], self.how)
-        if self.how == "move":
-            move_all([(old, self.out / new) for _, old, new in moves])
+            for row, place in zip(self.chosen.rows, self.places, strict=False):
+                put(row.source, draft / place, self.how)
         return self.out
 
 

@@ -1,8 +1,4 @@
-"""Photos at their new place: safe names; copied, linked or moved, never over anything.
-
-A move comes after everything else is in place, photo by photo; ``moved.csv`` is there
-before the first, so that each can be found and put back.
-"""
+"""Photos at their new place: safe names; copied or linked, never over anything."""
 
 from __future__ import annotations
 
@@ -12,12 +8,11 @@ import shutil
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from unseen.files import sync
+__all__ = ["WAYS", "put", "safe_name", "safe_names"]
 
-__all__ = ["WAYS", "move_all", "place_all", "safe_name", "safe_names"]
-
-WAYS = ("copy", "hardlink", "symlink", "move")
+WAYS = ("copy", "hardlink", "symlink")
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e]')
 # What Windows keeps for devices, whatever comes after the first dot.
 RESERVED = re.compile(
@@ -54,45 +49,18 @@ def safe_names(names: Iterable[tuple[str, str]]) -> list[str]:
     return found
 
 
-def place_all(places: list[tuple[Path, Path]], how: str) -> None:
-    """Copy or link photos to places that are free; for a move, see :func:`move_all`."""
-    for source, place in places:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if how == "symlink":
-            place.symlink_to(os.path.abspath(source))
-        elif how == "copy":
-            shutil.copy2(source, place)
-        else:
-            try:
-                os.link(os.path.realpath(source), place)
-            except OSError as error:
-                raise OSError(
-                    f"{source} cannot have a second name there "
-                    f"({error.strerror or error}). Use --how copy or symlink."
-                ) from error
-
-
-def move_all(places: list[tuple[Path, Path]]) -> None:
-    """Move photos one by one to places that are free; stop at the first trouble."""
-    for done, (source, place) in enumerate(places):
+def put(source: Any, place: Path, how: str) -> None:
+    """Copy or link a photo to a place that is free."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if how == "symlink":
+        place.symlink_to(os.path.abspath(source))
+    elif how == "copy":
+        shutil.copy2(source, place)
+    else:
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            move(source, place)
+            os.link(os.path.realpath(source), place)
         except OSError as error:
             raise OSError(
-                f"{source} could not be moved ({error.strerror or error}). {done} of "
-                f"{len(places)} are at their new place, the others where they were; "
-                "moved.csv lists all."
+                f"{source} cannot have a second name there "
+                f"({error.strerror or error}). Use --how copy or symlink."
             ) from error
-
-
-def move(source: Path, place: Path) -> None:
-    """Move a file; the old one goes only when the new one is whole."""
-    try:
-        os.link(source, place, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:  # another disk, or no hard links there
-        shutil.copy2(source, place)
-        sync(place)
-    os.unlink(source)

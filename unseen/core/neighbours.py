@@ -1,25 +1,13 @@
 """Nearest neighbours among rows: all pairs are looked at, while that takes minutes.
 
-The search is scikit-learn's. What would take too long or not fit in memory is refused
-before any work.
+The search is scikit-learn's. What would take too long is refused before any work.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-MEMORY_LIMIT = 4e9  # bytes: what a laptop can spare
 MOST_WORK = 2e13  # multiplications for all pairs: minutes of one core
-
-
-def check_memory(method: str, needed: float, what: str) -> None:
-    """Raise ``MemoryError`` if a method needs more bytes than a laptop can spare."""
-    if needed > MEMORY_LIMIT:
-        raise MemoryError(
-            f"{method} would need about {needed / 1e9:.1f} GB for {what}; it stops at "
-            f"{MEMORY_LIMIT / 1e9:.0f} GB. Adapt to a sample of the rows and predict "
-            "the others, or choose a method that needs less."
-        )
 
 
 def neighbours(

@@ -16,8 +16,6 @@ from unseen.labels import read_labels
 from unseen.review.items import find_photo, noted_texts, photo_folder
 from unseen.review.origins import find_origin
 
-__all__ = ["Export", "plan_export"]
-
 
 @dataclass(frozen=True)
 class Export:

@@ -20,8 +20,6 @@ from unseen.limits import limits
 from unseen.loading.frames import pyarrow
 from unseen.photos.photo import open_image, open_photo
 
-__all__ = ["FORMATS", "Row", "Selected"]
-
 
 class Row(NamedTuple):
     """A photo or text with its label."""

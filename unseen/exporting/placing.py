@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WAYS", "put", "safe_name", "safe_names"]
-
 WAYS = ("copy", "hardlink", "symlink")
 FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e]')
 # What Windows keeps for devices, whatever comes after the first dot.

@@ -30,8 +30,6 @@ import pandas as pd
 
 from unseen.limits import limits, read_small
 
-__all__ = ["ClassNames", "checked_names", "existing_file", "read_classes", "spoken"]
-
 # "name: text", name: "text", or what has no quotes, up to the next comma
 ENTRY = re.compile(r'\s*(?:([^",:]*:)?\s*"([^"]*)"\s*|([^,]*))(?:,|$)')
 

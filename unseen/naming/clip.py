@@ -30,17 +30,14 @@ import numpy as np
 from unseen._command import command_line, optional
 from unseen._download import download, hash_of
 from unseen.cache import cache_home
-from unseen.files import replace_file
 from unseen.naming.towers import Graph, ImageTower, TextTower, start_session
-
-__all__ = ["Checkpoint", "best_encoder", "fetch_clip", "halve", "open_clip_file"]
 
 # The one set of weights that is fetched: three public records agree on this file.
 HOME = "https://huggingface.co/laion/CLIP-ViT-B-32-256x256-DataComp-s34B-b86K/resolve"
 URL = f"{HOME}/4afec35ffe57a943d569ff7ee888061830164da8/open_clip_model.safetensors"
 SHA256 = "92c26d60d3200ed5ed040dff31a8d19f8140648da8007216c25744c478deef27"
 N_BYTES = 605_189_364
-FILE, HALF = "clip-vit-b-32-256.safetensors", "clip-vit-b-32-256.half.safetensors"
+FILE = "clip-vit-b-32-256.safetensors"
 MEAN = (0.48145466, 0.4578275, 0.40821073)
 STD = (0.26862954, 0.26130258, 0.27577711)
 # Of the eighty sentences of the authors those that, averaged, they found enough.
@@ -72,10 +69,8 @@ def fetch_clip(progress: Callable[[int, int], None] | None = None) -> Path:
 
 
 def best_encoder() -> str:
-    """Return "clip" if its weights were fetched, whole or half, else "lite0"."""
-    if (weights_folder() / FILE).is_file():
-        return "clip"
-    return "clip-half" if (weights_folder() / HALF).is_file() else "lite0"
+    """Return "clip" if its weights were fetched, else "lite0"."""
+    return "clip" if (weights_folder() / FILE).is_file() else "lite0"
 
 
 def advice() -> str:
@@ -84,46 +79,24 @@ def advice() -> str:
     return f"CLIP mostly labels better. To fetch its weights once (605 MB):  {how}"
 
 
-def fetched(kind: str, *, half: bool = False) -> ImageTower | TextTower:
+def fetched(kind: str) -> ImageTower | TextTower:
     """Make a tower, "image" or "text", of the weights that were fetched.
 
-    They were verified before they got their name. In half precision they are another
-    file, which is made when it is first asked for, and needs the original no more.
+    They were verified before they got their name.
     """
-    path, smaller = weights_folder() / FILE, weights_folder() / HALF
-    if half and path.is_file() and not smaller.is_file():
-        halve(path, smaller)
-    path = smaller if half and smaller.is_file() else path
+    path = weights_folder() / FILE
     if not path.is_file():
         raise FileNotFoundError(
             f"The weights of CLIP are not here. They are one file of {N_BYTES:,} bytes "
             f"under the MIT licence, from {URL}. Fetch them once, and it works offline "
             f"from then on:  {command_line('data', 'fetch', 'clip')}"
         )
-    name = "clip-half" if half else "clip"
-    return Checkpoint(path).tower(kind, name, SHA256)
+    return Checkpoint(path).tower(kind, "clip", SHA256)
 
 
 def open_clip_file(path: str | os.PathLike[str], kind: str) -> ImageTower | TextTower:
     """Make a tower of a checkpoint of open_clip, a ``.safetensors`` file."""
     return Checkpoint(Path(path)).tower(kind, os.fspath(path), hash_of(Path(path)))
-
-
-def halve(source: Path, target: Path) -> Path:
-    """Write a checkpoint in half precision beside it, with the digest of the original.
-
-    A number loses what is beyond its eleventh binary digit.
-    """
-    from safetensors import safe_open
-    from safetensors.numpy import save
-
-    with safe_open(source, framework="numpy") as file:
-        tensors = {key: file.get_tensor(key) for key in file.keys()}
-    for key, values in tensors.items():
-        tensors[key] = values.astype(np.float16 if values.ndim > 1 else np.float32)
-    with replace_file(target) as draft:
-        draft.write(save(tensors, {"made_from_sha256": hash_of(source)}))
-    return target
 
 
 # ---- a checkpoint --------------------------------------------------------------------
@@ -201,7 +174,7 @@ def read_header(path: Path) -> dict[str, Any]:
 # ---- graphs --------------------------------------------------------------------------
 
 
-class TransformerGraph(Graph):
+class _TransformerGraph(Graph):
     """Blocks of a transformer, on rows: (n · length, width)."""
 
     def __init__(self, source: Checkpoint) -> None:
@@ -300,7 +273,7 @@ def head_width(width: int) -> int:
 
 def build_visual(source: Checkpoint) -> Any:
     """Build the graph from photos, (n, size, size, 3) ``uint8``, to unit rows."""
-    graph = TransformerGraph(source)
+    graph = _TransformerGraph(source)
     width, tokens, depth = source.width, source.tokens, head_width(source.width)
     x = graph.add("Cast", "images", to=graph.onnx.TensorProto.FLOAT)
     x = graph.add("Transpose", x, perm=[0, 3, 1, 2])
@@ -335,7 +308,7 @@ def build_textual(source: Checkpoint) -> Any:
     A text ends where its highest number first stands; what follows is hidden from it,
     so texts need no more length than the longest of them.
     """
-    graph = TransformerGraph(source)
+    graph = _TransformerGraph(source)
     longest, width = source.shape("positional_embedding")
     depth = head_width(width)
     shape = graph.add("Shape", "ids")

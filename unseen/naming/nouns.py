@@ -27,8 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Nouns", "Sense", "nouns"]
-
 N_CLASSES = 1000
 PLURALS = (
     ("ies", "y"), ("ves", "f"), ("ves", "fe"), ("ses", "s"), ("xes", "x"),

@@ -28,8 +28,6 @@ import numpy as np
 
 from unseen.naming.nouns import N_CLASSES, Sense, nouns
 
-__all__ = ["Reading", "nearest_classes", "plain_text", "read_name", "read_names"]
-
 # How much rather a noun means a thing of this kind; by the words of a node. A thing of
 # several kinds has the points of the first.
 KINDS = {

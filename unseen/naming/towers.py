@@ -25,8 +25,6 @@ from unseen._download import hash_of
 from unseen.limits import read_small
 from unseen.naming.classes import spoken
 
-__all__ = ["Graph", "ImageTower", "TextTower", "open_pair", "start_session"]
-
 DEFAULTS: dict[str, Any] = {
     "view": "middle",  # of a photo: its middle square, or "whole", squeezed into one
     "length": 0,  # texts are padded to this many pieces; 0: to the longest of a batch

@@ -15,8 +15,6 @@ import numpy as np
 from unseen.loading.bundled import photo_names, small_photos, stored_photos
 from unseen.photos.precomputed import PrecomputedTexts
 
-__all__ = ["BundledImageEncoder", "BundledPhotos", "load_photos", "load_thumbnails"]
-
 
 class BundledImageEncoder:
     """EfficientNet-Lite0 without its body: the head alone."""

@@ -18,8 +18,6 @@ import numpy as np
 
 from unseen.core.linalg import leading_eigenvectors, to_unit
 
-__all__ = ["WeakNamesWarning", "agreement", "doubt_in_names"]
-
 # Agreement, and mean reliability: names that reach it are no cause for a warning.
 ENOUGH, SURE = 0.38, 0.6
 

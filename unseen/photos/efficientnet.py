@@ -27,8 +27,6 @@ from unseen._command import wheel_folder
 from unseen.naming.towers import Graph, start_session
 from unseen.photos.torch_file import read_torch_file
 
-__all__ = ["EfficientNetLite", "lite0", "lite2"]
-
 
 class EfficientNetLite:
     """An image encoder whose head knows ImageNet's 1,000 classes."""

@@ -25,8 +25,6 @@ from unseen.files import MARK
 from unseen.naming.encoders import Encoder, find_encoder, identity
 from unseen.photos.photo import THUMBNAIL, Square, read_square
 
-__all__ = ["EncodedFolder", "Found", "Skipped", "encode_folder", "find_photos"]
-
 BATCH = 16  # photos encoded at once; more is no faster and takes more memory
 THREADS = min(4, os.cpu_count() or 1)  # that read and decode files
 

@@ -26,8 +26,6 @@ from unseen.photos.precomputed import (
     read_vectors,
 )
 
-__all__ = ["PhotoJob", "label_folder"]
-
 FOREIGN = 0.965  # novelty of a photo of no class
 
 

@@ -28,8 +28,6 @@ from unseen.naming.towers import ImageTower, TextTower
 from unseen.photos.doubt import WeakNamesWarning, doubt_in_names
 from unseen.photos.prototypes import NameMap, centred
 
-__all__ = ["NamedPhotos"]
-
 # The scale on which centred cosines of CLIP are honest: on features of eight sets the
 # likeliest was 28 to 57, half of them at most 32.
 IN_ONE_SPACE = 32.0

@@ -27,8 +27,6 @@ import numpy as np
 from unseen._command import needs_extra
 from unseen.limits import limits
 
-__all__ = ["NoPhotoError", "Square", "check_size", "open_photo", "read_square"]
-
 KINDS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "HEIF")
 LARGE, ONE_LARGE = 25_000_000, threading.Lock()  # pixels; decoded one at a time
 THUMBNAIL = 160  # pixels of the longer side

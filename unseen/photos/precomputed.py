@@ -25,8 +25,6 @@ from unseen.naming.classes import twice
 from unseen.photos.folder import EncodedFolder, Skipped, find_photos
 from unseen.photos.photo import NoPhotoError, open_photo
 
-__all__ = ["PrecomputedTexts", "is_features", "match_features", "write_features"]
-
 NAME = "precomputed"  # of an encoder nobody named
 
 

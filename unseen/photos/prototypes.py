@@ -40,8 +40,6 @@ from unseen.models.kernel_ridge import INTERCEPT
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.reading import Reading
 
-__all__ = ["NameMap", "cosines", "learn_map", "named_prototypes"]
-
 TREE = 0.3  # the weight of places beside texts
 MENTIONED = 0.5  # the weight of classes explained by a name, where the tree is silent
 

@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["read_torch_file"]
-
 MAGIC = 0x1950A86A20F9469CFC6C
 STORAGES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
 

@@ -27,8 +27,6 @@ from unseen.review.journal import Entry
 from unseen.trust.asking import estimate_accuracy
 from unseen.trust.sure import CONFIDENCE, ENOUGH, recalibrated, sure_line, surest_first
 
-__all__ = ["ModelLabels", "ReviewState", "View", "replay", "view_of"]
-
 
 class ModelLabels(NamedTuple):
     """Labels by the model: texts, reliability 0 to 1 (NaN: unknown), second choice."""

@@ -53,8 +53,6 @@ except ImportError as error:
     name = error.name or "starlette"
     raise needs_extra(name, "review", "Reviewing labels") from None
 
-__all__ = ["Guard", "make_app", "serve"]
-
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src "
     "'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; "

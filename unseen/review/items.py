@@ -30,8 +30,6 @@ from unseen.review.origins import Origin
 if TYPE_CHECKING:
     from unseen.loading import RawData
 
-__all__ = ["Items", "find_items", "find_photo", "noted_texts", "photo_folder"]
-
 DECODING = threading.BoundedSemaphore(2)  # photos at a time
 
 

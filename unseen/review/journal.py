@@ -18,8 +18,6 @@ from typing import Any
 
 from unseen.files import append, lock, named, sync
 
-__all__ = ["FIELDS", "UNDOABLE", "Journal", "fault_of", "read_head", "read_journal"]
-
 FIELDS = {  # of an answer, by its op
     "label": ("ids", "label"),
     "class": ("name",),

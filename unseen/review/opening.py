@@ -21,8 +21,6 @@ from unseen.review.origins import Origin, find_origin
 from unseen.review.session import Session
 from unseen.review.teaching import Stop, Teacher
 
-__all__ = ["find_features", "finished_review", "open_review"]
-
 
 def open_review(
     labels: Path,

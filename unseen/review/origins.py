@@ -17,8 +17,6 @@ from pathlib import Path
 from unseen.cache import cache_home
 from unseen.files import AnyPath, replace_file
 
-__all__ = ["Origin", "find_origin", "note_origin"]
-
 
 @dataclass(frozen=True)
 class Origin:

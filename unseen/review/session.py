@@ -37,8 +37,6 @@ from unseen.review.teaching import Learning, Stop, Teacher
 from unseen.trust.asking import suggest
 from unseen.trust.sure import draw_surest, drawn_from, surest_first
 
-__all__ = ["Session"]
-
 
 class Session:
     """A review of one table of labels.

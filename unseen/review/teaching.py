@@ -28,8 +28,6 @@ from unseen.review.answers import ModelLabels
 if TYPE_CHECKING:
     from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = ["Learning", "Stop", "Teacher"]
-
 MANY, AXES = 4_000, 128  # rows from which on they are met on that many axes
 Stop = Callable[..., None]
 

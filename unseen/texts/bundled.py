@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["TEXTS", "DemoTexts", "load_demo_texts"]
-
 TEXTS = Path(__file__).parent / "data" / "texts.csv"
 
 

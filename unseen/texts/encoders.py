@@ -19,8 +19,6 @@ from unseen._words import shown
 from unseen.cache import Cache
 from unseen.naming.encoders import encode_texts, encoder_name, find_encoder
 
-__all__ = ["RememberingEncoder", "WordLlama", "load", "minilm", "remembering"]
-
 TABLE = "weights/l2_supercat_256.safetensors"
 
 

@@ -26,8 +26,6 @@ from unseen.texts.encoders import digest, remembering
 from unseen.texts.named import FOREIGN, NamedTexts
 from unseen.texts.source import TextSource, read_texts
 
-__all__ = ["TextJob", "label_texts"]
-
 
 def label_texts(source: Any, classes: Any = None, **options: Any) -> pd.DataFrame:
     """Label every text with one of some class names; no text needs a label.

@@ -32,8 +32,6 @@ from unseen.naming.encoders import (
 )
 from unseen.texts.encoders import refuse
 
-__all__ = ["FOREIGN", "NamedTexts"]
-
 FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
 
 

@@ -33,8 +33,6 @@ from unseen.limits import check_plain_file, limits
 from unseen.loading.frames import open_parquet, read_excel
 from unseen.loading.parts import damaged_file
 
-__all__ = ["Batch", "TextSource", "holds_texts", "read_texts"]
-
 PLAIN = {".txt", ".md"}
 
 Pairs = Iterator[tuple[Any, Any]]  # id and text of every row, as they are in the file

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.linalg import to_unit
-from unseen.core.neighbours import check_memory, neighbours
+from unseen.core.neighbours import neighbours
 
 
 def near_neighbours(
@@ -82,18 +82,6 @@ def symmetric_normalised(W: sparse.csr_array) -> sparse.csr_array:
 def inverse_roots(degrees: np.ndarray) -> np.ndarray:
     """Return d^-1/2, and 0 for a node without weight."""
     return np.where(degrees > 0, 1 / np.sqrt(np.maximum(degrees, 1e-300)), 0.0)
-
-
-def check_spreading(
-    method: str, n_nodes: int, n_classes: int, n_edges: int, what: str = "a graph"
-) -> None:
-    """Raise ``MemoryError`` if spreading labels over a graph would not fit.
-
-    It takes six arrays of labels, for conjugate gradients, and three graphs of
-    ``n_edges`` per node: as found, symmetric, and normalised.
-    """
-    needed = n_nodes * (6 * 8 * n_classes + 3 * 16 * n_edges)
-    check_memory(method, needed, f"labels and {what} of {n_nodes:,} nodes")
 
 
 def propagate(

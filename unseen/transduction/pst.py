@@ -21,7 +21,6 @@ from unseen.core.neighbours import neighbours
 from unseen.core.params import Count, ShareBelow1
 from unseen.core.start import Start
 from unseen.transduction.graph import (
-    check_spreading,
     gaussian,
     graph,
     propagate,
@@ -71,8 +70,6 @@ def pst(
     >>> print(model.adapt(data.X_unseen).rounds_[0])
     Learned from 1,000 of 1,000 rows (rate 1); ... 15 neighbours ...
     """
-    n, N = start.scores.shape
-    check_spreading("PST", n, N, 2 * n_neighbors)
     places = start.contrast()[0] if space == "scores" else start.rows
     distances, numbers = neighbours(places, n_neighbors)
     W = graph(gaussian(distances), numbers)

@@ -18,7 +18,7 @@ from unseen.core.around import Relabelled, estimator_of
 from unseen.core.neighbours import neighbours
 from unseen.core.params import ShareAbove0, ShareInside, TwoOrMore
 from unseen.core.start import Start
-from unseen.transduction.graph import check_spreading, graph
+from unseen.transduction.graph import graph
 from unseen.transduction.rounds import trusted
 
 
@@ -64,7 +64,6 @@ def spread_labels(
     Learned from 79... of 1,000 rows (rate 0.8); ...
     """
     n, N = start.scores.shape
-    check_spreading("SpreadLabels", n, N, n_neighbors)
     labels, nobody = start.scores.argmax(axis=1), np.full(n, -1)
     seeds = trusted(labels, margins(start.scores), rate, "at_least_one", nobody)
     F = spread(start.rows.astype(np.float32), seeds, N, n_neighbors - 1, alpha)

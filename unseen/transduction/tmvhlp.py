@@ -38,7 +38,6 @@ from unseen.core.outcome import LinearScorer
 from unseen.core.params import Count, ShareInside
 from unseen.core.start import Start
 from unseen.transduction.graph import (
-    check_spreading,
     gaussian,
     graph,
     inverse_roots,
@@ -92,8 +91,6 @@ def tmvhlp(
     Learned from 1,000 of 1,000 rows (rate 1); ... canonical correlation ...
     """
     n, N = start.scores.shape
-    # Two graphs both ways, hyperedges twice.
-    check_spreading("TMVHLP", n + N, N, 8 * n_neighbors, "hypergraphs")
     views, rho = two_views(start, n_similar)
     S, L = hypergraph(views, N, n_neighbors), np.eye(n + N, N)  # prototypes come first
     F = (1 - alpha) * propagate(S, L, alpha)

@@ -22,7 +22,6 @@ from scipy import linalg
 from scipy.special import softmax
 
 from unseen.core.linalg import solve_ridge, to_unit
-from unseen.core.neighbours import check_memory
 from unseen.core.outcome import Outcome, Round
 from unseen.core.params import CountOr0, Positive
 from unseen.core.start import sharpened
@@ -97,9 +96,7 @@ class KodirovUDA(RidgeToVisual):
         return False
 
     def _adapt(self, unlabelled, candidates, given) -> Outcome:
-        view, n = self._view(unlabelled, candidates), len(unlabelled)
-        needed = 8 * n * (3 * view.A.shape[1] + 3 * len(self.coef_))
-        check_memory("KodirovUDA", needed, f"codes of {n:,} rows")
+        view = self._view(unlabelled, candidates)
         B, units = np.asarray(view.B), to_unit(view.A)
         coef, offset = self._score(self.coef_, view.A)
         scores = B @ coef.T + offset

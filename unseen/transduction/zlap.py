@@ -24,7 +24,6 @@ from unseen.core.neighbours import neighbours
 from unseen.core.params import Count, Positive, ShareBelow1
 from unseen.core.start import Start
 from unseen.transduction.graph import (
-    check_spreading,
     cosine_graph,
     graph,
     propagate,
@@ -79,7 +78,6 @@ def zlap(
     Learned from 100 of 100 rows (rate 1); ... 0 rows were not reached ...
     """
     n, N = start.scores.shape
-    check_spreading("ZLaP", n + N, N, 2 * (n_neighbors + n_classes))
     rows, classes = to_unit(start.rows), to_unit(start.prototypes)
     S = joint_graph(rows, classes, n_neighbors, n_classes, gamma)
     F = propagate(S, np.eye(n + N, N), alpha)  # classes are the first nodes

@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.checks import close
 from unseen import GuidedMixture, draw_check, estimate_accuracy, suggest
 from unseen.trust.asking import unlike
+from unseen.trust.sure import drawn_from
 
 
 def make_rows(seed=0, n_classes=5, per_class=40):
@@ -91,28 +91,42 @@ def test_chosen_rows_count_as_themselves_only():
 
 
 def test_an_interval_is_that_of_the_formula_worked_out():
-    """Two labels of 600 and 400 rows: 30 and 20 drawn, 27 and 8 right, 100 known."""
+    """Two labels of 600 and 400 rows: 30 and 20 drawn, 27 and 8 right, 100 known.
+
+    And 40 drawn by reliability: 31 of 32 among the surest, 5 of 8 among all others.
+    """
     labels = np.repeat(["a", "b"], [600, 400])
     checked = {row: "a" if row < 27 else "b" for row in range(30)}
     checked |= {600 + row: "b" if row < 8 else "a" for row in range(20)}
     known = {row: "a" if row < 160 else "b" for row in range(100, 200)}
     found = estimate_accuracy(labels, checked | known, drawn=checked)
-    p = 500 / 900 * 0.9 + 400 / 900 * 0.4
-    a, b = (27 + 5 * p) / 35, (8 + 5 * p) / 25  # five checks more, as all are
-    variance = (5 / 9) ** 2 * a * (1 - a) / 30 + (4 / 9) ** 2 * b * (1 - b) / 20
-    n = p * (1 - p) / variance
-    low, high = stats.beta.ppf([0.05, 0.95], n * p + 0.5, n * (1 - p) + 0.5)
-    shrink = np.sqrt(1 - 50 / 900)
-    ends = [p, p - shrink * (p - low), p + shrink * (high - p)]
-    close(found[:3], [(60 + 900 * end) / 1000 for end in ends])
-    assert n > 55  # strata tell more than a simple draw of 50
+    p, ends = 0.7, stats.beta.ppf([0.05, 0.95], 35.5, 15.5)
+    ends = [p, *(p + np.sqrt(1 - 50 / 900) * (ends - p))]
+    assert found[:3] == pytest.approx(
+        [(60 + 900 * end) / 1000 for end in ends], abs=1e-3
+    )
 
     own = found.by_label.loc["b", ["accuracy", "low", "high"]].astype(float)
     low, high = stats.beta.ppf([0.05, 0.95], 20 * 0.4 + 0.5, 20 * 0.6 + 0.5)
     shrink = np.sqrt(1 - 20 / 400)
-    close(own, [0.4, 0.4 - shrink * (0.4 - low), 0.4 + shrink * (high - 0.4)])
+    ends = [0.4, 0.4 - shrink * (0.4 - low), 0.4 + shrink * (high - 0.4)]
+    assert own.tolist() == pytest.approx(ends, abs=1e-3)
     counts = found.by_label[["rows", "checked", "known"]].to_numpy().tolist()
     assert counts == [[600, 30, 100], [400, 20, 0]]
+
+    stated, top = np.linspace(1, 0, 1000), drawn_from(40, 1000)
+    rows = draw_check(labels, 40, reliability=stated)
+    wrong = [rows[rows < top][0], *rows[rows >= top][:3]]
+    checked = {int(row): labels[row] for row in rows} | dict.fromkeys(wrong, "okapi")
+    found = estimate_accuracy(labels, checked, drawn=rows, reliability=stated)
+    sums, random = 0, np.random.default_rng(0)
+    for size, n, right in [(top, 32, 31), (1000 - top, 8, 5)]:
+        drawn = random.beta(right + 0.5, n - right + 0.5, 10**6)
+        drawn = right / n + np.sqrt(1 - n / size) * (drawn - right / n)
+        sums = sums + size / 1000 * drawn
+    p = (top * 31 / 32 + (1000 - top) * 5 / 8) / 1000
+    ends = [p, *np.quantile(sums, [0.05, 0.95])]
+    assert found[:3] == pytest.approx(ends, abs=2e-3)
 
 
 CASES = {  # labels, rows, checks, accuracy, rows chosen because they are wrong

@@ -8,23 +8,47 @@ from checks import close
 from scipy import stats
 
 from unseen import draw_check, estimate_accuracy
-from unseen.trust.sure import drawn_from, recalibrated, sure_line, tail
+from unseen.trust.sure import (
+    draw_surest,
+    drawn_from,
+    recalibrated,
+    sure_line,
+    tail,
+)
 
 
 @pytest.mark.parametrize("wanted", [0.7, 0.8])
-def test_no_pile_of_eight_breaks_the_promise_by_all_draws_there_are(wanted):
-    """Every way in which labels can be wrong, every draw of five: none is favoured."""
-    order, risk, lines = np.arange(8), 0.3, 0
-    draws = [np.array(draw) for draw in combinations(range(8), 5)]
+def test_no_pile_of_eight_breaks_the_promise_by_all_draws_there_are(
+    wanted, monkeypatch
+):
+    """Every way in which labels can be wrong, every draw of four, then two more."""
+    monkeypatch.setattr("unseen.trust.sure.CONFIDENCE", 0.7)
+    order, lines, said = np.arange(8), [], set()
+    draws = [list(map(list, combinations(range(8), n))) for n in (4, 6)]
+    both = [
+        (i, k)
+        for i, few in enumerate(draws[0])
+        for k, more in enumerate(draws[1])
+        if set(few) < set(more)
+    ]
+    first, second = np.transpose(both)
     for right in map(np.array, product([True, False], repeat=8)):
-        tops = [
-            sure_line(order, 8, draw, right[draw], wanted=wanted, confidence=0.7).rows
-            for draw in draws
-        ]
-        broken = [len(top) > 0 and right[top].mean() < wanted - 1e-9 for top in tops]
-        assert np.mean(broken) <= risk + 1e-9, right
-        lines += sum(map(len, tops))
-    assert lines > 0
+        broken = []
+        for looks, among in enumerate(draws, 1):
+            found = [
+                sure_line(order, 8, draw, right[draw], wanted=wanted, looks=looks)
+                for draw in among
+            ]
+            tops = [line.rows for line in found]
+            lines += [(looks, len(top)) for top in tops if len(top)]
+            said |= {round(line.confidence, 9) for line in found}
+            broken.append(
+                np.array([len(t) > 0 and right[t].mean() < wanted - 1e-9 for t in tops])
+            )
+        assert broken[0].mean() <= 0.3 + 1e-9, right
+        assert (broken[0][first] | broken[1][second]).mean() <= 0.45 + 1e-9, right
+    assert {looks for looks, _ in lines} == {1, 2}
+    assert said == {0.7, 0.55}
 
 
 def test_the_tail_is_the_hypergeometric_and_nearly_the_binomial_of_large_sets():
@@ -43,7 +67,7 @@ PILES = {  # chance that the row at a place from 0 to 1 is wrong: what reliabili
 @pytest.mark.parametrize("pile", PILES)
 @pytest.mark.parametrize("n", [40, 80])
 def test_nine_of_ten_lines_keep_their_promise_whatever_reliability_is_worth(pile, n):
-    broken, shares, random = [], [], np.random.default_rng(0)
+    broken, shares, held, random = [], [], [], np.random.default_rng(0)
     stated = np.linspace(1, 0, 400)
     for seed in range(200):
         right = random.random(400) >= PILES[pile](1 - stated)
@@ -55,6 +79,8 @@ def test_nine_of_ten_lines_keep_their_promise_whatever_reliability_is_worth(pile
         top = found.sure.rows
         broken.append(len(top) > 0 and right[top].mean() < 0.95 - 1e-9)
         shares.append(len(top) / 400)
+        held.append(found.low <= right.mean() <= found.high)
+    assert 0.84 < np.mean(held)  # of the intervals, too
     assert np.mean(broken) <= 0.13  # two standard errors above the risk
     assert pile != "orders well" or np.mean(shares) > 0.15
 
@@ -73,14 +99,15 @@ def test_a_check_can_grow_and_says_what_more_answers_could_do():
     found = estimate_accuracy(labels, few, drawn=small[:5], reliability=stated)
     assert not len(found.sure.rows)
     more = 5 + found.sure.n_more
-    rows = draw_check(labels, more, reliability=stated)
+    rows = draw_surest(stated, more, (), np.random.RandomState(0), looks=2)
+    given = dict.fromkeys(rows.tolist(), "a")
     found_more = estimate_accuracy(
-        labels, dict.fromkeys(rows.tolist(), "a"), drawn=rows, reliability=stated
+        labels, given, drawn=rows, reliability=stated, looks=2
     )
     share = len(found_more.sure.rows) / 1000
     assert share == pytest.approx(found.sure.at_best)
     assert "No labels" in str(found.sure)
-    assert "surest labels are at least 95 % right" in str(found_more.sure)
+    assert "at least 95 % right, with 85 % confidence" in str(found_more.sure)
 
 
 def test_rows_that_were_chosen_have_no_part_in_the_line():

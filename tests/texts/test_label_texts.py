@@ -107,12 +107,13 @@ def test_answers_to_a_random_check_say_which_labels_can_be_used(table, tmp_path)
     assert "Unchecked" in told.stdout
     first = read_labels(tmp_path / "l.csv")
     assert set(first["sure"]) == {"unchecked"}
-    rows = draw_check(first["label"], 80, reliability=first["reliability"])
+    stated, plan = first["reliability"], "80 for 90 %, look 1"
+    rows = draw_check(first["label"], 80, reliability=stated, wanted=0.9)
     answers = pd.DataFrame({"id": first["id"][rows], "label": DEMO.truth[rows]})
-    answers.assign(check=80).to_csv(tmp_path / "answers.csv", index=False)
+    answers.assign(check=plan).to_csv(tmp_path / "answers.csv", index=False)
     told = run(*ask, "--force", "--checked", tmp_path / "answers.csv")
     assert told.exit_code == 0, told.output
-    assert "of labels are right" in told.stdout
+    assert "of labels are right" in told.stdout and "90 % right" in told.stdout
     second = read_labels(tmp_path / "l.csv")
     assert second["label"].equals(first["label"])
     assert {"yes", "look"} >= set(second["sure"]) > set()

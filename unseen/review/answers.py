@@ -25,7 +25,7 @@ from unseen.core.given import NONE_OF_THESE
 from unseen.labels import COLUMNS, label_table
 from unseen.review.journal import Entry
 from unseen.trust.asking import estimate_accuracy
-from unseen.trust.sure import CONFIDENCE, ENOUGH, recalibrated, sure_line, surest_first
+from unseen.trust.sure import ENOUGH, recalibrated, sure_line, surest_first
 
 
 class ModelLabels(NamedTuple):
@@ -239,14 +239,14 @@ def estimate(state: ReviewState) -> tuple[dict[str, Any], list[int]]:
     """Return what the check says, and the rows above the sure line.
 
     It is by the sample, and by what its rows were called when they were answered. A
-    line is drawn once the whole sample is answered; each look after the first, which is
-    another chance for luck, is held to half the risk of the one before.
+    line is drawn once the whole sample is answered.
     """
     checked, sample = state.checked, [r for r in state.sample if r in state.checked]
     n = len(sample)
     learned = f"{len(checked)} checked" if len(checked) >= ENOUGH else "unchecked"
-    planned = dict.fromkeys(state.sample, str(len(state.sample)))
-    planned |= dict.fromkeys(state.aside, "aside")
+    wanted, looks = state.wanted, max(state.looks, 1)
+    plan = f"{len(state.sample)} for {100 * wanted:g} %, look {looks}"
+    planned = dict.fromkeys(state.sample, plan) | dict.fromkeys(state.aside, "aside")
     reply: dict[str, Any] = {"checked": n, "drawn": len(state.sample)}
     reply |= {"reliability": learned, "planned": planned}
     if not sample:
@@ -256,14 +256,14 @@ def estimate(state: ReviewState) -> tuple[dict[str, Any], list[int]]:
     # NUL stands for "none of these" where "" means that nothing is known.
     given = {row: name or "\0" for row, name in state.given.items()}
     names = [name or "\0" for name in labels]
-    found = estimate_accuracy(names, given, drawn=state.sample, reliability=stated)
+    how: dict[str, Any] = {"wanted": wanted, "looks": looks}
+    own = {"drawn": state.sample, "reliability": stated, **how}
+    found = estimate_accuracy(names, given, **own)
     reply |= {"share": found.accuracy, "low": found.low, "high": found.high}
-    right = [state.given[row] == checked[row] for row in sample]
-    reply["right"] = sum(right)
     if n < len(state.sample):
         return reply, []
-    sure = 1 - (1 - CONFIDENCE) / 2 ** (state.looks - 1)
-    order, wanted = surest_first(stated, list(state.aside)), state.wanted
-    line = sure_line(order, state.among, sample, right, wanted=wanted, confidence=sure)
+    right = [state.given[row] == checked[row] for row in sample]
+    order = surest_first(stated, list(state.aside))
+    line = sure_line(order, state.among, sample, right, **how)
     reply["line"] = {"n": len(line.rows), "wanted": wanted, "text": str(line)}
     return reply, line.rows.tolist()

@@ -225,10 +225,11 @@ class Session:
                 n_rows = len(surest_first(stated, known))
                 n_all = min(n_rows, len(state.sample) + n)
                 random = np.random.RandomState(seed)
-                sample = draw_surest(stated, n_all, known, random, wanted / 100)
+                terms = wanted / 100, state.looks + 1
+                sample = draw_surest(stated, n_all, known, random, *terms)
                 if not set(sample.tolist()) - set(state.given):
                     return []
-                among = drawn_from(n_all, n_rows, wanted / 100)
+                among = drawn_from(n_all, n_rows, *terms)
                 entry = {"op": "check", "rows": sample.tolist(), "among": among}
                 self.record([entry | {"wanted": wanted, "uid": uid}], tab)
             return [row for row in self.state.sample if row not in self.state.given]

@@ -16,25 +16,26 @@ development sets of photos, by ``studies/photo_asking.py``.
 
 How right labels are, from a few that a person checked.
 
-    N_h, n_h   rows with label h, and how many of them were drawn at random and checked
+    N_h, n_h   rows of part h, and how many of them were drawn at random and checked
     p_h        share of these that was right
     known      rows whose right label is known without having been drawn
 
 Rows are drawn by :func:`draw_check` at random, so that each stands for N_h / n_h rows
-of its label (or, where it was drawn by reliability, of the surest rows or of all
-others). What was checked for another reason, because :func:`suggest` asked for it, say,
-is not like the rest: it counts as itself and stands for no other row. So
+of its part. What was checked for another reason, because :func:`suggest` asked for it,
+say, is not like the rest: it counts as itself and stands for no other row. So
 
     accuracy = (right among known + Σ_h (N_h - known_h) p_h) / N
 
-The interval is that of a Beta posterior (Jeffreys' prior) of as many checks as a simple
-draw would need for the same variance, less what was checked already.
+where h are the surest rows and all others, or all rows as one where they were drawn
+alike. The interval is that of the sum of Beta posteriors (Jeffreys' prior) of p_h, each
+drawn together by what was checked already.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -219,10 +220,8 @@ class AccuracyEstimate(NamedTuple):
     sure: SureLine | None = None
 
     def __str__(self) -> str:
-        if (
-            self.accuracy == 1
-            and self.n_checked + self.n_known < self.by_label.rows.sum()
-        ):
+        seen = self.n_checked + self.n_known
+        if self.accuracy == 1 and seen < self.by_label.rows.sum():
             return (
                 f"All {self.n_checked:,} checks drawn at random are right: at least "
                 f"{100 * self.low:.0f} % of labels are, with 90 % confidence."
@@ -292,12 +291,13 @@ def estimate_accuracy(
     drawn: Iterable[int] | None = None,
     reliability: Any = None,
     wanted: float = WANTED,
+    looks: int = 1,
 ) -> AccuracyEstimate:
     """Estimate how many labels are right, and which of them are sure.
 
     Nine of ten intervals hold the truth, and nine of ten sure lines keep their promise.
     Decide how many rows to check before you see an answer: who goes on until a line
-    appears gets one by luck more often than that.
+    appears gets one by luck more often than that; ``looks`` allows for it.
 
     Parameters
     ----------
@@ -315,6 +315,10 @@ def estimate_accuracy(
         not said to be ``drawn`` by it count as drawn from all rows alike.
     wanted : float, default=0.95
         How right the labels above the line are to be, as :func:`draw_check` had it.
+    looks : int, default=1
+        Which estimate of these labels this is, each from more answers. A line is held
+        to half the risk of the one before, and states the confidence of all looks
+        together: 90 %, 85 %, 82.5 %, and never less than 80 %.
 
     Returns
     -------
@@ -342,15 +346,15 @@ def estimate_accuracy(
             "chosen say nothing of others. Check some that draw_check gives."
         )
     names, codes = np.unique(labels, return_inverse=True)
-    strata, line = codes, None
+    strata, line = np.zeros(len(labels), dtype=int), None
     if reliability is not None:
         order = surest_first(reliability, rows[~at_random])
         among = len(order)
         if planned is not None:
-            among = drawn_from(len(planned), len(order), wanted)
+            among = drawn_from(len(planned), len(order), wanted, looks)
         strata = np.isin(np.arange(len(labels)), order[:among]).astype(int)
         own = rows[at_random], right[at_random]
-        line = sure_line(order, among, *own, wanted=wanted)
+        line = sure_line(order, among, *own, wanted=wanted, looks=looks)
     kinds = at_random, at_random & right, ~at_random, ~at_random & right
     those = [np.arange(len(labels)), *(rows[kind] for kind in kinds)]
 
@@ -371,33 +375,23 @@ def estimate_accuracy(
 def interval(counts: np.ndarray) -> tuple[float, float, float]:
     """Return accuracy, low and high from counts; NaN if nothing was checked.
 
-    ``counts`` (5, n_strata) are the rows of each stratum, which is a label, or the
-    surest rows and all others: all, drawn, right among these, known, and right among
-    these.
+    ``counts`` (5, n_strata) are the rows of each stratum: all, drawn, right among
+    these, known, and right among these.
     """
     N, n, right, known, known_right = counts[:, counts[0] > 0]
-    left, there = N - known, n > 0
-    p = low = high = float("nan")
-    if not left.any():  # everything is known
-        p = low = high = 0.0
-    elif there.any():
-        # Strata of which nothing was drawn are taken to be as the others.
-        weight = left[there] / left[there].sum()
-        p_h, n_h = right[there] / n[there], n[there]
-        p = weight @ p_h
-        # The variance within labels is smoothed by the overall share, as five further
-        # checks of each: of two rows that were both right one does not know that all
-        # are. By simulation nine of ten intervals hold the truth with five.
-        smooth = (p_h * n_h + 5 * p) / (n_h + 5)
-        variance = np.sum(weight**2 * smooth * (1 - smooth) / n_h)
-        # So many rows of a simple draw would tell as much as this one.
-        some = 0 < p < 1 and variance > 0
-        n_simple = p * (1 - p) / variance if some else 1 / np.sum(weight**2 / n_h)
-        # Jeffreys' posterior around p, drawn together by what was checked of all.
-        a, b = n_simple * p + 0.5, n_simple * (1 - p) + 0.5
-        low, high = special.betaincinv(a, b, [0.05, 0.95])
-        low, high = (0.0 if p == 0 else low), (1.0 if p == 1 else high)
-        shrink = np.sqrt(max(0.0, 1 - n.sum() / left.sum()))
-        low, high = p - shrink * (p - low), p + shrink * (high - p)
-    made = [(known_right.sum() + left.sum() * one) / N.sum() for one in (p, low, high)]
-    return float(made[0]), float(made[1]), float(made[2])
+    left = N - known
+    if left.any() and not n.any():
+        return float("nan"), float("nan"), float("nan")
+    weight = left / max(left.sum(), 1)
+    # A stratum of which nothing was drawn is taken to be as the other, but for the
+    # interval nothing is known of it.
+    p = np.where(n, right, right.sum()) / np.maximum(np.where(n, n, n.sum()), 1)
+    shrink = np.sqrt(np.maximum(0, 1 - n / np.maximum(left, 1)))
+    at = (np.arange(200)[:, None] + 0.5) / 200  # parts that are equally likely
+    beta = special.betaincinv(right + 0.5, n - right + 0.5, at)
+    sums = reduce(np.add.outer, (weight * (p + shrink * (beta - p))).T)
+    low, high = np.quantile(sums, [0.05, 0.95], method="hazen")
+    low, high = low if right.any() else 0, high if (right < n).any() else left.any()
+    made = known_right.sum() + left.sum() * np.array([weight @ p, low, high])
+    share, low, high = (made / N.sum()).tolist()
+    return share, low, high

@@ -31,7 +31,7 @@ from scipy import special
 
 __all__ = ["SureLine", "draw_surest", "drawn_from", "recalibrated", "sure_line"]
 
-WANTED, CONFIDENCE = 0.95, 0.9
+WANTED, CONFIDENCE = 0.95, 0.9  # the latter at the first look
 PACE = 200  # a check of so many answers draws from all rows alike, of half from half
 STEPS = 8  # sets that are tested
 SPREAD = 0.5, 0.3  # of a and b around 0 and 1, chosen of five on development sets
@@ -48,7 +48,7 @@ class SureLine(NamedTuple):
         The rows above the line, the surest first; none if there is no line.
     wanted, confidence : float
         Of ``rows`` at least the share ``wanted`` is right: this holds for at least the
-        share ``confidence`` of all checks.
+        share ``confidence`` of all checks, however many looks each of them took.
     n_more : int
         Without a line: how many answers more, all of them right, would allow one; 0 if
         too many of the surest labels are wrong for that.
@@ -88,30 +88,31 @@ def surest_first(reliability: Any, without: Any = ()) -> np.ndarray:
 
 
 @lru_cache(maxsize=10_000)
-def drawn_from(
-    n: int, n_rows: int, wanted: float = WANTED, confidence: float = CONFIDENCE
-) -> int:
+def drawn_from(n: int, n_rows: int, wanted: float = WANTED, looks: int = 1) -> int:
     """Return how many of the surest rows four of five of n answers are drawn from.
 
     As many as allow a line, should all answers be right. Where that is any number, the
     larger the more answers there are: rates were compared on development sets.
     """
-    upper = min(n - n // 5, n_rows)
-    if tail(n_rows, too_many(n_rows, wanted), upper, 0) <= 1 - confidence:
+    upper, risk = min(n - n // 5, n_rows), risk_of(looks)
+    if tail(n_rows, too_many(n_rows, wanted), upper, 0) <= risk:
         return min(n_rows, max(4 * upper, n_rows * n // PACE))
     sizes = np.arange(upper, min(n_rows, MOST) + 1)
-    enough = tail(sizes, too_many(sizes, wanted), upper, 0) <= 1 - confidence
+    enough = tail(sizes, too_many(sizes, wanted), upper, 0) <= risk
     return int(sizes[enough].max(initial=upper))
 
 
-def draw_surest(reliability, n: int, without, random, wanted=WANTED) -> np.ndarray:
+def risk_of(looks: int) -> float:
+    """Return the risk to promise too much at a look, half of that at the one before."""
+    return (1 - CONFIDENCE) / 2 ** (looks - 1)
+
+
+def draw_surest(reliability, n, without, random, wanted=WANTED, looks=1) -> np.ndarray:
     """Draw n rows to check: four of five among the surest, in the order to ask."""
     rows = surest_first(reliability, without)
-    among = drawn_from(n, len(rows), wanted)
+    among = drawn_from(n, len(rows), wanted, looks)
     turn = random.permutation(len(reliability))  # the same for any n: checks can grow
-    upper, others = (
-        part[np.argsort(turn[part])] for part in (rows[:among], rows[among:])
-    )
+    upper, others = (p[np.argsort(turn[p])] for p in np.split(rows, [among]))
     n_upper = min(len(upper), max(n - n // 5, n - len(others)))
     chosen = upper[:n_upper], others[: n - n_upper]
     when = np.concatenate([(np.arange(len(c)) + 0.5) / max(1, len(c)) for c in chosen])
@@ -125,7 +126,7 @@ def sure_line(
     right: Any,
     *,
     wanted: float = WANTED,
-    confidence: float = CONFIDENCE,
+    looks: int = 1,
 ) -> SureLine:
     """Find the sure line from checked rows.
 
@@ -138,7 +139,8 @@ def sure_line(
     sizes = np.unique(np.ceil(among * np.arange(1, STEPS + 1) / STEPS).astype(int))
     n = np.searchsorted(np.sort(drawn), sizes)
     found = np.searchsorted(np.sort(wrong), sizes)
-    limit, risk = too_many(sizes, wanted), 1 - confidence
+    limit, risk = too_many(sizes, wanted), risk_of(looks)
+    confidence = 1 - 2 * (1 - CONFIDENCE) + risk  # of this and all looks before
     able = np.flatnonzero(tail(sizes, limit, n, 0) <= risk)
     if len(able):
         sizes, n, found, limit = (one[able[0] :] for one in (sizes, n, found, limit))
@@ -148,18 +150,18 @@ def sure_line(
             top = order[: sizes[n_passed - 1]]
             return SureLine(top, wanted, confidence, 0, len(top) / len(order))
     n_wrong = int((wrong < among).sum())
-    more = missing(len(order), len(drawn), n_wrong, wanted, confidence)
+    more = missing(len(order), len(drawn), n_wrong, wanted, looks + 1)
     return SureLine(order[:0], wanted, confidence, *more)
 
 
 def missing(
-    n_rows: int, n: int, n_wrong: int, wanted: float, confidence: float
+    n_rows: int, n: int, n_wrong: int, wanted: float, looks: int
 ) -> tuple[int, float]:
     """Return how many answers more would allow a line, and how much it would cover."""
     totals = np.arange(n + 1, min(n + PACE, n_rows))
-    sizes = [drawn_from(total, n_rows, wanted, confidence) for total in totals.tolist()]
+    sizes = [drawn_from(total, n_rows, wanted, looks) for total in totals.tolist()]
     upper = np.minimum(sizes, totals - totals // 5)
-    enough = tail(sizes, too_many(sizes, wanted), upper, n_wrong) <= 1 - confidence
+    enough = tail(sizes, too_many(sizes, wanted), upper, n_wrong) <= risk_of(looks)
     if not enough.any():
         return 0, 0.0
     first = int(enough.argmax())

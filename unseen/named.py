@@ -38,7 +38,7 @@ from unseen.core.given import NONE_OF_THESE, read_given
 from unseen.core.linalg import to_unit
 from unseen.keep import load_model, save_model
 from unseen.labels import label_table
-from unseen.naming.encoders import encoder_name
+from unseen.naming.encoders import Foreign, encoder_name, encoders
 from unseen.transduction.guided_mixture import GuidedMixture
 
 __all__ = [
@@ -60,7 +60,7 @@ class NamedItems(BaseEstimator):
     """Labels items by class names; the base of ``NamedPhotos`` and ``NamedTexts``."""
 
     _items: str  # what gets labels, for messages
-    _encoders: tuple[str, ...]  # parameters that hold an encoder
+    _encoders: dict[str, str]  # parameters that hold an encoder, and of what kind
 
     # What a subclass gives, of items and of rows.
     _rows: Callable[[Any], np.ndarray]
@@ -259,6 +259,13 @@ class NamedItems(BaseEstimator):
             if getattr(self, one) is not None:
                 setattr(stored, one, encoder_name(getattr(self, one)))
         return save_model(stored, path)
+
+    def _loaded(self) -> None:
+        """After loading: a file may name built-in encoders, and no other."""
+        for one, kind in self._encoders.items():
+            name = getattr(self, one)
+            if name not in (None, "auto", *encoders(kind)):
+                setattr(self, one, Foreign(name))
 
 
 class LabelJob:

@@ -193,8 +193,9 @@ def test_encoders_do_not_mix(fetched, photos, tmp_path):
     assert run(*again).exit_code == 0
     encode = ["encode", photos, "--out", features, "--force"]
     assert "features of lite0" in run(*encode, "--encoder", "lite0").output
-    answer = run(*again, "--encoder", features, "--force")
-    assert answer.exit_code == 2 and "They do not mix" in answer.output
+    for other in (features, "lite0"):
+        answer = run(*again, "--encoder", other, "--force")
+        assert answer.exit_code == 2 and "They do not mix" in answer.output
     assert "3 photos x 32 features of clip" in run(*encode).output
     assert run(*again, "--encoder", features, "--force").exit_code == 0
     words += ["--encoder", features]
@@ -240,10 +241,11 @@ def test_a_checkpoint_that_was_replaced_is_another_encoder(
     moved = shutil.copy(path, tmp_path / "moved.safetensors")
     encode[3] = moved  # the digest is what counts, not the path
     assert json.loads(run(*encode, "--force").output)["encoded_now"] == 0
-    others = {"photos": [], "t.csv": ["--encoder", path]}
-    for kind, more in others.items():
-        again = ["label", tmp_path / kind, "--model", models[kind], *more]
-        assert run(*again, "--out", tmp_path / "b.csv", "--force").exit_code == 0
+    others = ["--out", tmp_path / "b.csv", "--force"]
+    for kind, model in models.items():  # a file leads to no other file
+        again = ["label", tmp_path / kind, "--model", model, *others]
+        assert "which is not built in" in run(*again).output
+        assert run(*again, "--encoder", path).exit_code == 0
     words = ["label", photos, "--classes", "dog, cat", "--out", tmp_path / "c.csv"]
     words += ["--encoder", f"{features}+{path}"]
     assert run(*words).exit_code == 0
@@ -251,9 +253,9 @@ def test_a_checkpoint_that_was_replaced_is_another_encoder(
     assert run(*encode, "--force").exit_code == 0
 
     replace(path)
-    for kind, more in others.items():
-        again = ["label", tmp_path / kind, "--model", models[kind], *more]
-        answer = run(*again, "--out", tmp_path / "b.csv", "--force")
+    for kind, model in models.items():
+        again = ["label", tmp_path / kind, "--model", model, *others]
+        answer = run(*again, "--encoder", path)
         assert answer.exit_code == 2 and "They do not mix" in answer.output
         origin = find_origin(tmp_path / f"{kind}.labels.csv")
         with pytest.raises(ValueError, match=r"labelled with .* do not mix"):

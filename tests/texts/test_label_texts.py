@@ -99,6 +99,8 @@ def test_the_shell_writes_labels_page_and_model(table, tmp_path):
     assert ended.exit_code == 0, ended.output
     frame = read_labels(tmp_path / "n.csv")
     assert frame["label"].tolist() == ["football", "weather"]
+    ended = run(new, "--model", tmp_path / "m.unseen", "--template", "a {}")
+    assert "--template does nothing for a saved model" in ended.stderr
 
 
 def test_answers_to_a_random_check_say_which_labels_can_be_used(table, tmp_path):

@@ -162,10 +162,12 @@ def label(
         raise ValueError(
             "--checked judges labels that were made without its answers. Omit --given."
         )
-    useless = [name for name, value in for_texts.items() if value]
-    if useless and not of_texts:
+    what, idle = "photos", list(for_texts)
+    if of_texts:
+        what, idle = "a saved model", ["template", "learn_from"] if model else []
+    if useless := [name for name in idle if for_texts[name]]:
         option = f"--{useless[0].replace('_', '-')}"
-        raise ValueError(f"{option} does nothing for photos. Omit it.")
+        raise ValueError(f"{option} does nothing for {what}. Omit it.")
     target, page = (None, None) if piped else labels_and_page(out)
     used = [encoder, *(encoder or "").split("+"), model, classes, given, checked]
     reading = used if source == "-" else [source, *used]

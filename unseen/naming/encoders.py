@@ -160,6 +160,12 @@ def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
     >>> find_encoder("lite0", "image").dimension
     1280
     """
+    if isinstance(encoder, Foreign):
+        raise ValueError(
+            f"The model was saved with encoder {shown(encoder)}, which is not built "
+            f"in. If you trust it, name it: --encoder {encoder}, or "
+            f"encoder={str(encoder)!r}."
+        )
     if not isinstance(encoder, str | os.PathLike):
         made = kind == "image" or hasattr(encoder, "encode")
         return encoder if made else FunctionEncoder(encoder)
@@ -180,6 +186,15 @@ def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
     raise ValueError(
         f"There is no {kind} encoder {name!r}. Give {listed(encoders(kind))}{more}."
     )
+
+
+class Foreign(str):
+    """A name by a model file: what it leads to may run code, or be another's file.
+
+    So nothing is found by it, unless it is of a built-in encoder.
+    """
+
+    __slots__ = ()
 
 
 class FunctionEncoder:

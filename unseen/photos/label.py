@@ -126,7 +126,8 @@ class PhotoJob(LabelJob):
         stored = is_features(encoder)
         self.asked = encoder if stored else "", text
         if not (self.adapts or stored):
-            encoder = self.fitted.image_encoder
+            encoder = find_encoder(encoder or self.fitted.image_encoder, "image")
+            self.fitted.image_encoder = encoder
         elif not stored:
             asked, encoder = encoder, find_encoder(encoder or "auto", "image")
             if asked in (None, "auto") and encoder.name == "lite0":

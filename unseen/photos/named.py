@@ -92,7 +92,7 @@ class NamedPhotos(NamedItems):
     """
 
     _items = "photos"
-    _encoders = ("image_encoder", "text_encoder")
+    _encoders = {"image_encoder": "image", "text_encoder": "text"}
 
     def __init__(self, image_encoder="lite0", text_encoder=None):
         self.image_encoder = image_encoder

@@ -169,18 +169,6 @@ def _place_of(name: str, owner: str) -> str:
         ) from None
 
 
-def refuse(name: str, texts: Sequence[str]) -> np.ndarray:
-    """Encode nothing: a saved model names an encoder that only its user may load.
-
-    Loading a model of another library can run what lies in its folder, so a file that
-    came from somewhere names it in vain.
-    """
-    raise ValueError(
-        f"The model was saved with encoder {shown(name)}, which is not built in. If "
-        f"you trust it, name it: --encoder {name}, or model.encoder = {name!r}."
-    )
-
-
 def digest(text: str) -> bytes:
     """Return 16 bytes that tell a text from all others."""
     content = text.encode("utf-8", "surrogatepass")

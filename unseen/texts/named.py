@@ -12,7 +12,6 @@ mean m of all learned texts, all rows of unit length:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,15 +21,12 @@ from unseen.core.linalg import to_unit
 from unseen.named import NamedItems
 from unseen.naming.classes import checked_names, spoken
 from unseen.naming.encoders import (
-    FunctionEncoder,
     check_same,
     encode_texts,
     encoder_name,
-    encoders,
     find_encoder,
     identity,
 )
-from unseen.texts.encoders import refuse
 
 FOREIGN = 0.67  # novelty of a text of no class; see the guide for what it costs
 
@@ -84,7 +80,7 @@ class NamedTexts(NamedItems):
     ['cooking']
     """
 
-    _items, _encoders = "texts", ("encoder",)
+    _items, _encoders = "texts", {"encoder": "text"}
 
     def __init__(self, encoder="wordllama", *, template=""):
         self.encoder = encoder
@@ -161,12 +157,6 @@ class NamedTexts(NamedItems):
 
     def _likeness(self, rows: np.ndarray) -> np.ndarray:
         return to_unit(rows - self.mean_) @ self.means_.T
-
-    def _loaded(self) -> None:
-        """After loading: a file may name built-in encoders, and no other."""
-        if self.encoder not in encoders("text"):
-            name = str(self.encoder)
-            self.encoder = FunctionEncoder(partial(refuse, name), name)
 
     def _encoder(self) -> Any:
         if getattr(self, "_found", (None, None))[0] is not self.encoder:

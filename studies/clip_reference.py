@@ -148,12 +148,16 @@ class Theirs:
 
 
 def encoder(who: str, name: str, path: Path, kind: str):
-    """Return open_clip's encoder, or ours."""
+    """Return open_clip's encoder, ours, or ours in half precision."""
     if who == "open_clip":
         return Theirs(name, path, kind)
     from unseen.naming import find_encoder
+    from unseen.naming.clip import halve
 
-    return find_encoder(path, kind)
+    half = path.with_name(f"half-{path.name}")
+    if who == "clip-half" and not half.exists():
+        halve(path, half)
+    return find_encoder(half if who == "clip-half" else path, kind)
 
 
 def make(name: str, path: Path) -> None:
@@ -219,14 +223,14 @@ def apart(*words) -> dict[str, float]:
 def compare(data: Path) -> None:
     """Print cosine distances to open_clip's rows, by architecture."""
     tokens(data)
-    print("architecture         items   n  largest cosine distance, difference")
+    print("architecture         items   n  largest cosine distance, difference; half")
     with tempfile.TemporaryDirectory() as place:
         for name in LARGE:
             path = Path(place) / f"{name}.safetensors"
             apart("make", name, path)
             for what in ("photos", "texts"):
                 rows = {}
-                for who in ("open_clip", "clip"):
+                for who in ("open_clip", "clip", "clip-half"):
                     out = Path(place) / f"{who}.npy"
                     apart("one", who, name, path, what, out, data)
                     rows[who] = np.load(out).astype(np.float64)
@@ -252,10 +256,11 @@ def measure(data: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / f"{name}.safetensors"
         apart("make", name, path)
-        for who in ("open_clip", "clip"):
+        for who in ("open_clip", "clip", "clip-half"):
             said = f"{who:21}"
             for what in ("photos", "news", "names"):
                 out = Path(place) / "rows.npy"
+                apart("one", who, name, path, "texts", out, data)  # makes the half
                 took = apart("one", who, name, path, what, out, data)
                 said += f"{took['rate']:9.1f}/s {took['peak']:6.0f} MB"
             print(said, flush=True)

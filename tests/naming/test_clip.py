@@ -102,6 +102,22 @@ def test_pieces_are_those_of_open_clip():
         assert ids == row[: len(ids)].tolist() and not row[len(ids) :].any()
 
 
+def test_half_of_the_weights_is_nearly_all(tiny, fetched, home):
+    from safetensors.numpy import load_file, safe_open, save_file
+
+    whole = {key: one.astype(np.float32) for key, one in load_file(tiny).items()}
+    save_file(whole, fetched)
+    half = find_encoder("clip-half", "image")
+    path = home / "clip" / clip.HALF
+    assert path.stat().st_size < 0.55 * fetched.stat().st_size
+    with safe_open(path, "numpy") as file:
+        digest = hashlib.sha256(fetched.read_bytes()).hexdigest()
+        assert file.metadata() == {"made_from_sha256": digest}
+    fetched.unlink()
+    close(half.encode(EXPECTED["photos"]), EXPECTED["images_False"], digits=5)
+    assert find_encoder("auto", "image").name == "clip-half"
+
+
 @pytest.mark.parametrize(
     "damage, said",
     [

@@ -478,7 +478,7 @@ def test_an_answer_waits_for_a_server_that_comes_back(chromium, tmp_path):
         page.said.clear()  # the browser told of the broken line
 
 
-def test_a_full_disk_and_an_earlier_review_are_told(chromium, tmp_path):
+def test_a_full_disk_and_answers_to_carry_over_are_told(chromium, tmp_path):
     _, server = start(tmp_path)
     with server:
         server.say([3], "dog")
@@ -486,8 +486,10 @@ def test_a_full_disk_and_an_earlier_review_are_told(chromium, tmp_path):
     write_labels(table[1:], tmp_path / "labels.csv")
     with Served(tmp_path, *WITH) as server, tab(chromium, server) as page:
         expect(page.locator("#notices")).to_contain_text("review of another table")
-        page.click("#notices-hide")
+        page.click("#carry")
+        expect(page.locator("#progress")).to_contain_text("1 answer")
         expect(page.locator("#notices")).to_have_count(0)
+        assert labels(server, 29)[2] == "dog"
         pid, most = server.process.pid, resource.RLIMIT_FSIZE
         resource.prlimit(pid, most, (700, resource.RLIM_INFINITY))
         page.locator("#grid").focus()

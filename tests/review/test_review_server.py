@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from unseen.cli import app
 from unseen.labels import label_table, read_labels, write_labels
 from unseen.review.journal import read_journal
+from unseen.review.origins import Origin, note_origin
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -229,11 +230,32 @@ def test_another_table_starts_another_review(tmp_path):
         assert state["changed"] == state["given"] == 0 and state["n"] == 59
         said = "labels.review-2 holds the review of another table"
         assert said in state["notices"][0] and "labels.review-3" in state["notices"][0]
-        review.say([0], "dog")
+        assert state["carried"] == 1  # row 0 is gone, so are emu and none of these
+        assert review.post("carry") == {"carried": 1}
+        state = review.get("state")
+        assert state["given"] == 1 and not state["carried"] and not state["notices"]
     assert review.corrections() == old  # nobody touched it
     assert review.corrections("labels.review-3") == {ids[0]: "dog"}
     with Opened(tmp_path) as again:
         assert again.get("state")["given"] == 1 and not again.get("state")["notices"]
+
+
+def test_answers_about_rows_are_not_carried_over_to_texts(tmp_path):
+    ids, path = ["0", "1", "2"], tmp_path / "labels.csv"
+    write_labels(label_table(["a", "b", "b"], ids=ids), path)
+    note_origin(path, Origin("rows", "photos"))
+    with Opened(tmp_path) as review:
+        review.say([1], "a")
+    texts = ["one", "two", "three"]
+    write_labels(label_table(["b", "b", "a"], ids=ids, text=texts), path)
+    note_origin(path, Origin("texts", str(tmp_path / "texts.csv"), names=["a", "b"]))
+    with Opened(tmp_path) as review:
+        state = review.get("state")
+        assert state["kind"] == "text" and not state["carried"] and not state["given"]
+        assert state["notices"]
+    reviewed = read_labels(tmp_path / "labels.review-2" / "reviewed.csv")
+    assert reviewed["label"].tolist() == ["b", "b", "a"]
+    assert review.corrections() == {"1": "a"}
 
 
 def test_ctrl_c_while_it_gets_ready_ends_in_peace(tmp_path):

@@ -30,8 +30,8 @@ def encode(
     encoder: Annotated[
         str,
         typer.Option(
-            help="lite0, lite2, clip, a checkpoint of CLIP, or a folder with "
-            " a pair of ONNX graphs; auto is clip if its weights are here."
+            help="lite0, lite2, clip, clip-half, a checkpoint of CLIP, or a folder "
+            "with a pair of ONNX graphs; auto is clip if its weights are here."
         ),
     ] = "auto",
     force: Force = False,

@@ -78,9 +78,9 @@ def label(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="Photos: lite0, lite2, clip, a file of features, a checkpoint of "
-            "CLIP, or a folder with a pair of ONNX graphs; after a + what "
-            " reads the names, such as lite0+minilm or features.npz+vectors.npy. "
+            help="Photos: lite0, lite2, clip, clip-half, a file of features, a "
+            "checkpoint of CLIP, or a folder with a pair of ONNX graphs; after a + "
+            "what reads the names, such as lite0+minilm or features.npz+vectors.npy. "
             "Texts: wordllama, minilm, clip, model2vec:NAME, "
             "sentence-transformers:NAME, or a model's folder.",
             show_default="for photos auto: clip if its weights are here, else lite0; "

@@ -30,6 +30,7 @@ import numpy as np
 from unseen._command import command_line, optional
 from unseen._download import download, hash_of
 from unseen.cache import cache_home
+from unseen.files import replace_file
 from unseen.naming.towers import Graph, ImageTower, TextTower, start_session
 
 # The one set of weights that is fetched: three public records agree on this file.
@@ -37,7 +38,7 @@ HOME = "https://huggingface.co/laion/CLIP-ViT-B-32-256x256-DataComp-s34B-b86K/re
 URL = f"{HOME}/4afec35ffe57a943d569ff7ee888061830164da8/open_clip_model.safetensors"
 SHA256 = "92c26d60d3200ed5ed040dff31a8d19f8140648da8007216c25744c478deef27"
 N_BYTES = 605_189_364
-FILE = "clip-vit-b-32-256.safetensors"
+FILE, HALF = "clip-vit-b-32-256.safetensors", "clip-vit-b-32-256.half.safetensors"
 MEAN = (0.48145466, 0.4578275, 0.40821073)
 STD = (0.26862954, 0.26130258, 0.27577711)
 # Of the eighty sentences of the authors those that, averaged, they found enough.
@@ -69,8 +70,10 @@ def fetch_clip(progress: Callable[[int, int], None] | None = None) -> Path:
 
 
 def best_encoder() -> str:
-    """Return "clip" if its weights were fetched, else "lite0"."""
-    return "clip" if (weights_folder() / FILE).is_file() else "lite0"
+    """Return "clip" if its weights were fetched, whole or half, else "lite0"."""
+    if (weights_folder() / FILE).is_file():
+        return "clip"
+    return "clip-half" if (weights_folder() / HALF).is_file() else "lite0"
 
 
 def advice() -> str:
@@ -79,24 +82,46 @@ def advice() -> str:
     return f"CLIP mostly labels better. To fetch its weights once (605 MB):  {how}"
 
 
-def fetched(kind: str) -> ImageTower | TextTower:
+def fetched(kind: str, *, half: bool = False) -> ImageTower | TextTower:
     """Make a tower, "image" or "text", of the weights that were fetched.
 
-    They were verified before they got their name.
+    They were verified before they got their name. In half precision they are another
+    file, which is made when it is first asked for, and needs the original no more.
     """
-    path = weights_folder() / FILE
+    path, smaller = weights_folder() / FILE, weights_folder() / HALF
+    if half and path.is_file() and not smaller.is_file():
+        halve(path, smaller)
+    path = smaller if half and smaller.is_file() else path
     if not path.is_file():
         raise FileNotFoundError(
             f"The weights of CLIP are not here. They are one file of {N_BYTES:,} bytes "
             f"under the MIT licence, from {URL}. Fetch them once, and it works offline "
             f"from then on:  {command_line('data', 'fetch', 'clip')}"
         )
-    return Checkpoint(path).tower(kind, "clip", SHA256)
+    name = "clip-half" if half else "clip"
+    return Checkpoint(path).tower(kind, name, SHA256)
 
 
 def open_clip_file(path: str | os.PathLike[str], kind: str) -> ImageTower | TextTower:
     """Make a tower of a checkpoint of open_clip, a ``.safetensors`` file."""
     return Checkpoint(Path(path)).tower(kind, os.fspath(path), hash_of(Path(path)))
+
+
+def halve(source: Path, target: Path) -> Path:
+    """Write a checkpoint in half precision beside it, with the digest of the original.
+
+    A number loses what is beyond its eleventh binary digit.
+    """
+    from safetensors import safe_open
+    from safetensors.numpy import save
+
+    with safe_open(source, framework="numpy") as file:
+        tensors = {key: file.get_tensor(key) for key in file.keys()}
+    for key, values in tensors.items():
+        tensors[key] = values.astype(np.float16 if values.ndim > 1 else np.float32)
+    with replace_file(target) as draft:
+        draft.write(save(tensors, {"made_from_sha256": hash_of(source)}))
+    return target
 
 
 # ---- a checkpoint --------------------------------------------------------------------

@@ -3,10 +3,11 @@
     image   lite0       EfficientNet-Lite0, the default; 1,000 named classes in its head
             lite2       EfficientNet-Lite2, better and slower
             clip        the image tower of CLIP, once its weights were fetched
+            clip-half   the same with weights of half the size
             auto        clip if its weights are here, else lite0
     text    wordllama   static vectors of pieces of words, the default; English
             minilm      a small transformer (needs PyTorch)
-            clip        the text tower, for photos encoded by the image tower
+            clip, clip-half  the text towers, for photos encoded by the image towers
             model2vec:NAME, sentence-transformers:NAME, a folder with such a model,
             or any function from a list of n texts to (n, d) numbers
     both    a checkpoint.safetensors of CLIP, a folder with a pair of ONNX graphs
@@ -77,6 +78,7 @@ _KNOWN: dict[str, dict[str, str | Callable[[], Any]]] = {
     "wordllama": {"text": "unseen.texts.encoders:WordLlama"},
     "minilm": {"text": "unseen.texts.encoders:minilm"},
 }
+_FETCHED = {"clip": False, "clip-half": True}  # whether of half the size
 
 
 def encoders(kind: str) -> list[str]:
@@ -86,9 +88,10 @@ def encoders(kind: str) -> list[str]:
     --------
     >>> from unseen.naming import encoders
     >>> encoders("image"), encoders("text")
-    (['lite0', 'lite2', 'clip'], ['wordllama', 'minilm', 'clip'])
+    (['lite0', 'lite2', 'clip', 'clip-half'],
+     ['wordllama', 'minilm', 'clip', 'clip-half'])
     """
-    return [name for name, towers in _KNOWN.items() if kind in towers] + ["clip"]
+    return [name for name, towers in _KNOWN.items() if kind in towers] + [*_FETCHED]
 
 
 def register_encoder(kind: str, name: str, make: Callable[[], Encoder]) -> None:
@@ -131,8 +134,8 @@ def has_own_text(encoder: Any) -> bool:
 
 def _two_towers(name: str) -> Callable[[str], Any] | None:
     """Return what opens a tower, "image" or "text", of a pair in one space, if any."""
-    if name == "clip":
-        return resolve_name("unseen.naming.clip:fetched")
+    if name in _FETCHED:
+        return partial(resolve_name("unseen.naming.clip:fetched"), half=_FETCHED[name])
     if name.endswith(".safetensors"):
         return partial(resolve_name("unseen.naming.clip:open_clip_file"), name)
     if isfile(join(name, "visual.onnx")):

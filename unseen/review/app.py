@@ -8,7 +8,7 @@ GET  /api/items?rows=1,2      what is known of rows
 GET  /api/small/{row}         a photo, small; /api/large/{row} as a screen shows it
 GET  /api/text/{row}          a whole text
 POST /api/answers             {tab, entries}: saved when it is answered
-POST /api/undo | suggest | check | teach
+POST /api/undo | suggest | check | teach | carry
 
 A request is let through if
 
@@ -137,6 +137,7 @@ def make_app(session: Session) -> Starlette:
             "rows": session.check(b["n"], b["uid"], b["tab"], b["wanted"])
         },
         "teach": lambda b: {"learning": session.teach(b["uid"], b["tab"])},
+        "carry": lambda b: {"carried": session.carry_over(b["tab"])},
     }
     routes = [Route(f"/{path}", work) for path, work in gets.items()]
     routes += [

@@ -49,25 +49,22 @@ def open_review(
     head = {  # what the review is about: the first line of its journal
         "table": digest_of(labels),
         "kind": origin.kind,
+        "source": origin.source,
         "classes": sorted({*table["label"], *origin.names} - {""}),
     }
-    own, other = find_review(labels, head)
+    own, others = find_review(labels, head)
     session = Session(labels, table, items, own, head, prepare)
-    if other is not None and not session.journal.entries:
-        session.notices.append(
-            f"{other} holds the review of another table that had this name, so the "
-            f"review of this one is in {own}. To keep those answers, label with "
-            f"--given {other / 'corrections.csv'}."
-        )
+    if others and not session.journal.entries:
+        session.offer(list(others)[-1], earlier_answers(others, head))
     return session
 
 
-def find_review(labels: Path, head: Entry) -> tuple[Path, Path | None]:
+def find_review(labels: Path, head: Entry) -> tuple[Path, dict[Path, Entry]]:
     """Find the folder of a table's own review, which may not be there yet.
 
-    Also returns the last review of another table that had its name.
+    Also returns the reviews of other tables that had its name, the latest as the last.
     """
-    other = None
+    others = {}
     for folder, known in reviews_of(labels):
         for path in (folder, *(folder.iterdir() if folder.is_dir() else ())):
             if path.is_symlink():
@@ -77,8 +74,20 @@ def find_review(labels: Path, head: Entry) -> tuple[Path, Path | None]:
         bound = ("table", "kind", "classes")  # what answers belong to
         if known is None or all(known.get(key) == head[key] for key in bound):
             break
-        other = folder
-    return folder, other
+        others[folder] = known
+    return folder, others
+
+
+def earlier_answers(others: dict[Path, Entry], head: Entry) -> dict[str, str]:
+    """Return answers of other reviews about the same items, by id; the latest count."""
+    answers: dict[str, str] = {}
+    for folder, known in others.items():
+        given = folder / "corrections.csv"
+        same = all(known.get(key) == head[key] for key in ("kind", "source"))
+        if same and given.exists():
+            table = read_labels(given)
+            answers |= dict(zip(table["id"], table["label"], strict=True))
+    return answers
 
 
 def finished_review(labels: Path) -> Path | None:

@@ -67,6 +67,7 @@ class Session:
         except BaseException:
             self.journal.close()
             raise
+        self.carried: dict[int, str] = {}  # answers to an earlier table that fit
         self.notices: list[str] = []  # what people should know
         if self.journal.torn:
             self.notices.append(
@@ -114,6 +115,32 @@ class Session:
                     self.record([{"op": "undo", "of": entry["seq"], "uid": uid}], tab)
                     return entry
         return None
+
+    def offer(self, other: Path, answers: Mapping[str, str]) -> None:
+        """Offer the answers of another table's review whose item and class are here."""
+        self.carried = {
+            self.rows[name]: label
+            for name, label in answers.items()
+            if name in self.rows and label in self.head["classes"]
+        }
+        fit = f" Earlier answers that fit this table: {len(self.carried)}."
+        self.notices.append(
+            f"{other} holds the review of another table that had this name, so the "
+            f"review of this one is in {self.folder}.{fit if self.carried else ''}"
+        )
+
+    def carry_over(self, tab: str) -> int:
+        """Take over answers to an earlier table that fit this one; return how many."""
+        with self.lock:
+            given = self.state.given
+            rows = pd.Series({r: n for r, n in self.carried.items() if r not in given})
+            entries = [
+                {"op": "label", "rows": part.index.tolist(), "label": name}
+                for name, part in rows.groupby(rows)
+            ]
+            self.record(entries, tab)
+            self.carried, self.notices = {}, []
+            return len(rows)
 
     def _checked(self, entry: Mapping[str, Any]) -> Entry:
         """Return an entry as it is written down; raise if it makes no sense."""
@@ -171,6 +198,7 @@ class Session:
                 "learning": self.learning.last,
                 "trouble": self.trouble,
                 "notices": self.notices,
+                "carried": len(self.carried),
             }
 
     def index(self, order: str = "doubt", **filters: Any) -> list[dict[str, Any]]:

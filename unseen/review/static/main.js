@@ -114,7 +114,7 @@ function poll(wait) {
     try {
       const info = await get("state");
       const moved = !store.info || info.seq !== store.info.seq;
-      const other = ["hindrance", "trouble"].some((key) => info[key] !== store.info[key]);
+      const other = ["hindrance", "trouble", "carried"].some((key) => info[key] !== store.info[key]);
       if (moved) await refresh();
       else if (other) { store.info = info; showBar(); }
       if (awaited && info.learning.state !== "running") showLearned(info.learning);
@@ -191,14 +191,18 @@ function showBar() {
   showAccuracy(info);
 }
 
-// What people should know at the start, such as a review of an earlier table.
+// What people should know at the start, such as answers of an earlier table.
 function showNotices(info) {
   const place = by("notices");
   if (!place) return;
   place.hidden = !info.notices.length;
   if (place.hidden || place.childElementCount) return;
   place.append(...info.notices.map((text) => element("span", "", text)));
-  place.append(button("Hide this", () => { place.remove(); }, "notices-hide"));
+  const hide = () => { place.remove(); };
+  if (info.carried) {
+    place.append(button("Take over " + answersText(info.carried), () => post("carry").then(refresh).then(hide).catch(failed), "carry"));
+  }
+  place.append(button("Hide this", hide, "notices-hide"));
 }
 
 // Lines stay while their names do: one that is replaced under a pressed mouse button

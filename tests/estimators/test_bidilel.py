@@ -5,17 +5,12 @@ from itertools import permutations
 import numpy as np
 from numpy.testing import assert_array_equal
 from scipy.linalg import eigh
-from scipy.optimize import approx_fprime
 from sklearn.cluster import KMeans
 
 from tests.checks import close, make_data, unit
 from unseen import BiDiLEL
 from unseen.core.sums import sum_rows
-from unseen.transduction.bidilel import discriminant_axes, stress
-
-
-def distances(A, B):
-    return np.sqrt(((A[:, None] - B) ** 2).sum(axis=2))
+from unseen.transduction.bidilel import discriminant_axes
 
 
 def test_bottom_up_is_locality_preserving_on_the_graph_of_classes():
@@ -30,24 +25,6 @@ def test_bottom_up_is_locality_preserving_on_the_graph_of_classes():
     ours = discriminant_axes(sum_rows(X, codes, 3), 0.7, 2)
     theirs *= np.sign(np.sum(ours * theirs, axis=0))
     close(ours, theirs)
-
-
-def test_the_stress_and_its_gradient():
-    rng = np.random.default_rng(0)
-    b, seen = rng.normal(size=(3, 4)), rng.normal(size=(5, 4))
-    to_seen = rng.uniform(0.5, 2, size=(3, 5))
-    between = rng.uniform(0.5, 2, size=(3, 3))
-    between = between + between.T
-    pairs = np.triu_indices(3, 1)
-
-    def value(flat):
-        b = flat.reshape(3, 4)
-        own = (distances(b, b) - between)[pairs] ** 2 / between[pairs]
-        return np.mean((distances(b, seen) - to_seen) ** 2 / to_seen) + np.mean(own)
-
-    found, gradient = stress(b.ravel(), seen, to_seen, between)
-    close(found, value(b.ravel()))
-    close(gradient, approx_fprime(b.ravel(), value, 1e-7), digits=5)
 
 
 def fitted(data, **parameters):

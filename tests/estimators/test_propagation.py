@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import scale
 
 from tests.checks import close, fitted, make_data, start_from, unit
 from unseen import ESZSL, ZLaP
@@ -17,7 +16,6 @@ from unseen.transduction.graph import propagate, symmetric_normalised
 from unseen.transduction.pst import pst
 from unseen.transduction.spread_labels import spread_labels
 from unseen.transduction.tmvhlp import (
-    canonical,
     hyperedges,
     hypergraph,
     two_views,
@@ -195,18 +193,6 @@ def test_label_spreading_is_its_closed_form():
 
 
 # ---- TMV-HLP ---------------------------------------------------------------------
-
-
-def test_canonical_projections_have_unit_covariance_and_correlate_as_told():
-    rng = np.random.default_rng(0)
-    shared = rng.normal(size=(500, 3))
-    X = scale(np.hstack([shared, rng.normal(size=(500, 4))]))
-    P = scale(shared @ rng.normal(size=(3, 5)) + rng.normal(size=(500, 5)))
-    to_X, to_P, rho = canonical(X, P, 1e-10)
-    U, V = X @ to_X, P @ to_P
-    close(U.T @ U / 500, np.eye(5), digits=6)
-    close(V.T @ V / 500, np.eye(5), digits=6)
-    close(U.T @ V / 500, np.diag(rho), digits=6)
 
 
 def made_views(seed=0, n=40):

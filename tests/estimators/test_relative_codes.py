@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from tests.checks import close, fitted, make_data, never_rises, unit
 from tests.oracles import minimise
 from unseen import JLSE, SynC
-from unseen.models.jlse import renew_atoms, simplex_codes
+from unseen.models.jlse import simplex_codes
 from unseen.models.relative_codes import minimise_loss, squared_hinge
 from unseen.models.sync import combine_phantoms, structured
 
@@ -91,48 +90,6 @@ def test_codes_of_classes_are_the_minimum_on_the_simplex(softness):
         slope = (code @ S - a) @ S.T + softness * code
         assert np.ptp(slope[code > 1e-9]) < 1e-9
         assert (code >= 0).all() and (slope >= slope[code > 1e-9].max() - 1e-9).all()
-
-
-@pytest.fixture
-def rows():
-    rng = np.random.default_rng(0)
-    X, D = rng.normal(size=(12, 4)), rng.normal(size=(3, 4))
-    D = unit(D)
-    V, y = rng.normal(size=(3, 5)), rng.integers(5, size=12)
-    return X, D, V, np.where(np.arange(5) == y[:, None], 1.0, -1.0)
-
-
-def test_codes_of_rows_are_the_minimum_of_their_problem(rows):
-    """With a label, and without one: then a ridge regression on the atoms."""
-    X, D, V, signs = rows
-    model = JLSE(code_ridge=0.2, reconstruction=0.7, tol=1e-9)
-    unlabelled = Z = X @ model._encoder(D)
-    for _ in range(30):
-        Z = model._row_codes(X, Z, D, V, signs)
-    stacked = np.vstack([np.sqrt(0.7) * D.T, np.sqrt(0.2) * np.eye(3)])
-    for x, sign, alone, code in zip(X, signs, unlabelled, Z, strict=True):
-
-        def cost(z, x=x, sign=sign):
-            apart = 0.2 / 2 * z @ z + 0.7 / 2 * np.sum((x - z @ D) ** 2)
-            return apart + np.mean(np.maximum(1 - sign * (z @ V), 0) ** 2)
-
-        close(code, minimize(cost, np.zeros(3), options={"gtol": 1e-10}).x, digits=5)
-        wanted = np.concatenate([np.sqrt(0.7) * x, np.zeros(3)])
-        close(alone, np.linalg.lstsq(stacked, wanted, rcond=None)[0])
-
-
-def test_atoms_end_at_the_best_of_length_one_at_most(rows):
-    X, D, *_ = rows
-    Z, costs = X[:, :3] + 0.3, []
-    for _ in range(300):
-        costs.append(np.sum((X - Z @ D) ** 2))
-        D = renew_atoms(D, Z, X)
-    never_rises(costs)
-    assert (np.linalg.norm(D, axis=1) <= 1 + 1e-12).all()
-    # A step against the gradient and back into the ball leads nowhere else.
-    moved = D - 1e-3 * (Z.T @ (Z @ D - X))
-    moved /= np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1)
-    close(moved, D, digits=6)
 
 
 def test_every_turn_lowers_the_objective():

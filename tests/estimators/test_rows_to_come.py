@@ -17,7 +17,6 @@ from unseen import (
     ConSE,
     GuidedMixture,
     TransCLIP,
-    load_model,
 )
 from unseen.core.around import Relabelling
 from unseen.core.outcome import LinearRule
@@ -85,18 +84,6 @@ def test_chunks_are_predicted_and_refused_as_a_pile(model, apart, tmp_path):
     np.save(tmp_path / "pile.npy", pile)
     mapped = np.load(tmp_path / "pile.npy", mmap_mode="r")
     assert_array_equal(model.adapt(mapped).labels_, model.adapt(pile).labels_)
-
-
-def test_dask_and_files_give_the_same_rule(apart, tmp_path):
-    da = pytest.importorskip("dask.array")
-    pile = apart[-1]
-    model = learned(PST(), apart)
-    again = load_model(model.save(tmp_path / "pst.unseen"))
-    labels = model.predict(da.from_array(pile, chunks=(30, -1)))
-    assert_array_equal(labels.compute(), model.predict(pile))
-    assert_array_equal(again.predict(pile), model.predict(pile))
-    scores = again.decision_function(pile)
-    assert_array_equal(scores, model.decision_function(pile))
 
 
 # ---- prototypes are data ---------------------------------------------------------

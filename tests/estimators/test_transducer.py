@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 import unseen
 from tests.checks import close, fitted, make_data, start_from, unit
@@ -24,7 +23,6 @@ from unseen import (
     BiDiLEL,
     ConSE,
     EMDirichlet,
-    GlobalCorrection,
     GuidedMixture,
     InvertedSoftmax,
     KodirovUDA,
@@ -140,16 +138,6 @@ def test_the_start_says_of_the_pile_what_the_base_says(base):
     close(X @ back.coef.T + back.intercept, start.scores, digits=9)
 
 
-@pytest.mark.parametrize("base", BASES, ids=named)
-def test_every_base_can_be_the_start(base):
-    data = make_data()
-    model = fitted(ZLaP(clone(base)), data).adapt(data.X_unseen)
-    assert np.isin(model.labels_, data.unseen).all()
-    assert ((model.reliability_ > 0) & (model.reliability_ <= 1)).all()
-    assert_array_equal(model.rounds_[-1].labels, model.labels_)
-    assert model.decision_function(data.X_unseen).shape == (len(data.X_unseen), 3)
-
-
 # ---- who competes, new rows ----------------------------------------------------
 
 
@@ -161,25 +149,6 @@ def test_a_linear_rule_gives_the_pile_its_labels_again(method):
     model = method(AnchoredSelfTraining(unit_rows=False, whitening=None))
     model = fitted(model, data).adapt(data.X_unseen)
     assert_array_equal(model.predict(data.X_unseen), model.labels_)
-
-
-@pytest.mark.parametrize("method", [GlobalCorrection, PST], ids=named)
-def test_other_new_rows_go_to_the_nearest_class_mean(method):
-    texts, images, _ = texts_and_images()
-    model = from_texts(method, texts).adapt(images[::2])
-    units = unit(images)
-    means = np.stack([units[::2][model.labels_ == c].mean(axis=0) for c in range(5)])
-    far = np.linalg.norm(units[1::2, None] - means, axis=2)
-    assert_array_equal(model.predict(images[1::2]), far.argmin(axis=1))
-
-
-@pytest.mark.parametrize("method", [CSLS, PST, EMDirichlet], ids=named)
-def test_a_row_is_scored_alike_alone_and_in_company(method):
-    data = make_data()
-    model = fitted(made(method), data).adapt(data.X_unseen)
-    together = model.decision_function(data.X_unseen)
-    alone = [model.decision_function(row[None])[0] for row in data.X_unseen[:5]]
-    close(together[:5], alone, digits=9)
 
 
 def test_who_competes():
@@ -223,12 +192,6 @@ def test_wrong_input_is_named():
         model.adapt(data.X_unseen[:0])
     with pytest.raises(ValueError, match="not a group"):
         model.adapt(data.X_unseen, classes="nobody")
-
-
-def test_a_classifier_without_class_tables_is_no_base():
-    data = make_data()
-    with pytest.raises(TypeError, match="inherits from ZeroShotClassifier"):
-        fitted(CSLS(LogisticRegression()), data)
 
 
 # ---- search --------------------------------------------------------------------

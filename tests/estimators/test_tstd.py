@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tests.checks import close, make_data
@@ -22,7 +20,6 @@ from unseen.models.jedm import (
     refit_objective,
     update_refit_codes,
 )
-from unseen.transduction.rounds import ROUNDING, trusted
 
 
 @pytest.fixture
@@ -111,35 +108,6 @@ def test_a_rate_that_is_no_share_is_named(problem, rates):
     with pytest.raises(ValueError, match=r"rates=.* in \(0, 1\]"):
         model.adapt(unlabelled)
     assert not hasattr(model, "labels_")
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.integers(1, 30),
-    st.integers(1, 6),
-    st.floats(0.01, 1.0),
-    st.sampled_from(sorted(ROUNDING)),
-    st.integers(0, 100),
-)
-def test_the_most_reliable_are_the_best_of_each_class(n, n_classes, rate, how, seed):
-    scores = np.random.default_rng(seed).integers(5, size=(n, n_classes)).astype(float)
-    top = scores.argmax(axis=1)
-    labels = trusted(top, scores.max(axis=1), rate, how, np.full(n, -1))
-    kept = np.flatnonzero(labels >= 0)
-    labels = labels[kept]
-    assert_array_equal(labels, top[kept])
-    for c in range(n_classes):
-        mine = np.flatnonzero(top == c)
-        expected = {
-            "floor": int(rate * len(mine)),
-            "nearest": int(rate * len(mine) + 0.5),
-            "at_least_one": max(1, int(rate * len(mine))) if len(mine) else 0,
-        }[how]
-        chosen = np.intersect1d(kept, mine)
-        assert len(chosen) == expected
-        left = np.setdiff1d(mine, chosen)
-        if len(chosen) and len(left):
-            assert scores[chosen, c].min() >= scores[left, c].max()
 
 
 @pytest.mark.parametrize("unit_scores", [True, False])

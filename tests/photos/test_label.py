@@ -4,7 +4,6 @@ import contextlib
 import csv
 import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -142,19 +141,6 @@ def test_label_from_the_shell(folder, tmp_path):
     assert last.endswith(f"unseen review {out}")
     with open(out, encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 20
-
-
-def test_a_folder_named_like_the_page_keeps_its_photos(folder, tmp_path, monkeypatch):
-    """``holiday_photos`` beside ``holiday/``: once taken for the thumbnails'."""
-    photos = tmp_path / "holiday_photos"
-    shutil.copytree(folder, photos)
-    before = {path: path.read_bytes() for path in photos.rglob("*.*")}
-    monkeypatch.chdir(tmp_path)
-    options = ["--classes", "palace,flower", "--out", "holiday"]
-    ended = runner.invoke(app, ["label", "holiday_photos", *options])
-    assert ended.exit_code == 0, ended.output
-    assert {path: path.read_bytes() for path in photos.rglob("*.*")} == before
-    assert len(list(Path("holiday").rglob("*.jpg"))) == 20
 
 
 @pytest.mark.parametrize(

@@ -411,30 +411,6 @@ def test_a_button_that_is_pressed_while_an_answer_is_saved_is_clicked(
         assert [one["label"] for one in answers(server)] == ["", "cat"]
 
 
-def test_a_class_that_is_pressed_while_an_answer_comes_in_is_chosen(chromium, tmp_path):
-    _, server = start(tmp_path)
-    with server, tab(chromium, server) as one, tab(chromium, server) as two:
-        line = one.locator("#classes .pick").first
-        line.hover()
-        one.mouse.down()
-        two.locator("#grid").focus()
-        two.keyboard.press("ArrowRight")
-        two.keyboard.press("3")
-        saved(two, server)
-        progress = one.locator("#progress")
-        expect(progress).to_contain_text("1 answer")  # all is drawn anew
-        for size, told in zip(
-            one.locator("#classes .size").all(),
-            server.get("state")["classes"],
-            strict=True,
-        ):
-            assert size.inner_text() == str(told["size"])
-        one.mouse.up()
-        expect(line).to_have_attribute("aria-pressed", "true")
-        line.click()
-        expect(line).to_have_attribute("aria-pressed", "false")
-
-
 def test_hostile_names_are_only_text(chromium, tmp_path):
     evil = "<img src=x onerror=alert(1)>"
     ids = [

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from checks import make_data
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -179,18 +177,6 @@ def test_partial_fits_make_a_fit(model, tmp_path):
     again.partial_fit(X[:20], y[:20], class_embeddings=A)
     few = clone(model).fit(X[:20], y[:20], class_embeddings=A)
     assert_array_equal(again.unseen_classes_, few.unseen_classes_)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.permutations(range(6)))
-def test_classes_are_met_in_any_order(order):
-    X, y = np.arange(12.0).reshape(6, 2), np.array(list("cabcab"))
-    running = RunningSums.of(None)
-    for row in order:
-        running = running.add(X[[row]], y[[row]])
-    sums, table = running.finish()
-    assert table.names.tolist() == ["a", "b", "c"]
-    close(sums.class_means, [(X[i] + X[i + 3]) / 2 for i in (1, 2, 0)])
 
 
 def test_a_chunk_with_an_unknown_class_is_refused():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from tests.checks import close, unit
-from unseen.core import sums
 from unseen.core.linalg import block_lanczos, inverse_lengths, leading_eigenvectors
 from unseen.core.sums import sum_rows
 
@@ -46,22 +45,6 @@ def test_the_sums_are_those_of_the_definition(rows, unit_rows):
         for c in range(4)
     )
     close(sums.within_class_scatter(), within)
-
-
-@pytest.mark.parametrize("unit_rows", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("block_rows", [7, 60])
-def test_blocks_of_any_size_change_nothing(
-    rows, block_rows, dtype, unit_rows, monkeypatch
-):
-    X, codes = rows
-    X = X.astype(dtype)
-    whole = sum_rows(X, codes, 4, unit_rows=unit_rows)
-    slices = [slice(i, i + block_rows) for i in range(0, len(X), block_rows)]
-    monkeypatch.setattr(sums, "row_blocks", lambda *shape, least: slices)
-    cut = sum_rows(X, codes, 4, unit_rows=unit_rows)
-    assert_same(cut, whole, digits=10 if dtype is np.float64 else 5)
-    assert cut.gram.dtype == np.float64
 
 
 def test_sums_add_and_held_out_classes_are_taken_away(rows):

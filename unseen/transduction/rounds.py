@@ -43,11 +43,11 @@ def self_train(
     mu: float,
     rates: Sequence[float] | np.ndarray,
     rounding: str,
-    tol: float | None = None,
+    until_settled: bool = False,
 ) -> Outcome:
     """Run one round per rate around a fitted model; given rows are always kept.
 
-    With ``tol``, once all are kept, stop when at most this share of labels changes.
+    With ``until_settled``, once all are kept, stop when no label changes.
     """
     view = model._view(unlabelled, candidates)
     known = np.full(len(view.B), -1) if given is None else given.codes
@@ -67,7 +67,7 @@ def self_train(
             counts = candidates.count(sums.counts.astype(int))
             done = (float(rate), counts, n_changed, objective, names, "", len(view.B))
             rounds.append(Round(*done))
-            if tol is not None and rate == 1 and n_changed <= tol * len(view.B):
+            if until_settled and rate == 1 and not n_changed:
                 break
     scorer = model._reported(state, view)
     [(codes, confidence)] = view.B.best(scorer) if given is not None else [reported]

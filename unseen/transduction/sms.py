@@ -88,7 +88,7 @@ class SMS(OnAxes):
 
     def _adapt(self, unlabelled, candidates, given):
         how = 1.0, 1.0, np.ones(self.n_rounds), "nearest"
-        return self_train(self, unlabelled, candidates, given, *how, tol=0.0)
+        return self_train(self, unlabelled, candidates, given, *how, until_settled=True)
 
     def _refit(self, W, A, sums, lam, mu):
         """ESZSL's closed form over seen rows and new ones, with the labels so far."""
